@@ -1,0 +1,127 @@
+//! The memory that filch's algorithms are written against.
+//!
+//! Every queue and every protocol of filch is generic over [`Memory`]. [`Native`] maps each operation to the
+//! machine's own and costs nothing; a checker implements the same trait with an abstract machine and runs the
+//! shipped source under every interleaving. What must always hold: an implementation never gives an operation a
+//! *weaker* meaning than the Rust memory model gives the same operation of `core::sync::atomic`, and no algorithm
+//! reaches an atomic except through this trait.
+//!
+//! Each operation is `#[track_caller]`: a checker knows the call site, and can lower the ordering of one site at
+//! a time to find out whether anything depends on it.
+//!
+//! ```
+//! use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
+//!
+//! struct Counter<M: Memory>(M::AtomicUsize);
+//!
+//! let counter = Counter::<Native>(Atomic::new(1));
+//! counter.0.fetch_add(2, Ordering::Relaxed);
+//! assert_eq!(counter.0.load(Ordering::Relaxed), 3);
+//! ```
+#![cfg_attr(not(feature = "std"), no_std)]
+
+mod native;
+
+pub use core::sync::atomic::Ordering;
+pub use native::{Native, NativeCell};
+
+/// A kind of memory: its atomics, its cells and its fences.
+pub trait Memory: Sized + Send + Sync + 'static {
+    /// A 32-bit word.
+    type AtomicU32: AtomicInt<u32>;
+    /// A 64-bit word.
+    type AtomicU64: AtomicInt<u64>;
+    /// A signed 64-bit word, for indices whose differences may be negative.
+    type AtomicI64: AtomicInt<i64>;
+    /// A word of the machine's address size.
+    type AtomicUsize: AtomicInt<usize>;
+    /// A flag.
+    type AtomicBool: Atomic<bool>;
+    /// A pointer, with its provenance.
+    type AtomicPtr<T>: Atomic<*mut T>;
+    /// Memory that is not atomic; a checker reports unordered accesses to it.
+    type Cell<T>: Cell<T>;
+
+    /// A fence, as [`core::sync::atomic::fence`].
+    fn fence(order: Ordering);
+
+    /// Keeps the compiler from moving memory accesses across it and emits no instruction.
+    fn compiler_fence();
+
+    /// Says that the caller waits for another thread. A checker takes it as leave to run that thread first.
+    fn spin_loop();
+}
+
+/// A memory on which a thread can sleep.
+///
+/// The two operations have the meaning of a futex: `wait` sleeps only if the word still has the expected value when
+/// the sleep begins, as one atomic step with respect to `wake_*` on the same word. They order nothing else: whoever
+/// wakes writes the word first, whoever waits reads it again.
+pub trait Sleep: Memory {
+    /// Sleeps while `word` holds `expected`, until a wake-up; may return for no reason.
+    fn wait(word: &Self::AtomicU32, expected: u32);
+
+    /// Wakes one thread that sleeps on `word`, if there is one.
+    fn wake_one(word: &Self::AtomicU32);
+
+    /// Wakes all threads that sleep on `word`.
+    fn wake_all(word: &Self::AtomicU32);
+}
+
+/// An atomic variable; the operations are those of `core::sync::atomic`.
+pub trait Atomic<T: Copy>: Send + Sync {
+    /// A variable holding `value`.
+    fn new(value: T) -> Self;
+    /// Reads.
+    #[track_caller]
+    fn load(&self, order: Ordering) -> T;
+    /// Writes.
+    #[track_caller]
+    fn store(&self, value: T, order: Ordering);
+    /// Writes and returns the former value.
+    #[track_caller]
+    fn swap(&self, value: T, order: Ordering) -> T;
+    /// Writes `new` if the value is `current`; returns the former value as `Ok` if it wrote.
+    ///
+    /// # Errors
+    /// The value found, if it was not `current`.
+    #[track_caller]
+    fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T>;
+    /// As [`Atomic::compare_exchange`], and may fail for no reason.
+    ///
+    /// # Errors
+    /// The value found.
+    #[track_caller]
+    fn compare_exchange_weak(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T>;
+}
+
+/// An atomic integer. Arithmetic wraps.
+pub trait AtomicInt<T: Copy>: Atomic<T> {
+    /// Adds and returns the former value.
+    #[track_caller]
+    fn fetch_add(&self, value: T, order: Ordering) -> T;
+    /// Subtracts and returns the former value.
+    #[track_caller]
+    fn fetch_sub(&self, value: T, order: Ordering) -> T;
+    /// Sets bits and returns the former value.
+    #[track_caller]
+    fn fetch_or(&self, value: T, order: Ordering) -> T;
+    /// Keeps bits and returns the former value.
+    #[track_caller]
+    fn fetch_and(&self, value: T, order: Ordering) -> T;
+}
+
+/// A cell whose accesses must be ordered by something else.
+///
+/// The closures receive raw pointers; a dereference is the caller's unsafe obligation. A checker verifies that no
+/// `with_mut` is concurrent with another access.
+pub trait Cell<T> {
+    /// A cell holding `value`.
+    fn new(value: T) -> Self;
+    /// Calls `f` with a pointer for reading.
+    #[track_caller]
+    fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R;
+    /// Calls `f` with a pointer for reading and writing.
+    #[track_caller]
+    fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
+}
