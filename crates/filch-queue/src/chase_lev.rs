@@ -1,0 +1,296 @@
+//! Chase–Lev: the growing deque with a lock-free thieves' end.
+//!
+//! **Paper.** David Chase and Yossi Lev, *Dynamic Circular Work-Stealing Deque*, SPAA 2005,
+//! <https://doi.org/10.1145/1073970.1073974>, figures 2 and 5. Orderings after Nhat Minh Lê, Antoniu Pop, Albert Cohen
+//! and Francesco Zappa Nardelli, *Correct and Efficient Work-Stealing for Weak Memory Models*, PPoPP 2013,
+//! <https://doi.org/10.1145/2442516.2442524>, figure 1.
+//!
+//! **Idea.** Tasks lie at the indices [top, bottom) of an endless array, folded into a ring. The owner works at bottom
+//! with plain stores; thieves take at top, one compare-and-swap each. Owner and thief raise flags at each other: the
+//! owner lowers bottom and then looks at top, a thief reads top and then looks at bottom, with a fence in between on
+//! both sides, so that they cannot both miss the other. Only the last task is contested, and there the owner
+//! swaps top like a thief. When the ring is full the owner copies it into one of double size.
+//!
+//! **Fields.** Each on its own line.
+//! * `top`: raised by thieves, and by the owner for the last task; read by all. Never lowered; 64 bits do not wrap.
+//! * `bottom`: written by the owner, read by thieves.
+//! * `buffer`: the current ring; replaced by the owner, read by thieves; read-mostly. `buffers` keeps every ring until
+//!   both sides are dropped, because a thief may be reading an old one; together they are less than twice the newest.
+//! * the owner's own: `bottom`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index
+//!   below which a push is known to have room), `empty_at` (a bottom at which the deque is known to be empty).
+//!
+//! **Invariants.**
+//! * I1: top ≤ bottom + 1, and top ≤ bottom outside a pop.
+//! * I2: bottom ≤ limit ≤ top + capacity, so a push overwrites no slot that may still be taken.
+//! * I3: if bottom = `empty_at`, then top = bottom.
+//! * I4: an index is claimed by the compare-and-swap that raises top past it, or by a pop that lowered bottom to it and
+//!   then read a smaller top; never by both.
+//!
+//! **Edges.**
+//! * E1: every store of `bottom` (release, or relaxed after a fence) → its load in `steal` (acquire): slots, task
+//!   contents and ring are written before bottom passes them. Stores that lower bottom count: a relaxed one would not
+//!   continue the release of an earlier push.
+//! * E2: the compare-and-swap in `steal` (release) → the load of `top` in `make_room` (acquire): a thief has read its
+//!   slot before the owner uses the slot again.
+//! * E3: the store of `buffer` in `grow` (release) → its load in `steal` (acquire): the copy is there before the ring.
+//! * F: the fence in `pop` and the fence in `steal` forbid that a pop reads a top below the index it takes while a
+//!   thief at that index reads a bottom above it.
+//!
+//! **Memory model.** Rust's. Without either fence, F fails on every processor that has a store buffer, x86 included.
+//! Without the releases, a thief may return an old word on Arm.
+//!
+//! **Progress.** Owner wait-free (growing aside: it allocates), steal lock-free. **Capacity.** Grows.
+//!
+//! **Departures.** A pop at `empty_at` returns without touching shared memory, so that an idle owner costs nothing. The
+//! swaps of top are release and relaxed instead of sequentially consistent: the proof of I4 rests on the two fences and
+//! on top's modification order, and only E2 needs more. `steal` loads top relaxed, since the fence that follows is an
+//! acquire fence. The ring never shrinks. Tests: `queues/battery.rs` (all), `queues/property.rs`.
+//!
+//! **Names.** As in both papers; `take` of the second is `pop` here, its `array` is `buffer`.
+//!
+//! **Scenarios.** `chase-lev` in the battery and in the stalled-thief tests.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use crate::slots::Ring;
+use crate::{
+    Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
+};
+
+/// The Chase–Lev deque, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{ChaseLev, Owner, Queue, Task};
+///
+/// let (mut owner, _thieves) = <ChaseLev as Queue>::make(1, 2, &());
+/// let tasks = (1..=100).map(|n| Task::from_id(NonZeroUsize::new(n).unwrap()));
+/// for task in tasks.clone() {
+///     owner.push(task).unwrap(); // grows as needed
+/// }
+/// assert!(tasks.rev().eq(core::iter::from_fn(|| owner.pop())));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ChaseLev;
+
+struct Shared<M: Memory> {
+    top: Padded<M::AtomicI64>,
+    bottom: Padded<M::AtomicI64>,
+    /// One of `buffers`, hence valid for as long as `self`.
+    buffer: Padded<M::AtomicPtr<Ring<M>>>,
+    buffers: Buffers<M>,
+}
+
+/// Every ring that has been in use. Each pointer comes from a box and stays valid until `self` is dropped.
+struct Buffers<M: Memory>(UnsafeCell<Vec<NonNull<Ring<M>>>>);
+
+// SAFETY: the rings belong to `self`, and a ring is Send and Sync: it consists of atomics.
+unsafe impl<M: Memory> Send for Buffers<M> {}
+// SAFETY: through a shared reference only `keep` reaches the vector, and its caller is the one owner.
+unsafe impl<M: Memory> Sync for Buffers<M> {}
+
+impl<M: Memory> Buffers<M> {
+    /// Keeps a ring until `self` is dropped.
+    ///
+    /// # Safety
+    /// * No two calls overlap.
+    unsafe fn keep(&self, ring: Ring<M>) -> NonNull<Ring<M>> {
+        // A raw pointer from here on: moving the box would invalidate the pointers that others hold.
+        let ring = NonNull::from(Box::leak(Box::new(ring)));
+        // SAFETY: this is the only access through a shared reference, and calls do not overlap.
+        unsafe { &mut *self.0.get() }.push(ring);
+        ring
+    }
+}
+
+impl<M: Memory> Drop for Buffers<M> {
+    fn drop(&mut self) {
+        for ring in self.0.get_mut().drain(..) {
+            // SAFETY: the pointer was leaked from a box in `keep`, and nobody else frees it.
+            drop(unsafe { Box::from_raw(ring.as_ptr()) });
+        }
+    }
+}
+
+/// The owner's side of a [`ChaseLev`] deque.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    /// The newest of `shared.buffers`, hence valid for as long as `shared`.
+    ring: NonNull<Ring<M>>,
+    bottom: i64,
+    limit: i64,
+    empty_at: i64,
+}
+
+// SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
+unsafe impl<M: Memory> Send for Owner<M> {}
+// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+unsafe impl<M: Memory> Sync for Owner<M> {}
+
+/// A thief's side of a [`ChaseLev`] deque.
+pub struct Thief<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+}
+
+impl<M: Memory> Queue<M> for ChaseLev {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = ();
+
+    const PROMISES: Promises = Promises {
+        name: "chase-lev",
+        paper: "Chase and Lev, Dynamic Circular Work-Stealing Deque, SPAA 2005",
+        order: Order::Lifo,
+        steals: StealOrder::OldestFirst,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Grows,
+        may_abort: false,
+        steal_progress: Progress::LockFree,
+        stealable: Stealable::All,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: false,
+    };
+
+    fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
+        let ring = Ring::new(capacity);
+        let limit = ring.capacity() as i64;
+        let buffers = Buffers(UnsafeCell::default());
+        // SAFETY: nobody else has `buffers`.
+        let ring = unsafe { buffers.keep(ring) };
+        let shared = Arc::new(Shared {
+            top: Padded(Atomic::new(0)),
+            bottom: Padded(Atomic::new(0)),
+            buffer: Padded(Atomic::new(ring.as_ptr())),
+            buffers,
+        });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
+        (Owner { shared, ring, bottom: 0, limit, empty_at: 0 }, thieves)
+    }
+}
+
+impl<M: Memory> Owner<M> {
+    #[inline]
+    fn ring(&self) -> &Ring<M> {
+        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        unsafe { self.ring.as_ref() }
+    }
+
+    /// Raises `limit` above bottom, growing the ring if it is really full.
+    #[cold]
+    fn make_room(&mut self) {
+        // E2: pairs with the compare-and-swap in `steal`.
+        let top = self.shared.top.load(Ordering::Acquire);
+        if self.bottom - top >= self.ring().capacity() as i64 {
+            self.grow(top);
+        }
+        self.limit = top + self.ring().capacity() as i64;
+    }
+
+    fn grow(&mut self, top: i64) {
+        let old = self.ring();
+        let new = Ring::new(old.capacity().checked_mul(2).expect("the capacity is out of range"));
+        for index in top..self.bottom {
+            // A task that a thief takes meanwhile is copied for nothing.
+            let task = old.read(index as usize).expect("a slot in [top, bottom) holds a task");
+            new.write(index as usize, task);
+        }
+        // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+        self.ring = unsafe { self.shared.buffers.keep(new) };
+        // E3: pairs with the load in `steal`.
+        self.shared.buffer.store(self.ring.as_ptr(), Ordering::Release);
+    }
+
+    /// The end of a pop that lowered bottom to `b` and found top at or above it.
+    #[cold]
+    fn pop_last(&mut self, b: i64, top: i64) -> Option<Task> {
+        // Relaxed: whoever swaps top has the task (I4), and the owner's later pushes publish themselves. As a
+        // read–modify–write it continues the release sequences of E2.
+        let won = top == b && self.shared.top.compare_exchange(b, b + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        // E1: pairs with the load in `steal`; relaxed, as it follows pop's fence.
+        self.shared.bottom.store(b + 1, Ordering::Relaxed);
+        self.bottom = b + 1;
+        self.empty_at = b + 1;
+        if won { self.ring().read(b as usize) } else { None }
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        if self.bottom == self.limit {
+            self.make_room();
+        }
+        self.ring().write(self.bottom as usize, task);
+        self.bottom += 1;
+        // E1: pairs with the load in `steal`.
+        self.shared.bottom.store(self.bottom, Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        if self.bottom == self.empty_at {
+            return None;
+        }
+        let b = self.bottom - 1;
+        // E1: pairs with the load in `steal`.
+        self.shared.bottom.store(b, Ordering::Release);
+        // F: opposite the fence in `steal`. Without it the load below may overtake the store above.
+        M::fence(Ordering::SeqCst);
+        // Relaxed: F decides how old this may be; nothing that thieves wrote is read on its strength.
+        let top = self.shared.top.load(Ordering::Relaxed);
+        if top >= b {
+            return self.pop_last(b, top);
+        }
+        self.bottom = b;
+        self.ring().read(b as usize)
+    }
+
+    fn len_hint(&self) -> usize {
+        // Relaxed: a hint.
+        let top = self.shared.top.load(Ordering::Relaxed);
+        usize::try_from(self.bottom - top).unwrap_or(0)
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        let shared = &*self.shared;
+        // Relaxed: the compare-and-swap validates it, and the fence acquires what it read.
+        let top = shared.top.load(Ordering::Relaxed);
+        // F: opposite the fence in `pop`.
+        M::fence(Ordering::SeqCst);
+        // E1: pairs with the stores in `push`, `pop` and `pop_last`.
+        let bottom = shared.bottom.load(Ordering::Acquire);
+        if top >= bottom {
+            return Steal::Empty;
+        }
+        // E3: pairs with the store in `grow`.
+        let ring = shared.buffer.load(Ordering::Acquire);
+        // SAFETY: the pointer is one of `shared.buffers`, valid for as long as `shared`, and E3 makes the ring's
+        // construction happen before this.
+        let ring = unsafe { &*ring };
+        // Worth nothing unless the swap succeeds.
+        let task = ring.read(top as usize);
+        // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
+        match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => Steal::Task(task.expect("a slot in [top, bottom) holds a task")),
+            Err(_) => Steal::Retry,
+        }
+    }
+
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
+        // is still there, top is at most i and bottom above it.
+        let top = self.shared.top.load(Ordering::Relaxed);
+        top < self.shared.bottom.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,207 @@
+//! The index protocol of the split deque: who may take which index. Storage is somebody else's business, so that
+//! the word queue ([`Lace`](super::Lace)) and filch's direct task stack share it.
+//!
+//! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014,
+//! figures 2–4.
+//!
+//! **Idea.** Three indices, tail ≤ split ≤ head. Thieves take at tail, one compare-and-swap each, and only below
+//! split. At and above split the owner works without synchronisation. Only the owner moves split: up (`grow`), which
+//! shares work, and down (`shrink`), which takes work back. Tail and split live in one word, so every decision is
+//! about a single location.
+//!
+//! **Fields.** [`SharedIndex`], one cache line: `word` = (tail: low 32 bits, split: high 32 bits), written by the
+//! owner and by thieves that win; `all_stolen`, written by the owner, read by thieves as a hint. [`OwnerIndex`],
+//! private to the owner: its own copies of split and of `all_stolen`, which are authoritative.
+//!
+//! **Invariants.** (differences of indices are taken as signed 32-bit numbers, so that a ring may let them wrap)
+//! * I1: while not `all_stolen`, tail ≤ split ≤ head; while `all_stolen`, tail ≥ split and every task is stolen.
+//! * I2: while not `all_stolen`, the owner's copy of split equals the word's.
+//! * I3: only a fresh word, written under `all_stolen`, ever lowers tail.
+//! * I4: no steal returns an index at or above the split in force at its compare-and-swap.
+//!
+//! **Edges.**
+//! * E1: `publish_first`'s store and `grow`'s addition (release) → the load and compare-and-swap in `steal` (acquire):
+//!   the slots below split are written before split passes them. Later read–modify–writes of the word, by whomever,
+//!   continue the release sequence.
+//!
+//! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences; Rust has no mixed-size atomics,
+//! so `shrink` and `grow` are each one read–modify–write of the whole word, and no fence is left: a thief's
+//! compare-and-swap is before the owner's subtraction, which then returns the exact tail, or after it, and then the
+//! thief sees the smaller split.
+//!
+//! **Progress.** Owner wait-free, steal lock-free. **Departures.** The read–modify–writes above; `split` after growing
+//! and shrinking is the paper's mean.
+
+use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
+
+/// The half of the indices that thieves see. Keep it on a cache line of its own.
+#[derive(Debug)]
+pub struct SharedIndex<M: Memory> {
+    word: M::AtomicU64,
+    all_stolen: M::AtomicBool,
+}
+
+/// The owner's private half.
+#[derive(Debug)]
+pub struct OwnerIndex {
+    split: u32,
+    all_stolen: bool,
+}
+
+/// What a thief's attempt on the indices came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StealIndex {
+    /// The thief alone is entitled to this index now.
+    Index(u32),
+    /// The owner has no task at all that it knows of: asking it to share is useless.
+    AllStolen,
+    /// Nothing is shared; the owner may have private tasks, so asking it to share may help.
+    NothingShared,
+    /// Another thief, or the owner, moved first.
+    Retry,
+}
+
+const fn pack(tail: u32, split: u32) -> u64 {
+    tail as u64 | (split as u64) << 32
+}
+
+const fn unpack(word: u64) -> (u32, u32) {
+    (word as u32, (word >> 32) as u32)
+}
+
+/// How far `b` lies above `a`; negative if below.
+const fn distance(a: u32, b: u32) -> i32 {
+    b.wrapping_sub(a) as i32
+}
+
+impl<M: Memory> SharedIndex<M> {
+    /// The indices of an empty deque, and the owner's half of them.
+    pub fn new() -> (Self, OwnerIndex) {
+        let shared = Self { word: Atomic::new(0), all_stolen: Atomic::new(true) };
+        (shared, OwnerIndex { split: 0, all_stolen: true })
+    }
+
+    /// Tries to take the index at tail. Lock-free; one compare-and-swap if something is shared.
+    #[inline]
+    pub fn steal(&self) -> StealIndex {
+        // A hint: the word decides. A stale value costs one attempt or one request.
+        if self.all_stolen.load(Ordering::Relaxed) {
+            return StealIndex::AllStolen;
+        }
+        // E1: pairs with publish_first and grow.
+        let word = self.word.load(Ordering::Acquire);
+        let (tail, split) = unpack(word);
+        if distance(tail, split) <= 0 {
+            return StealIndex::NothingShared;
+        }
+        // E1 again: the word may have gone and come back since the load, and then it is this read, not the load,
+        // that the owner's latest publication must precede. Nobody reads what a thief published by the word alone.
+        let taken = pack(tail.wrapping_add(1), split);
+        match self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => StealIndex::Index(tail),
+            Err(_) => StealIndex::Retry,
+        }
+    }
+
+    /// Whether a thief that looked now would find something to take. A snapshot.
+    #[inline]
+    pub fn has_shared(&self) -> bool {
+        // Relaxed: a hint; whoever acts on it goes through `steal`.
+        let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
+        !self.all_stolen.load(Ordering::Relaxed) && distance(tail, split) > 0
+    }
+
+    /// Whether the owner has declared every task stolen. A snapshot.
+    #[inline]
+    pub fn is_all_stolen(&self) -> bool {
+        // Relaxed: a hint, as in `steal`.
+        self.all_stolen.load(Ordering::Relaxed)
+    }
+}
+
+impl OwnerIndex {
+    /// The boundary: the owner may take index `i` without synchronisation if `i` ≥ split and not [all stolen].
+    ///
+    /// [all stolen]: OwnerIndex::is_all_stolen
+    #[inline]
+    pub fn split(&self) -> u32 {
+        self.split
+    }
+
+    /// Whether every task in the deque is known to be stolen.
+    #[inline]
+    pub fn is_all_stolen(&self) -> bool {
+        self.all_stolen
+    }
+
+    /// Publishes the task at `index`, the only one that is not stolen. Precondition: [`OwnerIndex::is_all_stolen`],
+    /// and the task has been written.
+    #[inline]
+    pub fn publish_first<M: Memory>(&mut self, shared: &SharedIndex<M>, index: u32) {
+        debug_assert!(self.all_stolen, "a fresh word would lose tasks that thieves may still take");
+        let split = index.wrapping_add(1);
+        // E1: pairs with the load and the compare-and-swap in `steal`. No thief changes the word meanwhile: I1.
+        shared.word.store(pack(index, split), Ordering::Release);
+        // Relaxed: a hint. After the word, so that a thief that sees it mostly sees the word too.
+        shared.all_stolen.store(false, Ordering::Relaxed);
+        self.split = split;
+        self.all_stolen = false;
+    }
+
+    /// Shares the older half, rounded up, of the private tasks `[split, head)`; returns how many. Precondition: not
+    /// [`OwnerIndex::is_all_stolen`], and the tasks have been written. One read–modify–write if anything is shared.
+    #[inline]
+    pub fn grow<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32) -> u32 {
+        debug_assert!(!self.all_stolen && distance(self.split, head) >= 0, "the state rule: I1");
+        let private = head.wrapping_sub(self.split);
+        let more = private.div_ceil(2);
+        if more != 0 {
+            // E1: pairs with `steal`. An addition to the high half wraps out of the word and cannot disturb tail.
+            shared.word.fetch_add(pack(0, more), Ordering::Release);
+            self.split = self.split.wrapping_add(more);
+        }
+        more
+    }
+
+    /// Takes back the newer half, rounded up, of the shared tasks, or finds that all are stolen (`true`).
+    /// Precondition: not [`OwnerIndex::is_all_stolen`], and the owner has no private task (head = split).
+    #[inline]
+    pub fn shrink<M: Memory>(&mut self, shared: &SharedIndex<M>) -> bool {
+        debug_assert!(!self.all_stolen, "the state rule: I1");
+        // Relaxed: chooses how much to ask for, nothing more; the subtraction below tells the truth.
+        let (guess, split) = unpack(shared.word.load(Ordering::Relaxed));
+        debug_assert_eq!(split, self.split, "only the owner moves split: I2");
+        if guess != split {
+            let ask = distance(guess, split).unsigned_abs().div_ceil(2);
+            // Relaxed: what comes back was written by this thread, and a read–modify–write of any ordering continues
+            // the release sequence of E1 for the tasks that stay shared.
+            let (tail, _) = unpack(shared.word.fetch_sub(pack(0, ask), Ordering::Relaxed));
+            if tail != split {
+                self.split = split.wrapping_sub(ask);
+                let past = distance(self.split, tail);
+                if past > 0 {
+                    // Thieves had already passed the new split, so nobody can take anything until it is raised again.
+                    let mean = tail.wrapping_add((split.wrapping_sub(tail)) / 2);
+                    let back = mean.wrapping_sub(self.split);
+                    // Release for the tasks in between: E1, though their first publication already covers them.
+                    shared.word.fetch_add(pack(0, back), Ordering::Release);
+                    self.split = mean;
+                }
+                return false;
+            }
+        }
+        self.set_all_stolen(shared);
+        true
+    }
+
+    /// Declares every task stolen: after [`OwnerIndex::shrink`] found it so, or once the newest task, a stolen one, has
+    /// been joined and what was pushed above it meanwhile is gone.
+    #[inline]
+    pub fn set_all_stolen<M: Memory>(&mut self, shared: &SharedIndex<M>) {
+        if !self.all_stolen {
+            // Relaxed: a hint that saves thieves the attempt.
+            shared.all_stolen.store(true, Ordering::Relaxed);
+            self.all_stolen = true;
+        }
+    }
+}

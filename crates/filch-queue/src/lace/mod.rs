@@ -1,0 +1,244 @@
+//! Lace as a queue: the split deque, holding words.
+//!
+//! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014,
+//! <https://doi.org/10.1007/978-3-319-14313-2_18>, figures 2–4. The index protocol is in [`index`], with its own
+//! invariants and edges.
+//!
+//! **Idea.** A boundary, split, divides the tasks: thieves take below it, the owner works above it as on a private
+//! stack. A thief that finds nothing below split raises a flag; the owner sees it at its next operation and moves
+//! split up. An owner that runs out of private tasks moves split down. So the owner pays for synchronisation only when
+//! tasks change hands in bulk, not for each.
+//!
+//! **Fields.** Each on its own line.
+//! * `index`: tail, split and a hint: see [`index`].
+//! * `splitreq`: raised by thieves, lowered by the owner. The owner reads it in every operation, so it shares a line
+//!   with nothing that steals change.
+//! * `ring`: the slots' address and number, never written. The slots are filled by the owner and emptied by whoever
+//!   takes.
+//! * the owner's own: `head`, one past the newest task, and [`OwnerIndex`].
+//!
+//! **Invariants.** Those of [`index`], and
+//! * V1: `head` is never lowered below split, and equals tail and split when all is found stolen: no index that
+//!   thieves have passed is used again before the 32 bits wrap.
+//! * V2: a slot is filled only when empty, and emptied only by whoever is entitled to its index: the handshake, H1 and
+//!   H2 of [`slots`](crate::slots).
+//!
+//! **Edges.** E1 of [`index`] publishes slots and task contents. `splitreq` and the emptiness of a slot publish nothing.
+//!
+//! **Memory model.** Rust's; no fence anywhere. Below it, see [`index`].
+//!
+//! **Progress.** Owner wait-free; steal lock-free, and a thief that stops between winning an index and emptying its
+//! slot costs one slot. **Capacity.** A ring; a push is refused while its slot is not empty.
+//!
+//! **Departures.** The paper's deque is a stack of descriptors, in which a stolen task stays until it is joined. A
+//! queue of words has no join, so head is not lowered past stolen tasks and the array becomes a ring. Then (tail,
+//! split) can return to an old value with another task in the slot, and a thief may not read before it wins: hence the
+//! handshake. A request is kept until there is something to share, where the paper drops it. Tests: `queues/battery.rs`
+//! (wrap-around, overflow, stress), `queues/stalled.rs`.
+//!
+//! **Names.** tail, split, head, splitreq, allstolen as in the paper; `grow` and `shrink` are `grow_shared` and
+//! `shrink_shared` in its program.
+//!
+//! **Scenarios.** `lace` in the battery and in the stalled-thief tests.
+
+pub mod index;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use self::index::{OwnerIndex, SharedIndex, StealIndex};
+use crate::slots::HandshakeRing;
+use crate::{
+    Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
+};
+
+/// The split deque of words, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{Lace, Owner, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let (mut owner, mut thieves) = <Lace as Queue>::make(8, 1, &());
+/// for n in 1..=4 {
+///     owner.push(task(n)).unwrap(); // the first is shared at once
+/// }
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+/// assert_eq!(thieves[0].steal(), Steal::Empty); // and the thief asks for more
+/// owner.poll(); // pushing or popping would do as well
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(2)));
+/// assert_eq!(owner.pop(), Some(task(4)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Lace;
+
+struct Shared<M: Memory> {
+    index: Padded<SharedIndex<M>>,
+    splitreq: Padded<M::AtomicBool>,
+    ring: Padded<HandshakeRing<M>>,
+}
+
+/// The owner's side of a [`Lace`] deque.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    head: u32,
+    index: OwnerIndex,
+}
+
+/// A thief's side of a [`Lace`] deque.
+pub struct Thief<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+}
+
+/// The differences of indices are signed 32-bit numbers.
+const MAX_CAPACITY: usize = 1 << 30;
+
+impl<M: Memory> Queue<M> for Lace {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = ();
+
+    const PROMISES: Promises = Promises {
+        name: "lace",
+        paper: "van Dijk and van de Pol, Lace: Non-blocking Split Deque for Work-Stealing, MuCoCoS 2014",
+        order: Order::Lifo,
+        steals: StealOrder::OldestFirst,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Ring,
+        may_abort: false,
+        steal_progress: Progress::LockFree,
+        stealable: Stealable::Shared,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: false,
+    };
+
+    fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
+        assert!(capacity <= MAX_CAPACITY, "the capacity is out of range");
+        let (index, owner) = SharedIndex::new();
+        let shared = Arc::new(Shared {
+            index: Padded(index),
+            splitreq: Padded(Atomic::new(false)),
+            ring: Padded(HandshakeRing::new(capacity)),
+        });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
+        (Owner { shared, head: 0, index: owner }, thieves)
+    }
+}
+
+impl<M: Memory> Owner<M> {
+    #[inline]
+    fn is_asked(&self) -> bool {
+        // Relaxed: the flag publishes nothing, and one that is seen late is answered late.
+        self.shared.splitreq.load(Ordering::Relaxed)
+    }
+
+    /// The flag goes down after split has moved: a thief that raises it in between will raise it again.
+    fn answered(&self) {
+        // Relaxed: as in `is_asked`.
+        self.shared.splitreq.store(false, Ordering::Relaxed);
+    }
+
+    /// Shares private tasks, if there are any; otherwise the request stays.
+    #[cold]
+    fn share(&mut self) {
+        if !self.index.is_all_stolen() && self.index.grow(&self.shared.index, self.head) != 0 {
+            self.answered();
+        }
+    }
+
+    /// A push onto a deque whose tasks are all stolen: its task is shared at once.
+    #[cold]
+    fn push_first(&mut self) {
+        self.index.publish_first(&self.shared.index, self.head.wrapping_sub(1));
+        if self.is_asked() {
+            self.answered();
+        }
+    }
+
+    /// Takes tasks back from the shared part; `false` if there is none.
+    #[cold]
+    fn take_back(&mut self) -> bool {
+        !self.index.shrink(&self.shared.index)
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        self.shared.ring.put(self.head as usize, task)?;
+        self.head = self.head.wrapping_add(1);
+        if self.index.is_all_stolen() {
+            self.push_first();
+        } else if self.is_asked() {
+            self.share();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        if self.index.is_all_stolen() || (self.index.split() == self.head && !self.take_back()) {
+            return None;
+        }
+        self.head = self.head.wrapping_sub(1);
+        let task = self.shared.ring.take(self.head as usize);
+        debug_assert!(task.is_some(), "a slot in [split, head) holds a task");
+        if self.is_asked() {
+            self.share();
+        }
+        task
+    }
+
+    #[inline]
+    fn poll(&mut self) {
+        if self.is_asked() {
+            self.share();
+        }
+    }
+
+    fn len_hint(&self) -> usize {
+        if self.index.is_all_stolen() {
+            return 0;
+        }
+        let private = self.head.wrapping_sub(self.index.split()) as usize;
+        private + usize::from(self.shared.index.has_shared())
+    }
+}
+
+impl<M: Memory> Thief<M> {
+    /// Asks the owner to share. Writes only if that changes something, so that the line stays in the owner's cache.
+    #[cold]
+    fn ask(&self) {
+        // Relaxed, both: the flag publishes nothing.
+        if !self.shared.splitreq.load(Ordering::Relaxed) {
+            self.shared.splitreq.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        match self.shared.index.steal() {
+            StealIndex::Index(index) => {
+                let task = self.shared.ring.take(index as usize);
+                Steal::Task(task.expect("a slot in [tail, split) holds a task"))
+            }
+            StealIndex::Retry => Steal::Retry,
+            StealIndex::AllStolen => Steal::Empty,
+            StealIndex::NothingShared => {
+                self.ask();
+                Steal::Empty
+            }
+        }
+    }
+
+    /// Counts the owner's private tasks. Once tasks have been pushed it stays true until a pop finds the deque empty.
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        // A push clears this flag, and only a pop that finds every task taken sets it again.
+        !self.shared.index.is_all_stolen()
+    }
+}

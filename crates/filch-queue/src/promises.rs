@@ -1,0 +1,113 @@
+//! What a queue promises, as constants that tests and schedulers read.
+
+/// The promises of one queue.
+///
+/// ```
+/// use filch_memory::Native;
+/// use filch_queue::{Capacity, ChaseLev, Delivery, Promises, Queue};
+///
+/// const CHASE_LEV: Promises = <ChaseLev as Queue<Native>>::PROMISES;
+/// assert_eq!(CHASE_LEV.delivery, Delivery::ExactlyOnce);
+/// assert_eq!(CHASE_LEV.capacity, Capacity::Grows);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// The name on command lines and in plots, in lower case.
+    pub name: &'static str,
+    /// Authors, title, venue and year.
+    pub paper: &'static str,
+    /// Which task the owner's pop returns, if no thief interferes.
+    pub order: Order,
+    /// Which task a thief gets, if neither the owner nor another thief interferes.
+    pub steals: StealOrder,
+    /// How often a task can be returned.
+    pub delivery: Delivery,
+    /// What happens when the queue is full.
+    pub capacity: Capacity,
+    /// Whether a thief can be refused although there are tasks ([`Steal::Aborted`](crate::Steal::Aborted)).
+    pub may_abort: bool,
+    /// What a thief may have to wait for.
+    pub steal_progress: Progress,
+    /// Which tasks thieves can take.
+    pub stealable: Stealable,
+    /// The memory model that the correctness argument needs.
+    pub memory_model: MemoryModel,
+    /// Whether thieves depend on the owner's calling [`Owner::poll`](crate::Owner::poll) even when it neither pushes
+    /// nor pops.
+    pub owner_must_poll: bool,
+}
+
+/// Which task the owner's pop returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The newest.
+    Lifo,
+    /// The oldest.
+    Fifo,
+}
+
+/// Which task a thief gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StealOrder {
+    /// The oldest.
+    OldestFirst,
+    /// The newest.
+    NewestFirst,
+    /// Any, for instance one set aside for this thief earlier.
+    Unordered,
+}
+
+/// How often a task that was pushed is returned, once everything is drained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Once.
+    ExactlyOnce,
+    /// Once, and perhaps again to other threads that raced for it. For tasks that may be run twice.
+    AtLeastOnce,
+}
+
+/// Whether and when a push is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// Never; the capacity given to [`Queue::make`](crate::Queue::make) is where it starts.
+    Grows,
+    /// A ring: the given number of tasks fits at least, less those that thieves are taking this moment.
+    Ring,
+    /// An array: the given number of tasks fits at least, counted from the last time a pop found the queue empty.
+    Array,
+}
+
+/// What a thief's attempt may have to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// A thread that stops in the middle of an operation can hold up others: there is a lock, or something like it.
+    Blocking,
+    /// No thread holds up others, wherever it stops; an attempt fails only because somebody else succeeded.
+    LockFree,
+    /// The owner has to answer first; the attempt says [`Steal::Pending`](crate::Steal::Pending) and does not wait.
+    OwnerDependent,
+}
+
+/// Which of the tasks in a queue thieves can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stealable {
+    /// All of them, at any time.
+    All,
+    /// All but a bounded number of the newest.
+    AllButNewest,
+    /// A part that the owner has shared; it shares more while it pushes, pops or polls.
+    Shared,
+    /// Only the oldest, until the owner exposes the next.
+    OldestOnly,
+    /// None without the owner's answer to a request.
+    OnRequest,
+}
+
+/// A memory model that an algorithm is correct under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryModel {
+    /// Rust's, hence every target.
+    Rust,
+    /// Total store order with store buffers of bounded length, as x86-64 processors have. Outside Rust's model.
+    BoundedTso,
+}

@@ -1,0 +1,436 @@
+//! Smoke, order, overflow or growth, wrap-around, stampede, stress, starvation, drop.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use filch_queue::{Capacity, Delivery, Full, Order, Owner, Queue, Steal, StealOrder, Stealable, Thief};
+
+use crate::watchdog::{Patience, watched};
+use crate::{number, task};
+
+macro_rules! tests {
+    ($queue:ty) => {
+        $crate::battery::tests!(
+            $queue: smoke, owner_order, thief_order, hint_sees_work, overflow_or_growth, wrap_around, stampede, stress,
+            stress_in_a_tiny_queue, last_task, starvation, drop_with_tasks_inside, sides_outlive_each_other
+        );
+    };
+    ($queue:ty: $($test:ident),*) => {
+        $(#[test]
+        fn $test() {
+            $crate::watchdog::watched($crate::battery::$test::<$queue>);
+        })*
+    };
+}
+pub(crate) use tests;
+
+const THIEVES: usize = 3;
+
+fn make<Q: Queue>(capacity: usize, thieves: usize) -> (Q::Owner, Vec<Q::Thief>) {
+    Q::make(capacity, thieves, &Q::Params::default())
+}
+
+/// Steals everything that can be stolen while the owner only polls.
+fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize> {
+    let mut stolen = Vec::new();
+    let mut failures = 0;
+    // An owner may need several polls to share everything: each failure may be a request.
+    while failures < 8 {
+        match thief.steal() {
+            Steal::Task(task) => {
+                stolen.push(number(task));
+                failures = 0;
+            }
+            _ => failures += 1,
+        }
+        owner.poll();
+    }
+    while let Some(task) = thief.quiesce() {
+        stolen.push(number(task));
+    }
+    stolen
+}
+
+fn drain<Q: Queue>(owner: &mut Q::Owner) -> Vec<usize> {
+    core::iter::from_fn(|| owner.pop()).map(number).collect()
+}
+
+pub(crate) fn smoke<Q: Queue>() {
+    let (mut owner, mut thieves) = make::<Q>(4, 2);
+    assert_eq!(owner.pop(), None);
+    assert!(!thieves[0].steal().is_task());
+    assert_eq!(owner.len_hint(), 0);
+    for round in 0..3 {
+        owner.push(task(round)).unwrap();
+        assert!(owner.len_hint() >= 1);
+        assert_eq!(owner.pop().map(number), Some(round));
+        assert_eq!(owner.pop(), None);
+        assert!(!thieves[1].steal().is_task());
+        assert_eq!(owner.len_hint(), 0);
+    }
+}
+
+pub(crate) fn owner_order<Q: Queue>() {
+    let (mut owner, _thieves) = make::<Q>(100, 1);
+    for n in 0..100 {
+        owner.push(task(n)).unwrap();
+    }
+    let popped = drain::<Q>(&mut owner);
+    match Q::PROMISES.order {
+        Order::Lifo => assert!(popped.into_iter().eq((0..100).rev())),
+        Order::Fifo => assert!(popped.into_iter().eq(0..100)),
+    }
+}
+
+pub(crate) fn thief_order<Q: Queue>() {
+    let (mut owner, mut thieves) = make::<Q>(100, 1);
+    for n in 0..100 {
+        owner.push(task(n)).unwrap();
+    }
+    let stolen = steal_all::<Q>(&mut owner, &mut thieves[0]);
+    let popped = drain::<Q>(&mut owner);
+    if Q::PROMISES.stealable == Stealable::All {
+        assert_eq!(popped, []);
+    }
+    match Q::PROMISES.steals {
+        StealOrder::OldestFirst => assert!(stolen.iter().copied().eq(0..stolen.len())),
+        StealOrder::NewestFirst => assert!(stolen.iter().copied().eq((100 - stolen.len()..100).rev())),
+        StealOrder::Unordered => {}
+    }
+    let mut all = [stolen, popped].concat();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..100));
+}
+
+/// A worker that is about to sleep must see a task that was pushed before.
+pub(crate) fn hint_sees_work<Q: Queue>() {
+    let (mut owner, mut thieves) = make::<Q>(8, 1);
+    for round in 0..4 {
+        for n in 0..6 {
+            owner.push(task(n)).unwrap();
+        }
+        for n in 0..6 {
+            assert!(thieves[0].has_work_hint(), "round {round}: {} tasks are there", 6 - n);
+            let taken = if n % 2 == 0 { thieves[0].steal().task() } else { None };
+            assert!(taken.or_else(|| owner.pop()).is_some());
+        }
+        assert_eq!(owner.pop(), None);
+        assert!(!thieves[0].has_work_hint(), "the owner has just found the queue empty");
+    }
+}
+
+pub(crate) fn overflow_or_growth<Q: Queue>() {
+    const ASKED: usize = 4;
+    let (mut owner, mut thieves) = make::<Q>(ASKED, 1);
+    let mut pushed = 0;
+    let refused = loop {
+        match owner.push(task(pushed)) {
+            Ok(()) => pushed += 1,
+            Err(Full(refused)) => break Some(number(refused)),
+        }
+        if pushed == 1000 {
+            break None;
+        }
+    };
+    if Q::PROMISES.capacity == Capacity::Grows {
+        assert_eq!(refused, None);
+    } else {
+        assert_eq!(refused, Some(pushed));
+        assert!(pushed >= ASKED);
+        // A refusal leaves the queue as it was, however often.
+        assert_eq!(owner.push(task(pushed)), Err(Full(task(pushed))));
+    }
+    let mut all = steal_all::<Q>(&mut owner, &mut thieves[0]);
+    all.extend(drain::<Q>(&mut owner));
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..pushed));
+    owner.push(task(0)).unwrap();
+    assert_eq!(drain::<Q>(&mut owner), [0]);
+}
+
+pub(crate) fn wrap_around<Q: Queue>() {
+    for capacity in 1..=4 {
+        let (mut owner, mut thieves) = make::<Q>(capacity, 1);
+        let mut taken = Vec::new();
+        for n in 0..200 {
+            if owner.push(task(n)).is_err() {
+                // An array needs to be found empty first.
+                taken.extend(drain::<Q>(&mut owner));
+                owner.push(task(n)).expect("an empty queue has room");
+            }
+            if n % 3 != 0 {
+                let stolen = thieves[0].steal().task();
+                taken.extend(stolen.or_else(|| owner.pop()).map(number));
+            }
+        }
+        taken.extend(drain::<Q>(&mut owner));
+        taken.extend(core::iter::from_fn(|| thieves[0].quiesce()).map(number));
+        taken.sort_unstable();
+        assert!(taken.into_iter().eq(0..200), "capacity {capacity}");
+    }
+}
+
+/// What became of each task.
+struct Ledger {
+    taken: Vec<AtomicUsize>,
+}
+
+impl Ledger {
+    fn new(tasks: usize) -> Arc<Self> {
+        Arc::new(Self { taken: (0..tasks).map(|_| AtomicUsize::new(0)).collect() })
+    }
+
+    fn take(&self, n: usize) {
+        self.taken[n].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn close<Q: Queue>(&self) {
+        let most = match Q::PROMISES.delivery {
+            Delivery::ExactlyOnce => 1,
+            Delivery::AtLeastOnce => 1 + THIEVES,
+        };
+        for (n, taken) in self.taken.iter().enumerate() {
+            let taken = taken.load(Ordering::Relaxed);
+            assert!((1..=most).contains(&taken), "task {n} was taken {taken} times");
+        }
+    }
+}
+
+/// Thieves that steal until the owner is done and nothing is left for them.
+struct Gang {
+    done: Arc<AtomicBool>,
+    threads: Vec<thread::JoinHandle<Vec<usize>>>,
+}
+
+impl Gang {
+    fn start<T: Thief<filch_queue::Task> + Send + 'static>(thieves: Vec<T>, ledger: &Arc<Ledger>) -> Self {
+        let done = Arc::new(AtomicBool::new(false));
+        let start = Arc::new(Barrier::new(thieves.len() + 1));
+        let threads = thieves
+            .into_iter()
+            .map(|mut thief| {
+                let (done, start, ledger) = (Arc::clone(&done), Arc::clone(&start), Arc::clone(ledger));
+                thread::spawn(move || {
+                    let patience = Patience::new();
+                    let mut loot = Vec::new();
+                    start.wait();
+                    loop {
+                        let was_done = done.load(Ordering::Acquire);
+                        match thief.steal() {
+                            Steal::Task(task) => loot.push(number(task)),
+                            Steal::Retry => patience.wait("a thief that always loses"),
+                            Steal::Empty | Steal::Aborted | Steal::Pending if was_done => break,
+                            Steal::Empty | Steal::Aborted | Steal::Pending => patience.wait("the owner to finish"),
+                        }
+                    }
+                    loot.extend(core::iter::from_fn(|| thief.quiesce()).map(number));
+                    loot.iter().for_each(|&n| ledger.take(n));
+                    loot
+                })
+            })
+            .collect();
+        start.wait();
+        Self { done, threads }
+    }
+
+    /// Sends the thieves home and takes what they left; returns what each of them stole, in order.
+    fn finish<Q: Queue>(self, owner: &mut Q::Owner, ledger: &Ledger) -> Vec<Vec<usize>> {
+        self.done.store(true, Ordering::Release);
+        let patience = Patience::new();
+        while !self.threads.iter().all(thread::JoinHandle::is_finished) {
+            owner.poll();
+            patience.wait("the thieves to go home");
+        }
+        drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
+        self.threads.into_iter().map(|thread| thread.join().expect("a thief panicked")).collect()
+    }
+}
+
+/// Many thieves fall on a full queue; each sees the order that the queue promises.
+pub(crate) fn stampede<Q: Queue>() {
+    const TASKS: usize = 20_000;
+    let (mut owner, thieves) = make::<Q>(TASKS, THIEVES);
+    let ledger = Ledger::new(TASKS);
+    for n in 0..TASKS {
+        owner.push(task(n)).unwrap();
+    }
+    let gang = Gang::start(thieves, &ledger);
+    let mut popped = Vec::new();
+    while let Some(task) = owner.pop() {
+        popped.push(number(task));
+        ledger.take(number(task));
+    }
+    for loot in gang.finish::<Q>(&mut owner, &ledger) {
+        // Nothing is pushed meanwhile, so a thief's tasks come in the order of their numbers.
+        match Q::PROMISES.steals {
+            StealOrder::OldestFirst => assert!(loot.is_sorted()),
+            StealOrder::NewestFirst if Q::PROMISES.delivery == Delivery::ExactlyOnce => {
+                assert!(loot.is_sorted_by(|a, b| a > b));
+            }
+            StealOrder::NewestFirst | StealOrder::Unordered => {}
+        }
+    }
+    if Q::PROMISES.delivery == Delivery::ExactlyOnce {
+        match Q::PROMISES.order {
+            Order::Lifo => assert!(popped.is_sorted_by(|a, b| a > b)),
+            Order::Fifo => assert!(popped.is_sorted()),
+        }
+    }
+    ledger.close::<Q>();
+}
+
+/// A small generator of reproducible choices (xorshift).
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+/// Bursts of pushes and pops of random length; the queue passes through empty and full again and again.
+fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize) {
+    let (mut owner, thieves) = make::<Q>(capacity, THIEVES);
+    let ledger = Ledger::new(tasks);
+    let gang = Gang::start(thieves, &ledger);
+    let mut choices = Choices(seed);
+    let mut next = 0;
+    while next < tasks {
+        for _ in 0..choices.below(burst) {
+            if next < tasks {
+                if let Err(Full(refused)) = owner.push(task(next)) {
+                    assert_eq!(number(refused), next);
+                    ledger.take(next);
+                    // For an array that must be found empty.
+                    owner.pop().into_iter().for_each(|task| ledger.take(number(task)));
+                }
+                next += 1;
+            }
+        }
+        for _ in 0..choices.below(burst) {
+            let Some(task) = owner.pop() else { break };
+            ledger.take(number(task));
+        }
+        if choices.below(64) == 0 {
+            thread::yield_now();
+        }
+    }
+    gang.finish::<Q>(&mut owner, &ledger);
+    ledger.close::<Q>();
+}
+
+pub(crate) fn stress<Q: Queue>() {
+    for seed in 1..=4 {
+        random_bursts::<Q>(256, 40, seed, 500_000);
+    }
+}
+
+pub(crate) fn stress_in_a_tiny_queue<Q: Queue>() {
+    for capacity in 1..=4 {
+        random_bursts::<Q>(capacity, 6, capacity as u64, 300_000);
+    }
+}
+
+/// One task at a time: owner and thieves always race for the same one.
+pub(crate) fn last_task<Q: Queue>() {
+    random_bursts::<Q>(2, 2, 7, 500_000);
+    const TASKS: usize = 500_000;
+    let (mut owner, thieves) = make::<Q>(2, THIEVES);
+    let ledger = Ledger::new(TASKS);
+    let gang = Gang::start(thieves, &ledger);
+    for n in 0..TASKS {
+        owner.push(task(n)).unwrap_or_else(|Full(task)| ledger.take(number(task)));
+        owner.pop().into_iter().for_each(|task| ledger.take(number(task)));
+    }
+    gang.finish::<Q>(&mut owner, &ledger);
+    ledger.close::<Q>();
+}
+
+/// While an owner keeps pushing and popping one task above a stock of others, a thief comes to something.
+pub(crate) fn starvation<Q: Queue>() {
+    if Q::PROMISES.stealable == Stealable::AllButNewest {
+        // How many are withheld is a parameter, which may exceed the stock below.
+        return;
+    }
+    let (mut owner, thieves) = make::<Q>(64, THIEVES);
+    let stolen = Arc::new(AtomicUsize::new(0));
+    let everybody = Arc::new(AtomicBool::new(false));
+    let threads: Vec<_> = thieves
+        .into_iter()
+        .map(|mut thief| {
+            let (stolen, everybody) = (Arc::clone(&stolen), Arc::clone(&everybody));
+            thread::spawn(move || {
+                let patience = Patience::new();
+                let mut first = true;
+                while !everybody.load(Ordering::Relaxed) {
+                    let got = thief.steal().task().is_some();
+                    if got && first {
+                        first = false;
+                        stolen.fetch_add(1, Ordering::Relaxed);
+                    }
+                    patience.wait("a starving thief");
+                }
+                while thief.quiesce().is_some() {}
+            })
+        })
+        .collect();
+    let patience = Patience::new();
+    let mut next = 0;
+    while stolen.load(Ordering::Relaxed) < THIEVES {
+        for _ in 0..16 {
+            let _ = owner.push(task(next));
+            next += 1;
+        }
+        for _ in 0..15 {
+            let _ = owner.pop();
+        }
+        patience.wait("every thief to steal something");
+        if owner.len_hint() > 32 {
+            while owner.pop().is_some() {}
+        }
+    }
+    everybody.store(true, Ordering::Relaxed);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+pub(crate) fn drop_with_tasks_inside<Q: Queue>() {
+    for thieves_first in [false, true] {
+        let (mut owner, mut thieves) = make::<Q>(16, 2);
+        for n in 0..10 {
+            owner.push(task(n)).unwrap();
+        }
+        let _ = thieves[0].steal();
+        if thieves_first {
+            drop(thieves);
+            drop(owner);
+        } else {
+            drop(owner);
+            drop(thieves);
+        }
+    }
+}
+
+/// Either side may be used after the other is gone, and sees what was there.
+pub(crate) fn sides_outlive_each_other<Q: Queue>() {
+    let (mut owner, thieves) = make::<Q>(16, 2);
+    for n in 0..4 {
+        owner.push(task(n)).unwrap();
+    }
+    drop(thieves);
+    assert_eq!(drain::<Q>(&mut owner).len(), 4);
+
+    let (mut owner, mut thieves) = make::<Q>(1, 1);
+    for n in 0..4 {
+        let _ = owner.push(task(n));
+    }
+    drop(owner);
+    let mut thief = thieves.remove(0);
+    let stolen = watched(move || core::iter::from_fn(|| thief.steal().task()).map(number).collect::<Vec<_>>());
+    if Q::PROMISES.stealable == Stealable::All && Q::PROMISES.capacity == Capacity::Grows {
+        assert_eq!(stolen.len(), 4);
+    }
+}

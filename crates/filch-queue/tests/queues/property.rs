@@ -1,0 +1,75 @@
+//! Random operations, one after the other, against the sequential model.
+
+use filch_queue::model::{Disagreement, Model};
+use filch_queue::{Owner, Queue, Task, Thief};
+use proptest::prelude::*;
+
+use crate::task;
+
+macro_rules! tests {
+    ($queue:ty) => {
+        #[test]
+        fn agrees_with_the_model() {
+            $crate::watchdog::watched($crate::property::agrees_with_the_model::<$queue>);
+        }
+    };
+}
+pub(crate) use tests;
+
+const THIEVES: usize = 3;
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Push,
+    Pop,
+    Steal(usize),
+    Poll,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        5 => Just(Operation::Push),
+        3 => Just(Operation::Pop),
+        3 => (0..THIEVES).prop_map(Operation::Steal),
+        1 => Just(Operation::Poll),
+    ]
+}
+
+/// The capacity given to the model is what the queue was asked for: it may have more.
+fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Disagreement<Task>> {
+    let (mut owner, mut thieves) = Q::make(capacity, THIEVES, &Q::Params::default());
+    let mut model = Model::new(Q::PROMISES, capacity);
+    for (n, operation) in operations.iter().enumerate() {
+        match *operation {
+            Operation::Push => model.push(task(n), owner.push(task(n)))?,
+            Operation::Pop => model.pop(owner.pop())?,
+            Operation::Steal(thief) => {
+                assert!(model.is_empty() || thieves[thief].has_work_hint(), "the hint misses {} tasks", model.len());
+                model.steal(thieves[thief].steal())?;
+            }
+            Operation::Poll => owner.poll(),
+        }
+    }
+    for thief in &mut thieves {
+        while let Some(task) = thief.quiesce() {
+            model.steal(filch_queue::Steal::Task(task))?;
+        }
+    }
+    while !model.is_empty() {
+        let popped = owner.pop();
+        model.pop(popped)?;
+        assert!(popped.is_some(), "{} tasks are lost", model.len());
+    }
+    model.pop(owner.pop())
+}
+
+pub(crate) fn agrees_with_the_model<Q: Queue>() {
+    let cases = if cfg!(miri) { 8 } else { 512 };
+    // Failures are shrunk and printed; nothing is written next to the sources.
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(capacity in 1_usize..9, operations in prop::collection::vec(operation(), 0..200))| {
+        if let Err(disagreement) = follow::<Q>(capacity, &operations) {
+            return Err(TestCaseError::fail(disagreement.to_string()));
+        }
+    });
+}

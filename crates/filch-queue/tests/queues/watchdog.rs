@@ -1,0 +1,39 @@
+//! A bound on every wait.
+
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Far more than any test needs, however busy the machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Runs a test, and fails if it hangs.
+pub(crate) fn watched<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
+    let (done, wait) = channel();
+    let thread = thread::spawn(move || {
+        let result = test();
+        let _ = done.send(());
+        result
+    });
+    // A panic drops the sender; the join below passes it on.
+    if wait.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+        panic!("the test hangs");
+    }
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// A limit for one loop, so that a test that goes wrong says where.
+pub(crate) struct Patience(Instant);
+
+impl Patience {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now() + LIMIT / 2)
+    }
+
+    /// Lets other threads run.
+    pub(crate) fn wait(&self, what: &str) {
+        assert!(Instant::now() < self.0, "waited too long: {what}");
+        thread::yield_now();
+    }
+}
