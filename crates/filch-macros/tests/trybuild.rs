@@ -1,0 +1,7 @@
+//! What is rejected, and where the errors point.
+
+#[test]
+fn errors_point_at_the_users_code() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/*.rs");
+}
