@@ -1,0 +1,103 @@
+//! Forks of any number of branches: pushed one after the other, joined newest first.
+
+use std::marker::PhantomData;
+
+use crate::front::Front;
+use crate::job::{self, Body, Slot};
+use crate::pool::{self, Pool};
+use crate::worker::{ByHandle, Worker};
+
+impl<P: Pool> Worker<'_, P> {
+    /// Runs `each` on every item as a task of its own, and folds the results, newest item first.
+    ///
+    /// This is the spawn and sync of Lace and Wool: all items are forked, then joined in reverse.
+    ///
+    /// Cost per item as a [`join`](Self::join). Items or results too large for a slot (48 bytes with a reference) go to the heap.
+    ///
+    /// ```
+    /// // Knuth's estimate needs luck; counting needs work: a task for each child of each node.
+    /// fn count(mut w: filch::Worker<'_>, depth: u32) -> u64 {
+    ///     w.fork_all(0..depth, |w, child| count(w, child), 1, |sum, below| sum + below)
+    /// }
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// assert_eq!(pool.run(|w| count(w, 10)), 1 << 10);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a task, the iterator or `fold` panics, with the first payload that comes up in this order; items that nobody has
+    /// started are dropped, and the outcomes of those that somebody has are awaited and dropped.
+    #[inline]
+    pub fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
+    where
+        I: IntoIterator<Item = T>,
+        T: Send,
+        R: Send,
+        F: for<'b> Fn(Worker<'b, P>, T) -> R + Sync,
+        G: FnMut(S, R) -> S,
+    {
+        let each = &each;
+        let (front, head) = (self.front(), P::head(self.cursor()));
+        if const { job::fits::<(&F, T), R>() } {
+            let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P>| each(w, item)));
+            // SAFETY: as in `Worker::join`. The work is a reference and an item, so it fits.
+            unsafe { fork_all(front, head, tasks, init, fold) }
+        } else {
+            let tasks = items.into_iter().map(Box::new);
+            let tasks = tasks.map(|item| by_handle(move |w: Worker<'_, P>| Box::new(each(w, *item))));
+            // SAFETY: as above, with a boxed item and a boxed result.
+            unsafe { fork_all(front, head, tasks, init, |sum, result: Box<R>| fold(sum, *result)) }
+        }
+    }
+}
+
+/// Gives the compiler the closure's signature.
+fn by_handle<P: Pool, F, R>(work: F) -> ByHandle<P, F>
+where
+    F: for<'b> FnOnce(Worker<'b, P>) -> R,
+{
+    ByHandle::new(work)
+}
+
+/// Tasks between their push and their pop.
+struct Forks<'f, B: Body> {
+    front: &'f Front,
+    first: *mut Slot,
+    next: *mut Slot,
+    work: PhantomData<B>,
+}
+
+impl<B: Body> Drop for Forks<'_, B> {
+    fn drop(&mut self) {
+        while self.next != self.first {
+            self.next = self.next.wrapping_sub(1);
+            // SAFETY: the newest task, which has been pushed and not popped.
+            unsafe { pool::abandon::<B>(self.front, self.next) };
+        }
+    }
+}
+
+/// # Safety
+/// `front` is a front of the current thread's worker, other than the outside, and `head` is exact if it is a stack front.
+#[inline]
+unsafe fn fork_all<B: Body, S>(
+    front: &Front,
+    head: *mut Slot,
+    tasks: impl Iterator<Item = B>,
+    mut sum: S,
+    mut fold: impl FnMut(S, B::Out) -> S,
+) -> S {
+    let mut forks = Forks::<B> { front, first: head, next: head, work: PhantomData };
+    for task in tasks {
+        // SAFETY: the caller's promise; the pop is below or in `Forks`.
+        unsafe { pool::push(front, forks.next, task) };
+        forks.next = forks.next.wrapping_add(1);
+    }
+    while forks.next != forks.first {
+        forks.next = forks.next.wrapping_sub(1);
+        // SAFETY: the newest task.
+        let result = unsafe { pool::pop_and_run::<B>(front, forks.next) };
+        sum = fold(sum, result);
+    }
+    sum
+}

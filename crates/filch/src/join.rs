@@ -1,0 +1,145 @@
+//! Fork–join of two branches, in both styles.
+
+use crate::front::{Enter, Front, current};
+use crate::job::{Body, Slot};
+use crate::pool::{self, Pool};
+use crate::thread_pool::ThreadPool;
+use crate::worker::{ByHandle, Worker};
+
+impl<P: Pool> Worker<'_, P> {
+    /// Runs both branches, perhaps at the same time, and returns both results.
+    ///
+    /// `b` becomes a task that an idle worker may steal; this worker runs `a`, then `b` if it is still there. While `b` is
+    /// being run elsewhere, this worker does what the pool's [waiting strategy](crate::Wait) admits.
+    ///
+    /// Cost, if nothing is stolen, on the [`Split`](crate::pool::Split) pool: about 20 instructions, no fence, no
+    /// read–modify–write, no allocation. Branches that capture by value (`move`) stay in registers; capturing by reference
+    /// forces the variables to memory, which costs half as much again.
+    ///
+    /// ```
+    /// fn sum(mut w: filch::Worker<'_>, v: &[u64]) -> u64 {
+    ///     match v {
+    ///         [] => 0,
+    ///         [x] => *x,
+    ///         _ => {
+    ///             let (left, right) = v.split_at(v.len() / 2);
+    ///             let (a, b) = w.join(move |w| sum(w, left), move |w| sum(w, right));
+    ///             a + b
+    ///         }
+    ///     }
+    /// }
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let v: Vec<u64> = (0..1000).collect();
+    /// assert_eq!(pool.run(|w| sum(w, &v)), 499_500);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// The first branch stays on this thread and need not be `Send`; the second must be:
+    ///
+    /// ```compile_fail,E0277
+    /// fn not_send(mut w: filch::Worker<'_>) {
+    ///     let local = std::rc::Rc::new(1);
+    ///     w.join(|_| 0, |_| *local);
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// If a branch panics, with its payload, once the other one is settled: if it is `a` that panics, a `b` that nobody has
+    /// started is dropped unrun, and the outcome of one that somebody has is dropped. If both panic, it is with the payload of `a`.
+    #[inline(always)]
+    pub fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Worker<'b, P>) -> RA,
+        B: for<'b> FnOnce(Worker<'b, P>) -> RB + Send,
+        RB: Send,
+    {
+        // SAFETY: a handle's front and cursor are the current ones, and `self` is borrowed, hence unused, while the
+        // branches have theirs.
+        unsafe { P::join(self.front(), self.cursor(), ByHandle::<P, A>::new(a), ByHandle::<P, B>::new(b)) }
+    }
+}
+
+/// Runs both branches, perhaps at the same time, and returns both results: closure style, for everyone.
+///
+/// On a worker, `b` becomes a task of that worker, as in [`Worker::join`]; elsewhere both move to the
+/// [global pool](ThreadPool::global). Handle style is faster, since here the owner's head is kept in thread-local storage;
+/// and inside handle style this function works, but its forks take a slower way.
+///
+/// ```
+/// fn fib(n: u32) -> u64 {
+///     if n < 2 {
+///         return n.into();
+///     }
+///     let (a, b) = filch::join(move || fib(n - 1), move || fib(n - 2));
+///     a + b
+/// }
+/// assert_eq!(fib(20), 6765);
+/// ```
+///
+/// Either branch may run on another thread:
+///
+/// ```compile_fail,E0277
+/// let local = std::rc::Rc::new(1);
+/// filch::join(|| *local, || 0);
+/// ```
+///
+/// # Panics
+/// As [`Worker::join`].
+#[inline(always)]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let front = current();
+    // SAFETY: the current front and its head are valid on a worker, and the branches see others while they run; from
+    // outside, `ByClosure` finds a worker first, for which its parts are `Send`, as they are here.
+    unsafe { pool::join(front, front.head(), ByClosure(a), ByClosure(b)) }
+}
+
+/// Work in closure style. The parts of those that [`join()`] makes are `Send`.
+#[repr(transparent)]
+struct ByClosure<F>(F);
+
+impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
+    type Out = R;
+
+    const MAY_BE_OUTSIDE: bool = true;
+
+    #[inline(always)]
+    unsafe fn inline(self, front: &Front, head: *mut Slot) -> R {
+        front.set_head(head);
+        (self.0)()
+    }
+
+    #[inline]
+    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> R {
+        let _enter = Enter::new(front, head);
+        (self.0)()
+    }
+
+    #[inline(always)]
+    fn restore(front: &Front, head: *mut Slot) {
+        front.set_head(head);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn outside<B: Body>(self, b: B) -> (R, B::Out) {
+        let branches = ByClosureIsSend((self, b));
+        let results = ThreadPool::global().enter(|front, head| {
+            let ByClosureIsSend((a, b)) = { branches };
+            // SAFETY: the worker's front and head; it is a near join that has come here.
+            ByClosureIsSend(unsafe { pool::join_near(front, head, a, b) })
+        });
+        results.0
+    }
+}
+
+/// Bodies in closure style, or their results.
+struct ByClosureIsSend<T>(T);
+
+// SAFETY: only bodies that `join` made are ever outside, and their parts are `Send`.
+unsafe impl<T> Send for ByClosureIsSend<T> {}

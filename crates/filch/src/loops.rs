@@ -1,0 +1,367 @@
+//! Loops over ranges and slices that split when somebody wants work.
+//!
+//! A loop runs its items one after the other, in blocks, and looks between blocks whether anybody asks: then half of what is
+//! left becomes a task. So there is no grain to tune: without thieves nothing is split, and with them as often as they
+//! come. (Tzannes, Caragea, Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there the sign is an empty deque.)
+//!
+//! What must always hold: every item is mapped once, and results are reduced in the order of the items.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use crate::front::{Kind, current};
+use crate::pool::{Plumbing as _, Pool, Split};
+use crate::thread_pool::ThreadPool;
+use crate::worker::Worker;
+
+/// What a loop runs over: something with a length that can be cut in two. Ranges of integers and slices are.
+///
+/// ```
+/// use filch::Divisible;
+///
+/// assert_eq!((0..10_u32).cut(4), (0..4, 4..10));
+/// assert_eq!([1, 2, 3].as_slice().cut(1), ([1].as_slice(), [2, 3].as_slice()));
+/// ```
+pub trait Divisible: IntoIterator + Send + Sized {
+    /// The number of items.
+    fn length(&self) -> usize;
+
+    /// The first `at` items, and the others. `at` is at most [`Divisible::length`].
+    fn cut(self, at: usize) -> (Self, Self);
+}
+
+macro_rules! divisible_range {
+    ($($integer:ty),+) => {$(
+        impl Divisible for Range<$integer> {
+            #[inline]
+            fn length(&self) -> usize {
+                let length = if self.start < self.end { self.end.abs_diff(self.start) } else { 0 };
+                usize::try_from(length).unwrap_or(usize::MAX)
+            }
+
+            #[inline]
+            fn cut(self, at: usize) -> (Self, Self) {
+                // Wrapping: the distance may exceed the largest signed integer, the sum is within the range again.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+                let middle = self.start.wrapping_add(at as $integer);
+                (self.start..middle, middle..self.end)
+            }
+        }
+    )+};
+}
+
+divisible_range!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+
+impl<T: Sync> Divisible for &[T] {
+    #[inline]
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn cut(self, at: usize) -> (Self, Self) {
+        self.split_at(at)
+    }
+}
+
+impl<T: Send> Divisible for &mut [T] {
+    #[inline]
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn cut(self, at: usize) -> (Self, Self) {
+        self.split_at_mut(at)
+    }
+}
+
+/// What a loop needs of its style.
+trait Forker: Sized {
+    type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;
+
+    fn wants_work(&self) -> bool;
+
+    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self::Branch<'b>) -> RA + Send,
+        B: for<'b> FnOnce(Self::Branch<'b>) -> RB + Send,
+        RA: Send,
+        RB: Send;
+}
+
+impl<P: Pool> Forker for Worker<'_, P> {
+    type Branch<'b> = Worker<'b, P>;
+
+    #[inline]
+    fn wants_work(&self) -> bool {
+        Worker::wants_work(self)
+    }
+
+    #[inline]
+    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Worker<'b, P>) -> RA + Send,
+        B: for<'b> FnOnce(Worker<'b, P>) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.join(a, b)
+    }
+}
+
+/// Closure style, on a worker.
+struct Closures;
+
+impl Forker for Closures {
+    type Branch<'b> = Self;
+
+    #[inline]
+    fn wants_work(&self) -> bool {
+        let front = current();
+        Split::wants_work(front, front.head())
+    }
+
+    #[inline]
+    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self) -> RA + Send,
+        B: for<'b> FnOnce(Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        crate::join(|| a(Self), || b(Self))
+    }
+}
+
+/// How many items to run between two looks: few enough that an asker waits microseconds, so many that looking costs
+/// nothing.
+struct Pace {
+    block: usize,
+    started: Instant,
+}
+
+impl Pace {
+    const AIM: Duration = Duration::from_micros(5);
+    const GROWTH: usize = 4;
+
+    fn start() -> Self {
+        Self { block: 1, started: Instant::now() }
+    }
+
+    fn adjust(&mut self) {
+        let now = Instant::now();
+        let took = now.duration_since(self.started);
+        if took < Self::AIM {
+            self.block = self.block.saturating_mul(Self::GROWTH);
+        } else if took > Self::AIM * Self::GROWTH as u32 * 2 {
+            self.block = (self.block / Self::GROWTH).max(1);
+        }
+        self.started = now;
+    }
+}
+
+/// The loop: folds items into `sum` block by block; when asked, forks half of what is left.
+fn divide<K, D, T, F, R>(mut forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
+where
+    K: Forker,
+    D: Divisible,
+    T: Clone + Send + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    let mut sum = zero.clone();
+    let mut rest = source;
+    let mut pace = Pace::start();
+    while rest.length() > pace.block {
+        if forker.wants_work() {
+            let middle = rest.length() / 2;
+            let (left, right) = rest.cut(middle);
+            let (left, right) = forker.fork(
+                |forker| divide(forker, left, zero, fold, reduce),
+                |forker| divide(forker, right, zero, fold, reduce),
+            );
+            return reduce(sum, reduce(left, right));
+        }
+        let (block, others) = rest.cut(pace.block);
+        sum = fold(sum, block);
+        rest = others;
+        pace.adjust();
+    }
+    fold(sum, rest)
+}
+
+/// The largest number of items that [`Worker::map_reduce_fixed`] folds in one go.
+const FIXED_LEAF: usize = 512;
+
+/// The loop on a tree that depends on nothing but the length.
+fn divide_fixed<K, D, T, F, R>(mut forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
+where
+    K: Forker,
+    D: Divisible,
+    T: Clone + Send + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    let length = source.length();
+    if length <= FIXED_LEAF {
+        return fold(zero.clone(), source);
+    }
+    let (left, right) = source.cut(length / 2);
+    let (left, right) = forker.fork(
+        |forker| divide_fixed(forker, left, zero, fold, reduce),
+        |forker| divide_fixed(forker, right, zero, fold, reduce),
+    );
+    reduce(left, right)
+}
+
+/// Folds a block item by item.
+fn fold_items<D, T>(map: impl Fn(D::Item) -> T + Sync, reduce: impl Fn(T, T) -> T + Sync) -> impl Fn(T, D) -> T + Sync
+where
+    D: Divisible,
+{
+    move |sum, block: D| block.into_iter().fold(sum, |sum, item| reduce(sum, map(item)))
+}
+
+impl<P: Pool> Worker<'_, P> {
+    /// Calls `f` on every item of a range or slice, perhaps several at the same time. Splits when somebody wants work.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let mut v = vec![1; 1000];
+    /// pool.run(|mut w| w.for_each(&mut v[..], |x| *x += 1));
+    /// assert!(v.iter().all(|&x| x == 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` panics, with one of its payloads; items not yet reached may be left out.
+    pub fn for_each<D, F>(&mut self, source: D, f: F)
+    where
+        D: Divisible,
+        F: Fn(D::Item) + Sync,
+    {
+        let fold = |(), block: D| block.into_iter().for_each(&f);
+        self.fork_once(|w| divide(w, source, &(), &fold, &|(), ()| ()));
+    }
+
+    /// Maps every item of a range or slice and reduces the results, in the order of the items. Splits when somebody wants
+    /// work, so where the brackets are depends on the run: `reduce` should be associative, with `zero` as its neutral element.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let text = ["work", "stealing", "scheduler"];
+    /// let letters = pool.run(|mut w| w.map_reduce(&text[..], 0, |word| word.len(), |a, b| a + b));
+    /// assert_eq!(letters, 21);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Worker::for_each`].
+    pub fn map_reduce<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        M: Fn(D::Item) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        let fold = fold_items(map, &reduce);
+        self.fork_once(|w| divide(w, source, &zero, &fold, &reduce))
+    }
+
+    /// As [`Worker::map_reduce`], with brackets that depend on the number of items only: halves down to at most 512 items,
+    /// each leaf from the left. So a sum of floating-point numbers is the same in every run, on any number of workers.
+    ///
+    /// ```
+    /// let v: Vec<f64> = (1..100_000).map(|i| 1.0 / f64::from(i)).collect();
+    /// let sum = |workers| {
+    ///     let pool = filch::ThreadPool::new(workers).unwrap();
+    ///     pool.run(|mut w| w.map_reduce_fixed(&v[..], 0.0, |&x| x, |a, b| a + b))
+    /// };
+    /// assert_eq!(sum(1).to_bits(), sum(2).to_bits());
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Worker::for_each`].
+    pub fn map_reduce_fixed<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        M: Fn(D::Item) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        let fold = fold_items(map, &reduce);
+        self.fork_once(|w| divide_fixed(w, source, &zero, &fold, &reduce))
+    }
+
+    /// Lends the handle to something that wants one by value.
+    fn fork_once<R>(&mut self, f: impl FnOnce(Worker<'_, P>) -> R) -> R {
+        // SAFETY: `self` is borrowed, hence unused, while the copy is in use; both are at the same place.
+        f(unsafe { Worker::new(self.front(), self.cursor()) })
+    }
+}
+
+/// Runs `f` on the current worker, or on one of the global pool.
+fn on_a_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    if current().kind == Kind::Outside { ThreadPool::global().install(f) } else { f() }
+}
+
+/// [`Worker::for_each`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+///
+/// ```
+/// let mut v = vec![1; 1000];
+/// filch::for_each(&mut v[..], |x| *x += 1);
+/// assert!(v.iter().all(|&x| x == 2));
+/// ```
+///
+/// # Panics
+/// As [`Worker::for_each`].
+pub fn for_each<D, F>(source: D, f: F)
+where
+    D: Divisible,
+    F: Fn(D::Item) + Sync,
+{
+    let fold = |(), block: D| block.into_iter().for_each(&f);
+    on_a_worker(|| divide(Closures, source, &(), &fold, &|(), ()| ()));
+}
+
+/// [`Worker::map_reduce`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+///
+/// ```
+/// assert_eq!(filch::map_reduce(0..0, 7, |i: i32| i, |a, b| a + b), 7);
+/// assert_eq!(filch::map_reduce(0..101, 0, |i| i, |a, b| a + b), 5050);
+/// ```
+///
+/// # Panics
+/// As [`Worker::for_each`].
+pub fn map_reduce<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
+where
+    D: Divisible,
+    T: Clone + Send + Sync,
+    M: Fn(D::Item) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    let fold = fold_items(map, &reduce);
+    on_a_worker(|| divide(Closures, source, &zero, &fold, &reduce))
+}
+
+/// [`Worker::map_reduce_fixed`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+///
+/// ```
+/// let v = vec![0.1; 10_000];
+/// let sum = || filch::map_reduce_fixed(&v[..], 0.0, |&x: &f64| x, |a, b| a + b);
+/// assert_eq!(sum().to_bits(), sum().to_bits());
+/// ```
+///
+/// # Panics
+/// As [`Worker::for_each`].
+pub fn map_reduce_fixed<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
+where
+    D: Divisible,
+    T: Clone + Send + Sync,
+    M: Fn(D::Item) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    let fold = fold_items(map, &reduce);
+    on_a_worker(|| divide_fixed(Closures, source, &zero, &fold, &reduce))
+}

@@ -1,0 +1,116 @@
+//! Task pools: where a worker keeps the tasks that it has forked, and how thieves take them.
+//!
+//! * [`Split`], the default: Lace's direct task stack on a split deque. A task lives in its slot until it is joined, and
+//!   push and pop touch nothing shared.
+//! * [`Queued`]: any word queue of [`filch_queue`]. A task lives on its forker's frame, and its address in the queue.
+//!
+//! A pool is chosen by type and costs no dynamic dispatch:
+//!
+//! ```
+//! use filch::ThreadPool;
+//! use filch::pool::{Pool, Queued};
+//! use filch::Worker;
+//! use filch_queue::ChaseLev;
+//!
+//! fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
+//!     if n < 2 {
+//!         return n;
+//!     }
+//!     let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+//!     a + b
+//! }
+//!
+//! let split = ThreadPool::new(2)?;
+//! let chase_lev = ThreadPool::builder().pool::<Queued<ChaseLev>>().workers(2).build()?;
+//! assert_eq!(split.run(|w| fib(w, 15)), 610);
+//! assert_eq!(chase_lev.run(|w| fib(w, 15)), 610);
+//! # Ok::<(), filch::BuildError>(())
+//! ```
+
+mod queued;
+mod split;
+
+pub use queued::Queued;
+pub(crate) use queued::{Hand, deal};
+pub use split::Split;
+pub(crate) use split::{abandon, join, join_near, pop_and_run, push};
+
+use std::io;
+use std::ptr::NonNull;
+
+use filch_memory::Native;
+use filch_queue::Steal;
+
+use crate::front::{Front, Operations};
+use crate::job::{Body, Job, Slot};
+use crate::protocol::state::JobState;
+use crate::worker::Core;
+
+/// A kind of task pool. Sealed: the kinds are those of this module.
+///
+/// # Safety
+/// Implementations give each job out once, to its owner or to one thief, and keep the invariants of [`Front`].
+#[doc(hidden)]
+pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
+    /// What the owner keeps in hand.
+    type Cursor: Copy;
+
+    /// The cold operations on a front of this pool.
+    const OPERATIONS: &'static Operations;
+
+    /// The pools of `workers` workers, each with room for `capacity` tasks if it is bounded.
+    fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>>;
+
+    fn cursor(head: *mut Slot) -> Self::Cursor;
+
+    fn head(cursor: Self::Cursor) -> *mut Slot;
+
+    /// The head of the empty stack.
+    fn bottom(&self) -> *mut Slot;
+
+    /// The front for closure style, if `head` is exact.
+    fn front(core: &Core<Self>) -> &Front;
+
+    /// # Safety
+    /// `front` is a front of the current thread's worker, of a pool of this type, and `cursor` is exact for it.
+    unsafe fn join<A: Body, B: Body>(front: &Front, cursor: Self::Cursor, a: A, b: B) -> (A::Out, B::Out);
+
+    fn wants_work(front: &Front, cursor: Self::Cursor) -> bool;
+
+    /// Tries to take `victim`'s oldest task, and asks for work if none is shared.
+    ///
+    /// # Safety
+    /// The current thread is the worker `thief`.
+    unsafe fn steal(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>>;
+
+    /// Asks `victim` to share work, if it may have some.
+    fn ask(thief: &Core<Self>, victim: &Core<Self>);
+
+    /// Whether there is something to steal from `victim`, good enough for a last look before sleep.
+    ///
+    /// # Safety
+    /// The current thread is the worker `thief`.
+    unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool;
+
+    /// The number of tasks below `head`.
+    fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize;
+
+    /// The state of the stolen task at `index`; `None` if it is not stolen, or if the pool is not a stack that others
+    /// can read.
+    fn stolen_at(&self, index: usize) -> Option<&JobState<Native>>;
+
+    /// The peak depth so far.
+    fn peak_depth(&self) -> usize;
+
+    /// Starts [`Plumbing::peak_depth`] afresh. The pool should be idle.
+    fn forget_peak(&self);
+}
+
+/// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).
+///
+/// The trait is sealed; [`Split`] and [`Queued`] implement it.
+pub trait Pool: Plumbing {
+    /// Whether thieves can follow stolen tasks through the pool, which
+    /// [transitive leapfrogging](crate::Wait::Transitive) needs.
+    const TRANSITIVE: bool;
+}

@@ -1,0 +1,10 @@
+//! filch's own protocols, each a small component generic over [`Memory`](filch_memory::Memory), so that a checker runs
+//! the source that ships.
+//!
+//! * [`limits`]: how a thief asks an owner for work without costing the owner anything.
+//! * [`state`]: who has a stolen job, and when its result is there.
+//! * [`sleep`]: how a worker goes to sleep without missing the work that it should wake for.
+
+pub mod limits;
+pub mod sleep;
+pub mod state;

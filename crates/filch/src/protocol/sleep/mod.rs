@@ -1,0 +1,131 @@
+//! Going to sleep without missing the work that one should wake for.
+#![doc = include_str!("README.md")]
+//! # In the code
+//!
+//! **Fields.** Per pool: `sleepers`, the number of places marked asleep. Per worker a [`Place`]: `word`, which the
+//! worker sets to asleep and whoever wakes it sets to awake; `wanted`, whose work can help it.
+//!
+//! **Invariants.**
+//! * I1: whoever changes a place from asleep to awake, the sleeper or a waker, and nobody else, subtracts one from
+//!   `sleepers` and owes the futex wake-up if it is not the sleeper.
+//! * I2: between `announce` and `sleep` the worker asks all victims for work, fences and looks once more.
+//!
+//! **Edges.**
+//! * E1: `announce`'s fence, the request, `settled`'s fence ↔ the owner's store to its limits, `sleepers_after`'s
+//!   fence. If the owner's store overwrites the request, the owner's look at `sleepers` sees the announcement; if the
+//!   owner does not see the announcement, the request stands. Forbidden: request lost and sleeper not seen.
+//! * E2: `announce`'s and `settled`'s fences ↔ `sleepers_after`'s fence: either the sleeper's last look sees the work
+//!   that was published before `sleepers_after`, or `sleepers_after` sees the sleeper.
+//! * E3: the wake-up's change of `word` (release) → `sleep`'s load (acquire): whatever came before the wake-up.
+
+use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
+
+const AWAKE: u32 = 0;
+const ASLEEP: u32 = 1;
+
+/// Whose work can help a sleeper: a worker's number, or one of the two below.
+pub type Wanted = u32;
+/// Work of any kind, from anybody.
+pub const ANY: Wanted = u32::MAX;
+/// Perhaps a task from anybody's stack, if it turns out to descend from the task waited for.
+pub const PERHAPS: Wanted = u32::MAX - 1;
+
+/// What the workers of one pool share about sleep.
+#[derive(Debug)]
+pub struct Sleepers<M: Memory>(M::AtomicUsize);
+
+/// Where one worker sleeps.
+#[derive(Debug)]
+pub struct Place<M: Memory> {
+    word: M::AtomicU32,
+    wanted: M::AtomicU32,
+}
+
+impl<M: Memory> Default for Sleepers<M> {
+    fn default() -> Self {
+        Self(Atomic::new(0))
+    }
+}
+
+impl<M: Memory> Default for Place<M> {
+    fn default() -> Self {
+        Self { word: Atomic::new(AWAKE), wanted: Atomic::new(ANY) }
+    }
+}
+
+impl<M: Memory> Sleepers<M> {
+    /// After publishing work or overwriting a request: whether anybody sleeps who may have to be told.
+    #[inline]
+    pub fn sleepers_after(&self) -> bool {
+        // E1, E2: pairs with the fences of `announce` and `settled`.
+        M::fence(Ordering::SeqCst);
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether anybody sleeps. A snapshot that orders nothing.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl<M: Sleep> Place<M> {
+    /// The worker at this place: "I am about to sleep, and want work of this kind." Requests come after it, then
+    /// [`Place::settled`], a last look, and [`Place::sleep`] or [`Place::cancel`].
+    pub fn announce(&self, sleepers: &Sleepers<M>, wanted: Wanted) {
+        // Relaxed: ordered by the store below and the fence.
+        self.wanted.store(wanted, Ordering::Relaxed);
+        // Relaxed: comes before the store below, hence before the subtraction that answers it.
+        sleepers.0.fetch_add(1, Ordering::Relaxed);
+        // Release: a waker that sees the worker asleep sees what it wants.
+        self.word.store(ASLEEP, Ordering::Release);
+        // E1: before the requests.
+        M::fence(Ordering::SeqCst);
+    }
+
+    /// After the requests, before the last look.
+    pub fn settled(&self) {
+        // E1, E2.
+        M::fence(Ordering::SeqCst);
+    }
+
+    /// The last look found something: do not sleep after all. Returns whether somebody had sent a wake-up already,
+    /// which is then this worker's to answer for.
+    pub fn cancel(&self, sleepers: &Sleepers<M>) -> bool {
+        !self.rouse(sleepers)
+    }
+
+    /// Sleeps until woken.
+    pub fn sleep(&self) {
+        // E3: pairs with `rouse`.
+        while self.word.load(Ordering::Acquire) == ASLEEP {
+            M::wait(&self.word, ASLEEP);
+        }
+    }
+
+    /// Whether the worker here sleeps and whether work of kind `wanted` tells it anything.
+    #[inline]
+    pub fn would_help(&self, wants: impl FnOnce(Wanted) -> bool) -> bool {
+        // Acquire: pairs with `announce`, so that `wanted` belongs to this sleep or a later one.
+        self.word.load(Ordering::Acquire) == ASLEEP && wants(self.wanted.load(Ordering::Relaxed))
+    }
+
+    /// Wakes the worker here if it sleeps or is about to; `false` if it does not.
+    pub fn wake(&self, sleepers: &Sleepers<M>) -> bool {
+        let woken = self.rouse(sleepers);
+        if woken {
+            M::wake_one(&self.word);
+        }
+        woken
+    }
+
+    fn rouse(&self, sleepers: &Sleepers<M>) -> bool {
+        // E3 (release). Acquire: the subtraction below must not come before the announcement's addition.
+        let asleep = self.word.swap(AWAKE, Ordering::AcqRel) == ASLEEP;
+        if asleep {
+            // Relaxed: a count; whoever acts on it has fenced.
+            sleepers.0.fetch_sub(1, Ordering::Relaxed);
+        }
+        asleep
+    }
+}

@@ -1,0 +1,187 @@
+//! The state of a job: dirtied only by its thief, cleaned by the owner who waited for it.
+//!
+//! A job that nobody steals is never touched here: its word stays [`Status::Fresh`] from one use of its slot to the
+//! next. The thief that won the job marks it stolen, runs it, writes the result and marks it done.
+//!
+//! **Field.** One word: kind (3 bits), owner sleeps (1), thief (14), base (28), count (18). `thief` and `base` tell
+//! leapfroggers where the job's descendants are: on that thief's stack at or above that index. `count` grows with each
+//! theft, so that two thefts of one slot are told apart (a wrap after 2¹⁸ thefts may mislead a transitive leapfrogger
+//! into running a job that is not a descendant; never into running one twice).
+//!
+//! **Invariants.**
+//! * I1: `claim`, then one of `finish` and `give_back`, each once, by the thief that the queue made the only one.
+//! * I2: only the owner sets the sleep bit and only on a stolen job; only the owner returns the word to fresh.
+//!
+//! **Edges.**
+//! * E1: `finish`'s or `give_back`'s swap (release) → `status` (acquire): the result, and the thief's last use of the
+//!   job's memory, come before the owner's reading it and reusing the slot.
+//! * E2: `announce_sleep` (release) → `finish`'s swap (acquire): the owner's preparations for sleep come before the
+//!   thief's waking it.
+
+use filch_memory::{Atomic, Memory, Ordering};
+
+const KIND: u64 = 0b111;
+const FRESH: u64 = 0;
+const STOLEN: u64 = 1;
+const DONE: u64 = 2;
+const PANICKED: u64 = 3;
+const RETURNED: u64 = 4;
+const SLEEPS: u64 = 0b1000;
+const THIEF_SHIFT: u32 = 4;
+const BASE_SHIFT: u32 = 18;
+const COUNT_SHIFT: u32 = 46;
+
+/// Workers are numbered below this.
+pub const MAX_WORKERS: usize = 1 << (BASE_SHIFT - THIEF_SHIFT);
+/// Indices on a task stack are below this.
+pub const MAX_DEPTH: usize = 1 << (COUNT_SHIFT - BASE_SHIFT);
+
+/// The state word of a job.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct JobState<M: Memory>(M::AtomicU64);
+
+/// What the state word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Not stolen, or stolen a moment ago by a thief who has not said so yet.
+    Fresh,
+    /// Being run.
+    Stolen(Theft),
+    /// The result is there.
+    Done,
+    /// The job panicked; the payload is there.
+    Panicked,
+    /// The thief did not want it after all; only the owner may run it now.
+    Returned,
+}
+
+/// Who stole a job, and where the job's descendants are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theft {
+    /// The thief's number.
+    pub thief: usize,
+    /// The job's descendants lie at or above this index of the thief's stack.
+    pub base: usize,
+    /// Tells this theft from others of the same slot.
+    pub count: u32,
+}
+
+impl JobState<filch_memory::Native> {
+    /// A fresh state, for a constant.
+    #[allow(clippy::disallowed_types, clippy::declare_interior_mutable_const, reason = "a constant initial value")]
+    pub const FRESH: Self = Self(std::sync::atomic::AtomicU64::new(FRESH));
+}
+
+impl<M: Memory> Default for JobState<M> {
+    fn default() -> Self {
+        Self(Atomic::new(FRESH))
+    }
+}
+
+impl<M: Memory> JobState<M> {
+    /// Thief: "I have it". `base` is the height of the thief's own stack.
+    #[inline]
+    pub fn claim(&self, thief: usize, base: usize) {
+        debug_assert!(thief < MAX_WORKERS && base < MAX_DEPTH);
+        // Relaxed: the queue made this thread the only writer (I1), and nothing is published yet.
+        let count = (self.0.load(Ordering::Relaxed) >> COUNT_SHIFT).wrapping_add(1);
+        let word = count << COUNT_SHIFT | (base as u64) << BASE_SHIFT | (thief as u64) << THIEF_SHIFT | STOLEN;
+        self.0.store(word, Ordering::Relaxed);
+    }
+
+    /// Thief: the result, or the payload of the panic, is there. Returns whether the owner sleeps and must be woken.
+    /// The job must not be touched any more.
+    #[inline]
+    pub fn finish(&self, panicked: bool) -> bool {
+        self.settle(if panicked { PANICKED } else { DONE })
+    }
+
+    /// Thief: the job has not been run and is the owner's again. Returns whether the owner sleeps and must be woken.
+    #[inline]
+    pub fn give_back(&self) -> bool {
+        self.settle(RETURNED)
+    }
+
+    #[inline]
+    fn settle(&self, kind: u64) -> bool {
+        // Relaxed: the count is this thief's own.
+        let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
+        // E1 (release) and E2 (acquire).
+        self.0.swap(count | kind, Ordering::AcqRel) & SLEEPS != 0
+    }
+
+    /// What has become of the job.
+    #[inline]
+    pub fn status(&self) -> Status {
+        // E1: pairs with `settle`.
+        let word = self.0.load(Ordering::Acquire);
+        match word & KIND {
+            FRESH => Status::Fresh,
+            STOLEN => Status::Stolen(Theft {
+                thief: (word >> THIEF_SHIFT) as usize % MAX_WORKERS,
+                base: (word >> BASE_SHIFT) as usize % MAX_DEPTH,
+                count: (word >> COUNT_SHIFT) as u32,
+            }),
+            DONE => Status::Done,
+            PANICKED => Status::Panicked,
+            _ => Status::Returned,
+        }
+    }
+
+    /// Owner: asks to be woken when the job is settled; `false` if it has been settled already. Precondition: a thief
+    /// has claimed it.
+    pub fn announce_sleep(&self) -> bool {
+        // Relaxed: the compare-and-swap decides.
+        let word = self.0.load(Ordering::Relaxed);
+        debug_assert!(word & KIND != FRESH);
+        if word & KIND != STOLEN {
+            return false;
+        }
+        // E2. On failure the job has been settled, and the owner looks again with `status`.
+        word & SLEEPS != 0 || self.0.compare_exchange(word, word | SLEEPS, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
+    /// Owner: makes the word fresh for the next use of its slot. Precondition: settled.
+    #[inline]
+    pub fn reset(&self) {
+        // Relaxed: the owner is alone with it now (I2); the next thief learns of it by the queue's own edges.
+        let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
+        self.0.store(count | FRESH, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filch_memory::Native;
+
+    #[test]
+    fn a_theft_is_read_back_whole() {
+        let state = JobState::<Native>::default();
+        for round in 1..=3 {
+            assert_eq!(state.status(), Status::Fresh);
+            state.claim(MAX_WORKERS - 1, MAX_DEPTH - 1);
+            let theft = Theft { thief: MAX_WORKERS - 1, base: MAX_DEPTH - 1, count: round };
+            assert_eq!(state.status(), Status::Stolen(theft));
+            assert!(!state.finish(false));
+            assert_eq!(state.status(), Status::Done);
+            state.reset();
+        }
+    }
+
+    #[test]
+    fn a_sleeping_owner_is_reported_once_and_by_every_way_to_settle() {
+        let state = JobState::<Native>::default();
+        let settle: [fn(&JobState<Native>) -> bool; 3] = [|s| s.finish(false), |s| s.finish(true), JobState::give_back];
+        for settle in settle {
+            state.claim(3, 5);
+            assert!(state.announce_sleep());
+            assert!(state.announce_sleep(), "a spurious wake-up may lead to a second announcement");
+            assert!(matches!(state.status(), Status::Stolen(Theft { thief: 3, base: 5, .. })));
+            assert!(settle(&state));
+            assert!(!state.announce_sleep());
+            state.reset();
+        }
+    }
+}

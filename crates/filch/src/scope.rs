@@ -1,0 +1,188 @@
+//! Closure-style scopes and spawns: tasks that may outlive their spawner, though not their scope.
+//!
+//! Such a task cannot lie on the task stack, which is cut off when its spawner returns; it goes to the worker's word deque.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use crate::front::{Front, current};
+use crate::spawn::Spawned;
+use crate::thread_pool::ThreadPool;
+use crate::unwind::FirstPanic;
+use crate::worker::Common;
+
+/// A scope for tasks that borrow from outside of it: see [`scope()`].
+pub struct Scope<'scope> {
+    /// Tasks that have not ended, and one for the scope's body.
+    pending: <Native as Memory>::AtomicUsize,
+    panic: FirstPanic,
+    common: Arc<Common>,
+    /// The worker that waits for the scope.
+    waiter: usize,
+    /// Invariant in `'scope`.
+    scope: PhantomData<fn(&'scope ()) -> &'scope ()>,
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Relaxed: a snapshot.
+        f.debug_struct("Scope").field("pending", &self.pending.load(Ordering::Relaxed)).finish_non_exhaustive()
+    }
+}
+
+/// Runs `body`, which may [spawn](Scope::spawn) tasks that borrow what outlives the scope, and returns once all of them
+/// have ended.
+///
+/// On a worker, `body` runs at once, and the worker runs tasks of any kind while it waits; elsewhere it moves to the
+/// [global pool](ThreadPool::global).
+///
+/// ```
+/// let mut squares = vec![0; 10];
+/// filch::scope(|s| {
+///     for (i, square) in squares.iter_mut().enumerate() {
+///         s.spawn(move |_| *square = i * i);
+///     }
+/// });
+/// assert_eq!(squares[9], 81);
+/// ```
+///
+/// What a task borrows must outlive the scope:
+///
+/// ```compile_fail,E0373
+/// filch::scope(|s| {
+///     let local = 1;
+///     s.spawn(|_| println!("{local}")); // may outlive the body
+/// });
+/// ```
+///
+/// # Panics
+/// If the body or a task panics, with the payload of the body's panic or else of the first task's, once all tasks have ended.
+pub fn scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    let front = current();
+    let (Some(home), Some(operations)) = (front.home(), front.operations) else {
+        return ThreadPool::global().install(|| scope(body));
+    };
+    let scope = Scope {
+        pending: Atomic::new(1),
+        panic: FirstPanic::default(),
+        common: Arc::clone(&home.common),
+        waiter: home.index,
+        scope: PhantomData,
+    };
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
+    // Relaxed: the tasks' own subtractions publish what they did; this one publishes nothing.
+    scope.pending.fetch_sub(1, Ordering::Relaxed);
+    // SAFETY: the current front and head of a worker.
+    unsafe {
+        // Acquire: pairs with `ended`.
+        (operations.wait_until)(front, front.head(), &|| scope.pending.load(Ordering::Acquire) == 0);
+    }
+    match result {
+        Ok(result) => {
+            scope.panic.resume();
+            result
+        }
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Has `task` run some time before the scope ends. It may spawn further ones through its argument.
+    ///
+    /// Cost: an allocation and a push to the worker's word deque; from a thread of another pool, to a shared queue.
+    ///
+    /// ```
+    /// # use filch::Scope;
+    /// fn walk<'scope>(s: &Scope<'scope>, depth: u32) {
+    ///     if depth > 0 {
+    ///         s.spawn(move |s| walk(s, depth - 1));
+    ///         s.spawn(move |s| walk(s, depth - 1));
+    ///     }
+    /// }
+    /// filch::scope(|s| walk(s, 5));
+    /// ```
+    pub fn spawn<F>(&self, task: F)
+    where
+        F: FnOnce(&Self) + Send + 'scope,
+    {
+        // Relaxed: the task's spawner is itself pending, so the count cannot reach zero meanwhile.
+        self.pending.fetch_add(1, Ordering::Relaxed);
+        let scope = ScopePtr(self);
+        // SAFETY: the scope does not end before the task has, and what the task borrows outlives the scope; it does not
+        // unwind.
+        let job = unsafe {
+            Spawned::new(move |front: &Front, _| {
+                let scope = scope;
+                let scope = &*scope.0;
+                scope.panic.catch(|| task(scope));
+                scope.ended(front);
+            })
+        };
+        match current().home() {
+            // SAFETY: this thread is that worker.
+            Some(home) if Arc::ptr_eq(&home.common, &self.common) => unsafe { home.spawn(job) },
+            _ => self.common.inject(job),
+        }
+    }
+
+    /// One task less. The scope must not be touched any more, since it may be gone.
+    fn ended(&self, front: &Front) {
+        // Everything needed afterwards comes from the worker that runs the task, which is one of the scope's pool.
+        let common = &front.home().expect("tasks run on workers").common;
+        let waiter = self.waiter;
+        // Release: what the task did. Acquire: what the others did, for the one who ends the scope on their behalf.
+        if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Either the waiter's last look sees the zero, or its place is seen to sleep.
+            common.sleepers.sleepers_after();
+            common.places[waiter].wake(&common.sleepers);
+        }
+    }
+}
+
+/// A pointer to a scope that lives as long as the task that has it.
+struct ScopePtr<'scope>(*const Scope<'scope>);
+
+// SAFETY: a scope's parts are made for sharing.
+unsafe impl Send for ScopePtr<'_> {}
+
+// SAFETY: as above.
+unsafe impl Sync for Scope<'_> {}
+
+/// A job for a task that nobody waits for.
+pub(crate) fn detached_job<F: FnOnce() + Send + 'static>(task: F) -> Spawned {
+    // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has told the user already.
+    unsafe {
+        Spawned::new(move |_: &Front, _| {
+            FirstPanic::default().catch(task);
+        })
+    }
+}
+
+/// Has `task` run some time on a worker and returns at once: of the current pool, on a worker; else of the
+/// [global pool](ThreadPool::global).
+///
+/// A panic in it is reported by the panic hook and otherwise lost.
+///
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// filch::spawn(move || sender.send("done").unwrap());
+/// assert_eq!(receiver.recv(), Ok("done"));
+/// ```
+pub fn spawn<F>(task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    match current().home() {
+        // SAFETY: this thread is that worker.
+        Some(home) => unsafe { home.spawn(detached_job(task)) },
+        None => ThreadPool::global().spawn(task),
+    }
+}

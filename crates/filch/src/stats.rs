@@ -1,0 +1,139 @@
+//! Counters: always there, because only cold paths count.
+
+use std::fmt;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// The counters of one worker, written by it alone.
+        #[derive(Debug)]
+        #[repr(align(128))]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: Counter,)+
+        }
+
+        impl Counters {
+            pub(crate) fn new() -> Self {
+                Self { $($name: Counter::new(),)+ }
+            }
+
+            pub(crate) fn read(&self, peak_depth: u64) -> WorkerStats {
+                WorkerStats { $($name: self.$name.get(),)+ peak_depth }
+            }
+        }
+
+        /// What one worker has counted since its pool started, or all workers together.
+        ///
+        /// ```
+        /// let pool = filch::ThreadPool::new(2)?;
+        /// pool.run(|mut w| w.join(|_| 1, |_| 2));
+        /// let total = pool.stats().total();
+        /// assert!(total.steals <= 2, "there was only one task, and the root");
+        /// # Ok::<(), filch::BuildError>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct WorkerStats {
+            $($(#[$doc])* pub $name: u64,)+
+            /// The largest number of jobs that lay on the worker's task stack at once. 0 for pools without a task stack.
+            pub peak_depth: u64,
+        }
+
+        impl WorkerStats {
+            /// Each counter and its name, in a fixed order.
+            pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name),)+ ("peak_depth", self.peak_depth)].into_iter()
+            }
+
+            /// Adds another worker's counters; depths do not add up, so the larger one stays.
+            fn add(&mut self, other: &Self) {
+                $(self.$name += other.$name;)+
+                self.peak_depth = self.peak_depth.max(other.peak_depth);
+            }
+
+            /// What was counted since `earlier`, a reading of the same worker. The depth is not a count and stays.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: self.$name - earlier.$name,)+ peak_depth: self.peak_depth }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Tasks taken from other workers while idle.
+    steals,
+    /// Attempts to steal, successful or not.
+    attempts,
+    /// Tasks taken from other workers while waiting for a stolen one.
+    leaps,
+    /// Times the shared part grew: work was shared.
+    grows,
+    /// Times the shared part shrank: work was taken back.
+    shrinks,
+    /// Requests for work written to a victim's limits.
+    requests,
+    /// Times the worker went to sleep.
+    parks,
+    /// Times the worker woke another.
+    wakeups,
+}
+
+/// A count with one writer.
+#[derive(Debug)]
+pub(crate) struct Counter(<Native as Memory>::AtomicU64);
+
+impl Counter {
+    fn new() -> Self {
+        Self(Atomic::new(0))
+    }
+
+    /// Adds one. Only the worker itself may call this.
+    #[inline]
+    pub(crate) fn bump(&self) {
+        // Relaxed, and no read–modify–write: there is one writer, and readers want a statistic.
+        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The counters of all workers of a pool: [`ThreadPool::stats`](crate::ThreadPool::stats).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// One per worker, in the order of their numbers.
+    pub workers: Vec<WorkerStats>,
+}
+
+impl Stats {
+    /// All workers together; `peak_depth` is the largest.
+    pub fn total(&self) -> WorkerStats {
+        let mut total = WorkerStats::default();
+        for worker in &self.workers {
+            total.add(worker);
+        }
+        total
+    }
+
+    /// What was counted since `earlier`, a reading of the same pool.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let workers = self.workers.iter().zip(&earlier.workers).map(|(now, then)| now.since(then));
+        Self { workers: workers.collect() }
+    }
+}
+
+impl fmt::Display for WorkerStats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, value)) in self.each().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{} {value}", name.replace('_', " "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,590 @@
+//! Thread pools: their builder, their threads, and the ways in from outside.
+//!
+//! What must always hold: a pool's threads have left its workers before the workers are freed, and no call from outside
+//! returns before its job is settled.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use filch_memory::{Atomic, Memory, Native, Ordering, Sleep};
+
+use crate::front::{Enter, Front, current};
+use crate::job::Slot;
+use crate::pool::{Pool, Split};
+use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
+use crate::spawn::Spawned;
+use crate::stats::Stats;
+use crate::wait::{self, Wait};
+use crate::worker::{Common, Core, Home, Worker};
+
+/// The stack of each worker thread unless [`Builder::stack_size`] says otherwise: reserved, not committed.
+pub const DEFAULT_STACK_SIZE: usize = 64 << 20;
+
+/// The number of tasks for which each worker's task stack has room unless [`Builder::deque_capacity`] says otherwise:
+/// 64 MiB of reserved address space, committed as it is used.
+pub const DEFAULT_DEQUE_CAPACITY: usize = 1 << 20;
+
+type Hook = Arc<dyn Fn(usize) + Send + Sync>;
+type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
+
+/// Settings of a [`ThreadPool`] that is to be built.
+///
+/// ```
+/// use filch::{ThreadPool, Wait};
+///
+/// let pool = ThreadPool::builder().workers(2).wait(Wait::Leapfrog).thread_name(|i| format!("cruncher {i}")).build()?;
+/// assert_eq!(pool.run(|mut w| w.join(|_| 2, |_| 3)), (2, 3));
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+#[must_use]
+pub struct Builder<P: Pool = Split> {
+    workers: Option<usize>,
+    wait: Wait,
+    pin: bool,
+    stack_size: usize,
+    capacity: usize,
+    name: NameOf,
+    on_start: Option<Hook>,
+    on_exit: Option<Hook>,
+    pool: std::marker::PhantomData<fn() -> P>,
+}
+
+impl<P: Pool> fmt::Debug for Builder<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("workers", &self.workers)
+            .field("wait", &self.wait)
+            .field("pin", &self.pin)
+            .field("stack_size", &self.stack_size)
+            .field("deque_capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a thread pool could not be built.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// There must be at least one worker, and at most [`BuildError::MAX_WORKERS`].
+    Workers(usize),
+    /// Task stacks hold between 1 and [`BuildError::MAX_CAPACITY`] tasks.
+    Capacity(usize),
+    /// The strategy needs a pool whose stolen tasks can be followed: [`Split`].
+    Wait(Wait),
+    /// The address space for the task stacks could not be reserved.
+    Reserve {
+        /// Tasks per worker.
+        capacity: usize,
+        /// Workers.
+        workers: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A thread could not be started. Those that had been have left again.
+    Thread {
+        /// How many had been started.
+        started: usize,
+        /// How many were wanted.
+        workers: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl BuildError {
+    /// The largest number of workers.
+    pub const MAX_WORKERS: usize = MAX_WORKERS;
+    /// The largest capacity of a task stack.
+    pub const MAX_CAPACITY: usize = MAX_DEPTH;
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workers(0) => f.write_str("a pool needs at least one worker"),
+            Self::Workers(n) => write!(f, "{n} workers are too many; a pool has at most {MAX_WORKERS}"),
+            Self::Capacity(n) => write!(f, "a deque for {n} tasks: the capacity is between 1 and {MAX_DEPTH}"),
+            Self::Wait(wait) => {
+                write!(
+                    f,
+                    "this pool cannot wait by strategy '{wait}': only the split pool lets thieves follow its tasks"
+                )
+            }
+            Self::Reserve { capacity, workers, source } => write!(
+                f,
+                "cannot reserve address space for {workers} task stacks of {capacity} tasks ({source}); \
+                 lower the deque capacity or raise the limit (ulimit -v)"
+            ),
+            Self::Thread { started, workers, source } => write!(
+                f,
+                "cannot start thread {} of {workers} ({source}); \
+                 use fewer workers or smaller stacks, or raise the limits (ulimit -u, ulimit -v)",
+                started + 1
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Reserve { source, .. } | Self::Thread { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl<P: Pool> Default for Builder<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Pool> Builder<P> {
+    /// The default settings, for a pool of type `P`; for the default type, [`ThreadPool::builder`] says the same.
+    pub fn new() -> Self {
+        Self {
+            workers: None,
+            wait: Wait::default(),
+            pin: false,
+            stack_size: DEFAULT_STACK_SIZE,
+            capacity: DEFAULT_DEQUE_CAPACITY,
+            name: Arc::new(|index| format!("filch {index}")),
+            on_start: None,
+            on_exit: None,
+            pool: std::marker::PhantomData,
+        }
+    }
+
+    /// The same settings for task pools of another kind.
+    ///
+    /// ```
+    /// use filch::ThreadPool;
+    /// use filch::pool::Queued;
+    ///
+    /// let pool = ThreadPool::builder().pool::<Queued<filch_queue::ChaseLev>>().workers(2).build()?;
+    /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn pool<Q: Pool>(self) -> Builder<Q> {
+        let Self { workers, wait, pin, stack_size, capacity, name, on_start, on_exit, pool: _ } = self;
+        let pool = std::marker::PhantomData;
+        Builder { workers, wait, pin, stack_size, capacity, name, on_start, on_exit, pool }
+    }
+
+    /// The number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// What a worker may run while it waits for a stolen task.
+    pub fn wait(mut self, wait: Wait) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Whether to pin each worker to a processor of its own. Default: no. Ignored where the system cannot.
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = pin;
+        self
+    }
+
+    /// The stack of each worker thread, in bytes; default [`DEFAULT_STACK_SIZE`]. Reserved, not committed.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = bytes;
+        self
+    }
+
+    /// The number of tasks for which each worker's task stack has room; default [`DEFAULT_DEQUE_CAPACITY`]. Reserved, not
+    /// committed. A fork on a full stack runs its second branch after the first.
+    pub fn deque_capacity(mut self, tasks: usize) -> Self {
+        self.capacity = tasks;
+        self
+    }
+
+    /// The name of each worker's thread, by its number.
+    pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        self.name = Arc::new(name);
+        self
+    }
+
+    /// Called by each worker's thread before it takes work, with its number. A panic in it ends the process.
+    pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.on_start = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called by each worker's thread after its last work, with its number. A panic in it ends the process.
+    pub fn on_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.on_exit = Some(Arc::new(hook));
+        self
+    }
+
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// [`BuildError`], if a setting is out of range or the system refuses memory or threads. Nothing is left behind.
+    pub fn build(self) -> Result<ThreadPool<P>, BuildError> {
+        let workers = self.workers.unwrap_or_else(default_workers);
+        self.build_with(workers)
+    }
+
+    /// As [`Builder::build`], and with fewer workers if the system refuses to start them all; says so on standard error.
+    fn build_at_most(self) -> Result<ThreadPool<P>, BuildError> {
+        let wanted = self.workers.unwrap_or_else(default_workers);
+        match self.build_with(wanted) {
+            Err(BuildError::Thread { started, source, .. }) if started > 0 => {
+                eprintln!("filch: starting {started} workers instead of {wanted} ({source})");
+                self.build_with(started)
+            }
+            built => built,
+        }
+    }
+
+    fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
+        if workers == 0 || workers > MAX_WORKERS {
+            return Err(BuildError::Workers(workers));
+        }
+        if self.capacity == 0 || self.capacity > MAX_DEPTH {
+            return Err(BuildError::Capacity(self.capacity));
+        }
+        if self.wait == Wait::Transitive && !P::TRANSITIVE {
+            return Err(BuildError::Wait(self.wait));
+        }
+        let pools = P::create(workers, self.capacity).map_err(|source| BuildError::Reserve {
+            capacity: self.capacity,
+            workers,
+            source,
+        })?;
+        let common = Arc::new(Common::new(workers, self.wait));
+        let cores: Arc<[Core<P>]> = Core::assemble(pools, Home::create(workers, &common));
+        // Dropping it, on failure too, has the started threads leave and waits for them.
+        let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers) };
+        let processors = if self.pin { core_affinity::get_core_ids().unwrap_or_default() } else { Vec::new() };
+        for index in 0..workers {
+            let cores = Arc::clone(&pool.cores);
+            let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
+            let processor = processors.get(index % processors.len().max(1)).copied();
+            let stack_size = self.stack_size;
+            let thread = std::thread::Builder::new().name((self.name)(index)).stack_size(stack_size).spawn(move || {
+                if let Some(processor) = processor {
+                    core_affinity::set_for_current(processor);
+                }
+                crate::unwind::abort_on_panic("a worker's thread", || {
+                    if let Some(hook) = on_start {
+                        hook(index);
+                    }
+                    work(&cores[index], stack_size);
+                    if let Some(hook) = on_exit {
+                        hook(index);
+                    }
+                });
+            });
+            match thread {
+                Ok(thread) => pool.threads.push(thread),
+                Err(source) => return Err(BuildError::Thread { started: index, workers, source }),
+            }
+        }
+        Ok(pool)
+    }
+}
+
+/// The number of workers of a pool for which none was given.
+fn default_workers() -> usize {
+    let asked = std::env::var("FILCH_WORKERS").ok().and_then(|value| value.parse().ok());
+    let workers = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    workers.clamp(1, MAX_WORKERS)
+}
+
+/// What a worker's thread does until its pool closes.
+fn work<P: Pool>(core: &Core<P>, stack_size: usize) {
+    core.home.measure_stack(stack_size);
+    let (front, head) = (P::front(core), core.pool.bottom());
+    // SAFETY: this thread is the worker from here to the end, and its task stack is empty.
+    unsafe {
+        wait::wait_until(core, front, head, &|| core.home.common.is_closing());
+        while let Some(find) = wait::find_any(core) {
+            find.run(core, front, head);
+        }
+    }
+}
+
+/// A pool of worker threads. Dropping it finishes what was spawned and joins the threads.
+///
+/// Two ways in: [`run`](Self::run) hands the closure a [`Worker`] (handle style, the fastest); in
+/// [`install`](Self::install) the free functions such as [`join`](crate::join) use this pool (closure style).
+///
+/// ```
+/// let pool = filch::ThreadPool::new(2)?;
+/// let (a, b) = pool.run(|mut w| w.join(|_| 6 * 7, |_| "six by seven"));
+/// assert_eq!((a, b), (42, "six by seven"));
+/// let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |i| i, |a, b| a + b));
+/// assert_eq!(sum, 499_500);
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+pub struct ThreadPool<P: Pool = Split> {
+    cores: Arc<[Core<P>]>,
+    common: Arc<Common>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<P: Pool> fmt::Debug for ThreadPool<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool").field("workers", &self.workers()).field("wait", &self.common.wait).finish()
+    }
+}
+
+impl ThreadPool {
+    /// Settings for a pool; see [`Builder`].
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
+    /// assert_eq!(pool.workers(), 2);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// A pool of `workers` workers with the default settings.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn new(workers: usize) -> Result<Self, BuildError> {
+        Self::builder().workers(workers).build()
+    }
+
+    /// The pool of the free functions outside of all pools, started at first use. It is never dropped.
+    ///
+    /// Its size: the environment variable `FILCH_WORKERS`, else the number of processors. If the system refuses so many
+    /// threads there are fewer, with a warning on standard error.
+    ///
+    /// ```
+    /// assert!(filch::ThreadPool::global().workers() >= 1);
+    /// ```
+    ///
+    /// # Panics
+    /// If not even one worker can be started.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
+        GLOBAL.get_or_init(|| match Builder::<Split>::new().build_at_most() {
+            Ok(pool) => pool,
+            Err(error) => panic!("filch cannot start its global pool: {error}"),
+        })
+    }
+}
+
+impl<P: Pool> ThreadPool<P> {
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// What the workers wait by.
+    pub fn wait(&self) -> Wait {
+        self.common.wait
+    }
+
+    /// Runs `f` on a worker, in handle style, and returns its result.
+    ///
+    /// From outside the pool, the calling thread sleeps meanwhile. From a task of the same pool, `f` runs at once on the
+    /// current worker. From a task of another pool, that pool's worker takes other work meanwhile.
+    ///
+    /// # Panics
+    /// If `f` panics, with its payload.
+    pub fn run<F, R>(&self, f: F) -> R
+    where
+        F: for<'b> FnOnce(Worker<'b, P>) -> R + Send,
+        R: Send,
+    {
+        let front = current();
+        if self.is_home_of(front) {
+            // SAFETY: this thread is a worker of this pool, at `head` if that is exact.
+            return unsafe { in_handle_style(front, front.head(), f) };
+        }
+        // SAFETY: as above, once it is there.
+        self.enter(|front, head| unsafe { in_handle_style(front, head, f) })
+    }
+
+    /// Runs `f` on a worker, in closure style, and returns its result: the free functions use this pool in it.
+    ///
+    /// Which thread runs it is as for [`run`](Self::run).
+    ///
+    /// # Panics
+    /// If `f` panics, with its payload.
+    pub fn install<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        if self.is_home_of(current()) { f() } else { self.enter(|_, _| f()) }
+    }
+
+    /// Has `f` run some time on a worker, in closure style, and returns at once. A panic in it is reported on standard error and
+    /// otherwise lost.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(1)?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn(move || sender.send(42).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(42));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn spawn<F>(&self, f: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let job = crate::scope::detached_job(f);
+        match current().home() {
+            // SAFETY: this thread is that worker.
+            Some(home) if self.is_home_of(current()) => unsafe { home.spawn(job) },
+            _ => self.common.inject(job),
+        }
+    }
+
+    /// The counters of all workers since the pool started. May be read at any time; while tasks run it is a snapshot.
+    pub fn stats(&self) -> Stats {
+        let read = |core: &Core<P>| core.home.counters.read(core.pool.peak_depth() as u64);
+        Stats { workers: self.cores.iter().map(read).collect() }
+    }
+
+    /// Starts the peak depth afresh. Call it while nothing runs; otherwise the figure will be too low.
+    pub fn forget_peak_depth(&self) {
+        for core in &*self.cores {
+            core.pool.forget_peak();
+        }
+    }
+
+    fn is_home_of(&self, front: &Front) -> bool {
+        front.home().is_some_and(|home| Arc::ptr_eq(&home.common, &self.common))
+    }
+
+    /// Runs `f` on a worker of this pool; the current thread is none.
+    pub(crate) fn enter<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(&Front, *mut Slot) -> R + Send,
+        R: Send,
+    {
+        let mut outcome = None;
+        let place = SendPtr(&raw mut outcome);
+        let front = current();
+        let latch = Arc::new(Latch::new(front));
+        let settled = Arc::clone(&latch);
+        // SAFETY: this function does not return before the job has set the latch, its last act; and it does not unwind.
+        let job = unsafe {
+            Spawned::new(move |front: &Front, head| {
+                let place = place;
+                let result = catch_unwind(AssertUnwindSafe(|| f(front, head)));
+                *place.0 = Some(result);
+                settled.set();
+            })
+        };
+        self.common.inject(job);
+        latch.wait(front, front.head());
+        match outcome.expect("the job has run") {
+            Ok(result) => result,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+}
+
+/// Runs `f` with a handle, on the worker of `front`.
+///
+/// # Safety
+/// The current thread is a worker of a pool of type `P`, `front` one of its fronts, and `head` is exact if it is a stack
+/// front.
+unsafe fn in_handle_style<P: Pool, F, R>(front: &Front, head: *mut Slot, f: F) -> R
+where
+    F: for<'b> FnOnce(Worker<'b, P>) -> R,
+{
+    // SAFETY: the caller's promise.
+    let core = unsafe { Core::<P>::of(front) };
+    let _enter = Enter::new(&core.detached, std::ptr::null_mut());
+    // SAFETY: closure style is kept off the stack meanwhile.
+    f(unsafe { Worker::new(front, P::cursor(head)) })
+}
+
+impl<P: Pool> Drop for ThreadPool<P> {
+    fn drop(&mut self) {
+        self.common.close();
+        if self.is_home_of(current()) {
+            // A task drops the last handle of its own pool. The threads leave by themselves, and keep the workers alive.
+            return;
+        }
+        for thread in self.threads.drain(..) {
+            let outcome = thread.join();
+            debug_assert!(outcome.is_ok(), "workers abort rather than panic");
+        }
+    }
+}
+
+/// A pointer that its user vouches for.
+struct SendPtr<T>(*mut T);
+
+// SAFETY: see the uses.
+unsafe impl<T> Send for SendPtr<T> {}
+
+/// What a call from outside waits for.
+#[derive(Debug)]
+struct Latch {
+    word: <Native as Memory>::AtomicU32,
+    /// The caller's place, if it is a worker of another pool.
+    waiter: Option<(Arc<Common>, usize)>,
+}
+
+impl fmt::Debug for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Common").finish_non_exhaustive()
+    }
+}
+
+impl Latch {
+    const OPEN: u32 = 0;
+    const SET: u32 = 1;
+    /// How often to look before sleeping: about as long as it takes to wake a worker for a small job.
+    const LOOKS: u32 = 400;
+
+    fn new(front: &Front) -> Self {
+        let waiter = front.home().map(|home| (Arc::clone(&home.common), home.index));
+        Self { word: Atomic::new(Self::OPEN), waiter }
+    }
+
+    fn is_set(&self) -> bool {
+        // Acquire: pairs with `set`.
+        self.word.load(Ordering::Acquire) == Self::SET
+    }
+
+    fn set(&self) {
+        // Release: the outcome of the job.
+        self.word.store(Self::SET, Ordering::Release);
+        match &self.waiter {
+            None => Native::wake_one(&self.word),
+            Some((common, index)) => {
+                // Either the waiter's last look sees the word, or its place is seen to sleep.
+                common.sleepers.sleepers_after();
+                common.places[*index].wake(&common.sleepers);
+            }
+        }
+    }
+
+    fn wait(&self, front: &Front, head: *mut Slot) {
+        if let Some(operations) = front.operations {
+            // SAFETY: the front and the head are the current ones of this thread, which is a worker.
+            unsafe { (operations.wait_until)(front, head, &|| self.is_set()) };
+            return;
+        }
+        for _ in 0..Self::LOOKS {
+            if self.is_set() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        while !self.is_set() {
+            Native::wait(&self.word, Self::OPEN);
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! Waiting for a task that somebody stole: what may be run meanwhile, and when to sleep.
+//!
+//! **Leapfrogging** (Wagner and Calder 1993; Lace, figure 1): steal only from the thief of the awaited task. Whatever it
+//! has to give descends from that task, since a thief pushes nothing before it steals, except what it forks in the
+//! stolen task itself. So a waiting worker runs nothing but parts of what it waits for: no lock held across a join can
+//! deadlock with unrelated work, and no stack gets deeper than in the sequential run.
+//!
+//! **Transitive leapfrogging** (Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010): if the thief has
+//! nothing, its own work may have been stolen further. The entries of its stack at or above the base that its theft
+//! recorded descend from the awaited task; follow the stolen ones to their thieves. A task won from such a thief is
+//! given back if the theft that led there has ended meanwhile, so the property of leapfrogging is kept.
+//!
+//! **Random**: steal from anybody. Keeps everybody busy, and gives up both properties; to bound the depth, a worker
+//! whose thread stack is half used only leapfrogs.
+//!
+//! What must always hold: a worker that waits for a job returns only when the job is settled, and what it pushed above
+//! the job meanwhile is gone.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::str::FromStr;
+
+use filch_queue::Steal;
+
+use crate::front::Front;
+use crate::job::{Job, Slot};
+use crate::pool::Pool;
+use crate::protocol::sleep::Wanted;
+use crate::protocol::state::{JobState, Status, Theft};
+use crate::worker::{ALL, Core, PERHAPS, STACKS};
+
+/// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only when there is nothing
+/// else to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// Tasks of the thief of the awaited task, and no others: only descendants of the awaited task are ever run, so a
+    /// lock may be held across a join, and no stack gets deeper than in the sequential run.
+    Leapfrog,
+    /// As `Leapfrog`, and follows tasks that were stolen further. Same guarantees. Only for [`Split`](crate::pool::Split).
+    Transitive,
+    /// Leapfrogs first; steals from anybody if that fails a few times in a row. The default.
+    #[default]
+    LeapfrogRandom,
+    /// Steals from anybody.
+    Random,
+}
+
+impl Wait {
+    /// All strategies.
+    pub const EVERY: [Self; 4] = [Self::Leapfrog, Self::Transitive, Self::LeapfrogRandom, Self::Random];
+
+    /// The name on command lines and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Leapfrog => "leapfrog",
+            Self::Transitive => "transitive",
+            Self::LeapfrogRandom => "leapfrog-random",
+            Self::Random => "random",
+        }
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// There is no waiting strategy of this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWait(String);
+
+impl fmt::Display for UnknownWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Wait::EVERY.map(Wait::name).join(", ");
+        write!(f, "no waiting strategy is called '{}'; there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownWait {}
+
+impl FromStr for Wait {
+    type Err = UnknownWait;
+
+    fn from_str(name: &str) -> Result<Self, UnknownWait> {
+        Self::EVERY.into_iter().find(|wait| wait.name() == name).ok_or_else(|| UnknownWait(name.to_owned()))
+    }
+}
+
+/// Patience: busy waiting first, then giving the processor away, then sleep.
+#[derive(Debug, Default)]
+pub(crate) struct Patience(u32);
+
+impl Patience {
+    /// Rounds of pauses, of doubling length.
+    const SPINS: u32 = 7;
+    /// Rounds of yields after them. With more workers than processors somebody useful runs meanwhile.
+    const YIELDS: u32 = 6;
+
+    /// Waits a little; `false` once it has been long enough to sleep.
+    pub(crate) fn wait(&mut self) -> bool {
+        if self.0 < Self::SPINS {
+            for _ in 0..1 << self.0 {
+                std::hint::spin_loop();
+            }
+        } else if self.0 < Self::SPINS + Self::YIELDS {
+            std::thread::yield_now();
+        } else {
+            return false;
+        }
+        self.0 += 1;
+        true
+    }
+
+    pub(crate) fn renew(&mut self) {
+        self.0 = 0;
+    }
+}
+
+/// Failures to leapfrog in a row before one attempt at anybody (Lace uses 32; with 8 there is no measurable difference on
+/// one socket, and oversubscribed workers find work sooner).
+const LEAPS_BEFORE_RANDOM: u32 = 8;
+
+/// Waits until `job`, stolen from this worker, is settled. `None`: it came back unrun. `Some`: whether it panicked.
+///
+/// # Safety
+/// The current thread is the worker `core`; `front` and `head` are as for [`Job::call`]; `job` was forked by this worker, and
+/// a thief has won it.
+pub(crate) unsafe fn wait_job<P: Pool>(
+    core: &Core<P>,
+    front: &Front,
+    head: *mut Slot,
+    job: NonNull<Job>,
+    help: bool,
+) -> Option<bool> {
+    // SAFETY: the job's memory is the caller's frame or slot, which stays while it waits.
+    let state = &unsafe { job.as_ref() }.state;
+    let mut patience = Patience::default();
+    let mut failures = 0;
+    let mut roused = false;
+    let settled = loop {
+        let theft = match state.status() {
+            Status::Done => break Some(false),
+            Status::Panicked => break Some(true),
+            Status::Returned => break None,
+            Status::Fresh => {
+                // The thief is between winning the job and saying so. It cannot be leapfrogged yet, nor slept for.
+                if !patience.wait() {
+                    std::thread::yield_now();
+                }
+                continue;
+            }
+            Status::Stolen(theft) => theft,
+        };
+        // SAFETY: the caller's promises.
+        if help && unsafe { leap(core, front, head, state, theft, &mut failures) } {
+            patience.renew();
+            roused = false;
+        } else if !patience.wait() {
+            roused |= sleep_on(core, state, theft, help);
+            patience.renew();
+        }
+    };
+    if roused {
+        // This worker was woken for work and has found its own result instead: the work is for the next sleeper.
+        wake_next(core);
+    }
+    settled
+}
+
+/// One attempt to run something while waiting for a job that `theft` describes.
+///
+/// # Safety
+/// As [`wait_job`].
+unsafe fn leap<P: Pool>(
+    core: &Core<P>,
+    front: &Front,
+    head: *mut Slot,
+    state: &JobState<filch_memory::Native>,
+    theft: Theft,
+    failures: &mut u32,
+) -> bool {
+    let peers = core.peers();
+    let wait = if core.home.is_stack_low() { Wait::Leapfrog } else { core.home.common.wait };
+    // SAFETY: the caller's promises, here and below.
+    let steal_from = |victim: usize| unsafe { steal_and_run(core, front, head, victim, None) };
+    let found = match wait {
+        // SAFETY: as above. The guard: the thief may be done with the job, and on to something unrelated, by now.
+        Wait::Leapfrog => unsafe { steal_and_run(core, front, head, theft.thief, Some((state, theft))) },
+        // SAFETY: as above.
+        Wait::Transitive => unsafe { leap_transitively(core, front, head, state, theft) },
+        Wait::LeapfrogRandom => {
+            steal_from(theft.thief) || {
+                *failures += 1;
+                (*failures).is_multiple_of(LEAPS_BEFORE_RANDOM) && steal_from(core.home.random_below(peers.len()))
+            }
+        }
+        Wait::Random => steal_from(core.home.random_below(peers.len())),
+    };
+    if found {
+        core.home.counters.leaps.bump();
+        *failures = 0;
+    }
+    found
+}
+
+/// The job that led a transitive leapfrogger to a worker, and the theft of it that must still be going on.
+struct Trail<'s> {
+    state: &'s JobState<filch_memory::Native>,
+    theft: Theft,
+    /// The next entry of the thief's stack to look at.
+    next: usize,
+}
+
+impl Trail<'_> {
+    /// Whether the thief is still running that very job.
+    fn is_warm(&self) -> bool {
+        self.state.status() == Status::Stolen(self.theft)
+    }
+}
+
+/// Searches, depth first, the workers that run descendants of the job in `state` for something to steal.
+///
+/// # Safety
+/// As [`wait_job`].
+unsafe fn leap_transitively<P: Pool>(
+    core: &Core<P>,
+    front: &Front,
+    head: *mut Slot,
+    state: &JobState<filch_memory::Native>,
+    theft: Theft,
+) -> bool {
+    let peers = core.peers();
+    let mut seen = vec![false; peers.len()];
+    seen[core.home.index] = true;
+    seen[theft.thief] = true;
+    // SAFETY: the caller's promises, here and below.
+    if unsafe { steal_and_run(core, front, head, theft.thief, Some((state, theft))) } {
+        return true;
+    }
+    let mut path = vec![Trail { state, theft, next: theft.base }];
+    while let Some(trail) = path.last_mut() {
+        let entry = peers[trail.theft.thief].pool.stolen_at(trail.next);
+        trail.next += 1;
+        let further = match entry.map(|entry| (entry, entry.status())) {
+            Some((entry, Status::Stolen(theft))) if !seen[theft.thief] => {
+                Some(Trail { state: entry, theft, next: theft.base })
+            }
+            Some(_) => None,
+            None => {
+                path.pop();
+                continue;
+            }
+        };
+        // After reading the entry: if the theft that led here is still going on, the entry was one of its descendants.
+        if !trail.is_warm() {
+            path.pop();
+        } else if let Some(further) = further {
+            seen[further.theft.thief] = true;
+            // SAFETY: as above.
+            if unsafe { steal_and_run(core, front, head, further.theft.thief, Some((further.state, further.theft))) } {
+                return true;
+            }
+            path.push(further);
+        }
+        if !matches!(state.status(), Status::Stolen(_)) {
+            return false;
+        }
+    }
+    false
+}
+
+/// Tries to steal from `victim`, and runs the loot. With a guard: only if that theft is still going on once the loot has been
+/// won; else it is given back to its owner.
+///
+/// # Safety
+/// As [`wait_job`].
+pub(crate) unsafe fn steal_and_run<P: Pool>(
+    core: &Core<P>,
+    front: &Front,
+    head: *mut Slot,
+    victim: usize,
+    guard: Option<(&JobState<filch_memory::Native>, Theft)>,
+) -> bool {
+    // SAFETY: the caller's promises.
+    let Some(job) = (unsafe { steal(core, victim) }) else { return false };
+    // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
+    let state = &unsafe { job.as_ref() }.state;
+    state.claim(core.home.index, P::height(core, front, head));
+    // Acquiring the loot has acquired whatever its owner did before publishing it, the end of its former task included.
+    if guard.is_some_and(|(via, theft)| via.status() != Status::Stolen(theft)) {
+        let owner_sleeps = state.give_back();
+        wake_owner(core, victim, owner_sleeps);
+        return false;
+    }
+    // SAFETY: as above, and the caller's promises about `front` and `head`.
+    unsafe { run_stolen(core, front, head, victim, job) };
+    true
+}
+
+/// Runs a job that has been claimed, and settles it.
+///
+/// # Safety
+/// As [`wait_job`]; `job` was won from `victim` and claimed.
+pub(crate) unsafe fn run_stolen<P: Pool>(
+    core: &Core<P>,
+    front: &Front,
+    head: *mut Slot,
+    victim: usize,
+    job: NonNull<Job>,
+) {
+    // SAFETY: the caller's promises.
+    let panicked = unsafe { Job::call(job, front, head) };
+    // SAFETY: the job's memory stays until it is settled. Afterwards it is not touched.
+    let owner_sleeps = unsafe { job.as_ref() }.state.finish(panicked);
+    wake_owner(core, victim, owner_sleeps);
+}
+
+fn wake_owner<P: Pool>(core: &Core<P>, owner: usize, sleeps: bool) {
+    let common = &core.home.common;
+    if sleeps && common.places[owner].wake(&common.sleepers) {
+        core.home.counters.wakeups.bump();
+    }
+}
+
+/// One successful steal, as many lost races as it takes, or nothing.
+///
+/// # Safety
+/// The current thread is the worker `core`.
+pub(crate) unsafe fn steal<P: Pool>(core: &Core<P>, victim: usize) -> Option<NonNull<Job>> {
+    if victim == core.home.index {
+        return None;
+    }
+    let victim = &core.peers()[victim];
+    loop {
+        core.home.counters.attempts.bump();
+        // SAFETY: the caller's promise.
+        match unsafe { P::steal(core, victim) } {
+            Steal::Task(job) => return Some(job),
+            Steal::Retry => std::hint::spin_loop(),
+            Steal::Empty | Steal::Aborted | Steal::Pending => return None,
+        }
+    }
+}
+
+/// Sleeps until the job is settled or work that the strategy admits may be had. Returns whether it may have been the latter.
+fn sleep_on<P: Pool>(core: &Core<P>, state: &JobState<filch_memory::Native>, theft: Theft, help: bool) -> bool {
+    let home = &core.home;
+    let place = home.place();
+    let wait = if home.is_stack_low() { Wait::Leapfrog } else { home.common.wait };
+    let wanted: Wanted = match wait {
+        Wait::Leapfrog => theft.thief as Wanted,
+        Wait::Transitive => PERHAPS,
+        Wait::LeapfrogRandom | Wait::Random => STACKS,
+    };
+    // A transitive leapfrogger's further victims change all the time: it has asked them on its last search, and does not
+    // stay awake because somebody has work that may not be for it.
+    let victims = match wait {
+        _ if !help => &[],
+        Wait::Leapfrog | Wait::Transitive => std::slice::from_ref(&core.peers()[theft.thief]),
+        Wait::LeapfrogRandom | Wait::Random => core.peers(),
+    };
+    place.announce(&home.common.sleepers, if help { wanted } else { home.index as Wanted });
+    for victim in victims {
+        P::ask(core, victim);
+    }
+    place.settled();
+    // SAFETY: this thread is the worker.
+    let found = victims.iter().any(|victim| unsafe { P::has_work(core, victim) });
+    if found || !state.announce_sleep() {
+        return place.cancel(&home.common.sleepers);
+    }
+    home.counters.parks.bump();
+    place.sleep();
+    true
+}
+
+/// Passes a wake-up on.
+pub(crate) fn wake_next<P: Pool>(core: &Core<P>) {
+    let common = &core.home.common;
+    if common.sleepers.sleepers_after() && common.wake_for_stack(core.home.index) {
+        core.home.counters.wakeups.bump();
+    }
+}
+
+/// Runs whatever there is, or sleeps, until `done`. Whoever makes it so must wake this worker's place afterwards.
+///
+/// # Safety
+/// As [`wait_job`].
+pub(crate) unsafe fn wait_until<P: Pool>(core: &Core<P>, front: &Front, head: *mut Slot, done: &dyn Fn() -> bool) {
+    let home = &core.home;
+    let mut patience = Patience::default();
+    let mut roused = false;
+    while !done() {
+        // SAFETY: the caller's promises.
+        if let Some(find) = unsafe { find_any(core) } {
+            // A stolen task's owner has answered all requests by one wake-up: this worker's. Spawned work has its own.
+            // SAFETY: as above.
+            if std::mem::take(&mut roused) && (matches!(find, Find::Stolen { .. }) || unsafe { sees_any(core) }) {
+                wake_next(core);
+            }
+            patience.renew();
+            // SAFETY: as above; the find is this worker's.
+            unsafe { find.run(core, front, head) };
+        } else if !patience.wait() {
+            let place = home.place();
+            place.announce(&home.common.sleepers, ALL);
+            for victim in core.peers() {
+                P::ask(core, victim);
+            }
+            place.settled();
+            // SAFETY: this thread is the worker.
+            if done() || unsafe { sees_any(core) } {
+                roused |= place.cancel(&home.common.sleepers);
+                patience.renew();
+                continue;
+            }
+            home.counters.parks.bump();
+            place.sleep();
+            roused = true;
+            patience.renew();
+        }
+    }
+    if roused {
+        wake_next(core);
+    }
+}
+
+/// Something to run.
+pub(crate) enum Find {
+    /// A task won from a worker's pool.
+    Stolen { victim: usize, job: NonNull<Job> },
+    /// A job that nobody waits for at a join.
+    Spawned(crate::spawn::Spawned),
+}
+
+impl Find {
+    /// # Safety
+    /// As [`wait_job`]; the find is this worker's.
+    pub(crate) unsafe fn run<P: Pool>(self, core: &Core<P>, front: &Front, head: *mut Slot) {
+        match self {
+            Self::Stolen { victim, job } => {
+                core.home.counters.steals.bump();
+                // SAFETY: the job is this worker's to claim and run.
+                unsafe {
+                    job.as_ref().state.claim(core.home.index, P::height(core, front, head));
+                    run_stolen(core, front, head, victim, job);
+                }
+            }
+            // SAFETY: the caller's promises.
+            Self::Spawned(job) => unsafe { job.run(front, head) },
+        }
+    }
+}
+
+/// Looks everywhere for something to run: own spawned jobs, the others from a random one on, the outside.
+///
+/// # Safety
+/// The current thread is the worker `core`.
+pub(crate) unsafe fn find_any<P: Pool>(core: &Core<P>) -> Option<Find> {
+    let home = &core.home;
+    let workers = core.peers().len();
+    // SAFETY: the caller's promise, here and below.
+    if let Some(job) = unsafe { home.pop_spawned() } {
+        return Some(Find::Spawned(job));
+    }
+    let start = home.random_below(workers);
+    for victim in (start..workers).chain(0..start) {
+        // SAFETY: as above.
+        if let Some(job) = unsafe { steal(core, victim) } {
+            return Some(Find::Stolen { victim, job });
+        }
+        // SAFETY: as above.
+        if let Some(job) = unsafe { home.steal_spawned(victim) } {
+            return Some(Find::Spawned(job));
+        }
+    }
+    home.common.injected.pop().map(Find::Spawned)
+}
+
+/// Whether [`find_any`] might find something.
+///
+/// # Safety
+/// The current thread is the worker `core`.
+pub(crate) unsafe fn sees_any<P: Pool>(core: &Core<P>) -> bool {
+    let others = core.peers().iter().filter(|victim| victim.home.index != core.home.index);
+    // SAFETY: the caller's promise.
+    !core.home.common.injected.is_empty()
+        || others
+            .into_iter()
+            .any(|victim| unsafe { P::has_work(core, victim) || core.home.has_spawned(victim.home.index) })
+}

@@ -1,0 +1,488 @@
+//! A worker: its two fronts, its task pool, and what it shares with the other workers of its thread pool.
+//!
+//! What must always hold: everything in a [`Core`] that is not atomic and not constant is touched only by the thread that
+//! is this worker.
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::{NonNull, null};
+use std::sync::Arc;
+
+use crossbeam_queue::SegQueue;
+use crossbeam_utils::CachePadded;
+use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_queue::{ChaseLev, Owner, Steal, Task, Thief};
+
+use crate::front::{Front, Kind};
+use crate::job::{Body, Job, Slot};
+use crate::pool::{Hand, Plumbing, Pool, Split, deal};
+use crate::protocol::sleep::{Place, Sleepers, Wanted};
+use crate::spawn::Spawned;
+use crate::stats::Counters;
+use crate::wait::Wait;
+
+/// A sleeper that takes work of every kind: an idle worker, or one that waits for a scope.
+pub(crate) const ALL: Wanted = crate::protocol::sleep::ANY;
+/// A sleeper that may turn out to be able to take a task from a stack.
+pub(crate) const PERHAPS: Wanted = crate::protocol::sleep::PERHAPS;
+/// A sleeper that takes tasks from every stack, but nothing that was spawned or injected.
+pub(crate) const STACKS: Wanted = PERHAPS - 1;
+
+/// What the workers of one thread pool share.
+pub(crate) struct Common {
+    pub(crate) sleepers: Sleepers<Native>,
+    pub(crate) places: Box<[CachePadded<Place<Native>>]>,
+    /// Jobs from threads outside the pool.
+    pub(crate) injected: SegQueue<Spawned>,
+    /// The pool is being dropped: leave when nothing is left to do.
+    pub(crate) closing: <Native as Memory>::AtomicBool,
+    pub(crate) wait: Wait,
+}
+
+impl Common {
+    pub(crate) fn new(workers: usize, wait: Wait) -> Self {
+        Self {
+            sleepers: Sleepers::default(),
+            places: (0..workers).map(|_| CachePadded::new(Place::default())).collect(),
+            injected: SegQueue::new(),
+            closing: Atomic::new(false),
+            wait,
+        }
+    }
+
+    /// Wakes a sleeper that takes spawned work. Precondition: the work is where it will look, and
+    /// [`Sleepers::sleepers_after`] has said that somebody sleeps.
+    pub(crate) fn wake_for_spawned(&self, after: usize) -> bool {
+        self.wake_where(after, |wanted| wanted == ALL)
+    }
+
+    /// Wakes a sleeper that can take what worker `victim` has shared, those who surely can before those who perhaps can.
+    pub(crate) fn wake_for_stack(&self, victim: usize) -> bool {
+        self.wake_where(victim, |wanted| matches!(wanted, ALL | STACKS) || wanted as usize == victim)
+            || self.wake_where(victim, |wanted| wanted == PERHAPS)
+    }
+
+    fn wake_where(&self, after: usize, wants: impl Fn(Wanted) -> bool) -> bool {
+        let (before, behind) = self.places.split_at(after.min(self.places.len()));
+        let mut candidates = behind.iter().chain(before);
+        candidates.any(|place| place.would_help(&wants) && place.wake(&self.sleepers))
+    }
+
+    /// Hands a job to the pool from outside.
+    pub(crate) fn inject(&self, job: Spawned) {
+        self.injected.push(job);
+        if self.sleepers.sleepers_after() {
+            self.wake_for_spawned(0);
+        }
+    }
+
+    /// Wakes everybody, to see that the pool is closing.
+    pub(crate) fn close(&self) {
+        // Relaxed: ordered before the wake-ups by the fence, as work would be.
+        self.closing.store(true, Ordering::Relaxed);
+        self.sleepers.sleepers_after();
+        for place in &self.places {
+            place.wake(&self.sleepers);
+        }
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        // Relaxed: see `close`.
+        self.closing.load(Ordering::Relaxed)
+    }
+}
+
+/// The part of a worker that does not depend on the type of its task pool.
+pub(crate) struct Home {
+    /// The worker's number.
+    pub(crate) index: usize,
+    pub(crate) common: Arc<Common>,
+    pub(crate) counters: Counters,
+    /// The whole worker.
+    core: *const (),
+    /// Jobs that outlive whoever spawned them: the owner's end, and this thread's thief handles on the others'.
+    spawned: UnsafeCell<Hand<ChaseLev>>,
+    /// Forks in progress that have no place on the task stack, the newest last, and whether each was pushed elsewhere.
+    aside: UnsafeCell<Vec<(NonNull<Slot>, bool)>>,
+    /// How many of them there are because the task stack is full.
+    pub(crate) overflow: Cell<usize>,
+    /// Slots for further ones. Each was leaked from a box.
+    spare: UnsafeCell<Vec<NonNull<Slot>>>,
+    random: Cell<u64>,
+    /// Below this address the thread's own stack is nearly used up.
+    stack_floor: Cell<usize>,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        for slot in self.spare.get_mut().drain(..) {
+            // SAFETY: leaked from a box by `keep_aside`, and in nobody's use any more.
+            drop(unsafe { Box::from_raw(slot.as_ptr()) });
+        }
+    }
+}
+
+impl Home {
+    /// The type-erased parts of all workers of a pool.
+    pub(crate) fn create(workers: usize, common: &Arc<Common>) -> Vec<Self> {
+        const INITIAL_CAPACITY: usize = 64;
+        let hands = deal::<ChaseLev>(workers, INITIAL_CAPACITY).into_iter().enumerate();
+        hands
+            .map(|(index, hand)| Self {
+                index,
+                common: Arc::clone(common),
+                counters: Counters::new(),
+                core: null(),
+                spawned: UnsafeCell::new(hand),
+                aside: UnsafeCell::default(),
+                overflow: Cell::new(0),
+                spare: UnsafeCell::default(),
+                random: Cell::new((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+                stack_floor: Cell::new(0),
+            })
+            .collect()
+    }
+
+    /// The worker's place to sleep.
+    pub(crate) fn place(&self) -> &Place<Native> {
+        &self.common.places[self.index]
+    }
+
+    /// A number below `bound`: xorshift64*, which is enough to choose victims.
+    pub(crate) fn random_below(&self, bound: usize) -> usize {
+        let mut state = self.random.get();
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        self.random.set(state);
+        let high = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+        ((high * bound as u64) >> 32) as usize
+    }
+
+    /// Remembers how much of the thread's stack of `bytes` there is. Call at the thread's start.
+    pub(crate) fn measure_stack(&self, bytes: usize) {
+        let here = std::ptr::from_ref(&bytes).addr();
+        self.stack_floor.set(here.saturating_sub(bytes / 2));
+    }
+
+    /// Whether more than half of the thread's stack is used: no time to nest foreign work.
+    pub(crate) fn is_stack_low(&self) -> bool {
+        let marker = 0_u8;
+        std::ptr::from_ref(&marker).addr() < self.stack_floor.get()
+    }
+
+    /// Pushes a job that may outlive its spawner, and wakes somebody for it.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn spawn(&self, job: Spawned) {
+        // SAFETY: the owner's end is this thread's; nothing called here comes back to it.
+        let pushed = unsafe { &mut (*self.spawned.get()).0 }.push(job.into_task());
+        if let Err(full) = pushed {
+            // SAFETY: the word just came out of `into_task`.
+            self.common.injected.push(unsafe { Spawned::from_task(full.0) });
+        }
+        if self.common.sleepers.sleepers_after() && self.common.wake_for_spawned(self.index + 1) {
+            self.counters.wakeups.bump();
+        }
+    }
+
+    /// Takes the worker's own newest spawned job.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn pop_spawned(&self) -> Option<Spawned> {
+        // SAFETY: as in `spawn`.
+        let task = unsafe { &mut (*self.spawned.get()).0 }.pop()?;
+        // SAFETY: only `spawn` pushes, and the queue gives each word out once.
+        Some(unsafe { Spawned::from_task(task) })
+    }
+
+    /// Tries to take a job that `victim` spawned.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn steal_spawned(&self, victim: usize) -> Option<Spawned> {
+        // SAFETY: the thief handles are this thread's; nothing called here comes back to them.
+        let thief = unsafe { &mut (*self.spawned.get()).1 }.get_mut(victim)?.as_mut()?;
+        loop {
+            match thief.steal() {
+                // SAFETY: as in `pop_spawned`.
+                Steal::Task(task) => return Some(unsafe { Spawned::from_task(task) }),
+                Steal::Retry => {}
+                Steal::Empty | Steal::Aborted | Steal::Pending => return None,
+            }
+        }
+    }
+
+    /// Whether `victim` has spawned jobs to take. A snapshot, good enough for a last look before sleep.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn has_spawned(&self, victim: usize) -> bool {
+        // SAFETY: as in `steal_spawned`.
+        let thieves = unsafe { &(*self.spawned.get()).1 };
+        thieves.get(victim).and_then(Option::as_ref).is_some_and(Thief::has_work_hint)
+    }
+
+    /// A slot of its own for a fork that has no place on the task stack, filled from `scratch`.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn keep_aside(&self, scratch: &Slot) -> NonNull<Slot> {
+        // SAFETY: the list is this thread's.
+        let spare = unsafe { &mut *self.spare.get() }.pop();
+        let slot = spare.unwrap_or_else(|| NonNull::from(Box::leak(Box::new(Slot::empty()))));
+        // SAFETY: in nobody's use.
+        unsafe { slot.as_ref().fill_from(scratch) };
+        slot
+    }
+
+    /// Remembers a fork that was kept aside, and whether thieves may have seen it.
+    ///
+    /// # Safety
+    /// The current thread is this worker; the slot comes from [`Home::keep_aside`].
+    pub(crate) unsafe fn remember(&self, slot: NonNull<Slot>, pushed: bool) {
+        // SAFETY: the list is this thread's.
+        unsafe { &mut *self.aside.get() }.push((slot, pushed));
+    }
+
+    /// The newest fork that was kept aside.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn recall(&self) -> (NonNull<Slot>, bool) {
+        // SAFETY: the list is this thread's.
+        unsafe { &mut *self.aside.get() }.pop().expect("forks and joins are nested")
+    }
+
+    /// Moves what a slot that was kept aside holds into `scratch`, and takes the slot back.
+    ///
+    /// # Safety
+    /// The current thread is this worker; the slot comes from [`Home::keep_aside`], and its job is settled or was never stolen.
+    pub(crate) unsafe fn recycle(&self, slot: NonNull<Slot>, scratch: &Slot) {
+        // SAFETY: the slot is this worker's again, and so is the list.
+        unsafe {
+            slot.as_ref().job.state.reset();
+            scratch.fill_from(slot.as_ref());
+            (*self.spare.get()).push(slot);
+        }
+    }
+}
+
+/// A worker of a thread pool whose task pools are of type `P`.
+#[doc(hidden)]
+pub struct Core<P: Plumbing> {
+    /// For code that knows the exact head of the task stack.
+    pub(crate) front: Front,
+    /// For code that does not.
+    pub(crate) detached: Front,
+    pub(crate) home: Home,
+    pub(crate) pool: P,
+    /// All workers of the thread pool.
+    peers: Cell<NonNull<[Self]>>,
+}
+
+// SAFETY: thieves use the atomics of `pool`, `home` and the fronts only; everything else is touched by the worker's own
+// thread alone (the file's invariant), and `peers` is set before the threads start.
+unsafe impl<P: Plumbing> Sync for Core<P> {}
+// SAFETY: nothing in it is tied to the thread that made it.
+unsafe impl<P: Plumbing> Send for Core<P> {}
+
+impl<P: Plumbing> Core<P> {
+    /// The workers of a thread pool, each knowing the others.
+    pub(crate) fn assemble(pools: Vec<P>, homes: Vec<Home>) -> Arc<[Self]> {
+        let workers = pools.into_iter().zip(homes).map(|(pool, home)| Self {
+            front: Front::new(Kind::Stack, P::OPERATIONS),
+            detached: Front::new(Kind::Detached, P::OPERATIONS),
+            home,
+            pool,
+            peers: Cell::new(NonNull::from(&mut [])),
+        });
+        let mut workers: Arc<[Self]> = workers.collect();
+        let peers = NonNull::from(&*workers);
+        for worker in Arc::get_mut(&mut workers).expect("nobody else has it yet") {
+            let core = std::ptr::from_mut(worker);
+            worker.home.core = core.cast_const().cast();
+            // SAFETY: within the worker.
+            let home = unsafe { &raw const (*core).home };
+            worker.front.attach(home);
+            worker.detached.attach(home);
+            worker.peers.set(peers);
+        }
+        workers
+    }
+
+    /// All workers of the thread pool, by number.
+    pub(crate) fn peers(&self) -> &[Self] {
+        // SAFETY: set by `assemble` to the slice that `self` is in.
+        unsafe { self.peers.get().as_ref() }
+    }
+
+    /// The worker behind a front.
+    ///
+    /// # Safety
+    /// The front belongs to a worker of a thread pool of type `P`.
+    #[inline]
+    pub(crate) unsafe fn of(front: &Front) -> &Self {
+        let home = front.home().expect("the front of a worker");
+        // SAFETY: set by `assemble` to the worker that the home is in, which is of type `P`.
+        unsafe { &*home.core.cast::<Self>() }
+    }
+}
+
+/// A worker, as the task that it is running sees it: the capability to fork.
+///
+/// A handle is two words, passed by value: where the worker's limits are, and the owner's head, which therefore lives in a
+/// register. Every task receives one, and passes it on to what it calls. While a [`join`](Self::join) borrows it, its
+/// branches hold their own, so there is always exactly one usable handle of a worker, and safe code can neither keep
+/// one beyond its task nor exchange two:
+///
+/// ```compile_fail
+/// let pool = filch::ThreadPool::new(1).unwrap();
+/// let mut kept = None;
+/// pool.run(|w| kept = Some(w)); // borrowed data escapes
+/// ```
+///
+/// ```compile_fail
+/// fn in_another_thread(w: filch::Worker<'_>) {
+///     std::thread::scope(|s| { s.spawn(move || w.index()); }); // not `Send`
+/// }
+/// ```
+///
+/// ```compile_fail
+/// fn exchange<'a, 'b>(mut outer: filch::Worker<'a>, mut inner: filch::Worker<'b>) {
+///     std::mem::swap(&mut outer, &mut inner); // lifetimes differ, and are invariant
+/// }
+/// ```
+///
+/// ```compile_fail
+/// fn twice(mut w: filch::Worker<'_>) {
+///     w.join(|mut a| a.join(|_| w.index(), |_| 0), |_| 0); // `w` is borrowed
+/// }
+/// ```
+pub struct Worker<'w, P: Pool = Split> {
+    front: NonNull<Front>,
+    cursor: P::Cursor,
+    /// Invariant in `'w`, neither `Send` nor `Sync`.
+    brand: PhantomData<*mut &'w ()>,
+}
+
+impl<'w, P: Pool> Worker<'w, P> {
+    /// # Safety
+    /// The current thread is the worker of `front`, of a pool of type `P`, for all of `'w`; nothing else forks through a
+    /// stack front at or above `cursor` while the handle is usable.
+    #[inline(always)]
+    pub(crate) unsafe fn new(front: &'w Front, cursor: P::Cursor) -> Self {
+        Self { front: NonNull::from(front), cursor, brand: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn front(&self) -> &'w Front {
+        // SAFETY: `new` was given a reference for `'w`.
+        unsafe { self.front.as_ref() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn cursor(&self) -> P::Cursor {
+        self.cursor
+    }
+
+    fn home(&self) -> &'w Home {
+        self.front().home().expect("the front of a worker")
+    }
+
+    /// The number of the worker that runs the current task, below [`Worker::workers`].
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// assert!(pool.run(|w| w.index()) < 2);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn index(&self) -> usize {
+        self.home().index
+    }
+
+    /// The number of workers of the thread pool.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// assert_eq!(pool.run(|w| w.workers()), 2);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn workers(&self) -> usize {
+        self.home().common.places.len()
+    }
+
+    /// Whether somebody would take work if there were some: worth a fork that would otherwise not be made.
+    ///
+    /// Costs a load and a compare when nobody does. A hint: neither answer obliges anybody.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(1)?;
+    /// let wanted = pool.run(|mut w| w.join(|w| w.wants_work(), |_| ()).0);
+    /// assert!(!wanted, "with one worker nobody asks");
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn wants_work(&self) -> bool {
+        P::wants_work(self.front(), self.cursor)
+    }
+}
+
+impl<P: Pool> fmt::Debug for Worker<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("index", &self.index()).field("workers", &self.workers()).finish_non_exhaustive()
+    }
+}
+
+/// Work in handle style.
+#[repr(transparent)]
+pub(crate) struct ByHandle<P, F> {
+    work: F,
+    pool: PhantomData<P>,
+}
+
+impl<P, F> ByHandle<P, F> {
+    #[inline(always)]
+    pub(crate) fn new(work: F) -> Self {
+        Self { work, pool: PhantomData }
+    }
+}
+
+impl<P: Pool, F, R> Body for ByHandle<P, F>
+where
+    F: for<'b> FnOnce(Worker<'b, P>) -> R,
+{
+    type Out = R;
+
+    #[inline(always)]
+    unsafe fn inline(self, front: &Front, head: *mut Slot) -> R {
+        // SAFETY: the caller's promise; the thread's current front is detached already, since its caller has a handle.
+        (self.work)(unsafe { Worker::new(front, P::cursor(head)) })
+    }
+
+    #[inline]
+    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> R {
+        let home = front.home().expect("a thief is a worker");
+        // SAFETY: the home of a worker of a pool of type `P`, because a task never leaves its pool.
+        let core = unsafe { &*home.core.cast::<Core<P>>() };
+        let _enter = crate::front::Enter::new(&core.detached, std::ptr::null_mut());
+        // SAFETY: the caller's promise, and closure style is kept off the stack.
+        (self.work)(unsafe { Worker::new(front, P::cursor(head)) })
+    }
+
+    #[inline(always)]
+    fn restore(_: &Front, _: *mut Slot) {}
+}
+
+/// Converts between the task words of a queue and jobs.
+pub(crate) fn job_to_task(job: NonNull<Job>) -> Task {
+    Task::from_ptr(job)
+}
+
+/// See [`job_to_task`].
+pub(crate) fn task_to_job(task: Task) -> NonNull<Job> {
+    task.as_ptr()
+}

@@ -1,0 +1,261 @@
+//! Panics come out where a sequential run would show them, and leave nothing behind.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+use common::{Counted, payload_of, pool, throw, thrown_by, wait_for, watchdog};
+use filch::pool::{Pool, Queued};
+use filch::{ThreadPool, Wait, Worker};
+use filch_queue::ChaseLev;
+
+fn works(pool: &ThreadPool<impl Pool>) {
+    assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+    assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
+}
+
+#[test]
+fn of_a_join_on_one_worker() {
+    let _watchdog = watchdog("a panic on one worker");
+    let pool = pool(1, Wait::default());
+    let alive = AtomicUsize::new(0);
+    let b_ran = AtomicBool::new(false);
+    let (first, second) = (Counted::new(&alive), Counted::new(&alive));
+    let b = |_: Worker<'_>| {
+        let _second = second;
+        b_ran.store(true, SeqCst);
+    };
+    let thrown = thrown_by(|| {
+        pool.run(|mut w| {
+            w.join(
+                |_| {
+                    let _first = first;
+                    throw(1)
+                },
+                b,
+            )
+        })
+    });
+    assert_eq!((thrown, alive.load(SeqCst), b_ran.load(SeqCst)), (1, 0, false), "nobody could start b");
+    assert_eq!(thrown_by(|| pool.run(|mut w| w.join(|_| Counted::new(&alive), |_| throw(2)).1)), 2);
+    assert_eq!(alive.load(SeqCst), 0, "the result of a is dropped");
+    assert_eq!(thrown_by(|| pool.install(|| filch::join(|| throw(3), || throw(4)))), 3);
+    works(&pool);
+}
+
+/// `a` throws once `b` has been stolen, so the outcome of `b` is awaited and dropped.
+fn stolen<P: Pool>(pool: &ThreadPool<P>) {
+    let alive = AtomicUsize::new(0);
+    let started = AtomicBool::new(false);
+    let is_started = || started.load(SeqCst);
+    let thrown = thrown_by(|| {
+        pool.run(|mut w| {
+            w.join(
+                |mut w| {
+                    // A queue that shares only when asked is asked at forks.
+                    wait_for("a theft", || is_started() || w.join(|_| is_started(), |_| ()).0);
+                    throw(1)
+                },
+                |_| {
+                    started.store(true, SeqCst);
+                    Counted::new(&alive)
+                },
+            )
+        })
+    });
+    assert_eq!((thrown, alive.load(SeqCst)), (1, 0));
+    works(pool);
+}
+
+/// `b`, stolen, throws, with or without `a`.
+fn stolen_that_throws<P: Pool>(pool: &ThreadPool<P>, a_throws: bool) {
+    let started = AtomicBool::new(false);
+    let is_started = || started.load(SeqCst);
+    let thrown = thrown_by(|| {
+        pool.install(|| {
+            filch::join(
+                || {
+                    wait_for("a theft", || is_started() || filch::join(is_started, || ()).0);
+                    if a_throws {
+                        throw(1)
+                    }
+                },
+                || {
+                    started.store(true, SeqCst);
+                    throw(2)
+                },
+            )
+        })
+    });
+    assert_eq!(thrown, if a_throws { 1 } else { 2 });
+    works(pool);
+}
+
+#[test]
+fn of_stolen_branches() {
+    let _watchdog = watchdog("a panic in a stolen branch");
+    for wait in Wait::EVERY {
+        let split = pool(2, wait);
+        for _ in 0..50 {
+            stolen(&split);
+            stolen_that_throws(&split, false);
+            stolen_that_throws(&split, true);
+        }
+    }
+    let queued = filch::Builder::<Queued<ChaseLev>>::new().workers(2).build().unwrap();
+    for _ in 0..50 {
+        stolen(&queued);
+        stolen_that_throws(&queued, false);
+        stolen_that_throws(&queued, true);
+    }
+}
+
+#[test]
+fn of_large_branches() {
+    let _watchdog = watchdog("a panic with large values");
+    let pool = pool(3, Wait::default());
+    let alive = AtomicUsize::new(0);
+    for thrower in 0..3 {
+        let run = || {
+            let (a, b) = (([1_u64; 20], Counted::new(&alive)), ([2_u64; 20], Counted::new(&alive)));
+            pool.run(|mut w| {
+                w.join(
+                    move |_| if thrower == 0 { throw(0) } else { a },
+                    move |_| if thrower == 1 { throw(1) } else { b },
+                )
+            })
+        };
+        if thrower < 2 {
+            assert_eq!(thrown_by(run), thrower);
+        } else {
+            assert_eq!(run().0.0, [1; 20]);
+        }
+        assert_eq!(alive.load(SeqCst), 0);
+    }
+}
+
+#[test]
+fn of_fork_all() {
+    let _watchdog = watchdog("a panic in fork_all");
+    let alive = AtomicUsize::new(0);
+    for workers in [1, 4] {
+        let pool = pool(workers, Wait::default());
+        for _ in 0..50 {
+            // Joined newest first: 70 comes up before 10.
+            let items = || (0..100).map(|i| (i, Counted::new(&alive)));
+            let task = |_: Worker<'_>, (i, value)| if i == 10 || i == 70 { throw(i) } else { value };
+            let thrown = thrown_by(|| {
+                pool.run(|mut w| w.fork_all(items(), task, Vec::new(), |mut v: Vec<Counted<'_>>, r| {
+                    v.push(r);
+                    v
+                }))
+            });
+            assert_eq!((thrown, alive.load(SeqCst)), (70, 0));
+
+            let endless = items().map(|item| if item.0 == 50 { throw(50) } else { item });
+            let thrown = thrown_by(|| pool.run(|mut w| w.fork_all(endless, |_, item| item, (), |(), _| ())));
+            assert_eq!((thrown, alive.load(SeqCst)), (50, 0), "the iterator's panic");
+
+            let fold = |sum, (i, _value): (usize, Counted<'_>)| if i == 30 { throw(i) } else { sum + i };
+            let thrown = thrown_by(|| pool.run(|mut w| w.fork_all(items(), |_, item| item, 0, fold)));
+            assert_eq!((thrown, alive.load(SeqCst)), (30, 0), "the fold's panic");
+        }
+        works(&pool);
+    }
+}
+
+#[test]
+fn of_scopes() {
+    let _watchdog = watchdog("a panic in a scope");
+    let pool = pool(4, Wait::default());
+    let ran = AtomicUsize::new(0);
+    for round in 0..50 {
+        ran.store(0, SeqCst);
+        let body_throws = round % 2 == 0;
+        let thrown = thrown_by(|| {
+            pool.install(|| {
+                filch::scope(|s| {
+                    for i in 0..20 {
+                        let ran = &ran;
+                        s.spawn(move |s| {
+                            s.spawn(|_| {
+                                ran.fetch_add(1, SeqCst);
+                            });
+                            if i % 5 == 0 {
+                                throw(i)
+                            }
+                        });
+                    }
+                    if body_throws {
+                        throw(100)
+                    }
+                })
+            })
+        });
+        assert_eq!(ran.load(SeqCst), 20, "the others run all the same");
+        assert!(if body_throws { thrown == 100 } else { thrown % 5 == 0 && thrown < 20 });
+    }
+    works(&pool);
+}
+
+#[test]
+fn of_loops() {
+    let _watchdog = watchdog("a panic in a loop");
+    let pool = pool(4, Wait::default());
+    let alive = AtomicUsize::new(0);
+    let item = |i: usize| {
+        let value = Counted::new(&alive);
+        if i == 5_000 {
+            throw(i)
+        }
+        drop(value);
+    };
+    for _ in 0..20 {
+        assert_eq!(thrown_by(|| pool.run(|mut w| w.for_each(0..10_000, item))), 5_000);
+        assert_eq!(thrown_by(|| pool.install(|| filch::for_each(0..10_000, item))), 5_000);
+        assert_eq!(thrown_by(|| pool.run(|mut w| w.map_reduce(0..10_000, (), item, |(), ()| ()))), 5_000);
+        assert_eq!(thrown_by(|| pool.run(|mut w| w.map_reduce_fixed(0..10_000, (), item, |(), ()| ()))), 5_000);
+        let reduce = |a: usize, b: usize| if a + b > 100 { throw(a + b) } else { a + b };
+        assert!(thrown_by(|| pool.run(|mut w| w.map_reduce(0..10_000, 0, |_| 1, reduce))) > 100);
+    }
+    assert_eq!(alive.load(SeqCst), 0);
+    works(&pool);
+}
+
+#[test]
+fn of_run_and_install_and_spawn() {
+    let _watchdog = watchdog("a panic in run");
+    let pools = [pool(1, Wait::default()), pool(2, Wait::Leapfrog)];
+    for (pool, other) in [(&pools[0], &pools[1]), (&pools[1], &pools[0])] {
+        assert_eq!(thrown_by(|| pool.run(|_| throw(1))), 1);
+        assert_eq!(thrown_by(|| pool.install(|| throw(2))), 2);
+        assert_eq!(thrown_by(|| pool.run(|_| pool.run(|_| throw(3)))), 3);
+        assert_eq!(thrown_by(|| pool.run(|_| other.install(|| pool.run(|_| throw(4))))), 4);
+        let caught = pool.run(|_| std::panic::catch_unwind(|| throw(5)).map_err(|payload| payload_of(&*payload)));
+        assert_eq!(caught.map(|never: ()| never), Err(5));
+        pool.spawn(|| throw(6));
+        works(pool);
+    }
+}
+
+/// A panic is caught in the middle of a stack of forks, and the forks below and above go on.
+#[test]
+fn caught_between_forks() {
+    let _watchdog = watchdog("a panic between forks");
+    fn count(mut w: Worker<'_>, depth: usize) -> usize {
+        if depth == 0 {
+            return 1;
+        }
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            w.join(move |w| count(w, depth - 1), move |_| if depth.is_multiple_of(3) { throw(depth) })
+        }));
+        assert_eq!(caught.is_err(), depth.is_multiple_of(3));
+        let (a, b) = w.join(move |w| count(w, depth - 1), move |w| count(w, depth - 1));
+        a + b
+    }
+    for capacity in [1, 3, 1000] {
+        let builder = ThreadPool::builder().workers(3).deque_capacity(capacity);
+        assert_eq!(builder.build().unwrap().run(|w| count(w, 7)), 1 << 7);
+    }
+}

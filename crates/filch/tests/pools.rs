@@ -1,0 +1,281 @@
+//! Thread pools: how they are built, entered, nested and dropped.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+
+use common::{pool, wait_for, watchdog};
+use filch::pool::{Pool, Queued, Split};
+use filch::{BuildError, Builder, ThreadPool, Wait, Worker};
+use filch_queue::{ChaseLev, Lace, Locked};
+
+fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+    a + b
+}
+
+fn fib_by_closures(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = filch::join(move || fib_by_closures(n - 1), move || fib_by_closures(n - 2));
+    a + b
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let workers = |n| ThreadPool::builder().workers(n).build();
+    assert!(matches!(workers(0), Err(BuildError::Workers(0))));
+    let too_many = BuildError::MAX_WORKERS + 1;
+    assert!(matches!(workers(too_many), Err(BuildError::Workers(n)) if n == too_many));
+    let capacity = |n| ThreadPool::builder().workers(1).deque_capacity(n).build();
+    assert!(matches!(capacity(0), Err(BuildError::Capacity(0))));
+    let too_large = BuildError::MAX_CAPACITY + 1;
+    assert!(matches!(capacity(too_large), Err(BuildError::Capacity(n)) if n == too_large));
+    let transitive = Builder::<Queued<ChaseLev>>::new().workers(1).wait(Wait::Transitive).build();
+    assert!(matches!(transitive, Err(BuildError::Wait(Wait::Transitive))));
+    for error in [workers(0).err(), workers(too_many).err(), capacity(0).err(), transitive.err()] {
+        assert!(!error.unwrap().to_string().is_empty());
+    }
+}
+
+#[test]
+fn every_pool_waits_by_every_strategy() {
+    let _watchdog = watchdog("some strategy");
+    fn compute<P: Pool>() {
+        for wait in Wait::EVERY {
+            if wait == Wait::Transitive && !P::TRANSITIVE {
+                continue;
+            }
+            for workers in [1, 2, 8] {
+                for capacity in [3, 1 << 12] {
+                    let builder = Builder::<P>::new().workers(workers).wait(wait).deque_capacity(capacity);
+                    let pool = builder.build().unwrap();
+                    assert_eq!((pool.workers(), pool.wait()), (workers, wait));
+                    assert_eq!(pool.run(|w| fib(w, 18)), 2584);
+                    assert_eq!(pool.install(|| fib_by_closures(18)), 2584);
+                }
+            }
+        }
+    }
+    compute::<Split>();
+    compute::<Queued<ChaseLev>>();
+    compute::<Queued<Lace>>();
+    compute::<Queued<Locked>>();
+}
+
+#[test]
+fn workers_know_their_numbers_names_and_hooks() {
+    let _watchdog = watchdog("a hook");
+    let (started, exited) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    let note = |list: &Arc<Mutex<Vec<usize>>>| {
+        let list = Arc::clone(list);
+        move |index| list.lock().unwrap().push(index)
+    };
+    let builder = ThreadPool::builder().workers(4).thread_name(|i| format!("number {i}"));
+    let pool = builder.on_start(note(&started)).on_exit(note(&exited)).build().unwrap();
+    pool.run(|mut w| {
+        assert_eq!(w.workers(), 4);
+        let seen = w.fork_all(
+            0..200,
+            |w, _| (w.index(), thread::current().name().map(str::to_owned)),
+            HashSet::new(),
+            |mut seen, who| {
+                seen.insert(who);
+                seen
+            },
+        );
+        for (index, name) in seen {
+            assert!(index < 4);
+            assert_eq!(name, Some(format!("number {index}")));
+        }
+    });
+    drop(pool);
+    for list in [started, exited] {
+        let mut list = list.lock().unwrap().clone();
+        list.sort_unstable();
+        assert_eq!(list, [0, 1, 2, 3], "each worker once");
+    }
+}
+
+#[test]
+fn many_threads_call_at_once() {
+    let _watchdog = watchdog("a call from outside");
+    for workers in [1, 2, 8] {
+        let pool = pool(workers, Wait::default());
+        thread::scope(|s| {
+            for caller in 0..16 {
+                let pool = &pool;
+                s.spawn(move || {
+                    for round in 0..30 {
+                        match (caller + round) % 3 {
+                            0 => assert_eq!(pool.run(|w| fib(w, 10)), 55),
+                            1 => assert_eq!(pool.install(|| fib_by_closures(10)), 55),
+                            _ => assert_eq!(pool.run(|_| caller), caller),
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn free_functions_use_the_global_pool() {
+    let _watchdog = watchdog("the global pool");
+    assert_eq!(fib_by_closures(15), 610);
+    let large = filch::join(|| [1_u64; 30], || [2_u64; 30]);
+    assert_eq!(large, ([1; 30], [2; 30]));
+    assert_eq!(filch::map_reduce(0..1000_u64, 0, |i| i, |a, b| a + b), 499_500);
+    assert!(ThreadPool::global().workers() >= 1);
+    let name = filch::scope(|_| thread::current().name().map(str::to_owned));
+    assert!(name.is_some_and(|name| name.starts_with("filch ")));
+}
+
+#[test]
+fn two_pools_of_one_worker_install_into_each_other() {
+    let _watchdog = watchdog("mutual install");
+    fn alternate(here: &ThreadPool, there: &ThreadPool, depth: usize) -> usize {
+        if depth == 0 {
+            return 1;
+        }
+        let (a, b) = filch::join(
+            || there.install(|| alternate(there, here, depth - 1)),
+            || there.run(|mut w| w.join(|_| alternate(there, here, depth - 1), |_| 0).0),
+        );
+        a + b
+    }
+    for wait in Wait::EVERY {
+        let (one, two) = (pool(1, wait), pool(1, wait));
+        thread::scope(|s| {
+            let from = |here, there| move || assert_eq!(ThreadPool::install(here, || alternate(here, there, 6)), 64);
+            s.spawn(from(&one, &two));
+            s.spawn(from(&two, &one));
+            s.spawn(from(&one, &two));
+        });
+    }
+}
+
+#[test]
+fn dropping_a_pool_finishes_what_was_spawned() {
+    let _watchdog = watchdog("a drop with work in flight");
+    fn spread(left: usize, ran: &Arc<AtomicUsize>) {
+        ran.fetch_add(1, SeqCst);
+        for _ in 0..2 * usize::from(left > 0) {
+            let ran = Arc::clone(ran);
+            filch::spawn(move || spread(left - 1, &ran));
+        }
+    }
+    for workers in [1, 2, 8] {
+        for _ in 0..20 {
+            let ran = Arc::new(AtomicUsize::new(0));
+            let pool = pool(workers, Wait::default());
+            for _ in 0..10 {
+                let ran = Arc::clone(&ran);
+                pool.spawn(move || spread(4, &ran));
+            }
+            drop(pool);
+            assert_eq!(ran.load(SeqCst), 10 * 31);
+        }
+    }
+}
+
+#[test]
+fn a_task_may_drop_its_own_pool() {
+    let _watchdog = watchdog("a pool dropped by its own task");
+    for workers in [1, 4] {
+        let (sender, exits) = channel();
+        let sender = Mutex::new(sender);
+        let on_exit = move |index| sender.lock().unwrap().send(index).unwrap();
+        let pool = Arc::new(ThreadPool::builder().workers(workers).on_exit(on_exit).build().unwrap());
+        let slot = Arc::new(OnceLock::new());
+        let (kept, ready) = (Arc::clone(&pool), Arc::clone(&slot));
+        pool.spawn(move || {
+            wait_for("the signal", || ready.get().is_some());
+            assert!(Arc::into_inner(kept).is_some(), "the last handle is here");
+            filch::spawn(|| ());
+            assert_eq!(filch::join(|| 1, || 2), (1, 2), "the worker still works");
+        });
+        drop(pool);
+        slot.set(()).unwrap();
+        let mut exited: Vec<usize> = (0..workers).map(|_| exits.recv_timeout(common::PATIENCE).unwrap()).collect();
+        exited.sort_unstable();
+        assert!(exited.into_iter().eq(0..workers));
+    }
+}
+
+#[test]
+fn scopes_borrow_and_nest() {
+    let _watchdog = watchdog("a scope");
+    for wait in Wait::EVERY {
+        let pool = pool(3, wait);
+        let mut squares = vec![0; 1000];
+        let total = AtomicUsize::new(0);
+        let mut body = || {
+            filch::scope(|s| {
+                for (i, chunk) in squares.chunks_mut(10).enumerate() {
+                    let total = &total;
+                    s.spawn(move |s| {
+                        for (k, square) in chunk.iter_mut().enumerate() {
+                            *square = (i * 10 + k).pow(2);
+                        }
+                        s.spawn(move |_| {
+                            filch::scope(|s| s.spawn(move |_| drop(total.fetch_add(1, SeqCst))));
+                        });
+                    });
+                }
+                // The other way in: handle style inside a scope inside handle style.
+                filch::join(|| total.fetch_add(0, SeqCst), || fib_by_closures(8)).1
+            })
+        };
+        assert_eq!(pool.run(|_| body()), 21);
+        assert_eq!(total.load(SeqCst), 100);
+        assert!(squares.iter().enumerate().all(|(i, &square)| square == i * i));
+    }
+}
+
+/// A scope takes spawns from threads of other pools and of none.
+#[test]
+fn scopes_take_spawns_from_elsewhere() {
+    let _watchdog = watchdog("a spawn from elsewhere");
+    let (here, there) = (pool(1, Wait::Leapfrog), pool(1, Wait::Leapfrog));
+    for _ in 0..50 {
+        let ran = AtomicUsize::new(0);
+        let count = || drop(ran.fetch_add(1, SeqCst));
+        here.install(|| {
+            filch::scope(|s| {
+                there.install(|| s.spawn(|_| count()));
+                thread::scope(|threads| {
+                    threads.spawn(|| s.spawn(|_| count()));
+                });
+                s.spawn(|_| count());
+            });
+        });
+        assert_eq!(ran.load(SeqCst), 3);
+    }
+}
+
+#[test]
+fn a_full_stack_runs_the_rest_in_order() {
+    let _watchdog = watchdog("a full stack");
+    fn deep(mut w: Worker<'_>, depth: usize) -> usize {
+        if depth == 0 { 0 } else { w.join(move |w| deep(w, depth - 1), |_| 1).0 + 1 }
+    }
+    for (workers, capacity) in [(1, 1), (1, 2), (2, 1), (4, 5), (8, 64)] {
+        let pool = ThreadPool::builder().workers(workers).deque_capacity(capacity).build().unwrap();
+        for _ in 0..10 {
+            assert_eq!(pool.run(|w| deep(w, 1000)), 1000);
+            let sum = pool.run(|mut w| w.fork_all(0..1000_usize, |_, i| i, 0, |a, b| a + b));
+            assert_eq!(sum, 499_500);
+        }
+        assert!(pool.stats().total().peak_depth <= capacity as u64);
+    }
+}

@@ -1,0 +1,155 @@
+//! What workers do while they wait: leapfrogging runs nothing unrelated and stays shallow, and idle workers sleep.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+use common::{pool, wait_for, watchdog};
+use filch::{ThreadPool, Wait, Worker};
+
+const LEAPFROGS: [Wait; 2] = [Wait::Leapfrog, Wait::Transitive];
+
+thread_local! {
+    /// The root whose join this thread is in; 0 for none.
+    static ROOT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs a task of `root`, unless this thread is inside one of another.
+fn within(root: usize, run: impl FnOnce() -> u64) -> u64 {
+    let outer = ROOT.replace(root);
+    assert!(outer == 0 || outer == root, "a task of root {root} inside a join of root {outer}");
+    let result = run();
+    ROOT.set(outer);
+    result
+}
+
+fn tree(mut w: Worker<'_>, root: usize, depth: usize) -> u64 {
+    within(root, || {
+        if depth == 0 {
+            for _ in 0..50 {
+                std::hint::spin_loop();
+            }
+            return 1;
+        }
+        if depth == 4 {
+            thread::yield_now();
+        }
+        let (a, b) = w.join(move |w| tree(w, root, depth - 1), move |w| tree(w, root, depth - 1));
+        a + b
+    })
+}
+
+/// Every root could be holding a lock across its joins.
+#[test]
+fn leapfrogs_run_nothing_unrelated_from_many_roots() {
+    let _watchdog = watchdog("leapfrogging");
+    for wait in LEAPFROGS {
+        let pool = pool(8, wait);
+        thread::scope(|s| {
+            for caller in 0..12 {
+                let pool = &pool;
+                s.spawn(move || {
+                    for round in 0..25 {
+                        let root = 1 + caller * 1000 + round;
+                        assert_eq!(pool.run(|w| tree(w, root, 8)), 256);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Roots that are themselves tasks of one stack: a thief of one root must not come by another root's tasks through the
+/// stack on which both were forked.
+#[test]
+fn leapfrogs_run_nothing_unrelated_from_one_stack() {
+    let _watchdog = watchdog("leapfrogging in one program");
+    for wait in LEAPFROGS {
+        for workers in [2, 3, 8] {
+            let pool = pool(workers, wait);
+            for _ in 0..20 {
+                let sum = pool.run(|mut w| w.fork_all(1..40, |w, root| tree(w, root, 6), 0, |a, b| a + b));
+                assert_eq!(sum, 39 * 64);
+            }
+        }
+    }
+}
+
+#[test]
+fn leapfrogs_get_no_deeper_than_a_sequential_run() {
+    let _watchdog = watchdog("leapfrogging");
+    for wait in LEAPFROGS {
+        for workers in [1, 2, 8] {
+            let pool = pool(workers, wait);
+            for _ in 0..30 {
+                assert_eq!(pool.run(|w| tree(w, 1, 10)), 1024);
+            }
+            let peak = pool.stats().total().peak_depth;
+            assert!((1..=10).contains(&peak), "{wait}, {workers} workers: depth {peak}");
+            pool.forget_peak_depth();
+            assert_eq!(pool.stats().total().peak_depth, 0);
+        }
+    }
+}
+
+#[test]
+fn idle_workers_sleep_and_wake_for_work() {
+    let _watchdog = watchdog("sleep");
+    for wait in Wait::EVERY {
+        let pool = pool(4, wait);
+        for round in 1..=20 {
+            let parks = || pool.stats().workers.iter().map(|worker| worker.parks).collect::<Vec<u64>>();
+            let enough = |parks: &[u64]| parks.iter().all(|&parks| parks > 0);
+            wait_for("a sleep of every worker", || enough(&parks()));
+            assert_eq!(pool.run(|w| tree(w, round, 8)), 256);
+        }
+    }
+}
+
+/// The second branch must be taken by somebody who slept when it was forked: the first one waits for it.
+#[test]
+fn sleepers_wake_for_a_single_task() {
+    let _watchdog = watchdog("a wake-up");
+    for wait in Wait::EVERY {
+        let pool = pool(2, wait);
+        for round in 0..200 {
+            if round % 4 == 0 {
+                let before = pool.stats().total().parks;
+                pool.run(|_| ());
+                wait_for("sleep", || pool.stats().total().parks > before);
+            }
+            let here = AtomicUsize::new(0);
+            let meet = || {
+                here.fetch_add(1, SeqCst);
+                wait_for("the other branch", || here.load(SeqCst) == 2);
+            };
+            match round % 3 {
+                // The push on an empty stack shares at once.
+                0 => drop(pool.run(|mut w| w.join(|_| meet(), |_| meet()))),
+                1 => drop(pool.install(|| filch::join(meet, meet))),
+                _ => drop(pool.run(|_| filch::join(meet, meet))),
+            }
+        }
+    }
+}
+
+/// One branch waits for a root that comes from outside: an idle worker must take it, though the others all wait or sleep.
+#[test]
+fn sleepers_wake_for_calls_from_outside() {
+    let _watchdog = watchdog("a wake-up from outside");
+    let pool: ThreadPool = pool(2, Wait::Leapfrog);
+    for _ in 0..200 {
+        let arrived = AtomicUsize::new(0);
+        let meet = || {
+            arrived.fetch_add(1, SeqCst);
+            wait_for("the other call", || arrived.load(SeqCst) == 2);
+        };
+        thread::scope(|s| {
+            s.spawn(|| pool.run(|_| meet()));
+            s.spawn(|| pool.install(meet));
+        });
+    }
+}
