@@ -1,0 +1,43 @@
+//! Tells the program how it was compiled, for the machine record of every measurement.
+
+use std::process::Command;
+
+fn main() {
+    let compiler = text(Command::new(variable("RUSTC")).arg("--version"));
+    let commit = match text(Command::new("git").args(["rev-parse", "--short=12", "HEAD"])) {
+        Some(commit) => {
+            let changes = text(Command::new("git").args(["status", "--porcelain", "--untracked-files=no"]));
+            if changes.is_some() { format!("{commit}+changes") } else { commit }
+        }
+        None => "unknown".to_owned(),
+    };
+    set("COMPILER", &compiler.unwrap_or_else(|| "unknown".to_owned()));
+    set("COMMIT", &commit);
+    set("TARGET", &variable("TARGET"));
+    set("PROFILE", &format!("{}, opt-level {}", variable("PROFILE"), variable("OPT_LEVEL")));
+    set("RUSTFLAGS", &variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " "));
+    println!("cargo::rerun-if-changed=build.rs");
+    // A commit moves the head of a branch without touching a source file.
+    for path in ["HEAD", "logs/HEAD"] {
+        if let Some(path) = text(Command::new("git").args(["rev-parse", "--git-path", path]))
+            && std::path::Path::new(&path).exists()
+        {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+}
+
+fn set(name: &str, value: &str) {
+    println!("cargo::rustc-env=FILCH_{name}={value}");
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+/// The output of a command that succeeds and says something.
+fn text(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}

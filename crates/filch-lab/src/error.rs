@@ -1,0 +1,81 @@
+//! Why the program ends other than well, and with which exit status.
+
+use std::io;
+use std::process::ExitCode;
+
+/// An end other than success.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// What was asked for cannot be done: status 2.
+    Usage(String),
+    /// A check failed, and what it found has been said already: status 1.
+    Failed,
+    /// A check failed for this reason: status 1.
+    FailedBecause(String),
+    /// Standard output went away or is full.
+    Output(io::Error),
+}
+
+pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Says what happened on standard error and gives the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            Self::Usage(why) => {
+                eprintln!("filch: {why}");
+                ExitCode::from(2)
+            }
+            Self::Failed => ExitCode::from(1),
+            Self::FailedBecause(why) => {
+                eprintln!("filch: {why}");
+                ExitCode::from(1)
+            }
+            // Whoever read our output has seen enough: a normal end.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Self::Output(error) => {
+                eprintln!("filch: cannot write the output: {error}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// What was asked for cannot be done.
+#[expect(clippy::needless_pass_by_value, reason = "so that it can be given to map_err")]
+pub(crate) fn usage(why: impl ToString) -> Error {
+    Error::Usage(why.to_string())
+}
+
+/// A sentence for a name that is not in a list: with what it resembles, or else with all there is.
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
+    let near = filch_workloads::suggest(name, known.iter().copied());
+    let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let end = match quoted.as_slice() {
+        [] => "there are none".to_owned(),
+        all if all.len() == known.len() && all.len() > 1 => format!("there are {}", all.join(", ")),
+        [only] => format!("did you mean {only}?"),
+        [first @ .., last] => format!("did you mean {} or {last}?", first.join(", ")),
+    };
+    usage(format!("there is no {what} `{name}`; {end}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_gets_a_suggestion_and_nonsense_gets_the_list() {
+        let known = ["split", "chase-lev", "locked"];
+        let Error::Usage(near) = unknown("pool", "chaselev", &known) else { panic!("not a usage error") };
+        assert_eq!(near, "there is no pool `chaselev`; did you mean `chase-lev`?");
+        let Error::Usage(far) = unknown("pool", "zzzz", &known) else { panic!("not a usage error") };
+        assert!(far.ends_with("there are `split`, `chase-lev`, `locked`"), "{far}");
+    }
+}

@@ -1,0 +1,6 @@
+//! Views of the measured lines: one file per format.
+
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod svg;
+pub(crate) mod table;

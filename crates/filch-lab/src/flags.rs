@@ -1,0 +1,280 @@
+//! Every flag, once: its name, its help, and what values it takes. Parsing yields plain values; the verbs make
+//! schedulers and workloads of them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::scheduler::Style;
+
+/// More workers than this are a typing error, or wait for a larger machine.
+const MOST_WORKERS: i64 = 1024;
+
+/// Compares work-stealing schedulers on real programs.
+#[derive(Debug, Parser)]
+#[command(name = "filch", version, about, max_term_width = 100)]
+#[command(after_help = "Start with `filch compare`. Exit status: 0 well, 1 a check failed, 2 bad usage.")]
+pub(crate) struct Flags {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measures schedulers side by side on several programs: a table and an HTML report
+    Compare(Compare),
+    /// Runs one program on one scheduler
+    Run(Run),
+    /// Lists pools, workloads, peers and waiting strategies
+    List(List),
+    /// Makes the HTML report from JSON lines
+    Report(Report),
+    /// Runs random programs and checks their answers
+    #[command(subcommand)]
+    Stress(Stress),
+    /// Measures what an idle pool costs and how fast it wakes
+    #[command(subcommand)]
+    Probe(Probe),
+}
+
+/// Where JSON goes, and whether to talk.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// Write one JSON object per measured run, or one for a probe, to FILE; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Say only what is wrong
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch compare                            about a minute on two cores; writes filch-report.html
+  filch compare --quick                    smaller programs, for a first look
+  filch compare fib queens --peers rayon   two programs, one peer
+  filch compare fib:n=40 --repeat 20       another size, a fixed number of rounds
+  filch compare --workers 1,2,8 --json runs.jsonl")]
+pub(crate) struct Compare {
+    /// Workloads, each perhaps with parameters as in `fib:n=40` or `uts:tree=T3,seed=1`
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workloads: Vec<String>,
+    /// Pools of filch [default: split, filch-closures on fib, chase-lev]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) pools: Option<Vec<String>>,
+    /// Other schedulers; an empty list is none [default: rayon, chili, lace-ws]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) peers: Option<Vec<String>>,
+    /// Numbers of workers [default: 1 and the number of processors]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Option<Vec<u16>>,
+    /// How filch's workers wait for a stolen task [default: the library's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wait: Option<String>,
+    /// Small sizes and a short budget
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Exactly so many rounds over everything, whatever time they take
+    #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
+    pub(crate) repeat: Option<u32>,
+    /// Seconds to fill with rounds; three are always made [default: 60, with --quick 15]
+    #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
+    pub(crate) budget: Option<u32>,
+    /// Seconds after which a run counts as hung
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = count(1, 86_400), allow_negative_numbers = true)]
+    pub(crate) timeout: u32,
+    /// The seed of the order of runs
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Where to write the HTML report
+    #[arg(long, value_name = "FILE", default_value = "filch-report.html", conflicts_with = "no_report")]
+    pub(crate) report: PathBuf,
+    /// Write no HTML report
+    #[arg(long)]
+    pub(crate) no_report: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch run fib --set n=40                              the default pool, all processors
+  filch run fib --pool serial                           the sequential program
+  filch run uts --set tree=T3 --workers 2 --wait leapfrog
+  filch run queens --peer rayon --repeat 10 --json -    ten JSON lines
+  perf stat -e cycles:u filch run fib --set n=40 --workers 1 --repeat 1 --warmup 0")]
+pub(crate) struct Run {
+    /// The workload: see `filch list workloads`
+    pub(crate) workload: String,
+    /// A parameter of the workload [default: the size that `compare` uses]
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(crate) set: Vec<String>,
+    /// `serial`, or a pool: see `filch list pools`
+    #[arg(long, value_name = "NAME", default_value = "split", conflicts_with = "peer")]
+    pub(crate) pool: String,
+    /// Another scheduler: see `filch list peers`
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["style", "wait", "pin"])]
+    pub(crate) peer: Option<String>,
+    /// How workers wait for a stolen task: see `filch list waits`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wait: Option<String>,
+    /// Worker threads [default: the number of processors]
+    #[arg(long, value_name = "N", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Option<u16>,
+    /// Timed runs
+    #[arg(long, value_name = "R", default_value = "5", value_parser = count(1, 100_000), allow_negative_numbers = true)]
+    pub(crate) repeat: u32,
+    /// Untimed runs before them
+    #[arg(long, value_name = "K", default_value = "1", value_parser = count(0, 1000), allow_negative_numbers = true)]
+    pub(crate) warmup: u32,
+    /// How forks reach the pool
+    #[arg(long, value_enum)]
+    pub(crate) style: Option<Style>,
+    /// Bind each worker to a processor
+    #[arg(long)]
+    pub(crate) pin: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Set by `compare` in the processes it starts: end when it ends, warm up on the quick size.
+    #[arg(long, hide = true)]
+    pub(crate) child: bool,
+    /// Wait for a line on standard input before each timed run.
+    #[arg(long, hide = true)]
+    pub(crate) gate: bool,
+    #[arg(long, hide = true, default_value_t = 1)]
+    pub(crate) copies: usize,
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub(crate) round: usize,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch list             everything
+  filch list workloads   programs, their parameters and sizes
+  filch list peers       other schedulers, and how to get those that are missing")]
+pub(crate) struct List {
+    /// Only these
+    #[arg(value_enum)]
+    pub(crate) what: Option<Listed>,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// filch's task pools
+    Pools,
+    /// Programs
+    Workloads,
+    /// Other schedulers
+    Peers,
+    /// What a worker does while its task is stolen
+    Waits,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch report runs.jsonl -o report.html
+  filch report monday.jsonl tuesday.jsonl -o week.html")]
+pub(crate) struct Report {
+    /// JSON lines, as `compare --json` and `run --json` write them
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where to write the report
+    #[arg(short, long, value_name = "FILE", default_value = "filch-report.html")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Stress {
+    /// Runs random nested programs; exit status 1 with the seed on a wrong answer
+    Programs(StressPrograms),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch stress programs --seconds 60
+  filch stress programs --panics --workers 2,8
+  filch stress programs --seed 1234 --seconds 1     again from the seed of a failure")]
+pub(crate) struct StressPrograms {
+    /// How long
+    #[arg(long, value_name = "N", default_value = "10", value_parser = count(1, 864_000), allow_negative_numbers = true)]
+    pub(crate) seconds: u32,
+    /// The seed of the first program; the next one has the next seed [default: from the clock]
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+    /// Numbers of workers
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,8", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Vec<u16>,
+    /// Throw panics at random points
+    #[arg(long)]
+    pub(crate) panics: bool,
+    /// Say only what is wrong
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Probe {
+    /// Processor time of a pool that has nothing to do
+    Idle(ProbeIdle),
+    /// From a call on a sleeping pool to its return: an empty two-sided join
+    Wakeup(ProbeWakeup),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch probe idle
+  filch probe idle --workers 64 --seconds 20 --json -")]
+pub(crate) struct ProbeIdle {
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value = "8", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: u16,
+    /// How long to leave the pool alone
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = count(1, 86_400), allow_negative_numbers = true)]
+    pub(crate) seconds: u32,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch probe wakeup
+  filch probe wakeup --workers 2 --samples 2000 --json -")]
+pub(crate) struct ProbeWakeup {
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value = "8", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: u16,
+    /// Calls to measure
+    #[arg(long, value_name = "N", default_value = "300", value_parser = count(1, 1_000_000), allow_negative_numbers = true)]
+    pub(crate) samples: u32,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+fn workers() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::builder::RangedI64ValueParser::new().range(1..=MOST_WORKERS)
+}
+
+fn count(least: i64, most: i64) -> clap::builder::RangedI64ValueParser<u32> {
+    clap::builder::RangedI64ValueParser::new().range(least..=most)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_flags_are_consistent() {
+        Flags::command().debug_assert();
+    }
+}

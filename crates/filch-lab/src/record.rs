@@ -1,0 +1,204 @@
+//! One measured run: the line that every table, plot and report is a view of.
+
+use filch_workloads::Workload;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::machine::Machine;
+
+/// A measured run, as one JSON object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) workload: String,
+    pub(crate) params: Map<String, Value>,
+    /// `filch`, `serial` or the peer's name.
+    pub(crate) scheduler: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wait: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) style: Option<String>,
+    /// Of the scheduler.
+    #[serde(default)]
+    pub(crate) version: String,
+    pub(crate) workers: usize,
+    /// Processes that ran this program at the same moment; 2 and more for the parallel capacity.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub(crate) copies: usize,
+    /// Which visit of a session; runs of one round lie close together in time.
+    #[serde(default)]
+    pub(crate) round: usize,
+    pub(crate) repeat: usize,
+    /// Missing if the run broke.
+    pub(crate) seconds: Option<f64>,
+    pub(crate) answer: String,
+    pub(crate) correct: bool,
+    /// What is wrong with the answer, or how the run broke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    pub(crate) tasks: Option<u64>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) counters: Map<String, Value>,
+    /// Processor time of the whole process during the run.
+    #[serde(default)]
+    pub(crate) cpu_seconds: f64,
+    /// Processors that other programs kept busy meanwhile.
+    #[serde(default)]
+    pub(crate) others: f64,
+    /// Processors that the hypervisor took meanwhile.
+    #[serde(default)]
+    pub(crate) stolen: f64,
+    #[serde(default)]
+    pub(crate) peak_rss_bytes: u64,
+    /// When it ended, in seconds since 1970.
+    #[serde(default)]
+    pub(crate) at: f64,
+    pub(crate) machine: Machine,
+    pub(crate) commit: String,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_one(copies: &usize) -> bool {
+    *copies == 1
+}
+
+impl Run {
+    /// The workload with its parameters, as short as it is clear.
+    pub(crate) fn program(&self) -> String {
+        let params: Vec<(String, String)> =
+            self.params.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
+        title(&self.workload, &params)
+    }
+
+    /// What to call the scheduler in a table.
+    pub(crate) fn label(&self) -> String {
+        match (self.scheduler.as_str(), self.pool.as_deref(), self.style.as_deref()) {
+            ("filch", Some("split"), Some("closures")) => "filch closures".to_owned(),
+            ("filch", Some(pool), Some("closures")) => format!("filch {pool} closures"),
+            ("filch", Some(pool), _) => format!("filch {pool}"),
+            (scheduler, ..) => scheduler.to_owned(),
+        }
+    }
+
+    /// The waiting strategy, which tells rows apart when a session has several.
+    pub(crate) fn wait(&self) -> &str {
+        self.wait.as_deref().unwrap_or_default()
+    }
+}
+
+/// `uts tree=T3`: a workload with its first parameter and those that do not follow from the others shown.
+pub(crate) fn title(workload: &str, params: &[(String, String)]) -> String {
+    let mut shown: Vec<(String, String)> = params.first().into_iter().cloned().collect();
+    for (name, text) in params.iter().skip(1).filter(|(_, text)| !text.is_empty()) {
+        let follows = Workload::new(workload, &shown).is_ok_and(|implied| {
+            implied.params().iter().any(|(known, implied)| known == name && value(implied) == value(text))
+        });
+        if !follows {
+            shown.push((name.clone(), text.clone()));
+        }
+    }
+    let shown = shown.iter().map(|(name, text)| format!(" {name}={text}"));
+    format!("{workload}{}", shown.collect::<String>())
+}
+
+/// A parameter as JSON: a number where it is one.
+pub(crate) fn value(text: &str) -> Value {
+    if let Ok(whole) = text.parse::<u64>() {
+        return whole.into();
+    }
+    match text.parse::<f64>() {
+        Ok(real) if real.is_finite() => real.into(),
+        _ => text.into(),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A run for tests of what is made from runs.
+    pub(crate) fn run(workload: &str, scheduler: &str, workers: usize, seconds: f64) -> Run {
+        let (scheduler, pool) = match scheduler.split_once(' ') {
+            Some((scheduler, pool)) => (scheduler, Some(pool.to_owned())),
+            None => (scheduler, None),
+        };
+        let (pool, style) = match pool.as_deref() {
+            Some("closures") => (Some("split".to_owned()), Some("closures".to_owned())),
+            Some(_) => (pool, Some("handles".to_owned())),
+            None => (None, None),
+        };
+        Run {
+            workload: workload.to_owned(),
+            params: Map::from_iter([("n".to_owned(), value("30"))]),
+            scheduler: scheduler.to_owned(),
+            wait: pool.as_ref().map(|_| "leapfrog-random".to_owned()),
+            pool,
+            style,
+            version: "1.2.3".to_owned(),
+            workers,
+            copies: 1,
+            round: 0,
+            repeat: 0,
+            seconds: Some(seconds),
+            answer: "832040".to_owned(),
+            correct: true,
+            error: None,
+            tasks: Some(1_346_268),
+            counters: Map::from_iter([("steals".to_owned(), value("12"))]),
+            cpu_seconds: seconds,
+            others: 0.0,
+            stolen: 0.0,
+            peak_rss_bytes: 3 << 20,
+            at: 1.8e9,
+            machine: Machine::default(),
+            commit: "abc".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_line_survives_the_round_trip() {
+        let mut run = run("fib", "filch split", 2, 0.125);
+        run.copies = 2;
+        run.error = Some("the answer is 5".to_owned());
+        let line = serde_json::to_string(&run).unwrap();
+        assert_eq!(serde_json::from_str::<Run>(&line).unwrap(), run);
+        assert!(!line.contains('\n'));
+    }
+
+    #[test]
+    fn a_line_has_the_documented_names() {
+        let line = serde_json::to_value(run("fib", "filch split", 1, 0.5)).unwrap();
+        for name in ["workload", "params", "scheduler", "pool", "wait", "style", "version", "workers", "repeat"] {
+            assert!(line.get(name).is_some(), "{name}");
+        }
+        for name in ["seconds", "answer", "correct", "tasks", "counters", "peak_rss_bytes", "machine", "commit"] {
+            assert!(line.get(name).is_some(), "{name}");
+        }
+        assert_eq!(line["params"]["n"], 30);
+    }
+
+    #[test]
+    fn parameters_are_numbers_where_they_can_be() {
+        assert_eq!(value("40"), 40);
+        assert_eq!(value("0.25"), 0.25);
+        assert_eq!(value("T1"), "T1");
+        assert_eq!(value("inf"), "inf");
+    }
+
+    #[test]
+    fn rows_are_called_by_what_tells_them_apart() {
+        assert_eq!(run("fib", "filch split", 1, 0.1).label(), "filch split");
+        assert_eq!(run("fib", "filch closures", 1, 0.1).label(), "filch closures");
+        assert_eq!(run("fib", "rayon", 1, 0.1).label(), "rayon");
+        assert_eq!(run("fib", "rayon", 1, 0.1).program(), "fib n=30");
+    }
+}

@@ -1,0 +1,501 @@
+//! What the lines of a session say, program by program: the numbers behind every table and plot.
+
+use std::collections::BTreeMap;
+
+use crate::record::Run;
+use crate::stats::{Sample, geometric_mean};
+
+/// All runs of one program with one set of parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) title: String,
+    /// Times of the sequential program alone: Ts.
+    pub(crate) serial: Option<Sample>,
+    pub(crate) capacities: Vec<Capacity>,
+    /// By number of workers, then by median time; the sequential program comes first.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// How much several processors do at once, against one: what a perfect scheduler could reach.
+#[derive(Clone, Debug)]
+pub(crate) struct Capacity {
+    pub(crate) copies: usize,
+    /// One value per round, with the time it was measured.
+    pub(crate) samples: Vec<(f64, f64)>,
+    pub(crate) sample: Sample,
+}
+
+/// One scheduler with one number of workers.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) scheduler: String,
+    pub(crate) version: String,
+    pub(crate) workers: usize,
+    pub(crate) seconds: Vec<f64>,
+    /// Missing if every run broke.
+    pub(crate) time: Option<Sample>,
+    pub(crate) tasks: Option<u64>,
+    /// T1/Ts, of rows with one worker.
+    pub(crate) overhead: Option<f64>,
+    /// Ts/TP.
+    pub(crate) speedup: Option<f64>,
+    /// (T1/TP) / C: the share of what the processors can do at once.
+    pub(crate) of_capacity: Option<f64>,
+    /// (T1 − Ts) / tasks, of rows with one worker.
+    pub(crate) fork_seconds: Option<f64>,
+    /// Medians by name.
+    pub(crate) counters: BTreeMap<String, u64>,
+    /// Processor time over time.
+    pub(crate) processors: f64,
+    pub(crate) peak_rss_bytes: u64,
+    pub(crate) wrong: Vec<String>,
+    pub(crate) broken: Vec<String>,
+    /// Median of first runs in their process, over that of later ones.
+    pub(crate) first_slower: Option<f64>,
+}
+
+impl Row {
+    pub(crate) fn median(&self) -> Option<f64> {
+        self.time.map(|time| time.median)
+    }
+
+    pub(crate) fn is_serial(&self) -> bool {
+        self.scheduler == "serial"
+    }
+
+    pub(crate) fn is_filch(&self) -> bool {
+        self.scheduler == "filch"
+    }
+
+    pub(crate) fn tasks_per_second(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        Some(self.tasks.filter(|&tasks| tasks > 0)? as f64 / self.median()?)
+    }
+}
+
+impl Program {
+    /// The capacity that bounds this many workers on this many processors.
+    pub(crate) fn capacity(&self, workers: usize, cores: usize) -> Option<&Capacity> {
+        let copies = workers.min(cores);
+        self.capacities.iter().find(|capacity| capacity.copies == copies)
+    }
+
+    /// The rows of this many workers that have a time, fastest first, without the sequential program.
+    pub(crate) fn ranking(&self, workers: usize) -> Vec<&Row> {
+        let mut rows: Vec<&Row> =
+            self.rows.iter().filter(|row| row.workers == workers && !row.is_serial() && row.time.is_some()).collect();
+        rows.sort_by(|a, b| a.median().partial_cmp(&b.median()).expect("times are numbers"));
+        rows
+    }
+
+    /// The numbers of workers that were measured, without the sequential program's.
+    pub(crate) fn worker_counts(&self) -> Vec<usize> {
+        let mut counts: Vec<usize> = self.rows.iter().filter(|row| !row.is_serial()).map(|row| row.workers).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
+    pub(crate) fn row(&self, label: &str, workers: usize) -> Option<&Row> {
+        self.rows.iter().find(|row| row.label == label && row.workers == workers)
+    }
+
+    /// Forks of one run, if any scheduler told.
+    pub(crate) fn tasks(&self) -> Option<u64> {
+        self.rows.iter().find_map(|row| row.tasks)
+    }
+
+    /// The answer of the program is right wherever it was computed.
+    pub(crate) fn all_right(&self) -> bool {
+        self.rows.iter().all(|row| row.wrong.is_empty() && row.broken.is_empty())
+    }
+}
+
+/// Groups runs into programs, in the order in which `titles` names them; others follow in the order of their lines.
+pub(crate) fn summarize(runs: &[Run], titles: &[String]) -> Vec<Program> {
+    let mut same: Vec<Vec<&Run>> = Vec::new();
+    for run in runs {
+        let is_same = |group: &&mut Vec<&Run>| group[0].workload == run.workload && group[0].params == run.params;
+        match same.iter_mut().find(is_same) {
+            Some(group) => group.push(run),
+            None => same.push(vec![run]),
+        }
+    }
+    let mut groups: Vec<(String, Vec<&Run>)> = same.into_iter().map(|group| (group[0].program(), group)).collect();
+    groups.sort_by_key(|(title, _)| titles.iter().position(|known| known == title).unwrap_or(usize::MAX));
+    let several_waits = |scheduler: &str| {
+        let mut waits: Vec<&str> = runs.iter().filter(|run| run.scheduler == scheduler).map(Run::wait).collect();
+        waits.sort_unstable();
+        waits.dedup();
+        waits.len() > 1
+    };
+    let show_waits = several_waits("filch");
+    groups.into_iter().map(|(title, runs)| program(title, &runs, show_waits)).collect()
+}
+
+fn program(title: String, runs: &[&Run], show_waits: bool) -> Program {
+    let serial = Sample::of(runs.iter().filter(|run| is_alone(run)).filter_map(|run| run.seconds));
+    let capacities = capacities(runs);
+    let mut groups: Vec<((String, usize), Vec<&Run>)> = Vec::new();
+    for run in runs.iter().filter(|run| run.copies == 1) {
+        let mut label = run.label();
+        if show_waits && run.wait.is_some() {
+            label = format!("{label} {}", run.wait());
+        }
+        let key = (label, run.workers);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(run),
+            None => groups.push((key, vec![run])),
+        }
+    }
+    let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
+    let one_worker: BTreeMap<String, f64> = groups
+        .iter()
+        .filter(|((_, workers), _)| *workers == 1)
+        .filter_map(|((label, _), group)| Some((label.clone(), median_seconds(group)?)))
+        .collect();
+    let mut rows: Vec<Row> = groups
+        .into_iter()
+        .map(|((label, workers), group)| {
+            let mut row = row(label, workers, &group);
+            let capacity = capacities.iter().find(|capacity| capacity.copies == workers.min(cores));
+            relate(&mut row, serial, &one_worker, capacity);
+            row
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        let key = |row: &Row| (!row.is_serial(), row.workers);
+        let time = |row: &Row| row.median().unwrap_or(f64::INFINITY);
+        key(a).cmp(&key(b)).then(time(a).total_cmp(&time(b)))
+    });
+    Program { title, serial, capacities, rows }
+}
+
+fn is_alone(run: &Run) -> bool {
+    run.scheduler == "serial" && run.copies == 1
+}
+
+fn median_seconds(runs: &[&Run]) -> Option<f64> {
+    Sample::of(runs.iter().filter_map(|run| run.seconds)).map(|sample| sample.median)
+}
+
+/// C = copies × (one alone) / (each of several side by side), round by round, since the machine drifts.
+fn capacities(runs: &[&Run]) -> Vec<Capacity> {
+    let mut together: BTreeMap<(usize, usize), Vec<&Run>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.scheduler == "serial" && run.copies > 1 && run.seconds.is_some()) {
+        together.entry((run.copies, run.round)).or_default().push(run);
+    }
+    let mut found: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+    for ((copies, round), group) in together {
+        let alone: Vec<&Run> = runs.iter().copied().filter(|run| is_alone(run) && run.round == round).collect();
+        let (Some(alone), Some(each)) = (median_seconds(&alone), median_seconds(&group)) else { continue };
+        let at = group.iter().map(|run| run.at).fold(f64::NEG_INFINITY, f64::max);
+        #[expect(clippy::cast_precision_loss, reason = "few copies")]
+        found.entry(copies).or_default().push((at, copies as f64 * alone / each));
+    }
+    let capacity = |(copies, samples): (usize, Vec<(f64, f64)>)| {
+        let sample = Sample::of(samples.iter().map(|&(_, capacity)| capacity))?;
+        Some(Capacity { copies, samples, sample })
+    };
+    found.into_iter().filter_map(capacity).collect()
+}
+
+fn row(label: String, workers: usize, runs: &[&Run]) -> Row {
+    let seconds: Vec<f64> = runs.iter().filter_map(|run| run.seconds).collect();
+    let mut counters: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        for (name, value) in &run.counters {
+            counters.entry(name.clone()).or_default().extend(value.as_f64());
+        }
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "medians of counts")]
+    let median = |(name, values): (String, Vec<f64>)| Some((name, Sample::of(values)?.median.round() as u64));
+    let of_repeat =
+        |later: bool| Sample::of(runs.iter().filter(|run| (run.repeat > 0) == later).filter_map(|run| run.seconds));
+    let first_slower = match (of_repeat(false), of_repeat(true)) {
+        (Some(first), Some(later)) if later.median > 0.0 => Some(first.median / later.median),
+        _ => None,
+    };
+    let broke = |run: &&Run| run.seconds.is_none();
+    let why = |run: &&Run| run.error.clone().unwrap_or_else(|| "no reason given".to_owned());
+    let processors = Sample::of(runs.iter().filter_map(|run| Some(run.cpu_seconds / run.seconds?)));
+    Row {
+        label,
+        scheduler: runs.first().map(|run| run.scheduler.clone()).unwrap_or_default(),
+        version: runs.first().map(|run| run.version.clone()).unwrap_or_default(),
+        workers,
+        time: Sample::of(seconds.iter().copied()),
+        seconds,
+        tasks: runs.iter().find_map(|run| run.tasks),
+        overhead: None,
+        speedup: None,
+        of_capacity: None,
+        fork_seconds: None,
+        counters: counters.into_iter().filter_map(median).collect(),
+        processors: processors.map_or(0.0, |sample| sample.median),
+        peak_rss_bytes: runs.iter().map(|run| run.peak_rss_bytes).max().unwrap_or(0),
+        wrong: runs.iter().copied().filter(|run| !run.correct && !broke(run)).map(|run| why(&run)).collect(),
+        broken: runs.iter().copied().filter(broke).map(|run| why(&run)).collect(),
+        first_slower,
+    }
+}
+
+/// Fills in what compares a row with others.
+fn relate(row: &mut Row, serial: Option<Sample>, one_worker: &BTreeMap<String, f64>, capacity: Option<&Capacity>) {
+    let Some(time) = row.median() else { return };
+    if row.is_serial() {
+        return;
+    }
+    if let Some(serial) = serial {
+        row.speedup = Some(serial.median / time);
+        if row.workers == 1 {
+            row.overhead = Some(time / serial.median);
+            #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+            let each = |tasks: u64| (time - serial.median) / tasks as f64;
+            row.fork_seconds = row.tasks.filter(|&tasks| tasks > 0).map(each);
+        }
+    }
+    if let (true, Some(one), Some(capacity)) = (row.workers > 1, one_worker.get(&row.label), capacity) {
+        row.of_capacity = Some(one / time / capacity.sample.median);
+    }
+}
+
+/// Ties: a difference smaller than this is not a victory.
+const TIE: f64 = 1.02;
+
+/// What a session shows, in sentences, the most important first.
+pub(crate) fn facts(programs: &[Program], cores: usize) -> Vec<Fact> {
+    let mut counts: Vec<usize> = programs.iter().flat_map(Program::worker_counts).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let most = counts.iter().copied().filter(|&workers| workers <= cores).max();
+    let shown = [most, counts.first().copied().filter(|&least| Some(least) != most)];
+    let mut facts: Vec<Fact> = shown.into_iter().flatten().filter_map(|workers| fastest(programs, workers)).collect();
+    facts.extend(most.and_then(|workers| rivals(programs, workers)));
+    facts.extend(fork_price(programs));
+    facts.extend(most.filter(|&workers| workers > 1).and_then(|workers| scaling(programs, workers)));
+    facts
+}
+
+/// A number worth a large type, and the sentence that explains it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fact {
+    pub(crate) figure: String,
+    pub(crate) sentence: String,
+}
+
+fn workers_text(workers: usize) -> String {
+    if workers == 1 { "one worker".to_owned() } else { format!("{workers} workers") }
+}
+
+/// Who is fastest on how many programs.
+fn fastest(programs: &[Program], workers: usize) -> Option<Fact> {
+    let mut wins: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut contests = 0;
+    for program in programs {
+        let ranking = program.ranking(workers);
+        let [best, _, ..] = ranking.as_slice() else { continue };
+        contests += 1;
+        let limit = best.median()? * TIE;
+        for row in ranking.iter().filter(|row| row.median().is_some_and(|median| median <= limit)) {
+            match wins.iter_mut().find(|(label, _)| *label == row.label) {
+                Some((_, titles)) => titles.push(&program.title),
+                None => wins.push((row.label.clone(), vec![&program.title])),
+            }
+        }
+    }
+    wins.sort_by_key(|(_, titles)| std::cmp::Reverse(titles.len()));
+    let (label, titles) = wins.first()?;
+    let others: Vec<String> = wins[1..].iter().map(|(label, titles)| format!("{label} {}", titles.len())).collect();
+    let others = if others.is_empty() { String::new() } else { format!(" (others: {})", others.join(", ")) };
+    let workers = workers_text(workers);
+    Some(Fact {
+        figure: format!("{} of {contests}", titles.len()),
+        sentence: format!("programs on which {label} is the fastest, or within 2 % of it, with {workers}{others}."),
+    })
+}
+
+/// How much longer the peers take than filch's default pool.
+fn rivals(programs: &[Program], workers: usize) -> Option<Fact> {
+    let mut ratios: Vec<(String, Vec<(f64, &str)>)> = Vec::new();
+    for program in programs {
+        let Some(ours) = program.row("filch split", workers).and_then(Row::median) else { continue };
+        for row in program.ranking(workers).iter().filter(|row| !row.is_filch()) {
+            let entry = (row.median()? / ours, program.title.as_str());
+            match ratios.iter_mut().find(|(label, _)| *label == row.label) {
+                Some((_, list)) => list.push(entry),
+                None => ratios.push((row.label.clone(), vec![entry])),
+            }
+        }
+    }
+    let mean = |list: &[(f64, &str)]| geometric_mean(&list.iter().map(|&(ratio, _)| ratio).collect::<Vec<_>>());
+    let mut means: Vec<(f64, String, (f64, &str))> = ratios
+        .iter()
+        .filter_map(|(label, list)| {
+            let worst = list.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
+            Some((mean(list)?, label.clone(), worst))
+        })
+        .collect();
+    means.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (nearest, label, _) = means.first()?;
+    let each =
+        means.iter().map(|(mean, label, (worst, title))| format!("{label} {mean:.2}× (most on {title}: {worst:.2}×)"));
+    Some(Fact {
+        figure: format!("{nearest:.2}×"),
+        sentence: format!(
+            "the time of filch split is what the nearest peer, {label}, takes with {}, as a geometric mean: {}.",
+            workers_text(workers),
+            each.collect::<Vec<_>>().join("; ")
+        ),
+    })
+}
+
+/// What a fork costs where little else is done.
+fn fork_price(programs: &[Program]) -> Option<Fact> {
+    let program = programs.iter().filter(|program| program.ranking(1).len() > 1).max_by(|a, b| {
+        let density =
+            |program: &Program| program.ranking(1).first().and_then(|row| row.tasks_per_second()).unwrap_or(0.0);
+        density(a).total_cmp(&density(b))
+    })?;
+    let mut rows: Vec<(&str, f64)> =
+        program.ranking(1).iter().filter_map(|row| Some((row.label.as_str(), row.fork_seconds?))).collect();
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let ours = rows.iter().find(|(label, _)| *label == "filch split").or_else(|| rows.first())?;
+    let all = rows.iter().map(|(label, seconds)| format!("{label} {}", nanoseconds(*seconds)));
+    Some(Fact {
+        figure: nanoseconds(ours.1),
+        sentence: format!(
+            "is what a fork and its join add to sequential {} in {}, with one worker: {}.",
+            program.title,
+            ours.0,
+            all.collect::<Vec<_>>().join(", ")
+        ),
+    })
+}
+
+/// A price that may be below nothing.
+pub(crate) fn nanoseconds(seconds: f64) -> String {
+    format!("{} ns", crate::terminal::significant(seconds * 1e9).replace('-', "−"))
+}
+
+/// How much of the capacity the default pool turns into speed.
+fn scaling(programs: &[Program], workers: usize) -> Option<Fact> {
+    let rows: Vec<(&Program, f64)> = programs
+        .iter()
+        .filter_map(|program| Some((program, program.row("filch split", workers)?.of_capacity?)))
+        .collect();
+    let mean = geometric_mean(&rows.iter().map(|&(_, share)| share).collect::<Vec<_>>())?;
+    let (least, share) = rows.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let capacities: Vec<f64> =
+        rows.iter().filter_map(|(program, _)| Some(program.capacity(workers, workers)?.sample.median)).collect();
+    let capacity = geometric_mean(&capacities)?;
+    Some(Fact {
+        figure: format!("{:.0} %", mean * 100.0),
+        sentence: format!(
+            "of the machine's parallel capacity (C{workers} = {capacity:.2} on average) becomes speed-up T1/T{workers} in \
+             filch split; least on {}: {:.0} %.",
+            least.title,
+            share * 100.0
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::run;
+
+    fn session() -> Vec<Run> {
+        let mut runs = Vec::new();
+        for round in 0..3 {
+            for (scheduler, workers, seconds) in [
+                ("serial", 1, 1.0),
+                ("filch split", 1, 1.1),
+                ("filch split", 2, 0.6),
+                ("rayon", 1, 4.0),
+                ("rayon", 2, 2.2),
+            ] {
+                let mut run = run("fib", scheduler, workers, seconds);
+                run.round = round;
+                run.machine.cores = 2;
+                runs.push(run);
+            }
+            for _ in 0..2 {
+                let mut run = run("fib", "serial", 1, 1.0 / 0.95);
+                run.round = round;
+                run.copies = 2;
+                runs.push(run);
+            }
+        }
+        runs
+    }
+
+    #[test]
+    fn ratios_are_taken_against_the_right_times() {
+        let programs = summarize(&session(), &[]);
+        let [program] = programs.as_slice() else { panic!("one program") };
+        assert_eq!(program.title, "fib n=30");
+        let labels: Vec<(&str, usize)> = program.rows.iter().map(|row| (row.label.as_str(), row.workers)).collect();
+        let order = [("serial", 1), ("filch split", 1), ("rayon", 1), ("filch split", 2), ("rayon", 2)];
+        assert_eq!(labels, order);
+        let one = program.row("filch split", 1).unwrap();
+        assert!((one.overhead.unwrap() - 1.1).abs() < 1e-9);
+        assert!((one.fork_seconds.unwrap() - 0.1 / 1_346_268.0).abs() < 1e-15);
+        let two = program.row("filch split", 2).unwrap();
+        assert_eq!(two.overhead, None);
+        assert!((two.speedup.unwrap() - 1.0 / 0.6).abs() < 1e-9);
+        assert!((program.capacity(2, 2).unwrap().sample.median - 1.9).abs() < 1e-9);
+        assert!((two.of_capacity.unwrap() - 1.1 / 0.6 / 1.9).abs() < 1e-9);
+        assert_eq!(two.counters["steals"], 12);
+    }
+
+    #[test]
+    fn more_workers_than_processors_are_measured_against_the_processors() {
+        let mut runs = session();
+        let mut oversubscribed = run("fib", "filch split", 8, 0.6);
+        oversubscribed.machine.cores = 2;
+        runs.push(oversubscribed);
+        let programs = summarize(&runs, &[]);
+        assert!(programs[0].row("filch split", 8).unwrap().of_capacity.is_some());
+    }
+
+    #[test]
+    fn programs_keep_the_order_asked_for() {
+        let runs = [run("fib", "rayon", 1, 1.0), run("queens", "rayon", 1, 1.0)];
+        let titles = ["uts n=1".to_owned(), "queens n=30".to_owned(), "fib n=30".to_owned()];
+        let found: Vec<String> = summarize(&runs, &titles).into_iter().map(|program| program.title).collect();
+        assert_eq!(found, ["queens n=30", "fib n=30"]);
+    }
+
+    #[test]
+    fn broken_and_wrong_runs_stay_visible_and_out_of_the_times() {
+        let mut broken = run("fib", "chili", 1, 1.0);
+        (broken.seconds, broken.correct, broken.error) = (None, false, Some("killed".to_owned()));
+        let mut wrong = run("fib", "rayon", 1, 1.0);
+        (wrong.correct, wrong.error) = (false, Some("5 is wrong".to_owned()));
+        let programs = summarize(&[broken, wrong], &[]);
+        assert!(!programs[0].all_right());
+        assert_eq!(programs[0].row("chili", 1).unwrap().broken, ["killed"]);
+        assert_eq!(programs[0].row("chili", 1).unwrap().time, None);
+        assert_eq!(programs[0].row("rayon", 1).unwrap().wrong, ["5 is wrong"]);
+    }
+
+    #[test]
+    fn the_facts_name_the_fastest_and_the_nearest_peer() {
+        let facts = facts(&summarize(&session(), &[]), 2);
+        assert_eq!(facts[0].figure, "1 of 1");
+        assert!(
+            facts[0].sentence.contains("filch split is the fastest") && facts[0].sentence.contains("with 2 workers")
+        );
+        let rivals = facts.iter().find(|fact| fact.sentence.contains("nearest peer")).unwrap();
+        assert_eq!(rivals.figure, "3.67×");
+        assert!(facts.iter().any(|fact| fact.sentence.contains("parallel capacity (C2 = 1.90")));
+    }
+
+    #[test]
+    fn no_runs_give_no_facts() {
+        assert_eq!(facts(&[], 2), []);
+        assert!(summarize(&[], &[]).is_empty());
+    }
+}

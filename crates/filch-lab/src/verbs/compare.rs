@@ -1,0 +1,388 @@
+//! `filch compare`: schedulers side by side, each run in a process of its own, in shuffled order.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use filch_workloads::Workload;
+
+use crate::child::{self, Trouble};
+use crate::error::{Error, Result, usage};
+use crate::export::json::{Lines, check_writable, write_file};
+use crate::export::{html, table};
+use crate::flags::Compare as Flags;
+use crate::machine::{Machine, commit, cores, now};
+use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
+use crate::progress::Progress;
+use crate::record::{Run, title, value};
+use crate::scheduler::{CLOSURES, Scheduler, Style, wait};
+use crate::stats::Sample;
+use crate::summary::{Program, facts, summarize};
+use crate::terminal::{colour, colour_on_stderr, paint, width};
+use crate::verbs::{Size, assignment, fits, workload};
+use crate::warnings::{Warning, warnings};
+
+/// What is compared unless something else is asked for.
+const PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts:tree=T1", "uts:tree=T3", "matmul", "cilksort"];
+/// The same with --quick: UTS's trees are as large as they are, so a part of one stands in for them.
+const QUICK_PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts", "matmul", "cilksort"];
+const POOLS: &[&str] = &["split", CLOSURES, "chase-lev"];
+const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
+
+const ROUNDS: usize = 3;
+const MOST_ROUNDS: usize = 30;
+
+pub(crate) fn compare(flags: &Flags) -> Result {
+    let session = Session::new(flags)?;
+    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
+    if !flags.no_report {
+        check_writable(&flags.report)?;
+    }
+    crate::interrupt::watch()?;
+    let budget = flags.budget.unwrap_or(if flags.quick { 15 } else { 60 });
+    let settings = Settings {
+        seed: flags.seed,
+        budget: f64::from(budget),
+        at_least: flags.repeat.map_or(ROUNDS, |repeat| repeat as usize),
+        at_most: flags.repeat.map_or(MOST_ROUNDS, |repeat| repeat as usize),
+        visit: if flags.quick { 0.05 } else { 0.15 },
+    };
+    let mut processes = Processes {
+        session: &session,
+        start: Instant::now(),
+        limit: Duration::from_secs(flags.timeout.into()),
+        runs: Vec::new(),
+        failure: None,
+        lines: lines.as_mut(),
+        progress: Progress::new(!flags.output.quiet),
+    };
+    let finish = execute(session.cells.len(), &settings, &mut processes);
+    processes.progress.end();
+    if let Some(error) = processes.failure {
+        return Err(error);
+    }
+    let runs = processes.runs;
+    conclude(flags, &session, &runs, &finish)
+}
+
+/// A program, and what is done with it in one visit.
+struct Cell {
+    program: usize,
+    scheduler: Scheduler,
+    workers: usize,
+    /// Numbers of copies of the sequential program to run side by side after it ran alone.
+    copies: Vec<usize>,
+}
+
+struct Session {
+    programs: Vec<Workload>,
+    titles: Vec<String>,
+    size: Size,
+    cells: Vec<Cell>,
+}
+
+impl Session {
+    fn new(flags: &Flags) -> Result<Self> {
+        let size = if flags.quick { Size::Quick } else { Size::Compare };
+        let programs = programs(flags, size)?;
+        let workers = workers(flags);
+        let wait = flags.wait.as_deref().map(wait).transpose()?.unwrap_or_default();
+        let mut copies: Vec<usize> = workers.iter().map(|&workers| workers.min(cores())).collect();
+        copies.retain(|&copies| copies > 1);
+        copies.sort_unstable();
+        copies.dedup();
+        let mut cells = Vec::new();
+        for (index, workload) in programs.iter().enumerate() {
+            fits(workload, copies.last().copied().unwrap_or(1))?;
+            let serial = Cell { program: index, scheduler: Scheduler::Serial, workers: 1, copies: copies.clone() };
+            cells.push(serial);
+            for scheduler in schedulers(flags, workload.name(), wait)? {
+                let cell = |&workers: &usize| Cell {
+                    program: index,
+                    scheduler: scheduler.clone(),
+                    workers,
+                    copies: Vec::new(),
+                };
+                cells.extend(workers.iter().map(cell));
+            }
+        }
+        let titles = programs
+            .iter()
+            .map(|workload| {
+                let params = workload.params().into_iter().map(|(name, text)| (name.to_owned(), text));
+                title(workload.name(), &params.collect::<Vec<_>>())
+            })
+            .collect();
+        Ok(Self { programs, titles, size, cells })
+    }
+
+    /// The flags of `filch run` for a cell.
+    fn flags(&self, cell: &Cell, visit: Visit, copies: usize) -> Vec<String> {
+        let workload = &self.programs[cell.program];
+        let mut flags = vec![workload.name().to_owned()];
+        for (name, value) in workload.params().into_iter().filter(|(_, value)| !value.is_empty()) {
+            flags.extend(["--set".to_owned(), format!("{name}={value}")]);
+        }
+        flags.extend(cell.scheduler.flags());
+        let numbers = [("--workers", cell.workers), ("--repeat", visit.repeats), ("--round", visit.round)];
+        for (name, number) in numbers.into_iter().chain([("--copies", copies)]) {
+            flags.extend([name.to_owned(), number.to_string()]);
+        }
+        flags
+    }
+
+    fn describe(&self, cell: usize) -> String {
+        let cell = &self.cells[cell];
+        format!("{}, {} on {}", self.titles[cell.program], cell.scheduler.label(), cell.workers)
+    }
+}
+
+/// The programs asked for, written as `fib:n=40,cutoff=3`.
+fn programs(flags: &Flags, size: Size) -> Result<Vec<Workload>> {
+    let known: Vec<&str> = filch_workloads::specs().iter().map(|spec| spec.name).collect();
+    let mut wanted: Vec<String> = Vec::new();
+    let default = if size == Size::Quick { QUICK_PROGRAMS } else { PROGRAMS };
+    let all = || default.iter().filter(|program| known.contains(&name_of(program)));
+    if flags.workloads.is_empty() {
+        wanted.extend(all().map(ToString::to_string));
+    }
+    for given in &flags.workloads {
+        // A bare name stands for all its variants.
+        let variants: Vec<String> =
+            all().filter(|program| name_of(program) == given).map(ToString::to_string).collect();
+        if variants.is_empty() { wanted.push(given.clone()) } else { wanted.extend(variants) }
+    }
+    wanted
+        .iter()
+        .map(|text| {
+            let (name, set) = text.split_once(':').unwrap_or((text, ""));
+            let set = set.split(',').filter(|text| !text.is_empty()).map(assignment).collect::<Result<Vec<_>>>()?;
+            workload(name, size, &set)
+        })
+        .collect()
+}
+
+fn name_of(program: &str) -> &str {
+    program.split(':').next().unwrap_or(program)
+}
+
+fn workers(flags: &Flags) -> Vec<usize> {
+    let mut workers: Vec<usize> = match &flags.workers {
+        Some(workers) => workers.iter().map(|&workers| usize::from(workers)).collect(),
+        None => vec![1, cores()],
+    };
+    workers.sort_unstable();
+    workers.dedup();
+    workers
+}
+
+/// Who runs a program of this name.
+fn schedulers(flags: &Flags, workload: &str, wait: filch::Wait) -> Result<Vec<Scheduler>> {
+    let mut found = Vec::new();
+    let named = |list: &Option<Vec<String>>| -> Option<Vec<String>> {
+        list.as_ref().map(|names| names.iter().filter(|name| !name.is_empty()).cloned().collect())
+    };
+    match named(&flags.pools) {
+        Some(names) => {
+            for name in names.iter().filter(|name| *name != "serial") {
+                found.push(Scheduler::from_pool(name, Style::Handles, wait)?);
+            }
+        }
+        None => {
+            for name in POOLS.iter().filter(|&&name| name != CLOSURES || workload == "fib") {
+                found.push(Scheduler::from_pool(name, Style::Handles, wait)?);
+            }
+        }
+    }
+    match named(&flags.peers) {
+        Some(names) => {
+            for name in &names {
+                found.push(Scheduler::from_peer(name)?);
+            }
+        }
+        None => {
+            let built = filch_peers::specs();
+            let has = |name: &&&str| built.iter().any(|peer| peer.name == **name && peer.built);
+            found.extend(PEERS.iter().filter(has).map(|name| Scheduler::Peer(name.to_string())));
+        }
+    }
+    found.dedup();
+    Ok(found)
+}
+
+/// Runs visits in fresh processes.
+struct Processes<'s> {
+    session: &'s Session,
+    start: Instant,
+    limit: Duration,
+    runs: Vec<Run>,
+    failure: Option<Error>,
+    lines: Option<&'s mut Lines>,
+    progress: Progress,
+}
+
+impl Processes<'_> {
+    fn keep(&mut self, run: Run) -> bool {
+        if let Some(lines) = &mut self.lines
+            && let Err(error) = lines.write(&run)
+        {
+            self.failure = Some(error);
+            return false;
+        }
+        if !run.correct && run.seconds.is_some() {
+            let why = run.error.as_deref().unwrap_or_default();
+            let wrong = paint("wrong answer", "1;31", colour_on_stderr());
+            self.progress.say(&format!("{wrong}: {}, {} on {}: {why}", run.program(), run.label(), run.workers));
+        }
+        self.runs.push(run);
+        true
+    }
+
+    /// Runs copies of a cell and gives the seconds of one timed run, or how it ended instead.
+    fn go(&mut self, cell: &Cell, visit: Visit, copies: usize) -> std::result::Result<f64, Outcome> {
+        let flags = self.session.flags(cell, visit, copies);
+        let found = match child::run(&flags, copies, self.limit) {
+            Ok(found) => found,
+            Err(Trouble::Interrupted) => return Err(Outcome::Interrupted),
+            Err(Trouble::Broken(why)) => return Err(Outcome::Broken(why)),
+            Err(Trouble::Refused(why)) => return Err(Outcome::Refused(why)),
+        };
+        let seconds = Sample::of(found.iter().flatten().filter_map(|run| run.seconds));
+        for run in found.into_iter().flatten() {
+            if !self.keep(run) {
+                return Err(Outcome::Interrupted);
+            }
+        }
+        seconds.map(|sample| sample.median).ok_or_else(|| Outcome::Broken("it measured nothing".to_owned()))
+    }
+
+    /// The line of a run that broke.
+    fn broken(&self, cell: &Cell, visit: Visit, why: &str) -> Run {
+        let workload = &self.session.programs[cell.program];
+        let (pool, style, wait) = match &cell.scheduler {
+            Scheduler::Filch { pool, style, wait } => (Some(*pool), Some(style.name()), Some(wait.to_string())),
+            _ => (None, None, None),
+        };
+        Run {
+            workload: workload.name().to_owned(),
+            params: workload.params().into_iter().map(|(name, text)| (name.to_owned(), value(&text))).collect(),
+            scheduler: match &cell.scheduler {
+                Scheduler::Serial => "serial".to_owned(),
+                Scheduler::Filch { .. } => "filch".to_owned(),
+                Scheduler::Peer(name) => name.clone(),
+            },
+            pool: pool.map(str::to_owned),
+            wait,
+            style: style.map(str::to_owned),
+            version: String::new(),
+            workers: cell.workers,
+            copies: 1,
+            round: visit.round,
+            repeat: 0,
+            seconds: None,
+            answer: String::new(),
+            correct: false,
+            error: Some(why.to_owned()),
+            tasks: None,
+            counters: serde_json::Map::new(),
+            cpu_seconds: 0.0,
+            others: 0.0,
+            stolen: 0.0,
+            peak_rss_bytes: 0,
+            at: now(),
+            machine: Machine::here(),
+            commit: commit(),
+        }
+    }
+}
+
+impl Runner for Processes<'_> {
+    fn clock(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    fn run(&mut self, visit: Visit) -> Outcome {
+        if crate::interrupt::interrupted() {
+            return Outcome::Interrupted;
+        }
+        let session = self.session;
+        let cell = &session.cells[visit.cell];
+        let mut seconds = 0.0;
+        for &copies in [1].iter().chain(&cell.copies) {
+            match self.go(cell, visit, copies) {
+                Ok(more) => seconds += more,
+                Err(Outcome::Broken(why)) => {
+                    self.progress.say(&format!("broken: {}: {why}", session.describe(visit.cell)));
+                    let run = self.broken(cell, visit, &why);
+                    self.keep(run);
+                    return Outcome::Broken(why);
+                }
+                Err(Outcome::Refused(why)) => {
+                    self.progress.say(&format!("left out: {}: {why}", session.describe(visit.cell)));
+                    return Outcome::Refused(why);
+                }
+                Err(outcome) => return outcome,
+            }
+        }
+        Outcome::Timed(seconds)
+    }
+
+    fn progress(&mut self, next: Visit, done: usize, planned: usize, left: f64) {
+        self.progress.show(done, planned, left, self.session.describe(next.cell));
+    }
+}
+
+/// Shows what was measured, and fails if a check did.
+fn conclude(flags: &Flags, session: &Session, runs: &[Run], finish: &Finish) -> Result {
+    if runs.is_empty() {
+        return Err(usage("interrupted before anything was measured"));
+    }
+    let programs = summarize(runs, &session.titles);
+    let mut doubts = warnings(runs, &programs);
+    if finish.interrupted {
+        doubts.insert(0, Warning::Interrupted);
+    }
+    if !finish.refused.is_empty() {
+        let each = finish.refused.iter().map(|(cell, why)| format!("{} ({why})", session.describe(*cell)));
+        doubts.push(Warning::Refused(each.collect()));
+    }
+    if !flags.no_report {
+        write_file(&flags.report, &html::report(runs, &session.titles, &doubts))?;
+    }
+    let stdout_is_json = flags.output.json.as_deref().is_some_and(|path| path == std::path::Path::new("-"));
+    if !stdout_is_json && !flags.output.quiet {
+        show(&programs, &doubts, flags, session.size)?;
+    }
+    if programs.iter().all(Program::all_right) || !doubts.iter().any(Warning::is_failure) {
+        return Ok(());
+    }
+    for failure in doubts.iter().filter(|doubt| doubt.is_failure()) {
+        eprintln!("filch: {failure}");
+    }
+    Err(Error::Failed)
+}
+
+fn show(programs: &[Program], doubts: &[Warning], flags: &Flags, size: Size) -> Result {
+    let look = table::Look { colour: colour(), width: width(), cores: cores() };
+    let mut out = std::io::stdout().lock();
+    let machine = Machine::here();
+    writeln!(out, "\n{}", paint(&machine.summary(), "2", look.colour))?;
+    for program in programs {
+        writeln!(out, "\n{}", table::program(program, look))?;
+    }
+    writeln!(out, "{}", paint(&table::legend(programs), "2", look.colour))?;
+    for fact in facts(programs, look.cores) {
+        writeln!(out, "{}  {}", paint(&fact.figure, "1;36", look.colour), fact.sentence)?;
+    }
+    if size == Size::Quick {
+        writeln!(out, "{}", paint("Sizes are small: without --quick the numbers are steadier.", "2", look.colour))?;
+    }
+    for doubt in doubts {
+        let code = if doubt.is_failure() { "1;31" } else { "33" };
+        writeln!(out, "\n{} {}", paint(&doubt.to_string(), code, look.colour), doubt.remedy())?;
+    }
+    if !flags.no_report {
+        writeln!(out, "\nReport: {}", paint(&flags.report.display().to_string(), "4", look.colour))?;
+    }
+    out.flush()?;
+    Ok(())
+}

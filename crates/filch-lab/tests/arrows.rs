@@ -1,0 +1,135 @@
+//! The workspace's crates use one another only as the table of the architecture permits.
+//!
+//! A crate may use those above it and none below. Development dependencies are exempt: tests may look from anywhere.
+
+use serde_json::Value;
+use std::process::Command;
+
+/// What a crate may use among the workspace's crates.
+enum May {
+    Use(&'static [&'static str]),
+    UseAll,
+}
+use May::{Use, UseAll};
+
+/// Ground floor first.
+const TABLE: &[(&str, May)] = &[
+    ("filch-memory", Use(&[])),
+    ("filch-queue", Use(&["filch-memory"])),
+    ("filch-macros", Use(&[])),
+    ("filch", Use(&["filch-memory", "filch-queue", "filch-macros"])),
+    ("filch-check", Use(&["filch-memory", "filch-queue", "filch"])),
+    ("filch-probe", Use(&["filch-memory", "filch-queue"])),
+    ("filch-workloads", Use(&["filch"])),
+    ("filch-sim", Use(&[])),
+    ("rayon-core", Use(&["filch"])),
+    ("filch-peers", Use(&["filch-workloads"])),
+    ("filch-lab", UseAll),
+];
+
+/// An arrow `from` → `to` of the workspace, normal or build.
+#[derive(Clone, Debug, PartialEq)]
+struct Arrow {
+    from: String,
+    to: String,
+}
+
+/// The names of the workspace's crates, and the arrows between them.
+fn arrows(metadata: &Value) -> (Vec<String>, Vec<Arrow>) {
+    let list = |value: &Value| value.as_array().expect("cargo metadata should hold a list here").clone();
+    let text = |value: &Value| value.as_str().expect("cargo metadata should hold a string here").to_owned();
+    let packages = list(&metadata["packages"]);
+    let crates: Vec<String> = packages.iter().map(|package| text(&package["name"])).collect();
+    let mut arrows = Vec::new();
+    for package in &packages {
+        for dependency in list(&package["dependencies"]) {
+            // A crate of the same name from a registry (the stock rayon-core, say) has no path.
+            let ours = dependency["path"].is_string() && crates.contains(&text(&dependency["name"]));
+            if ours && dependency["kind"] != "dev" {
+                arrows.push(Arrow { from: text(&package["name"]), to: text(&dependency["name"]) });
+            }
+        }
+    }
+    (crates, arrows)
+}
+
+/// One line for each crate without a row and each arrow outside its row.
+fn complaints(crates: &[String], arrows: &[Arrow]) -> Vec<String> {
+    let row = |name: &str| TABLE.iter().find(|(row, _)| *row == name).map(|(_, may)| may);
+    let strangers = crates.iter().filter(|name| row(name).is_none()).map(|name| {
+        format!("{name} is not in the table of crates/filch-lab/tests/arrows.rs: add a row that says what it may use")
+    });
+    let forbidden = arrows.iter().filter_map(|Arrow { from, to }| match row(from)? {
+        Use(permitted) if !permitted.contains(&to.as_str()) => Some(format!(
+            "forbidden arrow {from} → {to}: {from} may use {}",
+            if permitted.is_empty() { "no crate of the workspace".to_owned() } else { permitted.join(", ") }
+        )),
+        Use(_) | UseAll => None,
+    });
+    strangers.chain(forbidden).collect()
+}
+
+#[test]
+fn crates_use_only_what_the_table_permits() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo should start");
+    assert!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata = serde_json::from_slice(&output.stdout).expect("cargo metadata should print JSON");
+    let (crates, arrows) = arrows(&metadata);
+    assert!(crates.iter().any(|name| name == "filch-lab"), "this crate should be among {crates:?}");
+    let complaints = complaints(&crates, &arrows);
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn the_table_points_down_only() {
+    for (index, (name, may)) in TABLE.iter().enumerate() {
+        let Use(permitted) = may else { continue };
+        for used in *permitted {
+            let above = TABLE[..index].iter().any(|(row, _)| row == used);
+            assert!(above, "{name} may use {used}, which is not above it in the table");
+        }
+    }
+}
+
+#[test]
+fn the_ground_floor_uses_nothing() {
+    let grounded: Vec<_> = TABLE
+        .iter()
+        .filter(|(_, may)| matches!(may, Use(permitted) if permitted.is_empty()))
+        .map(|row| row.0)
+        .collect();
+    assert_eq!(grounded, ["filch-memory", "filch-macros", "filch-sim"]);
+}
+
+#[test]
+fn a_forbidden_arrow_and_a_stranger_are_named() {
+    let dependency = |name: &str, kind: Option<&str>, path: Option<&str>| serde_json::json!({ "name": name, "kind": kind, "path": path });
+    let metadata = serde_json::json!({ "packages": [
+        { "name": "filch-memory", "dependencies": [
+            dependency("filch-queue", None, Some("…")),
+            dependency("filch", Some("dev"), Some("…")),
+            dependency("loom", None, None),
+        ] },
+        { "name": "filch-queue", "dependencies": [
+            dependency("filch-memory", None, Some("…")),
+            dependency("filch", Some("build"), Some("…")),
+        ] },
+        { "name": "filch", "dependencies": [] },
+        { "name": "filch-peers", "dependencies": [dependency("rayon-core", None, None)] },
+        { "name": "rayon-core", "dependencies": [] },
+        { "name": "filch-attic", "dependencies": [dependency("filch-memory", None, Some("…"))] },
+    ] });
+    let (crates, arrows) = arrows(&metadata);
+    let complaints = complaints(&crates, &arrows);
+    assert_eq!(complaints.len(), 3, "{complaints:#?}");
+    assert!(complaints[0].starts_with("filch-attic is not in the table"), "{}", complaints[0]);
+    assert_eq!(
+        complaints[1],
+        "forbidden arrow filch-memory → filch-queue: filch-memory may use no crate of the workspace"
+    );
+    assert_eq!(complaints[2], "forbidden arrow filch-queue → filch: filch-queue may use filch-memory");
+}

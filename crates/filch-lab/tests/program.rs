@@ -1,0 +1,304 @@
+//! The program as people call it: what it prints, where, and with which exit status.
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn filch(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filch"));
+    command.args(arguments).current_dir(folder()).env_remove("NO_COLOR").stdin(Stdio::null());
+    command.output().expect("the program starts")
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a JSON object on each line")).collect()
+}
+
+fn well(arguments: &[&str]) -> Output {
+    let output = filch(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    output
+}
+
+/// Bad usage: status 2, nothing on standard output, and these words on standard error.
+fn refuses(arguments: &[&str], words: &[&str]) {
+    let output = filch(arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert_eq!(stdout(&output), "", "{arguments:?}");
+    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{arguments:?}: `{word}` in {said}");
+    }
+}
+
+#[test]
+fn workers_out_of_range_are_refused() {
+    for verb in [&["run", "fib"][..], &["compare", "fib"], &["probe", "idle"], &["probe", "wakeup"]] {
+        for workers in ["0", "100000", "-1", "two"] {
+            refuses(&[verb, &["--workers", workers]].concat(), &["--workers", workers]);
+        }
+    }
+    refuses(&["compare", "--workers", "1,0"], &["0 is not in 1..=1024"]);
+    refuses(&["stress", "programs", "--workers", "0"], &["--workers"]);
+}
+
+#[test]
+fn unknown_names_get_suggestions() {
+    refuses(&["run", "fibb"], &["fibb", "did you mean `fib`"]);
+    refuses(&["run", "fib", "--pool", "chaselev"], &["did you mean `chase-lev`?"]);
+    refuses(&["run", "fib", "--peer", "rayn"], &["did you mean `rayon`?"]);
+    refuses(&["run", "fib", "--wait", "leapfog"], &["did you mean `leapfrog`"]);
+    refuses(&["run", "fib", "--peer", "qqqq"], &["rayon", "chili"]);
+    refuses(&["compare", "quens"], &["did you mean `queens`?"]);
+    refuses(&["compare", "--pools", "spilt"], &["did you mean `split`?"]);
+    refuses(&["compare", "--peers", "chilli"], &["did you mean `chili`?"]);
+    refuses(&["list", "pool"], &["pools"]);
+    refuses(&["comare"], &["compare"]);
+    refuses(&["run", "fib", "--worker", "1"], &["--workers"]);
+}
+
+#[test]
+fn bad_parameters_are_refused() {
+    refuses(&["run", "fib", "--set", "n=-1"], &["fib", "n", "-1"]);
+    refuses(&["run", "fib", "--set", "n=ten"], &["ten"]);
+    refuses(&["run", "fib", "--set", "foo"], &["foo", "NAME=VALUE"]);
+    refuses(&["run", "fib", "--set", "=3"], &["NAME=VALUE"]);
+    refuses(&["run", "fib", "--set", "m=3"], &["m"]);
+    refuses(&["run", "fib", "--set", "n=99999999999999999999999"], &["n"]);
+    refuses(&["run", "cilksort", "--set", "n=1000000000000"], &["memory"]);
+    refuses(&["compare", "cilksort:n=1000000000000"], &["memory"]);
+    refuses(&["compare", "fib:n"], &["NAME=VALUE"]);
+    refuses(&["run"], &["WORKLOAD"]);
+}
+
+#[test]
+fn absurd_amounts_are_refused() {
+    for repeat in ["0", "-3", "1000000000", "99999999999999999999"] {
+        refuses(&["run", "fib", "--repeat", repeat], &["--repeat"]);
+        refuses(&["compare", "fib", "--repeat", repeat], &["--repeat"]);
+    }
+    refuses(&["run", "fib", "--warmup", "-1"], &["--warmup"]);
+    refuses(&["compare", "--budget", "0"], &["--budget"]);
+    refuses(&["probe", "wakeup", "--samples", "0"], &["--samples"]);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    refuses(&["run", "fib", "--pool", "split", "--peer", "rayon"], &["--pool"]);
+    refuses(&["run", "fib", "--pool", "serial", "--workers", "2"], &["one worker"]);
+    refuses(&["run", "fib", "--pool", "serial", "--style", "closures"], &["--style"]);
+    refuses(&["run", "fib", "--peer", "rayon", "--pin"], &["--pin"]);
+    refuses(&["run", "fib", "--pool", "chase-lev", "--style", "closures"], &["closure style"]);
+    refuses(&["compare", "--report", "a.html", "--no-report"], &["--report"]);
+}
+
+#[test]
+fn unwritable_files_are_found_before_measuring() {
+    // So large that the test would never end if it were measured first.
+    let huge = ["run", "fib", "--set", "n=60", "--workers", "1"];
+    refuses(
+        &[&huge[..], &["--json", "/nonexistent/runs.jsonl"]].concat(),
+        &["cannot write", "/nonexistent/runs.jsonl"],
+    );
+    let huge = ["compare", "fib:n=60"];
+    refuses(&[&huge[..], &["--report", "/nonexistent/report.html"]].concat(), &["cannot write", "/nonexistent"]);
+    refuses(&[&huge[..], &["--no-report", "--json", "/"]].concat(), &["cannot write"]);
+    refuses(&["report", "/nonexistent/runs.jsonl"], &["cannot read"]);
+}
+
+#[test]
+fn every_verb_has_help_with_examples() {
+    let verbs: [&[&str]; 8] = [
+        &["compare"],
+        &["run"],
+        &["list"],
+        &["report"],
+        &["stress", "programs"],
+        &["probe", "idle"],
+        &["probe", "wakeup"],
+        &[],
+    ];
+    for verb in verbs {
+        let help = stdout(&well(&[verb, &["--help"]].concat()));
+        assert!(help.contains("Usage:") && !help.contains('\u{1b}'), "{verb:?}");
+        assert!(verb.is_empty() || help.contains("Examples:"), "{verb:?}");
+        assert!(!help.contains("--gate") && !help.contains("--child"), "{verb:?}");
+    }
+}
+
+#[test]
+fn lists_name_what_there_is() {
+    let all = stdout(&well(&["list"]));
+    for name in ["split", "chase-lev", "locked", "serial", "fib", "queens", "uts", "rayon", "chili", "leapfrog"] {
+        assert!(all.contains(name), "{name}");
+    }
+    assert!(!all.contains('\u{1b}'), "no colour in a pipe");
+    let waits = stdout(&well(&["list", "waits"]));
+    assert!(waits.contains("(the default)") && !waits.contains("rayon"));
+}
+
+#[test]
+fn a_run_prints_the_documented_object_and_nothing_else() {
+    let output = well(&["run", "fib", "--set", "n=20", "--workers", "2", "--repeat", "3", "--json", "-"]);
+    let runs = lines(&stdout(&output));
+    assert_eq!(runs.len(), 3);
+    for (repeat, run) in runs.iter().enumerate() {
+        assert_eq!(run["workload"], "fib");
+        assert_eq!(run["params"]["n"], 20);
+        assert_eq!(run["scheduler"], "filch");
+        assert_eq!(run["pool"], "split");
+        assert_eq!(run["style"], "handles");
+        assert_eq!(run["workers"], 2);
+        assert_eq!(run["repeat"], repeat);
+        assert_eq!(run["answer"], "6765");
+        assert_eq!(run["correct"], true);
+        assert_eq!(run["tasks"], 10_945);
+        assert!(run["seconds"].as_f64().unwrap() > 0.0);
+        assert!(run["counters"]["steals"].is_u64() && run["counters"]["peak_depth"].is_u64());
+        assert!(run["wait"].is_string() && run["commit"].is_string() && run["version"].is_string());
+        assert!(run["peak_rss_bytes"].as_u64().unwrap() > 0);
+        for name in ["processor", "cores", "kernel", "compiler", "governor", "profile", "rustflags"] {
+            assert!(!run["machine"][name].is_null(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_scheduler_computes_the_same() {
+    let pools = ["serial", "split", "chase-lev", "lace", "locked", "filch-closures"];
+    let runs = pools
+        .map(|pool| ["--pool", pool])
+        .into_iter()
+        .chain(["rayon", "chili", "lace-ws"].map(|peer| ["--peer", peer]));
+    for scheduler in runs {
+        let start = ["run", "fib", "--set", "n=15", "--repeat", "1", "--json", "-"];
+        let runs = lines(&stdout(&well(&[&start[..], &scheduler].concat())));
+        assert_eq!(runs[0]["answer"], "610", "{scheduler:?}");
+        assert_eq!(runs[0]["correct"], true, "{scheduler:?}");
+    }
+}
+
+#[test]
+fn a_run_tells_people_in_a_few_lines() {
+    let text = stdout(&well(&["run", "fib", "--set", "n=15", "--repeat", "2", "--workers", "1"]));
+    for word in ["fib n=15", "filch split", "1 worker", "610", "right", "steals"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+    assert_eq!(stdout(&well(&["run", "fib", "--set", "n=15", "--repeat", "1", "--quiet"])), "");
+}
+
+#[test]
+fn a_comparison_makes_table_report_and_lines_and_a_report_can_be_made_from_the_lines() {
+    let [json, html, again] = ["compare.jsonl", "compare.html", "again.html"].map(|name| folder().join(name));
+    let [json, html, again] = [&json, &html, &again].map(|path| path.to_str().unwrap());
+    let output = well(&[
+        "compare",
+        "fib:n=15",
+        "queens:n=6",
+        "--quick",
+        "--repeat",
+        "2",
+        "--workers",
+        "1,2",
+        "--pools",
+        "split,filch-closures",
+        "--peers",
+        "rayon",
+        "--json",
+        json,
+        "--report",
+        html,
+    ]);
+    let table = stdout(&output);
+    for word in ["fib n=15", "queens n=6", "filch split", "filch closures", "rayon", "T1/Ts", "C2", "Report:"] {
+        assert!(table.contains(word), "{word} in {table}");
+    }
+    assert!(!table.contains('\u{1b}') && stderr(&output).is_empty(), "no colour, no progress: {}", stderr(&output));
+    let runs = lines(&fs::read_to_string(json).unwrap());
+    let cells = |workload: &str, scheduler: &str, workers: u64| {
+        let is = |run: &&Value| {
+            run["workload"] == workload
+                && run["scheduler"] == scheduler
+                && run["workers"] == workers
+                && run["copies"].is_null()
+        };
+        runs.iter()
+            .filter(is)
+            .map(|run| run["round"].as_u64().unwrap())
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    };
+    for workload in ["fib", "queens"] {
+        for (scheduler, workers) in [("serial", 1), ("filch", 1), ("filch", 2), ("rayon", 1), ("rayon", 2)] {
+            assert_eq!(cells(workload, scheduler, workers), 2, "{workload} {scheduler} {workers}");
+        }
+    }
+    assert!(runs.iter().any(|run| run["copies"] == 2), "the parallel capacity is measured");
+    assert!(runs.iter().all(|run| run["correct"] == true));
+    well(&["report", json, "-o", again]);
+    for page in [html, again] {
+        let page = fs::read_to_string(page).unwrap();
+        for part in ["<!doctype html>", "<svg", "fib n=15", "queens n=6", "rayon", "How it was measured"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+}
+
+#[test]
+fn lines_of_several_files_are_merged_and_nonsense_is_refused() {
+    let [first, second, html] = ["first.jsonl", "second.jsonl", "merged.html"].map(|name| folder().join(name));
+    let [first, second, html] = [&first, &second, &html].map(|path| path.to_str().unwrap());
+    well(&["run", "fib", "--set", "n=10", "--repeat", "1", "--json", first]);
+    well(&["run", "fib", "--set", "n=10", "--repeat", "1", "--peer", "rayon", "--json", second]);
+    assert!(stdout(&well(&["report", first, second, "-o", html])).starts_with("2 runs"));
+    fs::write(second, "{\"workload\":\"fib\"}\n").unwrap();
+    refuses(&["report", first, second, "-o", html], &["second.jsonl, line 1", "not a measured run"]);
+    fs::write(second, "").unwrap();
+    refuses(&["report", second, "-o", html], &["no runs"]);
+}
+
+#[test]
+fn probes_write_one_object() {
+    let idle = lines(&stdout(&well(&["probe", "idle", "--workers", "2", "--seconds", "1", "--json", "-"])));
+    assert_eq!((&idle[0]["probe"], &idle[0]["workers"]), (&"idle".into(), &2.into()));
+    let wakeup = lines(&stdout(&well(&["probe", "wakeup", "--workers", "2", "--samples", "5", "--json", "-"])));
+    assert_eq!(wakeup[0]["samples"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn random_programs_are_right() {
+    let text = stdout(&well(&["stress", "programs", "--seconds", "1", "--seed", "1", "--workers", "1,2"]));
+    assert!(text.contains("all right"), "{text}");
+}
+
+#[test]
+fn a_reader_who_leaves_is_a_normal_end() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_filch"))
+        .args(["run", "fib", "--set", "n=5", "--repeat", "2000", "--json", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut byte = [0];
+    child.stdout.take().expect("a pipe").read_exact(&mut byte).expect("a line comes");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+}

@@ -1,0 +1,35 @@
+//! Other fork–join schedulers, running the same programs as filch.
+//!
+//! A peer in Rust implements [`filch_workloads::ForkJoin`] and so runs the very source that filch runs; one in C++ gets
+//! ports of the programs, written as its users would write them. Every peer is a feature. Those written in Rust are on
+//! by default; `onetbb` and `openmp` need a C++ compiler and, for oneTBB, the Debian package `libtbb-dev`.
+//!
+//! What `workers` means is the same everywhere: the number of threads that compute. The root task runs on one of them,
+//! on a stack of the size asked for wherever the peer leaves that to us.
+//!
+//! | peer | threads for w workers | their stacks | fork of several children |
+//! |---|---|---|---|
+//! | `rayon` | w of its own | as asked for | halving of the list of children |
+//! | `chili` | ours and w - 1 of its own, and one that only beats | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
+//! | `lace-ws` | ours and w - 1 of its own, which spin when idle | others: 16 MiB | its spawn and sync |
+//! | `forte` | ours and w - 1 of its own, and one that only beats | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
+//! | `onetbb` | ours and w - 1 of its own | others: as asked for by the first peer of the process | `task_group` |
+//! | `openmp` | ours and w - 1 of its own | others: `OMP_STACKSIZE`, or else the system's | `task` and `taskwait` |
+//!
+//! Of forte the newest version that builds with rustc 1.95 is used, 1.0.0-alpha.4; later ones need rustc 1.96.
+
+mod peer;
+mod root;
+
+#[cfg(feature = "chili")]
+mod chili;
+#[cfg(any(feature = "onetbb", feature = "openmp"))]
+mod cpp;
+#[cfg(feature = "forte")]
+mod forte;
+#[cfg(feature = "lace-ws")]
+mod lace_ws;
+#[cfg(feature = "rayon")]
+mod rayon;
+
+pub use peer::{Peer, PeerError, PeerSpec, specs};

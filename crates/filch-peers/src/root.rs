@@ -1,0 +1,77 @@
+//! A thread of our own for peers that run the root task on the calling thread: its stack has the size asked for.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::JoinHandle;
+
+/// A thread that owns a scheduler and runs programs on it, one after the other.
+pub(crate) struct Root<S> {
+    jobs: Option<Sender<Job<S>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Job<S> = Box<dyn FnOnce(&mut S) + Send>;
+
+impl<S: 'static> Root<S> {
+    /// Starts the thread, which first makes the scheduler.
+    pub(crate) fn start<E: Send + 'static>(
+        stack_bytes: usize,
+        make: impl FnOnce() -> Result<S, E> + Send + 'static,
+    ) -> Result<Self, E>
+    where
+        E: From<std::io::Error>,
+    {
+        let (jobs, inbox): (_, Receiver<Job<S>>) = channel();
+        let (ready, started) = sync_channel(1);
+        let thread = std::thread::Builder::new().name("root".to_owned()).stack_size(stack_bytes).spawn(move || {
+            let mut scheduler = match make() {
+                Ok(scheduler) => scheduler,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            drop(ready.send(Ok(())));
+            for job in inbox {
+                job(&mut scheduler);
+            }
+        })?;
+        match started.recv() {
+            Ok(Ok(())) => Ok(Self { jobs: Some(jobs), thread: Some(thread) }),
+            Ok(Err(error)) => Err(error),
+            // The thread ended without a word: `make` panicked.
+            Err(_) => match thread.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => unreachable!("the thread answers before it ends"),
+            },
+        }
+    }
+
+    /// Runs `f` on the thread and waits for it. A panic in `f` goes on here.
+    pub(crate) fn run<R: Send>(&self, f: impl FnOnce(&mut S) -> R + Send) -> R {
+        let (sender, receiver) = sync_channel::<Result<R, Box<dyn Any + Send>>>(1);
+        let job: Box<dyn FnOnce(&mut S) + Send + '_> = Box::new(move |scheduler| {
+            let result = catch_unwind(AssertUnwindSafe(|| f(scheduler)));
+            drop(sender.send(result));
+        });
+        // SAFETY: only the lifetime changes. What the job borrows outlives its use: this function returns only after
+        // the receiver below has the result or sees the sender gone, and both happen after `f` is used up. The thread
+        // keeps no job: it consumes each by calling it, and drops those left when it ends.
+        let job = unsafe { std::mem::transmute::<Box<dyn FnOnce(&mut S) + Send + '_>, Job<S>>(job) };
+        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
+        assert!(sent, "the thread takes jobs until this value is dropped");
+        match receiver.recv() {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => unreachable!("the job sends its result whatever happens"),
+        }
+    }
+}
+
+impl<S> Drop for Root<S> {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // All panics of jobs were caught; one of the scheduler's own end has been reported by the thread.
+            drop(thread.join());
+        }
+    }
+}

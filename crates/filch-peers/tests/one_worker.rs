@@ -1,0 +1,42 @@
+//! With one worker, one thread computes. A test program of its own, so that no other test's threads are counted.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use filch_peers::{Peer, specs};
+use filch_workloads::Workload;
+
+#[test]
+fn one_worker_is_one_thread() {
+    /// Hundredths of a second; heartbeats take less.
+    const WORK: u64 = 8;
+    let queens = Workload::new("queens", &[("n".into(), "9".into())]).expect("the parameters are right");
+    let mut instance = queens.prepare().expect("there is memory");
+    for spec in specs().iter().filter(|spec| spec.built) {
+        let peer = Peer::start(spec.name, 1, 16 << 20).expect("a built peer starts");
+        let before = processor_time();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(400) {
+            peer.run(&mut instance).expect("it has queens");
+        }
+        let Some((before, after)) = before.zip(processor_time()) else { return };
+        let used = |(thread, ticks): (&String, &u64)| ticks - before.get(thread).unwrap_or(&0);
+        let busy = after.iter().map(used).filter(|&ticks| ticks >= WORK).count();
+        assert!(busy <= 1, "{} computed on {busy} threads: {before:?}, {after:?}", spec.name);
+    }
+}
+
+/// Hundredths of a second that each thread of this process has computed, where the system tells.
+fn processor_time() -> Option<HashMap<String, u64>> {
+    let mut times = HashMap::new();
+    for thread in std::fs::read_dir("/proc/self/task").ok()? {
+        let thread = thread.ok()?;
+        // A thread may end between the listing and the reading.
+        let Ok(stat) = std::fs::read_to_string(thread.path().join("stat")) else { continue };
+        // User and system time are fields 14 and 15; the second one, the name, may hold anything but ends the last bracket.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+        times.insert(thread.file_name().to_string_lossy().into_owned(), ticks);
+    }
+    Some(times)
+}

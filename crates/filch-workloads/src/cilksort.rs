@@ -1,0 +1,262 @@
+//! Merge sort with a parallel merge, as in the examples of Cilk.
+//!
+//! Both halves are sorted in parallel, each of them as two quarters that are merged into the scratch space; then the
+//! halves are merged back. A merge forks as well: it puts the median of the longer run in its place, finds where it
+//! belongs in the other, and merges what is below and above. Below the cut-off all is sequential.
+
+use std::fmt;
+
+use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
+use crate::workload::{Answer, Runs, Spec, expect};
+use crate::{ForkJoin, workload};
+
+/// How the keys are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Evenly over all 32-bit numbers.
+    Random,
+    /// Exponentially, with a mean of an eighth of the number of keys: small keys occur many times.
+    Exponential,
+}
+
+const INPUTS: &[(&str, Input)] = &[("random", Input::Random), ("exponential", Input::Exponential)];
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Random => "random",
+            Self::Exponential => "exponential",
+        })
+    }
+}
+
+/// How many keys of which kind, and the cut-off.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    n: usize,
+    cutoff: usize,
+    input: Input,
+    seed: u64,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "cilksort",
+        summary: "merge sort with a parallel merge",
+        source: "Cilk; Private deques (Acar, Charguéraud, Rainey, 2013)",
+        params: &[
+            ParamSpec { name: "n", help: "keys", default: "4000000" },
+            ParamSpec { name: "cutoff", help: "no forks for so many keys or fewer", default: "2048" },
+            ParamSpec { name: "input", help: "random or exponential", default: "random" },
+            ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
+        ],
+        quick: &[("n", "1000000")],
+        compare: &[("n", "8000000")],
+        paper: &[("n", "240000000")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            n: settings.whole("n", 1, 1 << 40, "")? as usize,
+            cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
+            input: settings.word("input", settings.text("input"), INPUTS)?,
+            seed: settings.whole("seed", 0, u64::MAX, "")?,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.n.to_string(), self.cutoff.to_string(), self.input.to_string(), self.seed.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        3 * 4 * self.n as u64
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        let mut input = filled("cilksort", self.n, 0)?;
+        for (key, index) in input.iter_mut().zip(0..) {
+            *key = self.key(index);
+        }
+        let keys = filled("cilksort", self.n, 0)?;
+        let scratch = filled("cilksort", self.n, 0)?;
+        let fingerprint = fingerprint(&input);
+        Ok(Instance { cutoff: self.cutoff, input, keys, scratch, fingerprint, forks: None })
+    }
+}
+
+impl Params {
+    fn key(&self, index: u64) -> u32 {
+        let bits = hash(self.seed, index);
+        match self.input {
+            Input::Random => (bits >> 32) as u32,
+            Input::Exponential => {
+                let above_zero = ((bits >> 11) + 1) as f64 / 2_f64.powi(53);
+                (-above_zero.ln() * (self.n as f64 / 8.0)) as u32
+            }
+        }
+    }
+}
+
+/// The same for two sequences of keys only if, but for a chance of 2⁻⁶⁴, they have the same keys equally often.
+fn fingerprint(keys: &[u32]) -> u64 {
+    keys.iter().fold(0, |sum, &key| sum.wrapping_add(hash(0x5eed, key.into())))
+}
+
+/// The program, its input, and the keys being sorted.
+#[derive(Debug)]
+pub struct Instance {
+    cutoff: usize,
+    input: Vec<u32>,
+    keys: Vec<u32>,
+    scratch: Vec<u32>,
+    fingerprint: u64,
+    /// Forks of the last fork–join run; they depend on the keys.
+    forks: Option<u64>,
+}
+
+impl Instance {
+    /// Sequences so long or shorter are sorted and merged without forks.
+    pub fn cutoff(&self) -> usize {
+        self.cutoff
+    }
+
+    /// The keys and as much scratch space.
+    pub fn keys(&mut self) -> (&mut [u32], &mut [u32]) {
+        (&mut self.keys, &mut self.scratch)
+    }
+}
+
+impl Runs for Instance {
+    fn reset(&mut self) {
+        self.keys.copy_from_slice(&self.input);
+    }
+
+    fn serial(&mut self) -> Answer {
+        serial(&mut self.keys, &mut self.scratch, self.cutoff);
+        Answer::Sorted(self.keys.len())
+    }
+
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        self.forks = Some(sort(&mut j, &mut self.keys, &mut self.scratch, self.cutoff));
+        Answer::Sorted(self.keys.len())
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Sorted(self.keys.len()))?;
+        if let Some(at) = self.keys.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(format!("keys {at} and {} are out of order", at + 1));
+        }
+        if fingerprint(&self.keys) != self.fingerprint {
+            return Err("the keys are in order, but they are not those of the input".to_owned());
+        }
+        Ok(())
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        self.forks
+    }
+}
+
+/// The fork–join program: sorts `keys` and says how many forks that took.
+///
+/// The handle is borrowed, since sorting and merging use it one after the other.
+///
+/// ```
+/// use filch_workloads::{Serial, cilksort::sort};
+///
+/// let mut keys = [3, 1, 4, 1, 5, 9, 2, 6];
+/// sort(&mut Serial, &mut keys, &mut [0; 8], 2);
+/// assert_eq!(keys, [1, 1, 2, 3, 4, 5, 6, 9]);
+/// ```
+pub fn sort<J: ForkJoin>(j: &mut J, keys: &mut [u32], scratch: &mut [u32], cutoff: usize) -> u64 {
+    if keys.len() <= cutoff {
+        keys.sort_unstable();
+        return 0;
+    }
+    let middle = keys.len() / 2;
+    let (left, right) = keys.split_at_mut(middle);
+    let (left_scratch, right_scratch) = scratch.split_at_mut(middle);
+    let (a, b) = j.join(
+        move |mut j| sort_half(&mut j, left, left_scratch, cutoff),
+        move |mut j| sort_half(&mut j, right, right_scratch, cutoff),
+    );
+    let (left, right) = scratch.split_at(middle);
+    1 + a + b + merge(j, left, right, keys, cutoff)
+}
+
+/// Sorts `keys` into `sorted`, by way of its quarters of the whole.
+fn sort_half<J: ForkJoin>(j: &mut J, keys: &mut [u32], sorted: &mut [u32], cutoff: usize) -> u64 {
+    let middle = keys.len() / 2;
+    let (left, right) = keys.split_at_mut(middle);
+    let (left_scratch, right_scratch) = sorted.split_at_mut(middle);
+    let (a, b) = j.join(
+        move |mut j| sort(&mut j, left, left_scratch, cutoff),
+        move |mut j| sort(&mut j, right, right_scratch, cutoff),
+    );
+    let (left, right) = keys.split_at(middle);
+    1 + a + b + merge(j, left, right, sorted, cutoff)
+}
+
+/// Merges two runs into `merged` and says how many forks that took.
+fn merge<J: ForkJoin>(j: &mut J, a: &[u32], b: &[u32], merged: &mut [u32], cutoff: usize) -> u64 {
+    if merged.len() <= cutoff {
+        merge_serial(a, b, merged);
+        return 0;
+    }
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let middle = long.len() / 2;
+    let (long_low, long_high) = long.split_at(middle);
+    let [median, long_high @ ..] = long_high else { return 0 };
+    let (short_low, short_high) = short.split_at(short.partition_point(|key| key < median));
+    let (low, high) = merged.split_at_mut(long_low.len() + short_low.len());
+    let [place, high @ ..] = high else { return 0 };
+    *place = *median;
+    // Three slices and a number are more than schedulers keep in a task: they stay here, and the task refers to them.
+    let high = &mut (long_high, short_high, high);
+    let (x, y) = j.join(
+        move |mut j| merge(&mut j, long_low, short_low, low, cutoff),
+        move |mut j| merge(&mut j, high.0, high.1, high.2, cutoff),
+    );
+    1 + x + y
+}
+
+/// Merges two runs from their lower ends.
+fn merge_serial(mut a: &[u32], mut b: &[u32], merged: &mut [u32]) {
+    let mut at = 0;
+    while let ([x, ..], [y, ..]) = (a, b) {
+        let from_b = y < x;
+        merged[at] = if from_b { *y } else { *x };
+        // Both slices move by 0 or 1, so that nothing is left to be predicted.
+        a = &a[usize::from(!from_b)..];
+        b = &b[usize::from(from_b)..];
+        at += 1;
+    }
+    let (rest_a, rest_b) = merged[at..].split_at_mut(a.len());
+    rest_a.copy_from_slice(a);
+    rest_b.copy_from_slice(b);
+}
+
+/// The sequential program.
+fn serial(keys: &mut [u32], scratch: &mut [u32], cutoff: usize) {
+    if keys.len() <= cutoff {
+        return keys.sort_unstable();
+    }
+    let middle = keys.len() / 2;
+    serial_half(&mut keys[..middle], &mut scratch[..middle], cutoff);
+    serial_half(&mut keys[middle..], &mut scratch[middle..], cutoff);
+    let (left, right) = scratch.split_at(middle);
+    merge_serial(left, right, keys);
+}
+
+fn serial_half(keys: &mut [u32], sorted: &mut [u32], cutoff: usize) {
+    let middle = keys.len() / 2;
+    serial(&mut keys[..middle], &mut sorted[..middle], cutoff);
+    serial(&mut keys[middle..], &mut sorted[middle..], cutoff);
+    let (left, right) = keys.split_at(middle);
+    merge_serial(left, right, sorted);
+}

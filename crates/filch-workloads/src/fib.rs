@@ -1,0 +1,248 @@
+//! Fibonacci numbers by naive recursion: almost nothing but forks, so the time per fork can be read off.
+//!
+//! `n < 2` gives `n`; else fork `n-1` and `n-2` and add. There are F(n+1) - 1 forks.
+
+use crate::params::{ParamError, ParamSpec, Settings};
+use crate::workload::{Answer, Runs, Spec, expect};
+use crate::{ForkJoin, workload};
+
+/// Beyond this a run would take years, and the count of forks would soon leave 64 bits.
+const LARGEST: u64 = 90;
+
+/// Which number, and below which argument to stop forking.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    n: u64,
+    cutoff: u64,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "fib",
+        summary: "Fibonacci numbers by naive recursion, a fork per call",
+        source: "Lace (van Dijk, van de Pol, 2014); Cilk",
+        params: &[N, ParamSpec { name: "cutoff", help: "no forks from this argument downwards", default: "0" }],
+        quick: &[("n", "32")],
+        compare: &[("n", "36")],
+        paper: &[("n", "50")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self { n: parse_n(settings)?, cutoff: settings.whole("cutoff", 0, LARGEST, "")? })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.n.to_string(), self.cutoff.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Some(forks(self.n, self.cutoff))
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        Ok(Instance { params: *self })
+    }
+}
+
+/// Which number; three levels of the recursion are one function.
+#[derive(Clone, Copy, Debug)]
+pub struct Unrolled {
+    n: u64,
+}
+
+impl workload::Params for Unrolled {
+    const SPEC: Spec = Spec {
+        name: "fib-unrolled",
+        summary: "fib with three levels of the recursion in one function, by `#[filch::inline_recursion(3)]`",
+        source: "as fib",
+        params: &[N],
+        ..Params::SPEC
+    };
+    type Instance = UnrolledInstance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        parse_n(settings).map(|n| Self { n })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.n.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Some(forks(self.n, 0))
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&self) -> Result<UnrolledInstance, ParamError> {
+        Ok(UnrolledInstance { n: self.n })
+    }
+}
+
+const N: ParamSpec = ParamSpec { name: "n", help: "which Fibonacci number", default: "36" };
+
+fn parse_n(settings: &Settings<'_>) -> Result<u64, ParamError> {
+    settings.whole("n", 0, LARGEST, ", beyond which a run takes years")
+}
+
+/// Forks of a run, which follow the same recurrence as the numbers do.
+fn forks(n: u64, cutoff: u64) -> u64 {
+    let (mut previous, mut this) = (0, 0);
+    for _ in cutoff.max(1)..n {
+        (previous, this) = (this, previous + this + 1);
+    }
+    this
+}
+
+/// The known answer.
+fn number(n: u64) -> u64 {
+    (0..n).fold((0, 1), |(this, next), _| (next, this + next)).0
+}
+
+/// The program; it needs no memory.
+#[derive(Debug)]
+pub struct Instance {
+    params: Params,
+}
+
+impl Instance {
+    /// Which number.
+    pub fn n(&self) -> u64 {
+        self.params.n
+    }
+
+    /// The argument from which there are no forks downwards.
+    pub fn cutoff(&self) -> u64 {
+        self.params.cutoff
+    }
+}
+
+impl Runs for Instance {
+    fn serial(&mut self) -> Answer {
+        Answer::Number(serial(self.params.n))
+    }
+
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        let Params { n, cutoff } = self.params;
+        Answer::Number(if cutoff < 2 { fib(j, n) } else { fib_above(j, n, cutoff) })
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Number(number(self.params.n)))
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        Some(forks(self.params.n, self.params.cutoff))
+    }
+}
+
+/// The unrolled program; it needs no memory.
+#[derive(Debug)]
+pub struct UnrolledInstance {
+    n: u64,
+}
+
+impl Runs for UnrolledInstance {
+    fn serial(&mut self) -> Answer {
+        Answer::Number(serial(self.n))
+    }
+
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        Answer::Number(fib_unrolled(j, self.n))
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Number(number(self.n)))
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        Some(forks(self.n, 0))
+    }
+}
+
+/// The fork–join program.
+///
+/// ```
+/// use filch_workloads::{Serial, fib::fib};
+///
+/// assert_eq!(fib(Serial, 20), 6765);
+/// ```
+pub fn fib<J: ForkJoin>(mut j: J, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = j.join(move |j| fib(j, n - 1), move |j| fib(j, n - 2));
+    a + b
+}
+
+/// The same with a cut-off, in a function of its own so that the other one need not compare.
+fn fib_above<J: ForkJoin>(mut j: J, n: u64, cutoff: u64) -> u64 {
+    if n <= cutoff {
+        return serial(n);
+    }
+    let (a, b) = j.join(move |j| fib_above(j, n - 1, cutoff), move |j| fib_above(j, n - 2, cutoff));
+    a + b
+}
+
+/// The program with three levels of the recursion in one function, and as many forks.
+#[filch::inline_recursion(3)]
+pub fn fib_unrolled<J: ForkJoin>(mut j: J, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = j.join(move |j| fib_unrolled(j, n - 1), move |j| fib_unrolled(j, n - 2));
+    a + b
+}
+
+/// The sequential program: two real calls each time.
+#[inline(never)]
+fn serial(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    serial(n - 1) + opaque(serial(n - 2))
+}
+
+/// Keeps the compiler from turning the last call into a loop, which would halve the number of calls. No instructions.
+#[inline(always)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn opaque(mut x: u64) -> u64 {
+    // SAFETY: no instructions; `x` is read and written as it is.
+    unsafe { std::arch::asm!("/* {0} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags)) };
+    x
+}
+
+#[inline(always)]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn opaque(x: u64) -> u64 {
+    std::hint::black_box(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_forks_are_those_of_the_table() {
+        let table = [
+            (10, 55, 88),
+            (20, 6765, 10_945),
+            (25, 75_025, 121_392),
+            (40, 102_334_155, 165_580_140),
+            (48, 4_807_526_976, 7_778_742_048),
+            (50, 12_586_269_025, 20_365_011_073),
+        ];
+        for (n, value, spawns) in table {
+            assert_eq!((number(n), forks(n, 0)), (value, spawns), "n = {n}");
+        }
+        assert_eq!((number(0), number(1), forks(0, 0), forks(1, 0), forks(2, 0)), (0, 1, 0, 0, 1));
+        assert_eq!(forks(20, 18), 2);
+    }
+}

@@ -1,0 +1,75 @@
+//! The programs on filch: by handle on any pool, and in closure style on the default one.
+
+use filch::pool::Pool;
+use filch::{ThreadPool, Worker};
+
+use crate::{Executor, ForkJoin, Program};
+
+impl<P: Pool> ForkJoin for Worker<'_, P> {
+    type Branch<'b> = Worker<'b, P>;
+
+    #[inline(always)]
+    fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self::Branch<'b>) -> RA + Send,
+        B: for<'b> FnOnce(Self::Branch<'b>) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        Worker::join(self, a, b)
+    }
+
+    #[inline(always)]
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
+    where
+        I: IntoIterator<Item = T>,
+        T: Send,
+        R: Send,
+        F: for<'b> Fn(Self::Branch<'b>, T) -> R + Sync,
+        G: FnMut(S, R) -> S,
+    {
+        Worker::fork_all(self, items, each, init, fold)
+    }
+}
+
+impl<P: Pool> Executor for ThreadPool<P> {
+    fn execute<Q: Program>(&self, program: &mut Q) -> Q::Output {
+        self.run(|w| program.run(w))
+    }
+}
+
+/// Closure style: programs fork with the free function [`filch::join`], as those do that pass no handle.
+///
+/// It runs on the pool that the thread belongs to, and otherwise on the global one.
+///
+/// ```
+/// use filch_workloads::{Executor, FilchClosures, Workload};
+///
+/// let pool = filch::ThreadPool::new(2)?;
+/// let mut fib = Workload::new("fib", &[("n".into(), "15".into())])?.prepare()?;
+/// assert_eq!(pool.install(|| FilchClosures.execute(&mut fib)).to_string(), "610");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FilchClosures;
+
+impl ForkJoin for FilchClosures {
+    type Branch<'b> = Self;
+
+    #[inline(always)]
+    fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self) -> RA + Send,
+        B: for<'b> FnOnce(Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        filch::join(move || a(Self), move || b(Self))
+    }
+}
+
+impl Executor for FilchClosures {
+    fn execute<P: Program>(&self, program: &mut P) -> P::Output {
+        program.run(Self)
+    }
+}

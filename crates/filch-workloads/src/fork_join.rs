@@ -1,0 +1,187 @@
+//! What a program may ask of whoever runs it, and how a program is handed over.
+//!
+//! Every workload is written once against [`ForkJoin`]; filch's handle, the serial executor and every peer implement
+//! it, so that all of them run the same source. What must always hold: an implementation runs each closure exactly once
+//! before `join` or `fork_all` returns, and gives results to the right places whatever the schedule.
+
+/// A fork–join executor as one task sees it: a handle, passed by value to each child.
+///
+/// A recursive program takes the handle by value and hands each branch the one that it receives:
+///
+/// ```
+/// use filch_workloads::{ForkJoin, Serial};
+///
+/// fn fib<J: ForkJoin>(mut j: J, n: u64) -> u64 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = j.join(move |j| fib(j, n - 1), move |j| fib(j, n - 2));
+///     a + b
+/// }
+/// assert_eq!(fib(Serial, 20), 6765);
+/// ```
+pub trait ForkJoin: Sized {
+    /// The handle that a child receives. Its own children receive the same type, so recursion stays one function.
+    type Branch<'b>: for<'c> ForkJoin<Branch<'c> = Self::Branch<'c>>;
+
+    /// Runs both closures, perhaps at the same time, and returns both results.
+    fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self::Branch<'b>) -> RA + Send,
+        B: for<'b> FnOnce(Self::Branch<'b>) -> RB + Send,
+        RA: Send,
+        RB: Send;
+
+    /// Runs `each` on every item as a task of its own and folds the results, in no particular order.
+    ///
+    /// The default halves the items with [`ForkJoin::join`]; an executor that can spawn and sync does better.
+    ///
+    /// ```
+    /// use filch_workloads::{ForkJoin, Serial};
+    ///
+    /// let squares = Serial.fork_all(1..=10u64, |_, i| i * i, 0, |sum, square| sum + square);
+    /// assert_eq!(squares, 385);
+    /// ```
+    #[inline]
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
+    where
+        I: IntoIterator<Item = T>,
+        T: Send,
+        R: Send,
+        F: for<'b> Fn(Self::Branch<'b>, T) -> R + Sync,
+        G: FnMut(S, R) -> S,
+    {
+        let mut items = items.into_iter();
+        let Some(first) = items.next() else { return init };
+        let each = &each;
+        let Some(second) = items.next() else {
+            let (result, ()) = self.join(move |j| each(j, first), |_| ());
+            return fold(init, result);
+        };
+        let Some(third) = items.next() else {
+            let (a, b) = self.join(move |j| each(j, first), move |j| each(j, second));
+            let sum = fold(init, a);
+            return fold(sum, b);
+        };
+        let mut cells = Vec::with_capacity(3 + items.size_hint().0);
+        cells.extend([first, second, third].map(Cell::Item));
+        cells.extend(items.map(Cell::Item));
+        fork_cells(self, &mut cells, each);
+        cells.into_iter().fold(init, |sum, cell| match cell {
+            Cell::Result(result) => fold(sum, result),
+            Cell::Item(_) | Cell::Running => unreachable!("every leaf of the recursion ran"),
+        })
+    }
+}
+
+/// One item on its way to its result.
+enum Cell<T, R> {
+    Item(T),
+    Running,
+    Result(R),
+}
+
+/// Forks two halves of at least one cell each. Out of line, which keeps the frames of deep recursions small.
+#[inline(never)]
+fn fork_cells<K, T, R, F>(j: &mut K, cells: &mut [Cell<T, R>], each: &F)
+where
+    K: ForkJoin,
+    T: Send,
+    R: Send,
+    F: for<'b> Fn(K::Branch<'b>, T) -> R + Sync,
+{
+    let (left, right) = cells.split_at_mut(cells.len() / 2);
+    j.join(move |j| halve::<K, _, _, _>(j, left, each), move |j| halve::<K, _, _, _>(j, right, each));
+}
+
+/// Recurses on halves down to single cells. `K` names the executor for which `each` was written.
+fn halve<K, T, R, F>(mut j: K::Branch<'_>, cells: &mut [Cell<T, R>], each: &F)
+where
+    K: ForkJoin,
+    T: Send,
+    R: Send,
+    F: for<'b> Fn(K::Branch<'b>, T) -> R + Sync,
+{
+    match cells {
+        [] => {}
+        [cell] => {
+            if let Cell::Item(item) = std::mem::replace(cell, Cell::Running) {
+                *cell = Cell::Result(each(j, item));
+            }
+        }
+        _ => {
+            let (left, right) = cells.split_at_mut(cells.len() / 2);
+            j.join(move |j| halve::<K, _, _, _>(j, left, each), move |j| halve::<K, _, _, _>(j, right, each));
+        }
+    }
+}
+
+/// A program to be run by an [`Executor`]: what a closure generic over [`ForkJoin`] would be.
+///
+/// ```
+/// use filch_workloads::{Executor, ForkJoin, Program, Serial};
+///
+/// struct Pair(u32, u32);
+/// impl Program for Pair {
+///     type Output = u32;
+///     fn run<J: ForkJoin>(&mut self, mut j: J) -> u32 {
+///         let (a, b) = (self.0, self.1);
+///         let (a, b) = j.join(move |_| a * a, move |_| b * b);
+///         a + b
+///     }
+/// }
+/// assert_eq!(Serial.execute(&mut Pair(3, 4)), 25);
+/// ```
+pub trait Program: Send {
+    /// The result.
+    type Output: Send;
+
+    /// Runs the program as the root task of `j`.
+    fn run<J: ForkJoin>(&mut self, j: J) -> Self::Output;
+}
+
+/// Something that runs programs: a pool with its threads, or a rival's.
+pub trait Executor {
+    /// Runs `program` to its end.
+    fn execute<P: Program>(&self, program: &mut P) -> P::Output;
+}
+
+/// The sequential executor: one branch after the other, no tasks.
+///
+/// It shows what a program costs when forks are free. The `Ts` of the tables is
+/// [`Instance::serial`](crate::Instance::serial), a plain sequential program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Serial;
+
+impl ForkJoin for Serial {
+    type Branch<'b> = Self;
+
+    #[inline(always)]
+    fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self) -> RA + Send,
+        B: for<'b> FnOnce(Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        (a(Self), b(Self))
+    }
+
+    #[inline(always)]
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
+    where
+        I: IntoIterator<Item = T>,
+        T: Send,
+        R: Send,
+        F: for<'b> Fn(Self, T) -> R + Sync,
+        G: FnMut(S, R) -> S,
+    {
+        items.into_iter().fold(init, |sum, item| fold(sum, each(Self, item)))
+    }
+}
+
+impl Executor for Serial {
+    fn execute<P: Program>(&self, program: &mut P) -> P::Output {
+        program.run(Self)
+    }
+}

@@ -1,0 +1,267 @@
+//! Parameters as people type them: names and text in, numbers or a sentence about what is wrong out.
+
+use std::fmt;
+
+/// One parameter of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamSpec {
+    /// Its name, as in `--set n=40`.
+    pub name: &'static str,
+    /// What it means, in a few words.
+    pub help: &'static str,
+    /// The value used when none is given; empty if it depends on the other parameters.
+    pub default: &'static str,
+}
+
+/// Why a workload could not be made from the given names and values.
+///
+/// ```
+/// use filch_workloads::Workload;
+///
+/// let error = Workload::new("quens", &[]).unwrap_err();
+/// assert_eq!(error.to_string(), "there is no workload `quens`; did you mean `queens`?");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParamError {
+    /// No workload has this name.
+    UnknownWorkload {
+        /// The name as given.
+        name: String,
+        /// Names that resemble it, best first; all names if none does.
+        suggestions: Vec<&'static str>,
+    },
+    /// The workload has no parameter of this name.
+    UnknownParam {
+        /// The workload.
+        workload: &'static str,
+        /// The name as given.
+        param: String,
+        /// Names that resemble it, best first; all of the workload's parameters if none does.
+        suggestions: Vec<&'static str>,
+    },
+    /// The value is not one that the parameter can have.
+    BadValue {
+        /// The workload.
+        workload: &'static str,
+        /// The parameter.
+        param: &'static str,
+        /// The value as given.
+        value: String,
+        /// What is wrong with it: the end of a sentence that starts with the value.
+        why: String,
+    },
+    /// The data do not fit into memory.
+    TooLarge {
+        /// The workload.
+        workload: &'static str,
+        /// Bytes of input and output.
+        bytes_needed: u64,
+        /// Bytes that were available, where the system says.
+        bytes_available: Option<u64>,
+    },
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownWorkload { name, suggestions } => {
+                write!(f, "there is no workload `{name}`; {}", propose(suggestions))
+            }
+            Self::UnknownParam { workload, param, suggestions } => {
+                write!(f, "{workload} has no parameter `{param}`; {}", propose(suggestions))
+            }
+            Self::BadValue { workload, param, value, why } => write!(f, "{workload}: {param}=`{value}` {why}"),
+            Self::TooLarge { workload, bytes_needed, bytes_available } => {
+                write!(f, "{workload} of this size needs {} of memory", Bytes(*bytes_needed))?;
+                match bytes_available {
+                    Some(bytes) => write!(f, ", and {} are available", Bytes(*bytes)),
+                    None => write!(f, ", more than the system gives"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParamError {}
+
+/// "did you mean `a` or `b`?"
+fn propose(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [] => "it has none".to_owned(),
+        [only] => format!("did you mean {only}?"),
+        [first @ .., last] => format!("did you mean {} or {last}?", first.join(", ")),
+    }
+}
+
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes @ 0..10_000 => write!(f, "{bytes} bytes"),
+            bytes @ 10_000..10_000_000 => write!(f, "{} KB", bytes / 1_000),
+            bytes @ 10_000_000..10_000_000_000 => write!(f, "{} MB", bytes / 1_000_000),
+            bytes => write!(f, "{} GB", bytes / 1_000_000_000),
+        }
+    }
+}
+
+/// The names that resemble `name`, best first, or all of them if none does.
+///
+/// ```
+/// assert_eq!(filch_workloads::suggest("mtmul", ["fib", "matmul"]), ["matmul"]);
+/// ```
+pub fn suggest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+    const RESEMBLANCE: f64 = 0.75;
+    let known: Vec<&str> = known.into_iter().collect();
+    let name = name.to_lowercase();
+    let mut near: Vec<(f64, &str)> = known
+        .iter()
+        .map(|&other| (strsim::jaro_winkler(&name, &other.to_lowercase()), other))
+        .filter(|&(likeness, other)| likeness >= RESEMBLANCE || (!name.is_empty() && other.starts_with(&name)))
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if near.is_empty() { known } else { near.into_iter().map(|(_, other)| other).collect() }
+}
+
+/// The given settings of one workload, all names known.
+pub(crate) struct Settings<'s> {
+    workload: &'static str,
+    params: &'static [ParamSpec],
+    set: &'s [(String, String)],
+}
+
+impl<'s> Settings<'s> {
+    pub(crate) fn new(
+        workload: &'static str,
+        params: &'static [ParamSpec],
+        set: &'s [(String, String)],
+    ) -> Result<Self, ParamError> {
+        for (name, _) in set {
+            if !params.iter().any(|param| param.name == name) {
+                let suggestions = suggest(name, params.iter().map(|param| param.name));
+                return Err(ParamError::UnknownParam { workload, param: name.clone(), suggestions });
+            }
+        }
+        Ok(Self { workload, params, set })
+    }
+
+    /// The value given for `name`, the last one if there are several.
+    pub(crate) fn given(&self, name: &str) -> Option<&'s str> {
+        self.set.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.trim())
+    }
+
+    /// The value given for `name`, or else its default.
+    pub(crate) fn text(&self, name: &str) -> &'s str {
+        let default = || self.params.iter().find(|param| param.name == name).map_or("", |param| param.default);
+        self.given(name).unwrap_or_else(default)
+    }
+
+    /// A whole number from `least` to `most`; `limit` says why there is a `most`.
+    pub(crate) fn whole(&self, name: &'static str, least: u64, most: u64, limit: &str) -> Result<u64, ParamError> {
+        self.parse_whole(name, self.text(name), least, most, limit)
+    }
+
+    /// The same for an optional parameter.
+    pub(crate) fn whole_or(
+        &self,
+        name: &'static str,
+        otherwise: u64,
+        (least, most): (u64, u64),
+        limit: &str,
+    ) -> Result<u64, ParamError> {
+        self.given(name).map_or(Ok(otherwise), |text| self.parse_whole(name, text, least, most, limit))
+    }
+
+    fn parse_whole(
+        &self,
+        name: &'static str,
+        text: &str,
+        least: u64,
+        most: u64,
+        limit: &str,
+    ) -> Result<u64, ParamError> {
+        let digits: String = text.chars().filter(|&c| c != '_').collect();
+        let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(&digits);
+        if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(self.bad(name, "is not a whole number"));
+        }
+        // Whatever does not fit is far above every `most` or far below every `least`.
+        let value = digits.parse::<i128>().unwrap_or(if digits.starts_with('-') { i128::MIN } else { i128::MAX });
+        if value < i128::from(least) {
+            return Err(self.bad(name, &format!("is too small: at least {least}")));
+        }
+        match u64::try_from(value) {
+            Ok(value) if value <= most => Ok(value),
+            _ => Err(self.bad(name, &format!("is too large: at most {most}{limit}"))),
+        }
+    }
+
+    /// A number from `least` to `most`, for an optional parameter.
+    pub(crate) fn real_or(
+        &self,
+        name: &'static str,
+        otherwise: f64,
+        (least, most): (f64, f64),
+    ) -> Result<f64, ParamError> {
+        let Some(text) = self.given(name) else { return Ok(otherwise) };
+        match text.parse::<f64>() {
+            Ok(value) if (least..=most).contains(&value) => Ok(value),
+            Ok(value) if value.is_finite() => Err(self.bad(name, &format!("is not from {least} to {most}"))),
+            _ => Err(self.bad(name, "is not a number")),
+        }
+    }
+
+    /// The value that belongs to the given word.
+    pub(crate) fn word<T: Copy>(&self, name: &'static str, text: &str, words: &[(&str, T)]) -> Result<T, ParamError> {
+        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
+        found.map(|&(_, value)| value).ok_or_else(|| {
+            let all: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
+            self.bad(name, &format!("is not one of {}", all.join(", ")))
+        })
+    }
+
+    pub(crate) fn bad(&self, name: &'static str, why: &str) -> ParamError {
+        let value = self.text(name).to_owned();
+        ParamError::BadValue { workload: self.workload, param: name, value, why: why.to_owned() }
+    }
+}
+
+/// Refuses data that cannot fit, before anything is allocated.
+pub(crate) fn check_memory(workload: &'static str, bytes_needed: u64) -> Result<(), ParamError> {
+    match available_memory() {
+        Some(bytes) if bytes_needed > bytes => {
+            Err(ParamError::TooLarge { workload, bytes_needed, bytes_available: Some(bytes) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Linux's own estimate of what can be allocated without swapping.
+fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// `len` copies of `value`, or an error where there is no memory for them.
+pub(crate) fn filled<T: Clone>(workload: &'static str, len: usize, value: T) -> Result<Vec<T>, ParamError> {
+    let mut items = Vec::new();
+    let bytes_needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+    items
+        .try_reserve_exact(len)
+        .map_err(|_| ParamError::TooLarge { workload, bytes_needed, bytes_available: available_memory() })?;
+    items.resize(len, value);
+    Ok(items)
+}
+
+/// Well mixed bits of `(seed, index)`: the finaliser of SplitMix64. Any thread can make any element of an input.
+pub(crate) fn hash(seed: u64, index: u64) -> u64 {
+    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

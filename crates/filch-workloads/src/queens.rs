@@ -1,0 +1,191 @@
+//! The queens problem: all ways to put n queens on an n × n board so that none attacks another.
+//!
+//! A task has a board with some rows filled. For each column of the next row where a queen is safe it copies the board,
+//! adds the queen and forks. The board is an array of columns and is searched row by row, as in the sources: tasks of
+//! some hundred nanoseconds, of very uneven number.
+
+use crate::params::{ParamError, ParamSpec, Settings};
+use crate::workload::{Answer, Runs, Spec, expect};
+use crate::{ForkJoin, workload};
+
+/// Beyond this a run would take weeks.
+const LARGEST: usize = 20;
+
+/// Solutions for n = 1, 2, ….
+const SOLUTIONS: [u64; LARGEST] = [
+    1,
+    0,
+    0,
+    2,
+    10,
+    4,
+    40,
+    92,
+    352,
+    724,
+    2_680,
+    14_200,
+    73_712,
+    365_596,
+    2_279_184,
+    14_772_512,
+    95_815_104,
+    666_090_624,
+    4_968_057_848,
+    39_029_188_884,
+];
+
+/// Forks, which are the safe placements in all rows, as far as they are published.
+const FORKS: [u64; 15] = [
+    1,
+    2,
+    5,
+    16,
+    53,
+    152,
+    551,
+    2_056,
+    8_393,
+    35_538,
+    166_925,
+    856_188,
+    4_674_889,
+    27_358_552,
+    171_129_071,
+];
+
+/// The size of the board.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    n: usize,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "queens",
+        summary: "all placements of n queens, a fork per safe square",
+        source: "Lace (van Dijk, van de Pol, 2014); Cilk",
+        params: &[ParamSpec { name: "n", help: "queens, and rows of the board", default: "12" }],
+        quick: &[("n", "11")],
+        compare: &[("n", "12")],
+        paper: &[("n", "15")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        let n = settings.whole("n", 1, LARGEST as u64, ", beyond which a run takes weeks")?;
+        Ok(Self { n: n as usize })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.n.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        FORKS.get(self.n - 1).copied()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        Ok(Instance { params: *self })
+    }
+}
+
+/// The program; it needs no memory.
+#[derive(Debug)]
+pub struct Instance {
+    params: Params,
+}
+
+impl Instance {
+    /// Queens, and rows of the board.
+    pub fn n(&self) -> usize {
+        self.params.n
+    }
+}
+
+impl Runs for Instance {
+    fn serial(&mut self) -> Answer {
+        Answer::Number(serial(&mut [0; LARGEST], 0, self.params.n))
+    }
+
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        Answer::Number(queens(j, Board::new(self.params.n)))
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Number(SOLUTIONS[self.params.n - 1]))
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        workload::Params::tasks(&self.params)
+    }
+}
+
+/// The first rows of a board: the column of the queen in each.
+#[derive(Clone, Copy, Debug)]
+pub struct Board {
+    columns: [u8; LARGEST],
+    rows: u8,
+    size: u8,
+}
+
+impl Board {
+    /// The empty board with so many rows and columns, of which there can be up to 20.
+    pub fn new(size: usize) -> Self {
+        assert!((1..=LARGEST).contains(&size), "boards have from 1 to {LARGEST} rows");
+        Self { columns: [0; LARGEST], rows: 0, size: size as u8 }
+    }
+
+    /// The board with a queen in the next row, if nothing attacks it there.
+    #[inline]
+    fn with(&self, column: u8) -> Option<Self> {
+        let rows = usize::from(self.rows);
+        if !is_safe(&self.columns[..rows], column) {
+            return None;
+        }
+        let mut child = *self;
+        child.columns[rows] = column;
+        child.rows += 1;
+        Some(child)
+    }
+}
+
+/// Whether a queen in the row after `columns` is attacked by none of those.
+#[inline]
+fn is_safe(columns: &[u8], column: u8) -> bool {
+    columns.iter().rev().zip(1..).all(|(&other, distance)| other.abs_diff(column) != distance && other != column)
+}
+
+/// The fork–join program: the number of ways to complete `board`.
+///
+/// ```
+/// use filch_workloads::{Serial, queens::{Board, queens}};
+///
+/// assert_eq!(queens(Serial, Board::new(8)), 92);
+/// ```
+pub fn queens<J: ForkJoin>(mut j: J, board: Board) -> u64 {
+    if board.rows == board.size {
+        return 1;
+    }
+    let children = (0..board.size).filter_map(|column| board.with(column));
+    j.fork_all(children, |j, child| queens(j, child), 0, |sum, ways| sum + ways)
+}
+
+/// The sequential program, which needs one board only.
+fn serial(columns: &mut [u8; LARGEST], row: usize, size: usize) -> u64 {
+    if row == size {
+        return 1;
+    }
+    let mut ways = 0;
+    for column in 0..size as u8 {
+        if is_safe(&columns[..row], column) {
+            columns[row] = column;
+            ways += serial(columns, row + 1, size);
+        }
+    }
+    ways
+}

@@ -1,0 +1,204 @@
+//! The trees: what a node is and how many children it has.
+
+use sha1::block_api::compress;
+
+/// How the number of children is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Either m children or none, with the same probability at every depth; the root has ⌊b⌋.
+    Binomial,
+    /// Geometrically distributed, with a mean that depends on the depth.
+    Geometric,
+    /// Geometric in the upper half of the depth limit, binomial below.
+    Hybrid,
+}
+
+/// How the mean number of children of a geometric tree changes with the depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Falls linearly to 0 at the depth limit.
+    Linear,
+    /// Falls exponentially.
+    Exponential,
+    /// Swings between b and 1/b, and ends at five times the depth limit.
+    Cyclic,
+    /// Is the same down to the depth limit.
+    Fixed,
+}
+
+/// What defines a tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Definition {
+    /// How the number of children is drawn.
+    pub kind: Kind,
+    /// How the mean changes with the depth (geometric and hybrid trees).
+    pub shape: Shape,
+    /// The depth limit of the shape (geometric and hybrid trees).
+    pub depth: u32,
+    /// Children of the root: their number (binomial) or their mean.
+    pub b: f64,
+    /// The probability of having children (binomial and hybrid trees).
+    pub q: f64,
+    /// How many children those have (binomial and hybrid trees).
+    pub m: u32,
+    /// The seed of the root's state.
+    pub seed: u32,
+}
+
+/// No node of a geometric tree has more children, and none of a binomial one except its root.
+const MOST_CHILDREN: u32 = 100;
+
+/// A node: the hash that everything below it follows from.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    state: [u32; 5],
+    height: u32,
+}
+
+const INITIAL_STATE: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
+
+impl Node {
+    /// The root of the tree with this seed: the hash of 16 zero bytes and the seed.
+    pub fn root(seed: u32) -> Self {
+        Self { state: hash([0, 0, 0, 0, seed], None), height: 0 }
+    }
+
+    /// The hash of the parent's state and the child's index. Out of line, so that its block lives in no other frame.
+    #[inline(never)]
+    pub fn child(&self, index: u32) -> Self {
+        Self { state: hash(self.state, Some(index)), height: self.height + 1 }
+    }
+
+    /// The node with this state, for programs in other languages.
+    pub fn new(state: [u32; 5], height: u32) -> Self {
+        Self { state, height }
+    }
+
+    /// The hash that everything below the node follows from.
+    pub fn state(&self) -> [u32; 5] {
+        self.state
+    }
+
+    /// The distance from the root.
+    #[inline]
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The node's random number, of 31 bits.
+    #[inline]
+    fn random(&self) -> u32 {
+        self.state[4] & 0x7fff_ffff
+    }
+}
+
+/// SHA-1 of five or six big-endian words: always a single block, whose padding is known beforehand.
+#[inline(always)]
+fn hash(words: [u32; 5], last: Option<u32>) -> [u32; 5] {
+    let mut block = [0; 64];
+    let message = words.into_iter().chain(last);
+    let mut length = 0;
+    for word in message {
+        block[length..length + 4].copy_from_slice(&word.to_be_bytes());
+        length += 4;
+    }
+    block[length] = 0x80;
+    block[60..].copy_from_slice(&(8 * length as u32).to_be_bytes());
+    let mut state = INITIAL_STATE;
+    compress(&mut state, &[block]);
+    state
+}
+
+/// A tree, ready to be traversed.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    definition: Definition,
+    /// ln(1 - p) for the geometric distribution at each height, as far as the mean changes; the last one is for all
+    /// heights below.
+    scale: Vec<f64>,
+    /// Binomial from this height on.
+    binomial_from: u32,
+    /// A node with a smaller random number than this has children (binomial).
+    threshold: u32,
+}
+
+impl Tree {
+    /// The tree of this definition.
+    pub fn new(definition: Definition) -> Self {
+        let Definition { kind, shape, depth, q, .. } = definition;
+        let binomial_from = match kind {
+            Kind::Binomial => 0,
+            Kind::Geometric => u32::MAX,
+            // height < 0.5 · depth
+            Kind::Hybrid => depth.div_ceil(2),
+        };
+        let heights = match (kind, shape) {
+            (Kind::Binomial, _) => 0,
+            (_, Shape::Cyclic) => 5 * depth + 1,
+            (_, Shape::Linear | Shape::Fixed) => depth,
+            (_, Shape::Exponential) => EXPONENTIAL_TABLE,
+        };
+        let scale = (0..=heights).map(|height| (1.0 - 1.0 / (1.0 + mean(&definition, height))).ln()).collect();
+        // random / 2³¹ < q
+        let threshold = (q * 2_f64.powi(31)).ceil() as u32;
+        Self { definition, scale, binomial_from, threshold }
+    }
+
+    /// What defines it.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// Its root.
+    pub fn root(&self) -> Node {
+        Node::root(self.definition.seed)
+    }
+
+    /// How many children a node has.
+    #[inline]
+    pub fn children(&self, node: &Node) -> u32 {
+        if node.height < self.binomial_from {
+            self.geometric(node)
+        } else if node.height > 0 || self.definition.kind != Kind::Binomial {
+            if node.random() < self.threshold { self.definition.m } else { 0 }
+        } else {
+            self.definition.b as u32
+        }
+    }
+
+    #[inline(never)]
+    fn geometric(&self, node: &Node) -> u32 {
+        let scale = match self.scale.get(node.height as usize) {
+            Some(&scale) => scale,
+            None if self.definition.shape == Shape::Exponential => {
+                (1.0 - 1.0 / (1.0 + mean(&self.definition, node.height))).ln()
+            }
+            None => return 0,
+        };
+        let u = f64::from(node.random()) / 2_f64.powi(31);
+        let children = ((1.0 - u).ln() / scale).floor();
+        // Also what is to be done for the quotient of a zero: the conversion gives 0.
+        (children as u32).min(MOST_CHILDREN)
+    }
+}
+
+/// Means of an exponential shape, which never ends, that are computed beforehand.
+const EXPONENTIAL_TABLE: u32 = 1 << 12;
+
+/// The mean number of children at a height, by the shape.
+fn mean(definition: &Definition, height: u32) -> f64 {
+    let &Definition { shape, depth: limit, b, .. } = definition;
+    if height == 0 {
+        return b;
+    }
+    let (d, l) = (f64::from(height), f64::from(limit));
+    match shape {
+        Shape::Linear if height >= limit => 0.0,
+        Shape::Linear => b * (1.0 - d / l),
+        Shape::Exponential => b * d.powf(-b.ln() / l.ln()),
+        Shape::Cyclic if height > 5 * limit => 0.0,
+        Shape::Cyclic => b.powf((2.0 * std::f64::consts::PI * d / l).sin()),
+        Shape::Fixed if height < limit => b,
+        Shape::Fixed => 0.0,
+    }
+}

@@ -1,0 +1,261 @@
+//! Every program gives its known answers with the known number of forks, whoever runs it.
+
+use std::cell::Cell;
+
+use filch_workloads::{Answer, Executor, FilchClosures, ForkJoin, Instance, Program, Serial, Workload, specs};
+
+/// Runs sequentially and counts forks.
+#[derive(Clone, Copy)]
+struct Counting<'c>(&'c Cell<u64>);
+
+impl<'c> ForkJoin for Counting<'c> {
+    type Branch<'b> = Counting<'c>;
+
+    fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self) -> RA + Send,
+        B: for<'b> FnOnce(Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.0.set(self.0.get() + 1);
+        (a(*self), b(*self))
+    }
+
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
+    where
+        I: IntoIterator<Item = T>,
+        T: Send,
+        R: Send,
+        F: for<'b> Fn(Self, T) -> R + Sync,
+        G: FnMut(S, R) -> S,
+    {
+        items.into_iter().fold(init, |sum, item| {
+            self.0.set(self.0.get() + 1);
+            fold(sum, each(*self, item))
+        })
+    }
+}
+
+/// Runs the second branch of every join near the root on a thread of its own, and `fork_all` as halving does.
+#[derive(Clone, Copy)]
+struct Threads {
+    levels: u32,
+}
+
+impl ForkJoin for Threads {
+    type Branch<'b> = Self;
+
+    fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self) -> RA + Send,
+        B: for<'b> FnOnce(Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        let Some(levels) = self.levels.checked_sub(1) else { return (a(*self), b(*self)) };
+        let below = Self { levels };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || b(below));
+            let first = a(below);
+            (first, other.join().expect("no branch panics"))
+        })
+    }
+}
+
+impl Executor for Threads {
+    fn execute<P: Program>(&self, program: &mut P) -> P::Output {
+        program.run(*self)
+    }
+}
+
+fn workload(name: &str, set: &[(&str, &str)]) -> Workload {
+    let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Workload::new(name, &set).expect("the parameters are right")
+}
+
+/// Resets, runs, checks.
+fn checked(instance: &mut Instance, run: impl FnOnce(&mut Instance) -> Answer) -> Answer {
+    instance.reset();
+    let answer = run(instance);
+    instance.check(&answer).unwrap_or_else(|wrong| panic!("{}: {wrong}", instance.name()));
+    answer
+}
+
+/// Runs the sequential version and the fork–join one; gives the answer and the forks.
+fn run(name: &str, set: &[(&str, &str)]) -> (String, u64) {
+    let workload = workload(name, set);
+    let mut instance = workload.prepare().expect("there is memory");
+    let sequential = checked(&mut instance, Instance::serial);
+    let forks = Cell::new(0);
+    let answer = checked(&mut instance, |instance| instance.run(Counting(&forks)));
+    assert_eq!(answer, sequential);
+    assert_eq!(instance.tasks(&answer), Some(forks.get()), "{name} {set:?}");
+    if let Some(tasks) = workload.tasks() {
+        assert_eq!(tasks, forks.get(), "{name} {set:?}");
+    }
+    (answer.to_string(), forks.get())
+}
+
+#[test]
+fn fib_table() {
+    for (n, value, forks) in [("10", "55", 88), ("20", "6765", 10_945), ("25", "75025", 121_392)] {
+        assert_eq!(run("fib", &[("n", n)]), (value.to_owned(), forks));
+        assert_eq!(run("fib-unrolled", &[("n", n)]), (value.to_owned(), forks));
+    }
+    assert_eq!(run("fib", &[("n", "0")]), ("0".to_owned(), 0));
+    assert_eq!(run("fib", &[("n", "20"), ("cutoff", "18")]), ("6765".to_owned(), 2));
+    run("fib", &[("n", "20"), ("cutoff", "90")]);
+}
+
+#[test]
+fn queens_table() {
+    let solutions = [1, 0, 0, 2, 10, 4, 40, 92, 352, 724];
+    let forks = [1, 2, 5, 16, 53, 152, 551, 2_056, 8_393, 35_538];
+    for (n, (solutions, forks)) in (1..).zip(solutions.iter().zip(forks)) {
+        assert_eq!(run("queens", &[("n", &n.to_string())]), (solutions.to_string(), forks));
+    }
+}
+
+#[test]
+fn uts_table() {
+    let table = [
+        ("T1", "4130071 nodes, 3305118 leaves, depth 10", 4_130_070),
+        ("T2", "4117769 nodes, 2342762 leaves, depth 81", 4_117_768),
+        ("T3", "4112897 nodes, 3599034 leaves, depth 1572", 4_112_896),
+        ("T4", "4132453 nodes, 3108986 leaves, depth 134", 4_132_452),
+        ("T5", "4147582 nodes, 2181318 leaves, depth 20", 4_147_581),
+    ];
+    std::thread::scope(|scope| {
+        for (tree, answer, forks) in table {
+            scope.spawn(move || assert_eq!(run("uts", &[("tree", tree)]), (answer.to_owned(), forks)));
+        }
+    });
+}
+
+#[test]
+fn small_trees_of_every_kind() {
+    for set in [
+        &[("tree", "T1"), ("depth", "6")][..],
+        &[("tree", "T3"), ("b", "20")],
+        &[("tree", "T2"), ("depth", "5")],
+        &[("tree", "T4"), ("depth", "8")],
+        &[("tree", "custom"), ("shape", "exponential"), ("depth", "12"), ("b", "6"), ("seed", "1")],
+        &[("type", "hybrid"), ("shape", "fixed"), ("depth", "9"), ("b", "2"), ("q", "0.2"), ("m", "4")],
+    ] {
+        let (answer, forks) = run("uts", set);
+        assert!(forks > 10, "{set:?}: {answer}");
+    }
+}
+
+#[test]
+fn matmul_table() {
+    for (n, forks) in [("64", 13), ("128", 109), ("256", 877), ("512", 7_021)] {
+        assert_eq!(run("matmul", &[("n", n)]), (format!("{n} × {n} product"), forks));
+    }
+    for n in ["1", "2", "21", "22", "33", "100", "127"] {
+        run("matmul", &[("n", n)]);
+    }
+    for (n, forks) in [("1024", 56_173), ("2048", 449_389), ("4096", 3_595_117)] {
+        assert_eq!(workload("matmul", &[("n", n)]).tasks(), Some(forks));
+    }
+}
+
+#[test]
+fn cilksort_of_all_sizes() {
+    for input in ["random", "exponential"] {
+        for n in 1..70 {
+            for cutoff in ["1", "2", "7"] {
+                run("cilksort", &[("n", &n.to_string()), ("cutoff", cutoff), ("input", input)]);
+            }
+        }
+        let (_, forks) = run("cilksort", &[("n", "300000"), ("input", input), ("seed", "7")]);
+        assert!(forks > 300);
+    }
+}
+
+/// Programs of moderate size for executors that are really parallel.
+const MODERATE: &[(&str, &[(&str, &str)])] = &[
+    ("fib", &[("n", "18")]),
+    ("fib", &[("n", "22"), ("cutoff", "10")]),
+    ("fib-unrolled", &[("n", "18")]),
+    ("queens", &[("n", "8")]),
+    ("uts", &[("tree", "T1"), ("depth", "6")]),
+    ("uts", &[("tree", "T3"), ("b", "40")]),
+    ("matmul", &[("n", "150")]),
+    ("cilksort", &[("n", "50000"), ("cutoff", "100"), ("input", "exponential")]),
+];
+
+fn moderate(run: impl Fn(&mut Instance) -> Answer) {
+    for (name, set) in MODERATE {
+        let mut instance = workload(name, set).prepare().expect("there is memory");
+        for _ in 0..3 {
+            checked(&mut instance, &run);
+        }
+    }
+}
+
+#[test]
+fn on_the_serial_executor() {
+    moderate(|instance| Serial.execute(instance));
+}
+
+#[test]
+fn on_threads() {
+    moderate(|instance| Threads { levels: 5 }.execute(instance));
+}
+
+#[test]
+fn on_filch() {
+    for workers in [1, 2] {
+        let pool = filch::ThreadPool::new(workers).expect("threads start");
+        moderate(|instance| pool.execute(instance));
+        moderate(|instance| pool.install(|| FilchClosures.execute(instance)));
+    }
+}
+
+#[test]
+fn what_is_left_in_memory_is_checked() {
+    for (name, set) in [("matmul", [("n", "40")]), ("cilksort", [("n", "1000")])] {
+        let mut instance = workload(name, &set).prepare().expect("there is memory");
+        let answer = checked(&mut instance, Instance::serial);
+        instance.reset();
+        assert!(instance.check(&answer).is_err(), "{name} was not run again");
+    }
+}
+
+#[test]
+fn wrong_answers_are_noticed() {
+    for (name, set) in MODERATE {
+        let mut instance = workload(name, set).prepare().expect("there is memory");
+        let other = if *name == "fib" { workload("queens", &[("n", "5")]) } else { workload("fib", &[("n", "5")]) };
+        let other = other.prepare().expect("there is memory").serial();
+        checked(&mut instance, Instance::serial);
+        let wrong = instance.check(&other).expect_err("that is another program's answer");
+        assert!(wrong.contains("but it should be"), "{wrong}");
+    }
+}
+
+/// T3L nests 17 844 levels deep; a worker's stack must hold them with ease.
+#[test]
+#[ignore = "half a minute in a release build: cargo test --release -- --ignored"]
+fn the_deepest_tree_fits_a_small_stack() {
+    let run = || {
+        let mut instance = workload("uts", &[("tree", "T3L")]).prepare().expect("there is memory");
+        checked(&mut instance, |instance| Serial.execute(instance));
+    };
+    let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(run).expect("threads start");
+    thread.join().expect("it fits");
+}
+
+#[test]
+fn presets_are_parameters() {
+    for spec in specs() {
+        for preset in [spec.quick, spec.compare] {
+            assert_eq!(workload(spec.name, preset).name(), spec.name);
+        }
+        for (name, _) in spec.paper {
+            assert!(spec.params.iter().any(|param| param.name == *name), "{}: {name}", spec.name);
+        }
+    }
+}

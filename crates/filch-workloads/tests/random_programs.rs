@@ -1,0 +1,69 @@
+//! Random programs on every pool, with every strategy, on stacks of every size.
+#![allow(clippy::disallowed_types, reason = "the watchdog is not an algorithm to check")]
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use filch::pool::{Pool, Queued, Split};
+use filch::{DEFAULT_DEQUE_CAPACITY, Wait};
+use filch_queue::{ChaseLev, Lace, Locked};
+use filch_workloads::random_programs::{Settings, check_on, empties_alive};
+
+const WORKERS: [usize; 3] = [1, 2, 8];
+
+/// Ends the process with a message unless dropped in time: a hanging test says nothing.
+fn watchdog(what: String) -> Sender<()> {
+    let (alive, patience) = channel();
+    thread::spawn(move || {
+        if patience.recv_timeout(Duration::from_secs(300)) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("{what} hangs");
+            std::process::abort();
+        }
+    });
+    alive
+}
+
+/// How many seeds each combination gets; `FILCH_SEEDS` for more.
+fn seeds() -> u64 {
+    std::env::var("FILCH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+}
+
+/// The first seed; `FILCH_FIRST_SEED` for others.
+fn first_seed() -> u64 {
+    std::env::var("FILCH_FIRST_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+fn check_all<P: Pool>(workers: usize, wait: Wait, capacity: usize) {
+    let _watchdog = watchdog(format!("{workers} workers, {wait}, capacity {capacity}"));
+    let builder = filch::Builder::<P>::new().workers(workers).wait(wait).deque_capacity(capacity);
+    let pool = builder.build().unwrap();
+    for panics in [false, true] {
+        let settings = Settings { workers, wait, panics };
+        for seed in 0..seeds() {
+            if let Err(what) = check_on(first_seed() + seed, &settings, &pool) {
+                panic!("capacity {capacity}, {what}");
+            }
+        }
+    }
+}
+
+/// One test function, since zero-sized values are counted for the whole process.
+#[test]
+fn random_programs_do_what_a_sequential_run_does() {
+    for wait in Wait::EVERY {
+        for workers in WORKERS {
+            for capacity in [1, 2, 5, DEFAULT_DEQUE_CAPACITY] {
+                check_all::<Split>(workers, wait, capacity);
+            }
+            if wait != Wait::Transitive {
+                check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
+                for capacity in [2, 4096] {
+                    check_all::<Queued<Lace>>(workers, wait, capacity);
+                    check_all::<Queued<Locked>>(workers, wait, capacity);
+                }
+            }
+        }
+    }
+    assert_eq!(empties_alive(), 0);
+}
