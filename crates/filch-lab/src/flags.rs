@@ -52,7 +52,7 @@ pub(crate) struct Output {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filch compare                            about a minute on two cores; writes filch-report.html
+  filch compare                            a minute or two on two cores; writes filch-report.html
   filch compare --quick                    smaller programs, for a first look
   filch compare fib queens --peers rayon   two programs, one peer
   filch compare fib:n=40 --repeat 20       another size, a fixed number of rounds

@@ -112,7 +112,7 @@ impl Program {
     }
 }
 
-/// Groups runs into programs, in the order in which `titles` names them; others follow in the order of their lines.
+/// Groups runs into programs, in the order in which `titles` names them; others follow in the order of `filch list`.
 pub(crate) fn summarize(runs: &[Run], titles: &[String]) -> Vec<Program> {
     let mut same: Vec<Vec<&Run>> = Vec::new();
     for run in runs {
@@ -123,7 +123,11 @@ pub(crate) fn summarize(runs: &[Run], titles: &[String]) -> Vec<Program> {
         }
     }
     let mut groups: Vec<(String, Vec<&Run>)> = same.into_iter().map(|group| (group[0].program(), group)).collect();
-    groups.sort_by_key(|(title, _)| titles.iter().position(|known| known == title).unwrap_or(usize::MAX));
+    groups.sort_by_cached_key(|(title, group)| {
+        let asked = titles.iter().position(|known| known == title).unwrap_or(usize::MAX);
+        let listed = filch_workloads::specs().iter().position(|spec| spec.name == group[0].workload);
+        (asked, listed.unwrap_or(usize::MAX), title.clone())
+    });
     let several_waits = |scheduler: &str| {
         let mut waits: Vec<&str> = runs.iter().filter(|run| run.scheduler == scheduler).map(Run::wait).collect();
         waits.sort_unstable();
@@ -356,7 +360,8 @@ fn fork_price(programs: &[Program]) -> Option<Fact> {
     let program = programs.iter().filter(|program| program.ranking(1).len() > 1).max_by(|a, b| {
         let density =
             |program: &Program| program.ranking(1).first().and_then(|row| row.tasks_per_second()).unwrap_or(0.0);
-        density(a).total_cmp(&density(b))
+        // First the one that most schedulers run, then the one with the finest tasks.
+        a.ranking(1).len().cmp(&b.ranking(1).len()).then(density(a).total_cmp(&density(b)))
     })?;
     let mut rows: Vec<(&str, f64)> =
         program.ranking(1).iter().filter_map(|row| Some((row.label.as_str(), row.fork_seconds?))).collect();

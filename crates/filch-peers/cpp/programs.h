@@ -26,10 +26,11 @@ struct Count {
     uint64_t depth;
 };
 
-/// Both are the Rust functions: the hash and the random numbers are not what is compared.
+// These are the Rust functions, so that the leaves of all schedulers are the same.
+
+uint64_t filch_peers_fib(uint64_t n);
 uint32_t filch_peers_children(const void *tree, const Node *node);
 void filch_peers_child(const Node *node, uint32_t index, Node *child);
-/// Rust's own sort, for leaves of cilksort.
 void filch_peers_sort(uint32_t *keys, size_t len);
 }
 
@@ -46,11 +47,9 @@ uint64_t fib(uint64_t n) {
     return a + b;
 }
 
-inline uint64_t fib_serial(uint64_t n) { return n < 2 ? n : fib_serial(n - 1) + fib_serial(n - 2); }
-
 template <class Group>
 uint64_t fib_above(uint64_t n, uint64_t cutoff) {
-    if (n <= cutoff) return fib_serial(n);
+    if (n <= cutoff) return filch_peers_fib(n);
     uint64_t a, b;
     Group group;
     group.fork([&b, n, cutoff] { b = fib_above<Group>(n - 2, cutoff); });
@@ -72,6 +71,12 @@ struct Board {
         }
         return true;
     }
+
+    Board with(unsigned column) const {
+        Board child = *this;
+        child.columns[child.rows++] = uint8_t(column);
+        return child;
+    }
 };
 
 template <class Group>
@@ -82,10 +87,8 @@ uint64_t queens(const Board &board) {
     Group group;
     for (unsigned column = 0; column < board.size; column++) {
         if (!board.is_safe(column)) continue;
-        Board child = board;
-        child.columns[child.rows++] = uint8_t(column);
         uint64_t *result = &ways[children++];
-        group.fork([result, child] { *result = queens<Group>(child); });
+        group.fork([result, &board, column] { *result = queens<Group>(board.with(column)); });
     }
     group.wait();
     uint64_t sum = 0;

@@ -38,6 +38,11 @@ impl From<RawNode> for Node {
     }
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn filch_peers_fib(n: u64) -> u64 {
+    filch_workloads::fib::sequential(n)
+}
+
 /// # Safety
 ///
 /// `tree` points to a [`Tree`], which is not written meanwhile.

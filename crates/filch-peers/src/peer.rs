@@ -119,15 +119,13 @@ struct Known {
 
 /// The version if the feature of this name is on.
 macro_rules! version {
-    ($feature:literal, $version:expr) => {
-        {
-            #[cfg(feature = $feature)]
-            let version: Option<fn() -> String> = Some($version);
-            #[cfg(not(feature = $feature))]
-            let version = None;
-            version
-        }
-    };
+    ($feature:literal, $version:expr) => {{
+        #[cfg(feature = $feature)]
+        let version: Option<fn() -> String> = Some($version);
+        #[cfg(not(feature = $feature))]
+        let version = None;
+        version
+    }};
 }
 
 const KNOWN: &[Known] = &[
@@ -309,7 +307,9 @@ impl Scheduler {
             #[cfg(feature = "forte")]
             Self::Forte(forte) => (forte.helper_stack_bytes(), ENVIRONMENT),
             #[cfg(any(feature = "onetbb", feature = "openmp"))]
-            Self::Cpp(cpp) => (cpp.helper_stack_bytes, "set OMP_STACKSIZE=BYTESB in the environment, or use one worker"),
+            Self::Cpp(cpp) => {
+                (cpp.helper_stack_bytes, "set OMP_STACKSIZE=BYTESB in the environment, or use one worker")
+            }
         }
     }
 

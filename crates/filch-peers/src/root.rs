@@ -15,13 +15,10 @@ type Job<S> = Box<dyn FnOnce(&mut S) + Send>;
 
 impl<S: 'static> Root<S> {
     /// Starts the thread, which first makes the scheduler.
-    pub(crate) fn start<E: Send + 'static>(
+    pub(crate) fn start<E: From<std::io::Error> + Send + 'static>(
         stack_bytes: usize,
         make: impl FnOnce() -> Result<S, E> + Send + 'static,
-    ) -> Result<Self, E>
-    where
-        E: From<std::io::Error>,
-    {
+    ) -> Result<Self, E> {
         let (jobs, inbox): (_, Receiver<Job<S>>) = channel();
         let (ready, started) = sync_channel(1);
         let thread = std::thread::Builder::new().name("root".to_owned()).stack_size(stack_bytes).spawn(move || {

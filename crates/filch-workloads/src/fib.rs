@@ -185,7 +185,7 @@ pub fn fib<J: ForkJoin>(mut j: J, n: u64) -> u64 {
 /// The same with a cut-off, in a function of its own so that the other one need not compare.
 fn fib_above<J: ForkJoin>(mut j: J, n: u64, cutoff: u64) -> u64 {
     if n <= cutoff {
-        return serial(n);
+        return sequential(n);
     }
     let (a, b) = j.join(move |j| fib_above(j, n - 1, cutoff), move |j| fib_above(j, n - 2, cutoff));
     a + b
@@ -201,7 +201,14 @@ pub fn fib_unrolled<J: ForkJoin>(mut j: J, n: u64) -> u64 {
     a + b
 }
 
-/// The sequential program: two real calls each time.
+/// The sequential program, for what lies below a cut-off.
+#[inline(never)]
+pub fn sequential(n: u64) -> u64 {
+    serial(n)
+}
+
+/// The sequential program: two real calls each time. No generic function calls it, so that it is local to this crate
+/// and calls itself directly, and not through the table of global symbols.
 #[inline(never)]
 fn serial(n: u64) -> u64 {
     if n < 2 {

@@ -251,9 +251,11 @@ fn available_memory() -> Option<u64> {
 pub(crate) fn filled<T: Clone>(workload: &'static str, len: usize, value: T) -> Result<Vec<T>, ParamError> {
     let mut items = Vec::new();
     let bytes_needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-    items
-        .try_reserve_exact(len)
-        .map_err(|_| ParamError::TooLarge { workload, bytes_needed, bytes_available: available_memory() })?;
+    items.try_reserve_exact(len).map_err(|_| ParamError::TooLarge {
+        workload,
+        bytes_needed,
+        bytes_available: available_memory(),
+    })?;
     items.resize(len, value);
     Ok(items)
 }

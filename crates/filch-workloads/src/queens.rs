@@ -1,8 +1,8 @@
 //! The queens problem: all ways to put n queens on an n × n board so that none attacks another.
 //!
-//! A task has a board with some rows filled. For each column of the next row where a queen is safe it copies the board,
-//! adds the queen and forks. The board is an array of columns and is searched row by row, as in the sources: tasks of
-//! some hundred nanoseconds, of very uneven number.
+//! As in Lace, a task copies its parent's board, puts one more queen there, and forks for each column of the next row
+//! where a queen is safe. The board is an array of columns, as in the sources, and not a set of bits: a task takes some
+//! hundred nanoseconds.
 
 use crate::params::{ParamError, ParamSpec, Settings};
 use crate::workload::{Answer, Runs, Spec, expect};
@@ -36,23 +36,8 @@ const SOLUTIONS: [u64; LARGEST] = [
 ];
 
 /// Forks, which are the safe placements in all rows, as far as they are published.
-const FORKS: [u64; 15] = [
-    1,
-    2,
-    5,
-    16,
-    53,
-    152,
-    551,
-    2_056,
-    8_393,
-    35_538,
-    166_925,
-    856_188,
-    4_674_889,
-    27_358_552,
-    171_129_071,
-];
+const FORKS: [u64; 15] =
+    [1, 2, 5, 16, 53, 152, 551, 2_056, 8_393, 35_538, 166_925, 856_188, 4_674_889, 27_358_552, 171_129_071];
 
 /// The size of the board.
 #[derive(Clone, Copy, Debug)]
@@ -109,11 +94,11 @@ impl Instance {
 
 impl Runs for Instance {
     fn serial(&mut self) -> Answer {
-        Answer::Number(serial(&mut [0; LARGEST], 0, self.params.n))
+        Answer::Number(serial(&Board::new(self.params.n)))
     }
 
     fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        Answer::Number(queens(j, Board::new(self.params.n)))
+        Answer::Number(queens(j, &Board::new(self.params.n)))
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
@@ -140,17 +125,17 @@ impl Board {
         Self { columns: [0; LARGEST], rows: 0, size: size as u8 }
     }
 
-    /// The board with a queen in the next row, if nothing attacks it there.
+    fn is_safe(&self, column: u8) -> bool {
+        is_safe(&self.columns[..usize::from(self.rows)], column)
+    }
+
+    /// The board with a queen in the next row.
     #[inline]
-    fn with(&self, column: u8) -> Option<Self> {
-        let rows = usize::from(self.rows);
-        if !is_safe(&self.columns[..rows], column) {
-            return None;
-        }
+    fn with(&self, column: u8) -> Self {
         let mut child = *self;
-        child.columns[rows] = column;
+        child.columns[usize::from(self.rows)] = column;
         child.rows += 1;
-        Some(child)
+        child
     }
 }
 
@@ -165,27 +150,22 @@ fn is_safe(columns: &[u8], column: u8) -> bool {
 /// ```
 /// use filch_workloads::{Serial, queens::{Board, queens}};
 ///
-/// assert_eq!(queens(Serial, Board::new(8)), 92);
+/// assert_eq!(queens(Serial, &Board::new(8)), 92);
 /// ```
-pub fn queens<J: ForkJoin>(mut j: J, board: Board) -> u64 {
+pub fn queens<J: ForkJoin>(mut j: J, board: &Board) -> u64 {
     if board.rows == board.size {
         return 1;
     }
-    let children = (0..board.size).filter_map(|column| board.with(column));
-    j.fork_all(children, |j, child| queens(j, child), 0, |sum, ways| sum + ways)
+    let columns = (0..board.size).filter(|&column| board.is_safe(column));
+    j.fork_all(columns, |j, column| queens(j, &board.with(column)), 0, |sum, ways| sum + ways)
 }
 
-/// The sequential program, which needs one board only.
-fn serial(columns: &mut [u8; LARGEST], row: usize, size: usize) -> u64 {
-    if row == size {
+/// The sequential program: a board per child too, since the copy belongs to the program of the source, whose grain a task
+/// is to be compared with.
+fn serial(board: &Board) -> u64 {
+    if board.rows == board.size {
         return 1;
     }
-    let mut ways = 0;
-    for column in 0..size as u8 {
-        if is_safe(&columns[..row], column) {
-            columns[row] = column;
-            ways += serial(columns, row + 1, size);
-        }
-    }
-    ways
+    let columns = (0..board.size).filter(|&column| board.is_safe(column));
+    columns.fold(0, |ways, column| ways + serial(&board.with(column)))
 }

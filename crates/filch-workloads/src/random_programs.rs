@@ -66,14 +66,22 @@ enum Kind {
 
 #[derive(Debug)]
 enum Action {
-    Leaf { spins: u32 },
+    Leaf {
+        spins: u32,
+    },
     Join(Box<[Node; 2]>),
     ForkAll(Vec<Node>),
-    Scope { tasks: Vec<Node>, nested: bool },
+    Scope {
+        tasks: Vec<Node>,
+        nested: bool,
+    },
     ForEach(Vec<Node>),
     MapReduce(Vec<Node>),
     /// Each child is one of `stride` items, so that the loop has enough of them to fork.
-    MapReduceFixed { children: Vec<Node>, stride: usize },
+    MapReduceFixed {
+        children: Vec<Node>,
+        stride: usize,
+    },
     Run(Box<Node>),
     Install(Box<Node>),
     /// On another pool, in handle style or not.
@@ -395,6 +403,7 @@ impl<P: Pool> Context<'_, P> {
     fn travel<'c, C: Cargo<'c>>(&'c self, luggage: C, node: &Node, run: impl FnOnce()) -> C {
         run();
         self.inspect(&luggage, node.id as u64);
+        drop(luggage);
         C::pack(&self.ledger, self.value(node))
     }
 
@@ -492,9 +501,8 @@ where
         }
         Action::ForkAll(all) => {
             let items = all.iter().map(|child| (child, x.luggage::<C>(child)));
-            let each = |w: Worker<'_, Q>, (child, luggage): (&Node, C)| {
-                x.travel(luggage, child, || by_handle(w, child, x))
-            };
+            let each =
+                |w: Worker<'_, Q>, (child, luggage): (&Node, C)| x.travel(luggage, child, || by_handle(w, child, x));
             let results = w.fork_all(items, each, Vec::new(), |mut results: Vec<C>, result| {
                 results.push(result);
                 results
@@ -597,7 +605,8 @@ pub fn check_on<P: Pool>(seed: u64, settings: &Settings, pool: &ThreadPool<P>) -
         false => pool.install(|| by_closure(&program, x)),
     }));
     let outcome = outcome.map_err(|payload| thrown_by(&*payload));
-    verify(&program, x, outcome).map_err(|what| format!("seed {seed}, {settings:?}, {pool:?}: {what}\n{program:#?}"))?;
+    verify(&program, x, outcome)
+        .map_err(|what| format!("seed {seed}, {settings:?}, {pool:?}: {what}\n{program:#?}"))?;
     match pool.run(|mut w| w.join(|_| 1, |_| 2)) {
         (1, 2) => Ok(()),
         other => Err(format!("seed {seed}, {settings:?}: a join afterwards gives {other:?}")),

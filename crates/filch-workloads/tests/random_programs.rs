@@ -26,7 +26,7 @@ fn watchdog(what: String) -> Sender<()> {
 
 /// How many seeds each combination gets; `FILCH_SEEDS` for more.
 fn seeds() -> u64 {
-    std::env::var("FILCH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+    std::env::var("FILCH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
 
 /// The first seed; `FILCH_FIRST_SEED` for others.

@@ -161,7 +161,10 @@ pub(crate) fn detached_job<F: FnOnce() + Send + 'static>(task: F) -> Spawned {
     // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has told the user already.
     unsafe {
         Spawned::new(move |_: &Front, _| {
-            FirstPanic::default().catch(task);
+            let panic = FirstPanic::default();
+            panic.catch(task);
+            // The payload's own destructor may panic.
+            FirstPanic::default().catch(|| drop(panic));
         })
     }
 }

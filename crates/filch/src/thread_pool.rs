@@ -303,14 +303,8 @@ fn default_workers() -> usize {
 /// What a worker's thread does until its pool closes.
 fn work<P: Pool>(core: &Core<P>, stack_size: usize) {
     core.home.measure_stack(stack_size);
-    let (front, head) = (P::front(core), core.pool.bottom());
     // SAFETY: this thread is the worker from here to the end, and its task stack is empty.
-    unsafe {
-        wait::wait_until(core, front, head, &|| core.home.common.is_closing());
-        while let Some(find) = wait::find_any(core) {
-            find.run(core, front, head);
-        }
-    }
+    unsafe { wait::live(core) };
 }
 
 /// A pool of worker threads. Dropping it finishes what was spawned and joins the threads.
@@ -544,7 +538,8 @@ impl fmt::Debug for Common {
 
 impl Latch {
     const OPEN: u32 = 0;
-    const SET: u32 = 1;
+    const SLEEPING: u32 = 1;
+    const SET: u32 = 2;
     /// How often to look before sleeping: about as long as it takes to wake a worker for a small job.
     const LOOKS: u32 = 400;
 
@@ -559,15 +554,14 @@ impl Latch {
     }
 
     fn set(&self) {
-        // Release: the outcome of the job.
-        self.word.store(Self::SET, Ordering::Release);
-        match &self.waiter {
-            None => Native::wake_one(&self.word),
-            Some((common, index)) => {
-                // Either the waiter's last look sees the word, or its place is seen to sleep.
-                common.sleepers.sleepers_after();
-                common.places[*index].wake(&common.sleepers);
-            }
+        // Release: the outcome of the job; pairs with `is_set`.
+        let former = self.word.swap(Self::SET, Ordering::Release);
+        if let Some((common, index)) = &self.waiter {
+            // Either the waiter's last look sees the word, or its place is seen to sleep.
+            common.sleepers.sleepers_after();
+            common.places[*index].wake(&common.sleepers);
+        } else if former == Self::SLEEPING {
+            Native::wake_one(&self.word);
         }
     }
 
@@ -583,8 +577,10 @@ impl Latch {
             }
             std::hint::spin_loop();
         }
+        // Relaxed: says only that a wake-up is wanted; if the word has been set, it stays so.
+        let _ = self.word.compare_exchange(Self::OPEN, Self::SLEEPING, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_set() {
-            Native::wait(&self.word, Self::OPEN);
+            Native::wait(&self.word, Self::SLEEPING);
         }
     }
 }

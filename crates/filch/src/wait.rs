@@ -13,6 +13,10 @@
 //! **Random**: steal from anybody. Keeps everybody busy, and gives up both properties; to bound the depth, a worker
 //! whose thread stack is half used only leapfrogs.
 //!
+//! Waiting for a scope, or for a call into another pool, is different: whatever is found is run, since what is waited for may
+//! need any of it. A worker on such a *detour* has tasks to give that do not descend from what it had stolen, so leapfroggers give
+//! back what they won from it.
+//!
 //! What must always hold: a worker that waits for a job returns only when the job is settled, and what it pushed above
 //! the job meanwhile is gone.
 
@@ -213,10 +217,14 @@ struct Trail<'s> {
 }
 
 impl Trail<'_> {
-    /// Whether the thief is still running that very job.
-    fn is_warm(&self) -> bool {
-        self.state.status() == Status::Stolen(self.theft)
+    /// Whether the thief is still running that very job, and nothing unrelated inside it.
+    fn is_warm<P: Pool>(&self, core: &Core<P>) -> bool {
+        is_warm(core, self.state, self.theft)
     }
+}
+
+fn is_warm<P: Pool>(core: &Core<P>, state: &JobState<filch_memory::Native>, theft: Theft) -> bool {
+    !core.peers()[theft.thief].home.is_on_detour() && state.status() == Status::Stolen(theft)
 }
 
 /// Searches, depth first, the workers that run descendants of the job in `state` for something to steal.
@@ -253,7 +261,7 @@ unsafe fn leap_transitively<P: Pool>(
             }
         };
         // After reading the entry: if the theft that led here is still going on, the entry was one of its descendants.
-        if !trail.is_warm() {
+        if !trail.is_warm(core) {
             path.pop();
         } else if let Some(further) = further {
             seen[further.theft.thief] = true;
@@ -282,13 +290,17 @@ pub(crate) unsafe fn steal_and_run<P: Pool>(
     victim: usize,
     guard: Option<(&JobState<filch_memory::Native>, Theft)>,
 ) -> bool {
+    let is_cold = || guard.is_some_and(|(via, theft)| !is_warm(core, via, theft));
+    if is_cold() {
+        return false;
+    }
     // SAFETY: the caller's promises.
     let Some(job) = (unsafe { steal(core, victim) }) else { return false };
     // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
     let state = &unsafe { job.as_ref() }.state;
     state.claim(core.home.index, P::height(core, front, head));
     // Acquiring the loot has acquired whatever its owner did before publishing it, the end of its former task included.
-    if guard.is_some_and(|(via, theft)| via.status() != Status::Stolen(theft)) {
+    if is_cold() {
         let owner_sleeps = state.give_back();
         wake_owner(core, victim, owner_sleeps);
         return false;
@@ -388,6 +400,32 @@ pub(crate) fn wake_next<P: Pool>(core: &Core<P>) {
 /// # Safety
 /// As [`wait_job`].
 pub(crate) unsafe fn wait_until<P: Pool>(core: &Core<P>, front: &Front, head: *mut Slot, done: &dyn Fn() -> bool) {
+    // SAFETY: the caller's promises.
+    unsafe { run_until(core, done, |find| core.home.on_detour(|| find.run(core, front, head))) };
+}
+
+/// A worker's life: runs whatever there is until its pool closes, and what is left then.
+///
+/// # Safety
+/// The current thread is the worker `core`, and its task stack is empty.
+pub(crate) unsafe fn live<P: Pool>(core: &Core<P>) {
+    let (front, head) = (P::front(core), core.pool.bottom());
+    // SAFETY: the caller's promises, here and below.
+    let run = |find: Find| unsafe { find.run(core, front, head) };
+    // SAFETY: as above.
+    unsafe {
+        run_until(core, &|| core.home.common.is_closing(), run);
+        while let Some(find) = find_any(core) {
+            run(find);
+        }
+    }
+}
+
+/// Runs whatever there is, by `run`, or sleeps, until `done`.
+///
+/// # Safety
+/// The current thread is the worker `core`.
+unsafe fn run_until<P: Pool>(core: &Core<P>, done: &dyn Fn() -> bool, run: impl Fn(Find)) {
     let home = &core.home;
     let mut patience = Patience::default();
     let mut roused = false;
@@ -400,8 +438,7 @@ pub(crate) unsafe fn wait_until<P: Pool>(core: &Core<P>, front: &Front, head: *m
                 wake_next(core);
             }
             patience.renew();
-            // SAFETY: as above; the find is this worker's.
-            unsafe { find.run(core, front, head) };
+            run(find);
         } else if !patience.wait() {
             let place = home.place();
             place.announce(&home.common.sleepers, ALL);
@@ -463,6 +500,10 @@ pub(crate) unsafe fn find_any<P: Pool>(core: &Core<P>) -> Option<Find> {
     // SAFETY: the caller's promise, here and below.
     if let Some(job) = unsafe { home.pop_spawned() } {
         return Some(Find::Spawned(job));
+    }
+    if home.is_stack_low() {
+        // Scopes nested this deep make do with their own jobs, and those that have nobody else.
+        return home.common.injected.pop().map(Find::Spawned);
     }
     let start = home.random_below(workers);
     for victim in (start..workers).chain(0..start) {

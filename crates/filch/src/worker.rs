@@ -99,6 +99,8 @@ pub(crate) struct Home {
     pub(crate) index: usize,
     pub(crate) common: Arc<Common>,
     pub(crate) counters: Counters,
+    /// How many jobs of any kind the worker is running, one inside the other, while it waits for a scope or another pool.
+    detours: <Native as Memory>::AtomicUsize,
     /// The whole worker.
     core: *const (),
     /// Jobs that outlive whoever spawned them: the owner's end, and this thread's thief handles on the others'.
@@ -133,6 +135,7 @@ impl Home {
                 index,
                 common: Arc::clone(common),
                 counters: Counters::new(),
+                detours: Atomic::new(0),
                 core: null(),
                 spawned: UnsafeCell::new(hand),
                 aside: UnsafeCell::default(),
@@ -147,6 +150,21 @@ impl Home {
     /// The worker's place to sleep.
     pub(crate) fn place(&self) -> &Place<Native> {
         &self.common.places[self.index]
+    }
+
+    /// Whether what the worker has to give may descend from something else than what it had stolen. Precondition, for `false` to
+    /// be right: the caller has just won a task from it.
+    pub(crate) fn is_on_detour(&self) -> bool {
+        // Relaxed: the worker published the task after it set out, and is not back before the task is settled.
+        self.detours.load(Ordering::Relaxed) != 0
+    }
+
+    /// Runs `f`, a job that this worker happens to find, with the warning that [`Home::is_on_detour`] gives.
+    pub(crate) fn on_detour(&self, f: impl FnOnce()) {
+        // Relaxed, here and below: published with the tasks, and there is one writer.
+        self.detours.store(self.detours.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        f();
+        self.detours.store(self.detours.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 
     /// A number below `bound`: xorshift64*, which is enough to choose victims.

@@ -146,10 +146,12 @@ fn of_fork_all() {
             let items = || (0..100).map(|i| (i, Counted::new(&alive)));
             let task = |_: Worker<'_>, (i, value)| if i == 10 || i == 70 { throw(i) } else { value };
             let thrown = thrown_by(|| {
-                pool.run(|mut w| w.fork_all(items(), task, Vec::new(), |mut v: Vec<Counted<'_>>, r| {
-                    v.push(r);
-                    v
-                }))
+                pool.run(|mut w| {
+                    w.fork_all(items(), task, Vec::new(), |mut v: Vec<Counted<'_>>, r| {
+                        v.push(r);
+                        v
+                    })
+                })
             });
             assert_eq!((thrown, alive.load(SeqCst)), (70, 0));
 
@@ -190,8 +192,8 @@ fn of_scopes() {
                     if body_throws {
                         throw(100)
                     }
-                })
-            })
+                });
+            });
         });
         assert_eq!(ran.load(SeqCst), 20, "the others run all the same");
         assert!(if body_throws { thrown == 100 } else { thrown % 5 == 0 && thrown < 20 });
@@ -248,7 +250,14 @@ fn caught_between_forks() {
             return 1;
         }
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            w.join(move |w| count(w, depth - 1), move |_| if depth.is_multiple_of(3) { throw(depth) })
+            w.join(
+                move |w| count(w, depth - 1),
+                move |_| {
+                    if depth.is_multiple_of(3) {
+                        throw(depth)
+                    }
+                },
+            )
         }));
         assert_eq!(caught.is_err(), depth.is_multiple_of(3));
         let (a, b) = w.join(move |w| count(w, depth - 1), move |w| count(w, depth - 1));

@@ -22,6 +22,10 @@ fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
     a + b
 }
 
+fn count(total: &AtomicUsize) {
+    total.fetch_add(1, SeqCst);
+}
+
 fn fib_by_closures(n: u64) -> u64 {
     if n < 2 {
         return n;
@@ -228,7 +232,7 @@ fn scopes_borrow_and_nest() {
                             *square = (i * 10 + k).pow(2);
                         }
                         s.spawn(move |_| {
-                            filch::scope(|s| s.spawn(move |_| drop(total.fetch_add(1, SeqCst))));
+                            filch::scope(|s| s.spawn(move |_| count(total)));
                         });
                     });
                 }
@@ -249,14 +253,13 @@ fn scopes_take_spawns_from_elsewhere() {
     let (here, there) = (pool(1, Wait::Leapfrog), pool(1, Wait::Leapfrog));
     for _ in 0..50 {
         let ran = AtomicUsize::new(0);
-        let count = || drop(ran.fetch_add(1, SeqCst));
         here.install(|| {
             filch::scope(|s| {
-                there.install(|| s.spawn(|_| count()));
+                there.install(|| s.spawn(|_| count(&ran)));
                 thread::scope(|threads| {
-                    threads.spawn(|| s.spawn(|_| count()));
+                    threads.spawn(|| s.spawn(|_| count(&ran)));
                 });
-                s.spawn(|_| count());
+                s.spawn(|_| count(&ran));
             });
         });
         assert_eq!(ran.load(SeqCst), 3);

@@ -202,7 +202,7 @@ fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String
 pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> String {
     const WIDTH: f64 = 420.0;
     const HEIGHT: f64 = 250.0;
-    const PLOT: (f64, f64) = (34.0, 300.0);
+    const PLOT: (f64, f64) = (34.0, 284.0);
     const BOTTOM: f64 = HEIGHT - 26.0;
     let counts = program.worker_counts();
     if program.serial.is_none() || counts.len() < 2 {
@@ -222,7 +222,7 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> Str
         palette.labels().iter().map(|label| (label, points(label))).filter(|(_, points)| !points.is_empty()).collect();
     let all = series.iter().flat_map(|(_, points)| points).chain(&ceiling);
     let most = all.map(|&(_, speedup)| speedup).fold(1.0, f64::max);
-    let axis = Axis::new(0.0, most * 1.02, (BOTTOM, 12.0), 4.0);
+    let axis = Axis::new(0.0, most, (BOTTOM, 12.0), 4.0);
     #[expect(clippy::cast_precision_loss, reason = "few numbers of workers")]
     let x = |count: usize| {
         let index = counts.iter().position(|&known| known == count).unwrap_or(0);

@@ -130,8 +130,11 @@ fn say(runs: &[Run]) -> Result {
     };
     writeln!(out, "  answer    {}  {verdict}", first.answer)?;
     let cpu = Sample::of(runs.iter().map(|run| run.cpu_seconds / run.seconds.unwrap_or(f64::NAN)));
-    let cpu = cpu.map_or(0.0, |cpu| cpu.median);
-    writeln!(out, "  used      {} processors, {} of memory", significant(cpu), bytes(last.peak_rss_bytes))?;
+    // The kernel's account of processor time is too coarse for shorter runs.
+    let cpu = cpu
+        .filter(|_| times.median >= 0.01)
+        .map_or_else(String::new, |cpu| format!("{} processors, ", significant(cpu.median)));
+    writeln!(out, "  used      {cpu}{} of memory", bytes(last.peak_rss_bytes))?;
     if !last.counters.is_empty() {
         let counters = last.counters.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
         writeln!(out, "  last run  {}", counters.collect::<Vec<_>>().join(", "))?;

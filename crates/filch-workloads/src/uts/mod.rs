@@ -28,11 +28,7 @@ pub struct Count {
 impl Count {
     #[inline]
     fn and(self, other: Self) -> Self {
-        Self {
-            nodes: self.nodes + other.nodes,
-            leaves: self.leaves + other.leaves,
-            depth: self.depth.max(other.depth),
-        }
+        Self { nodes: self.nodes + other.nodes, leaves: self.leaves + other.leaves, depth: self.depth.max(other.depth) }
     }
 }
 
@@ -140,8 +136,7 @@ impl workload::Params for Params {
     type Instance = Instance;
 
     fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        let trees: Vec<_> =
-            NAMED.iter().map(|named| (named.name, named.definition)).chain([(CUSTOM, BASE)]).collect();
+        let trees: Vec<_> = NAMED.iter().map(|named| (named.name, named.definition)).chain([(CUSTOM, BASE)]).collect();
         let base = settings.word("tree", settings.text("tree"), &trees)?;
         let kind = settings.given("type").map_or(Ok(base.kind), |text| settings.word("type", text, KINDS))?;
         let shape = settings.given("shape").map_or(Ok(base.shape), |text| settings.word("shape", text, SHAPES))?;
@@ -237,7 +232,7 @@ impl Runs for Instance {
     }
 
     fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        Answer::Tree(search(j, &self.tree, self.tree.root()))
+        Answer::Tree(search(j, &self.tree, &self.tree.root()))
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
@@ -278,17 +273,16 @@ impl Runs for Instance {
 /// let definition =
 ///     Definition { kind: Kind::Geometric, shape: Shape::Fixed, depth: 2, b: 4.0, q: 0.0, m: 0, seed: 19 };
 /// let tree = Tree::new(definition);
-/// assert_eq!(search(Serial, &tree, tree.root()).depth, 2);
+/// assert_eq!(search(Serial, &tree, &tree.root()).depth, 2);
 /// ```
-pub fn search<J: ForkJoin>(mut j: J, tree: &Tree, node: Node) -> Count {
+pub fn search<J: ForkJoin>(mut j: J, tree: &Tree, node: &Node) -> Count {
     let depth = node.height();
-    let children = tree.children(&node);
+    let children = tree.children(node);
     if children == 0 {
         return Count { nodes: 1, leaves: 1, depth };
     }
     let one = Count { nodes: 1, leaves: 0, depth };
-    let children = (0..children).map(|index| node.child(index));
-    j.fork_all(children, |j, child| search(j, tree, child), one, Count::and)
+    j.fork_all(0..children, move |j, index| search(j, tree, &node.child(index)), one, Count::and)
 }
 
 /// The sequential program.
