@@ -19,6 +19,7 @@
 //! Of forte the newest version that builds with rustc 1.95 is used, 1.0.0-alpha.4; later ones need rustc 1.96.
 
 mod peer;
+#[cfg(any(feature = "chili", feature = "lace-ws", feature = "forte", feature = "onetbb", feature = "openmp"))]
 mod root;
 
 #[cfg(feature = "chili")]

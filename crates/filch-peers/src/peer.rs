@@ -1,5 +1,6 @@
 //! The one list of all peers.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::num::NonZero;
 
@@ -216,6 +217,9 @@ pub struct Peer {
 }
 
 enum Scheduler {
+    /// So that there is a variant when no feature is on.
+    #[allow(dead_code, reason = "it has no values")]
+    None(Infallible),
     #[cfg(feature = "rayon")]
     Rayon(crate::rayon::Rayon),
     #[cfg(feature = "chili")]
@@ -262,7 +266,6 @@ impl Peer {
         match self.scheduler {
             #[cfg(any(feature = "onetbb", feature = "openmp"))]
             Scheduler::Cpp(_) => crate::cpp::PORTED.contains(&workload),
-            #[cfg(any(feature = "rayon", feature = "chili", feature = "lace-ws", feature = "forte"))]
             _ => filch_workloads::specs().iter().any(|spec| spec.name == workload),
         }
     }
@@ -274,6 +277,7 @@ impl fmt::Debug for Peer {
     }
 }
 
+#[allow(unused_variables, reason = "without features there is no row that uses them")]
 impl Scheduler {
     fn start(name: &str, workers: NonZero<usize>, stack_bytes: usize) -> Result<Self, Failure> {
         match name {
@@ -295,17 +299,20 @@ impl Scheduler {
 
     /// The stacks of threads whose size is not ours to choose, and what the user can do if it is too small.
     fn helper_stacks(&self) -> (Option<usize>, &'static str) {
-        const ENVIRONMENT: &str = "set RUST_MIN_STACK=BYTES in the environment, or use one worker";
-        const NOTHING: &str = "use one worker";
         match self {
+            Self::None(never) => match *never {},
             #[cfg(feature = "rayon")]
-            Self::Rayon(_) => (None, NOTHING),
+            Self::Rayon(_) => (None, ""),
             #[cfg(feature = "chili")]
-            Self::Chili(chili) => (chili.helper_stack_bytes(), ENVIRONMENT),
+            Self::Chili(chili) => {
+                (chili.helper_stack_bytes(), "set RUST_MIN_STACK=BYTES in the environment, or use one worker")
+            }
             #[cfg(feature = "lace-ws")]
-            Self::LaceWs(lace) => (lace.helper_stack_bytes(), NOTHING),
+            Self::LaceWs(lace) => (lace.helper_stack_bytes(), "use one worker"),
             #[cfg(feature = "forte")]
-            Self::Forte(forte) => (forte.helper_stack_bytes(), ENVIRONMENT),
+            Self::Forte(forte) => {
+                (forte.helper_stack_bytes(), "set RUST_MIN_STACK=BYTES in the environment, or use one worker")
+            }
             #[cfg(any(feature = "onetbb", feature = "openmp"))]
             Self::Cpp(cpp) => {
                 (cpp.helper_stack_bytes, "set OMP_STACKSIZE=BYTESB in the environment, or use one worker")
@@ -316,6 +323,7 @@ impl Scheduler {
     /// The answer, unless there is no version of the program.
     fn run(&self, instance: &mut Instance) -> Option<Answer> {
         match self {
+            Self::None(never) => match *never {},
             #[cfg(feature = "rayon")]
             Self::Rayon(rayon) => Some(rayon.run(instance)),
             #[cfg(feature = "chili")]
