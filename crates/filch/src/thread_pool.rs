@@ -530,12 +530,6 @@ struct Latch {
     waiter: Option<(Arc<Common>, usize)>,
 }
 
-impl fmt::Debug for Common {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Common").finish_non_exhaustive()
-    }
-}
-
 impl Latch {
     const OPEN: u32 = 0;
     const SLEEPING: u32 = 1;

@@ -10,9 +10,8 @@ use std::ptr::{NonNull, null};
 use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
-use crossbeam_utils::CachePadded;
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{ChaseLev, Owner, Steal, Task, Thief};
+use filch_queue::{ChaseLev, Owner, Padded, Steal, Task, Thief};
 
 use crate::front::{Front, Kind};
 use crate::job::{Body, Job, Slot};
@@ -32,7 +31,7 @@ pub(crate) const STACKS: Wanted = PERHAPS - 1;
 /// What the workers of one thread pool share.
 pub(crate) struct Common {
     pub(crate) sleepers: Sleepers<Native>,
-    pub(crate) places: Box<[CachePadded<Place<Native>>]>,
+    pub(crate) places: Box<[Padded<Place<Native>>]>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
     /// The pool is being dropped: leave when nothing is left to do.
@@ -40,11 +39,17 @@ pub(crate) struct Common {
     pub(crate) wait: Wait,
 }
 
+impl fmt::Debug for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Common").field("workers", &self.places.len()).finish_non_exhaustive()
+    }
+}
+
 impl Common {
     pub(crate) fn new(workers: usize, wait: Wait) -> Self {
         Self {
             sleepers: Sleepers::default(),
-            places: (0..workers).map(|_| CachePadded::new(Place::default())).collect(),
+            places: (0..workers).map(|_| Padded(Place::default())).collect(),
             injected: SegQueue::new(),
             closing: Atomic::new(false),
             wait,

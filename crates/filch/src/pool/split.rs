@@ -12,10 +12,10 @@
 //!
 //! **Invariants.** With `split` the owner's copy, and `head` the exact head:
 //! * I1: while not all stolen, the limits admit exactly the pops at or above split (or, requested, none), and pushes
-//!   below the end (or none). While all are stolen, they admit nothing.
+//!   below the end (or none). While all are stolen, they admit nothing; while tasks are kept aside, no pops.
 //! * I2: a slot below tail is its thief's from the winning compare-and-swap to the settling of its state, then the owner's.
-//! * I3: at a cold pop, either the slot is beyond the end and was never pushed; or its index is at or above split and it is
-//!   private; or it is the newest shared one.
+//! * I3: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or its index is at or
+//!   above split and it is private; or it is the newest shared one.
 //!
 //! **Departures.** Lace keeps one head per worker in memory and tests flags; here the head is in a register and requests
 //! overwrite the limits, so that the fast path has two compares in all. Lace's split request is answered only while
@@ -26,14 +26,13 @@ use std::io;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crossbeam_utils::CachePadded;
 use filch_memory::Native;
 use filch_queue::lace::index::{OwnerIndex, SharedIndex, StealIndex};
-use filch_queue::{ChaseLev, Steal};
+use filch_queue::{ChaseLev, Padded, Steal};
 
 use super::{Plumbing, Pool, Queued};
 use crate::front::{Front, Kind, Operations};
-use crate::job::{self, Body, Job, Slot, Storage};
+use crate::job::{self, Body, Job, Slot};
 use crate::protocol::state::{JobState, MAX_DEPTH, Status};
 use crate::stack::Stack;
 use crate::wait;
@@ -42,11 +41,11 @@ use crate::worker::{Core, Home};
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
 /// Pushing and popping touch nothing that thieves write, except when somebody asks for work. Stealing is lock-free. The
-/// stack is reserved address space; when it is full, forks run their second branch after the first.
+/// stack is reserved address space; when it is full, further tasks are kept aside, where thieves do not see them.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,
-    shared: CachePadded<SharedIndex<Native>>,
+    shared: Padded<SharedIndex<Native>>,
     owner: UnsafeCell<OwnerIndex>,
     words: Queued<ChaseLev>,
 }
@@ -201,12 +200,7 @@ unsafe impl Plumbing for Split {
         let queues = Queued::create(workers, Queued::<ChaseLev>::INITIAL_CAPACITY)?;
         let pools = queues.into_iter().map(|words| {
             let (shared, owner) = SharedIndex::new();
-            Ok(Self {
-                stack: Stack::reserve(capacity)?,
-                shared: CachePadded::new(shared),
-                owner: UnsafeCell::new(owner),
-                words,
-            })
+            Ok(Self { stack: Stack::reserve(capacity)?, shared: Padded(shared), owner: UnsafeCell::new(owner), words })
         });
         pools.collect()
     }
@@ -573,5 +567,3 @@ unsafe fn join_far<A: Body, B: Body>(front: &Front, head: *mut Slot, a: A, b: B)
         Far::Work(_) | Far::Running => unreachable!("the task has been joined"),
     }
 }
-
-const _: () = assert!(align_of::<Storage<u64, u64>>() <= 16);
