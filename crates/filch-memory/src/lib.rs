@@ -43,12 +43,15 @@ pub trait Memory: Sized + Send + Sync + 'static {
     type Cell<T>: Cell<T>;
 
     /// A fence, as [`core::sync::atomic::fence`].
+    #[track_caller]
     fn fence(order: Ordering);
 
     /// Keeps the compiler from moving memory accesses across it and emits no instruction.
     fn compiler_fence();
 
-    /// Says that the caller waits for another thread. A checker takes it as leave to run that thread first.
+    /// Says that the caller waits for another thread, in a loop whose rounds only read until something changes. A
+    /// checker takes it as leave not to begin another round before that.
+    #[track_caller]
     fn spin_loop();
 }
 
@@ -68,9 +71,25 @@ pub trait Sleep: Memory {
     fn wake_all(word: &Self::AtomicU32);
 }
 
+/// A memory with a fence that one side does not pay for.
+///
+/// A light barrier is a sequentially consistent fence towards heavy ones, and towards nothing else: if it executes
+/// before a heavy barrier of another thread, what came before it is visible after the heavy one, and if it executes
+/// after, it sees what came before the heavy one.
+pub trait Asymmetric: Memory {
+    /// The cheap side: nothing but a compiler fence where the system has a barrier for the other side.
+    #[track_caller]
+    fn light_barrier();
+
+    /// The dear side: makes every thread of the process pass a fence.
+    #[track_caller]
+    fn heavy_barrier();
+}
+
 /// An atomic variable; the operations are those of `core::sync::atomic`.
 pub trait Atomic<T: Copy>: Send + Sync {
     /// A variable holding `value`.
+    #[track_caller]
     fn new(value: T) -> Self;
     /// Reads.
     #[track_caller]
@@ -117,6 +136,7 @@ pub trait AtomicInt<T: Copy>: Atomic<T> {
 /// `with_mut` is concurrent with another access.
 pub trait Cell<T> {
     /// A cell holding `value`.
+    #[track_caller]
     fn new(value: T) -> Self;
     /// Calls `f` with a pointer for reading.
     #[track_caller]

@@ -11,7 +11,7 @@ use std::thread;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use crossbeam_deque::Worker;
-use filch_queue::{ChaseLev, Lace, Locked, Owner, Queue, Task, Thief};
+use filch_queue::{ChaseLev, Lace, Locked, Owner, Queue, Task, The, Thief};
 
 /// A tree of this depth is pushed and popped, so that a queue is neither always empty nor always the same.
 const DEPTH: usize = 12;
@@ -47,8 +47,8 @@ fn task() -> Task {
     Task::from_id(black_box(NonZeroUsize::MIN))
 }
 
-fn filch<Q: Queue>(group: &mut BenchmarkGroup<'_, WallTime>, with_thief: bool) {
-    let (mut owner, mut thieves) = Q::make(1024, 1, &Q::Params::default());
+fn filch<Q: Queue>(group: &mut BenchmarkGroup<'_, WallTime>, with_thief: bool, params: &Q::Params) {
+    let (mut owner, mut thieves) = Q::make(1024, 1, params);
     let mut thief = thieves.remove(0);
     let mut bench = || {
         group.bench_function(Q::PROMISES.name, |b| {
@@ -93,13 +93,27 @@ fn crossbeam(group: &mut BenchmarkGroup<'_, WallTime>, with_thief: bool) {
     }
 }
 
+#[cfg(feature = "fence-free")]
+fn fence_free(group: &mut BenchmarkGroup<'_, WallTime>, with_thief: bool) {
+    use filch_queue::{Delta, FfCl, FfThe, Thep};
+    // SAFETY: no x86-64 processor is documented to have more than 128 places for pending stores; and these tasks are
+    // never run.
+    let delta = unsafe { Delta::from_bound(Delta::ASSUMED_BOUND) };
+    filch::<FfThe>(group, with_thief, &delta);
+    filch::<FfCl>(group, with_thief, &delta);
+    filch::<Thep>(group, with_thief, &delta);
+}
+
 fn owner(criterion: &mut Criterion) {
     for (name, with_thief) in [("owner alone", false), ("owner and one thief", true)] {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements(TASKS));
-        filch::<Lace>(&mut group, with_thief);
-        filch::<ChaseLev>(&mut group, with_thief);
-        filch::<Locked>(&mut group, with_thief);
+        filch::<Lace>(&mut group, with_thief, &());
+        filch::<ChaseLev>(&mut group, with_thief, &());
+        filch::<The>(&mut group, with_thief, &());
+        #[cfg(feature = "fence-free")]
+        fence_free(&mut group, with_thief);
+        filch::<Locked>(&mut group, with_thief, &());
         crossbeam(&mut group, with_thief);
         group.finish();
     }

@@ -14,8 +14,7 @@
 //! **Fields.** Each on its own line.
 //! * `top`: raised by thieves, and by the owner for the last task; read by all. Never lowered; 64 bits do not wrap.
 //! * `bottom`: written by the owner, read by thieves.
-//! * `buffer`: the current ring; replaced by the owner, read by thieves; read-mostly. `buffers` keeps every ring until
-//!   both sides are dropped, because a thief may be reading an old one; together they are less than twice the newest.
+//! * `buffer`: the current ring and the former ones: see `growing.rs`.
 //! * the owner's own: `bottom`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index
 //!   below which a push is known to have room), `empty_at` (a bottom at which the deque is known to be empty).
 //!
@@ -32,7 +31,7 @@
 //!   continue the release of an earlier push.
 //! * E2: the compare-and-swap in `steal` (release) → the load of `top` in `make_room` (acquire): a thief has read its
 //!   slot before the owner uses the slot again.
-//! * E3: the store of `buffer` in `grow` (release) → its load in `steal` (acquire): the copy is there before the ring.
+//! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
 //! * F: the fence in `pop` and the fence in `steal` forbid that a pop reads a top below the index it takes while a
 //!   thief at that index reads a bottom above it.
 //!
@@ -50,14 +49,13 @@
 //!
 //! **Scenarios.** `chase-lev` in the battery and in the stalled-thief tests.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use crate::growing::GrowingRing;
 use crate::slots::Ring;
 use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
@@ -82,46 +80,13 @@ pub struct ChaseLev;
 struct Shared<M: Memory> {
     top: Padded<M::AtomicI64>,
     bottom: Padded<M::AtomicI64>,
-    /// One of `buffers`, hence valid for as long as `self`.
-    buffer: Padded<M::AtomicPtr<Ring<M>>>,
-    buffers: Buffers<M>,
-}
-
-/// Every ring that has been in use. Each pointer comes from a box and stays valid until `self` is dropped.
-struct Buffers<M: Memory>(UnsafeCell<Vec<NonNull<Ring<M>>>>);
-
-// SAFETY: the rings belong to `self`, and a ring is Send and Sync: it consists of atomics.
-unsafe impl<M: Memory> Send for Buffers<M> {}
-// SAFETY: through a shared reference only `keep` reaches the vector, and its caller is the one owner.
-unsafe impl<M: Memory> Sync for Buffers<M> {}
-
-impl<M: Memory> Buffers<M> {
-    /// Keeps a ring until `self` is dropped.
-    ///
-    /// # Safety
-    /// * No two calls overlap.
-    unsafe fn keep(&self, ring: Ring<M>) -> NonNull<Ring<M>> {
-        // A raw pointer from here on: moving the box would invalidate the pointers that others hold.
-        let ring = NonNull::from(Box::leak(Box::new(ring)));
-        // SAFETY: this is the only access through a shared reference, and calls do not overlap.
-        unsafe { &mut *self.0.get() }.push(ring);
-        ring
-    }
-}
-
-impl<M: Memory> Drop for Buffers<M> {
-    fn drop(&mut self) {
-        for ring in self.0.get_mut().drain(..) {
-            // SAFETY: the pointer was leaked from a box in `keep`, and nobody else frees it.
-            drop(unsafe { Box::from_raw(ring.as_ptr()) });
-        }
-    }
+    buffer: GrowingRing<M>,
 }
 
 /// The owner's side of a [`ChaseLev`] deque.
 pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
-    /// The newest of `shared.buffers`, hence valid for as long as `shared`.
+    /// The newest ring of `shared.buffer`, hence valid for as long as `shared`.
     ring: NonNull<Ring<M>>,
     bottom: i64,
     limit: i64,
@@ -158,19 +123,11 @@ impl<M: Memory> Queue<M> for ChaseLev {
     };
 
     fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
-        let ring = Ring::new(capacity);
-        let limit = ring.capacity() as i64;
-        let buffers = Buffers(UnsafeCell::default());
-        // SAFETY: nobody else has `buffers`.
-        let ring = unsafe { buffers.keep(ring) };
-        let shared = Arc::new(Shared {
-            top: Padded(Atomic::new(0)),
-            bottom: Padded(Atomic::new(0)),
-            buffer: Padded(Atomic::new(ring.as_ptr())),
-            buffers,
-        });
+        let (buffer, ring) = GrowingRing::new(capacity);
+        let shared = Arc::new(Shared { top: Padded(Atomic::new(0)), bottom: Padded(Atomic::new(0)), buffer });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
-        (Owner { shared, ring, bottom: 0, limit, empty_at: 0 }, thieves)
+        // A limit of 0 sends the first push to `make_room`.
+        (Owner { shared, ring, bottom: 0, limit: 0, empty_at: 0 }, thieves)
     }
 }
 
@@ -187,23 +144,10 @@ impl<M: Memory> Owner<M> {
         // E2: pairs with the compare-and-swap in `steal`.
         let top = self.shared.top.load(Ordering::Acquire);
         if self.bottom - top >= self.ring().capacity() as i64 {
-            self.grow(top);
+            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            self.ring = unsafe { self.shared.buffer.grow(self.ring(), top..self.bottom) };
         }
         self.limit = top + self.ring().capacity() as i64;
-    }
-
-    fn grow(&mut self, top: i64) {
-        let old = self.ring();
-        let new = Ring::new(old.capacity().checked_mul(2).expect("the capacity is out of range"));
-        for index in top..self.bottom {
-            // A task that a thief takes meanwhile is copied for nothing.
-            let task = old.read(index as usize).expect("a slot in [top, bottom) holds a task");
-            new.write(index as usize, task);
-        }
-        // SAFETY: the owner is one, and `&mut self` says that this is its only call.
-        self.ring = unsafe { self.shared.buffers.keep(new) };
-        // E3: pairs with the load in `steal`.
-        self.shared.buffer.store(self.ring.as_ptr(), Ordering::Release);
     }
 
     /// The end of a pop that lowered bottom to `b` and found top at or above it.
@@ -272,11 +216,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         if top >= bottom {
             return Steal::Empty;
         }
-        // E3: pairs with the store in `grow`.
-        let ring = shared.buffer.load(Ordering::Acquire);
-        // SAFETY: the pointer is one of `shared.buffers`, valid for as long as `shared`, and E3 makes the ring's
-        // construction happen before this.
-        let ring = unsafe { &*ring };
+        let ring = shared.buffer.current();
         // Worth nothing unless the swap succeeds.
         let task = ring.read(top as usize);
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.

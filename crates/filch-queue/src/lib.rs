@@ -44,8 +44,15 @@
 //! | queue | owner's price | what thieves can take |
 //! |---|---|---|
 //! | [`Locked`] | a lock | everything |
+//! | [`The`] | one fence per pop, a lock where it meets a thief | everything |
 //! | [`ChaseLev`] | one fence per pop | everything |
+//! | `FfThe` | a store per pop, a lock where it meets a thief | all but the newest δ; never sure that it is empty |
+//! | `FfCl` | a store per pop | all but the newest δ |
+//! | `Thep` | a store per pop, a lock where it meets a thief | everything, if the owner pops while the thief waits |
 //! | [`Lace`] | nothing until tasks are shared or taken back | what the owner has shared; it shares when asked |
+//!
+//! `FfThe`, `FfCl` and `Thep` are behind the feature `fence-free` and for x86-64 only. They do without the fence
+//! because a processor's store buffer is bounded; δ, half that bound, is theirs to be told: see `Delta`.
 //!
 //! # Tasks
 //!
@@ -62,7 +69,20 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(all(feature = "fence-free", not(target_arch = "x86_64")))]
+compile_error!(
+    "the feature `fence-free` of filch-queue is for x86-64 only: its queues need stores to reach memory in program \
+     order, and a store buffer of bounded length. Turn it on under `[target.'cfg(target_arch = \"x86_64\")'.dependencies]`."
+);
+
 pub mod chase_lev;
+#[cfg(feature = "fence-free")]
+pub mod fence_free;
+#[cfg(feature = "fence-free")]
+pub mod ff_cl;
+#[cfg(feature = "fence-free")]
+pub mod ff_the;
+mod growing;
 pub mod lace;
 #[cfg(feature = "std")]
 pub mod locked;
@@ -71,9 +91,19 @@ mod padded;
 mod promises;
 mod roles;
 pub mod slots;
+mod spin_lock;
 mod task;
+pub mod the;
+#[cfg(feature = "fence-free")]
+pub mod thep;
 
 pub use chase_lev::ChaseLev;
+#[cfg(feature = "fence-free")]
+pub use fence_free::Delta;
+#[cfg(feature = "fence-free")]
+pub use ff_cl::FfCl;
+#[cfg(feature = "fence-free")]
+pub use ff_the::FfThe;
 pub use lace::Lace;
 #[cfg(feature = "std")]
 pub use locked::Locked;
@@ -81,3 +111,6 @@ pub use padded::Padded;
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
 pub use roles::{Full, Owner, Queue, Steal, StealMany, Thief};
 pub use task::Task;
+pub use the::The;
+#[cfg(feature = "fence-free")]
+pub use thep::{PatientThep, Thep};

@@ -86,6 +86,9 @@ pub enum Progress {
     LockFree,
     /// The owner has to answer first; the attempt says [`Steal::Pending`](crate::Steal::Pending) and does not wait.
     OwnerDependent,
+    /// As `Blocking`, and an attempt may wait until the owner pops, or finds the queue empty. The owner must not wait
+    /// for a thief, and has to pop until no thief steals any more.
+    WaitsForOwner,
 }
 
 /// Which of the tasks in a queue thieves can take.
@@ -93,7 +96,7 @@ pub enum Progress {
 pub enum Stealable {
     /// All of them, at any time.
     All,
-    /// All but a bounded number of the newest.
+    /// All but some of the newest; at most how many is fixed when the queue is made.
     AllButNewest,
     /// A part that the owner has shared; it shares more while it pushes, pops or polls.
     Shared,

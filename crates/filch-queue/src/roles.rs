@@ -57,7 +57,8 @@ pub trait Owner<T> {
 /// assert_eq!(thieves[1].steal(), Steal::Empty);
 /// ```
 pub trait Thief<T> {
-    /// Tries once to take a task. Does not wait for the owner.
+    /// Tries once to take a task. Does not wait for the owner, unless the queue promises
+    /// [`Progress::WaitsForOwner`](crate::Progress::WaitsForOwner).
     fn steal(&mut self) -> Steal<T>;
 
     /// Settles what this thief has asked for and not received. Call it before the thread sleeps or leaves, until it

@@ -1,10 +1,10 @@
-//! Smoke, order, overflow or growth, wrap-around, stampede, stress, starvation, drop.
+//! Smoke, order, overflow or growth, wrap-around, stampede, stress, ebb and flow, starvation, drop.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use filch_queue::{Capacity, Delivery, Full, Order, Owner, Queue, Steal, StealOrder, Stealable, Thief};
+use filch_queue::{Capacity, Delivery, Full, Order, Owner, Progress, Queue, Steal, StealOrder, Stealable, Task, Thief};
 
 use crate::watchdog::{Patience, watched};
 use crate::{number, task};
@@ -13,13 +13,14 @@ macro_rules! tests {
     ($queue:ty) => {
         $crate::battery::tests!(
             $queue: smoke, owner_order, thief_order, hint_sees_work, overflow_or_growth, wrap_around, stampede, stress,
-            stress_in_a_tiny_queue, last_task, starvation, drop_with_tasks_inside, sides_outlive_each_other
+            stress_in_a_tiny_queue, ebb_and_flow, last_task, starvation, drop_with_tasks_inside,
+            sides_outlive_each_other
         );
     };
     ($queue:ty: $($test:ident),*) => {
         $(#[test]
         fn $test() {
-            $crate::watchdog::watched($crate::battery::$test::<$queue>);
+            $crate::run::<$queue, filch_memory::Native>($crate::battery::$test::<$queue>);
         })*
     };
 }
@@ -31,13 +32,23 @@ fn make<Q: Queue>(capacity: usize, thieves: usize) -> (Q::Owner, Vec<Q::Thief>) 
     Q::make(capacity, thieves, &Q::Params::default())
 }
 
+/// Whether a steal may wait until the owner pops.
+fn waits<Q: Queue>() -> bool {
+    Q::PROMISES.steal_progress == Progress::WaitsForOwner
+}
+
+/// A steal while the owner does nothing; a thief that would wait for it does not try.
+fn steal<Q: Queue>(thief: &mut Q::Thief) -> Steal<Task> {
+    if waits::<Q>() { Steal::Aborted } else { thief.steal() }
+}
+
 /// Steals everything that can be stolen while the owner only polls.
 fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize> {
     let mut stolen = Vec::new();
     let mut failures = 0;
     // An owner may need several polls to share everything: each failure may be a request.
     while failures < 8 {
-        match thief.steal() {
+        match steal::<Q>(thief) {
             Steal::Task(task) => {
                 stolen.push(number(task));
                 failures = 0;
@@ -90,7 +101,7 @@ pub(crate) fn thief_order<Q: Queue>() {
     }
     let stolen = steal_all::<Q>(&mut owner, &mut thieves[0]);
     let popped = drain::<Q>(&mut owner);
-    if Q::PROMISES.stealable == Stealable::All {
+    if Q::PROMISES.stealable == Stealable::All && !waits::<Q>() {
         assert_eq!(popped, []);
     }
     match Q::PROMISES.steals {
@@ -112,7 +123,7 @@ pub(crate) fn hint_sees_work<Q: Queue>() {
         }
         for n in 0..6 {
             assert!(thieves[0].has_work_hint(), "round {round}: {} tasks are there", 6 - n);
-            let taken = if n % 2 == 0 { thieves[0].steal().task() } else { None };
+            let taken = if n % 2 == 0 { steal::<Q>(&mut thieves[0]).task() } else { None };
             assert!(taken.or_else(|| owner.pop()).is_some());
         }
         assert_eq!(owner.pop(), None);
@@ -160,7 +171,7 @@ pub(crate) fn wrap_around<Q: Queue>() {
                 owner.push(task(n)).expect("an empty queue has room");
             }
             if n % 3 != 0 {
-                let stolen = thieves[0].steal().task();
+                let stolen = steal::<Q>(&mut thieves[0]).task();
                 taken.extend(stolen.or_else(|| owner.pop()).map(number));
             }
         }
@@ -204,7 +215,7 @@ struct Gang {
 }
 
 impl Gang {
-    fn start<T: Thief<filch_queue::Task> + Send + 'static>(thieves: Vec<T>, ledger: &Arc<Ledger>) -> Self {
+    fn start<T: Thief<Task> + Send + 'static>(thieves: Vec<T>, ledger: &Arc<Ledger>) -> Self {
         let done = Arc::new(AtomicBool::new(false));
         let start = Arc::new(Barrier::new(thieves.len() + 1));
         let threads = thieves
@@ -240,6 +251,9 @@ impl Gang {
         let patience = Patience::new();
         while !self.threads.iter().all(thread::JoinHandle::is_finished) {
             owner.poll();
+            if waits::<Q>() {
+                drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
+            }
             patience.wait("the thieves to go home");
         }
         drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
@@ -335,6 +349,27 @@ pub(crate) fn stress_in_a_tiny_queue<Q: Queue>() {
     }
 }
 
+/// A queue that is filled and emptied again: while it shrinks, the owner runs towards the thieves.
+pub(crate) fn ebb_and_flow<Q: Queue>() {
+    const HEIGHT: usize = 96;
+    const TIDES: usize = 20_000;
+    let (mut owner, thieves) = make::<Q>(HEIGHT, THIEVES);
+    let ledger = Ledger::new(TIDES * HEIGHT);
+    let gang = Gang::start(thieves, &ledger);
+    for tide in 0..TIDES {
+        for n in 0..HEIGHT {
+            let n = tide * HEIGHT + n;
+            owner.push(task(n)).unwrap_or_else(|Full(_)| ledger.take(n));
+        }
+        // Quickly: what is done with a task would drain the store buffer.
+        let mut popped = [None; HEIGHT];
+        popped.iter_mut().for_each(|place| *place = owner.pop());
+        popped.into_iter().flatten().for_each(|task| ledger.take(number(task)));
+    }
+    gang.finish::<Q>(&mut owner, &ledger);
+    ledger.close::<Q>();
+}
+
 /// One task at a time: owner and thieves always race for the same one.
 pub(crate) fn last_task<Q: Queue>() {
     random_bursts::<Q>(2, 2, 7, 500_000);
@@ -394,6 +429,10 @@ pub(crate) fn starvation<Q: Queue>() {
         }
     }
     everybody.store(true, Ordering::Relaxed);
+    while !threads.iter().all(thread::JoinHandle::is_finished) {
+        while owner.pop().is_some() {}
+        patience.wait("the thieves to go home");
+    }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
@@ -403,7 +442,7 @@ pub(crate) fn drop_with_tasks_inside<Q: Queue>() {
         for n in 0..10 {
             owner.push(task(n)).unwrap();
         }
-        let _ = thieves[0].steal();
+        let _ = steal::<Q>(&mut thieves[0]);
         if thieves_first {
             drop(thieves);
             drop(owner);
@@ -429,7 +468,7 @@ pub(crate) fn sides_outlive_each_other<Q: Queue>() {
     }
     drop(owner);
     let mut thief = thieves.remove(0);
-    let stolen = watched(move || core::iter::from_fn(|| thief.steal().task()).map(number).collect::<Vec<_>>());
+    let stolen = watched(move || core::iter::from_fn(|| steal::<Q>(&mut thief).task()).map(number).collect::<Vec<_>>());
     if Q::PROMISES.stealable == Stealable::All && Q::PROMISES.capacity == Capacity::Grows {
         assert_eq!(stolen.len(), 4);
     }

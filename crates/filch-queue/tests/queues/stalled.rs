@@ -12,7 +12,7 @@ macro_rules! tests {
     ($queue:ty) => {
         #[test]
         fn stalled_thief() {
-            $crate::watchdog::watched($crate::stalled::stalled_thief::<$queue>);
+            $crate::run::<$queue, $crate::gated::Gated>($crate::stalled::stalled_thief::<$queue>);
         }
     };
 }

@@ -1,0 +1,98 @@
+//! The endless array of the growing deques: a ring, replaced by one of double size when it is full.
+//!
+//! **Fields.** `current`: the newest ring; replaced by the owner, read by thieves; read-mostly, on its own line.
+//! `rings` keeps every ring until both sides are dropped, because a thief may be reading an old one; together they are
+//! less than twice the newest.
+//!
+//! **Edge.** G: the store of `current` in `grow` (release) → its load in `current` (acquire): the copies are there
+//! before the ring.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cell::UnsafeCell;
+use core::ops::Range;
+use core::ptr::NonNull;
+
+use filch_memory::{Atomic, Memory, Ordering};
+
+use crate::Padded;
+use crate::slots::Ring;
+
+pub(crate) struct GrowingRing<M: Memory> {
+    /// One of `rings`, hence valid for as long as `self`.
+    current: Padded<M::AtomicPtr<Ring<M>>>,
+    rings: Rings<M>,
+}
+
+/// Every ring that has been in use. Each pointer comes from a box and stays valid until `self` is dropped.
+struct Rings<M: Memory>(UnsafeCell<Vec<NonNull<Ring<M>>>>);
+
+// SAFETY: the rings belong to `self`, and a ring is Send and Sync: it consists of atomics.
+unsafe impl<M: Memory> Send for Rings<M> {}
+// SAFETY: through a shared reference only `keep` reaches the vector, and its caller is the one owner.
+unsafe impl<M: Memory> Sync for Rings<M> {}
+
+impl<M: Memory> Rings<M> {
+    /// Keeps a ring until `self` is dropped.
+    ///
+    /// # Safety
+    /// * No two calls overlap.
+    unsafe fn keep(&self, ring: Ring<M>) -> NonNull<Ring<M>> {
+        // A raw pointer from here on: moving the box would invalidate the pointers that others hold.
+        let ring = NonNull::from(Box::leak(Box::new(ring)));
+        // SAFETY: this is the only access through a shared reference, and calls do not overlap.
+        unsafe { &mut *self.0.get() }.push(ring);
+        ring
+    }
+}
+
+impl<M: Memory> Drop for Rings<M> {
+    fn drop(&mut self) {
+        for ring in self.0.get_mut().drain(..) {
+            // SAFETY: the pointer was leaked from a box in `keep`, and nobody else frees it.
+            drop(unsafe { Box::from_raw(ring.as_ptr()) });
+        }
+    }
+}
+
+impl<M: Memory> GrowingRing<M> {
+    /// The array, and its first ring, which is the owner's to remember: valid for as long as the array.
+    ///
+    /// # Panics
+    /// As [`Ring::new`].
+    pub(crate) fn new(capacity: usize) -> (Self, NonNull<Ring<M>>) {
+        let rings = Rings(UnsafeCell::default());
+        // SAFETY: nobody else has `rings`.
+        let ring = unsafe { rings.keep(Ring::new(capacity)) };
+        (Self { current: Padded(Atomic::new(ring.as_ptr())), rings }, ring)
+    }
+
+    /// The ring for thieves.
+    #[inline]
+    pub(crate) fn current(&self) -> &Ring<M> {
+        // G: pairs with the store in `grow`.
+        let ring = self.current.load(Ordering::Acquire);
+        // SAFETY: the pointer is one of `rings`, valid for as long as `self`, and G makes the ring's construction
+        // happen before this.
+        unsafe { &*ring }
+    }
+
+    /// Replaces `old`, the newest ring, by one of double size that holds the same tasks, and returns it: valid for as
+    /// long as the array.
+    ///
+    /// # Safety
+    /// * Only the owner calls this, so that no two calls overlap.
+    pub(crate) unsafe fn grow(&self, old: &Ring<M>, tasks: Range<i64>) -> NonNull<Ring<M>> {
+        let new = Ring::new(old.capacity().checked_mul(2).expect("the capacity is out of range"));
+        for index in tasks {
+            // A task that a thief takes meanwhile is copied for nothing.
+            let task = old.read(index as usize).expect("a slot in use holds a task");
+            new.write(index as usize, task);
+        }
+        // SAFETY: the caller's promise.
+        let new = unsafe { self.rings.keep(new) };
+        // G: pairs with the load in `current`.
+        self.current.store(new.as_ptr(), Ordering::Release);
+        new
+    }
+}

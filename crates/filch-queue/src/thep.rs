@@ -1,0 +1,330 @@
+//! THEP: THE whose owner does not fence, and echoes, so that a thief that is not sure can wait until it is.
+//!
+//! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
+//! <https://doi.org/10.1145/2541940.2541987>, section 5.
+//!
+//! **Idea.** As in [`FfThe`](crate::FfThe), a thief takes a task at once if it lies more than δ below the T that it
+//! reads. Otherwise it waits. Every claim of a thief carries a number, s, in the same word as H, and every pop copies
+//! the s that it finds there to P, the echo. Once P shows the thief's own s, the owner has seen the claim, and its
+//! stores before the echo have arrived: the T that the thief reads now decides. If the owner comes down to the claim
+//! instead, it meets the thief at the lock, and the thief sees T fall and steps back.
+//!
+//! **Fields.** Each on its own line.
+//! * `head`: (H: low 32 bits, s: high 32 bits) and the lock. The word is written under the lock by thieves, who raise s
+//!   with every change; read by all.
+//! * `tail`: T, written by the owner, read by thieves.
+//! * `echo`: P, written by the owner, read by the thief that has the lock. It is the pad as well.
+//! * `ring`: the slots' address and number, never written. Its W slots are written by the owner and read by thieves.
+//! * the owner's own: `tail` (a copy of T, which only the owner writes), `limit` (the index below which a push is known
+//!   to have room), `empty_at` (a T at which the deque is known to be empty).
+//!
+//! **Invariants.** H stands for its 32 bits extended by those of T; it never differs from T by more than W + 2. Let H₀
+//! be H without a claim that its thief may take back.
+//! * I1: H₀ ≤ H ≤ H₀ + 1, and H = H₀ while the lock is free. H₀ is never lowered.
+//! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always.
+//! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim H₀ + 1
+//!   is one too high, which is why a deque is full at W - 1.
+//! * I4: if T = `empty_at`, then H₀ = T.
+//! * I5: an index is taken by the thief that raised H past it and then read T more than δ above it, or read its own s
+//!   in P and then T above it; or by a pop that lowered T to it and then read no greater H, or under the lock; never by
+//!   two. For the first see [`ff_the`](crate::ff_the). For the second: a pop that took the index without seeing the
+//!   claim lowered T before it, or an earlier pop, saw the claim; so that store of T reaches memory before the echo.
+//! * I6: no two claims have the same s, unless 2³² lie between them. So an echo that is still on its way when its claim
+//!   has been taken back fits no later one.
+//! * B: between two stores that lower T there is a store to another line: the echo, or the lock's when owner and thief
+//!   met.
+//!
+//! **Edges.**
+//! * E1: every store of T (release) → its loads in `steal` and `await_echo` (acquire): slots and task contents are
+//!   written before T passes them. Stores that lower T count: a relaxed one would not continue the release of an
+//!   earlier push.
+//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): the steals before the one that
+//!   stored it have read their slots before the owner uses these again. That one's own slot is not covered: the spare
+//!   slot is.
+//! * E3: the echo in `pop` (release) → its load in `await_echo` (acquire): the stores of T up to the echo come before
+//!   the thief's next load of T.
+//! * L of `spin_lock.rs`.
+//! * In place of F in [`the`](crate::the): the compiler keeps the store of T before the load of H in `pop`, the echo
+//!   depends on that load, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
+//!
+//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉, or TSO with any bound if δ is infinite: x86-64 only. Under
+//! Rust's, or with a δ too small, a task is taken twice.
+//!
+//! **Progress.** Owner wait-free but where it meets a thief. Steals blocking. **Capacity.** As [`The`](crate::The).
+//!
+//! **Departures.** Those of [`the`](crate::the), and: a thief waits for the echo `PATIENCE` times, then takes its claim
+//! back, as if the owner had come down to it, and is refused. In the paper it waits, with the lock, for as long as the
+//! owner runs one task; an owner that waits for that thief, or sleeps, would never pop, and both would wait for ever.
+//! Taking a claim back is right at any moment: nothing was taken on its strength, a pop that has seen it comes to the
+//! lock and decides by what is there then, and I6 takes care of the echo. [`PatientThep`] is as in the paper. Tests:
+//! `queues/battery.rs`, `emitted.rs`.
+//!
+//! **Names.** H, s, T, P and W as in the paper, in code `head`, `s`, `tail`, `echo`, the ring's capacity; put and take
+//! are `push` and `pop`; ⊥ is `NO_ECHO`.
+//!
+//! **Scenarios.** `thep` and `patient_thep` in the battery; its pop in `emitted.rs`.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use crate::fence_free::Delta;
+use crate::slots::Ring;
+use crate::spin_lock::{SpinLock, Waiting};
+use crate::{
+    Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
+};
+
+/// The THE deque with echoes, by name: see the [module](self).
+///
+/// A thief that is not sure looks for the echo `PATIENCE` times and is refused then.
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{Delta, Owner, Queue, Steal, Task, Thep, Thief};
+///
+/// let (mut owner, mut thieves) = <Thep as Queue>::make(8, 1, &Delta::default());
+/// let task = Task::from_id(NonZeroUsize::MIN);
+/// owner.push(task).unwrap();
+/// assert_eq!(thieves[0].steal(), Steal::Aborted); // the owner does not pop meanwhile, so there is no echo
+/// assert_eq!(owner.pop(), Some(task));
+/// assert_eq!(thieves[0].steal(), Steal::Empty);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Thep<const PATIENCE: u32 = 256>;
+
+/// THEP as in the paper: a thief that is not sure waits, with the lock, until the owner pops. Not for owners that may
+/// wait for a thief.
+pub type PatientThep = Thep<FOREVER>;
+
+/// A patience without end.
+pub const FOREVER: u32 = u32::MAX;
+
+struct Shared<M: Memory> {
+    head: Padded<Head<M>>,
+    tail: Padded<M::AtomicI64>,
+    echo: Padded<M::AtomicU64>,
+    ring: Padded<Ring<M>>,
+}
+
+struct Head<M: Memory> {
+    word: M::AtomicU64,
+    lock: SpinLock<M>,
+}
+
+/// The owner's side of a [`Thep`] deque.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    tail: i64,
+    limit: i64,
+    empty_at: i64,
+}
+
+/// A thief's side of a [`Thep`] deque.
+pub struct Thief<const PATIENCE: u32, M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    delta: Delta,
+}
+
+/// What P holds when it echoes nothing: ⊥, a value that no s has.
+const NO_ECHO: u64 = 1 << 40;
+
+/// The differences of indices are signed 32-bit numbers.
+const MAX_CAPACITY: usize = 1 << 30;
+
+const fn pack(s: u32, head: u32) -> u64 {
+    head as u64 | (s as u64) << 32
+}
+
+const fn unpack(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
+/// How many tasks lie between H and T; negative if H is above.
+const fn count(head: u32, tail: i64) -> i64 {
+    (tail as u32).wrapping_sub(head) as i32 as i64
+}
+
+impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
+    type Owner = Owner<M>;
+    type Thief = Thief<PATIENCE, M>;
+    type Params = Delta;
+
+    const PROMISES: Promises = Promises {
+        name: if PATIENCE == FOREVER { "patient-thep" } else { "thep" },
+        paper: "Morrison and Afek, Fence-Free Work Stealing on Bounded TSO Processors, ASPLOS 2014",
+        order: Order::Lifo,
+        steals: StealOrder::OldestFirst,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Ring,
+        may_abort: PATIENCE != FOREVER,
+        steal_progress: if PATIENCE == FOREVER { Progress::WaitsForOwner } else { Progress::Blocking },
+        stealable: if PATIENCE == FOREVER { Stealable::All } else { Stealable::AllButNewest },
+        memory_model: MemoryModel::BoundedTso,
+        owner_must_poll: false,
+    };
+
+    fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Owner<M>, Vec<Thief<PATIENCE, M>>) {
+        assert!(capacity < MAX_CAPACITY, "the capacity is out of range");
+        let shared = Arc::new(Shared {
+            head: Padded(Head { word: Atomic::new(pack(0, 0)), lock: SpinLock::new() }),
+            tail: Padded(Atomic::new(0)),
+            echo: Padded(Atomic::new(NO_ECHO)),
+            // One more: the spare slot.
+            ring: Padded(Ring::new(capacity.max(1) + 1)),
+        });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), delta }).collect();
+        // A limit of 0 sends the first push to `make_room`.
+        (Owner { shared, tail: 0, limit: 0, empty_at: 0 }, thieves)
+    }
+}
+
+impl<M: Memory> Owner<M> {
+    /// Raises `limit` above T, if there is room.
+    #[cold]
+    fn make_room(&mut self) -> bool {
+        // E2: pairs with the stores in `steal`.
+        let (_, head) = unpack(self.shared.head.word.load(Ordering::Acquire));
+        let room = self.shared.ring.capacity() as i64 - 1 - count(head, self.tail);
+        if room <= 0 {
+            return false;
+        }
+        self.limit = self.tail + room;
+        true
+    }
+
+    /// The end of a pop that lowered T to `t` and found H above it.
+    #[cold]
+    #[inline(never)]
+    fn pop_at_head(&mut self, t: i64) -> Option<Task> {
+        let shared = &*self.shared;
+        let _locked = shared.head.lock.lock();
+        // Relaxed: read under the lock. No s returns (I6), so it is as good as the echo before it; kept from the paper.
+        shared.echo.store(NO_ECHO, Ordering::Relaxed);
+        // Relaxed: written under the lock only.
+        let (_, head) = unpack(shared.head.word.load(Ordering::Relaxed));
+        if count(head, t) < 0 {
+            // E1: pairs with the loads in `steal` and `await_echo`.
+            shared.tail.store(t + 1, Ordering::Release);
+            self.empty_at = t + 1;
+            return None;
+        }
+        self.tail = t;
+        shared.ring.read(t as usize)
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        if self.tail == self.limit && !self.make_room() {
+            return Err(Full(task));
+        }
+        self.shared.ring.write(self.tail as usize, task);
+        self.tail += 1;
+        // E1: pairs with the loads in `steal` and `await_echo`.
+        self.shared.tail.store(self.tail, Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        if self.tail == self.empty_at {
+            return None;
+        }
+        let t = self.tail - 1;
+        // E1: pairs with the loads in `steal` and `await_echo`.
+        self.shared.tail.store(t, Ordering::Release);
+        // I5: the processor may let the load below overtake at most δ of these stores; the compiler must let it
+        // overtake none.
+        M::compiler_fence();
+        // Relaxed: nothing that thieves wrote is read on its strength.
+        let (s, head) = unpack(self.shared.head.word.load(Ordering::Relaxed));
+        if count(head, t) < 0 {
+            // B: the lock is between this store of T and the next.
+            return self.pop_at_head(t);
+        }
+        // E3: pairs with the load in `await_echo`. B.
+        self.shared.echo.store(u64::from(s), Ordering::Release);
+        // Keeps the compiler from merging it with the next one.
+        M::compiler_fence();
+        self.tail = t;
+        self.shared.ring.read(t as usize)
+    }
+
+    fn len_hint(&self) -> usize {
+        // Relaxed: a hint.
+        let (_, head) = unpack(self.shared.head.word.load(Ordering::Relaxed));
+        usize::try_from(count(head, self.tail)).unwrap_or(0)
+    }
+}
+
+impl<const PATIENCE: u32, M: Memory> Thief<PATIENCE, M> {
+    /// Waits until the owner has shown that it knows of claim `s` on index `head`, or has come down to it.
+    #[cold]
+    fn await_echo(&self, s: u32, head: u32) -> Steal<()> {
+        let shared = &*self.shared;
+        // E1: pairs with the stores in `push`, `pop` and `pop_at_head`.
+        let is_below_tail = || count(head, shared.tail.load(Ordering::Acquire)) > 0;
+        let mut patience = PATIENCE;
+        let mut waiting = Waiting::default();
+        loop {
+            // E3: pairs with the store in `pop`.
+            if shared.echo.load(Ordering::Acquire) == u64::from(s) {
+                return if is_below_tail() { Steal::Task(()) } else { Steal::Empty };
+            }
+            if !is_below_tail() {
+                return Steal::Empty;
+            }
+            if PATIENCE == FOREVER {
+                waiting.pause::<M>();
+            } else if patience == 0 {
+                return Steal::Aborted;
+            } else {
+                // Not the memory's pause: this loop also ends if nothing changes.
+                patience -= 1;
+                core::hint::spin_loop();
+            }
+        }
+    }
+}
+
+impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        let shared = &*self.shared;
+        let _locked = shared.head.lock.lock();
+        // Relaxed: written under the lock only.
+        let (s, head) = unpack(shared.head.word.load(Ordering::Relaxed));
+        let s = s.wrapping_add(1);
+        // E2: pairs with the load in `make_room`.
+        shared.head.word.store(pack(s, head.wrapping_add(1)), Ordering::Release);
+        // F: opposite nothing but the bound (I5): the claim is in memory before T is read.
+        M::fence(Ordering::SeqCst);
+        // E1: pairs with the stores in `push`, `pop` and `pop_at_head`.
+        let is_sure = self.delta.is_beyond(count(head, shared.tail.load(Ordering::Acquire)));
+        let answer = if is_sure { Steal::Task(()) } else { self.await_echo(s, head) };
+        if answer.is_task() {
+            // Under the lock: E2 covers the slots of the steals before.
+            let task = shared.ring.read(head as usize);
+            Steal::Task(task.expect("a slot in [H, T) holds a task"))
+        } else {
+            // E2: pairs with the load in `make_room`. I6: s stays raised.
+            shared.head.word.store(pack(s, head), Ordering::Release);
+            if answer.is_empty() { Steal::Empty } else { Steal::Aborted }
+        }
+    }
+
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        let head = &self.shared.head;
+        // Relaxed, both: whatever orders the push before this call makes both loads recent enough.
+        let has_work = || {
+            let (_, head) = unpack(head.word.load(Ordering::Relaxed));
+            count(head, self.shared.tail.load(Ordering::Relaxed)) > 0
+        };
+        // A claim may hide a task and be given back. While the lock is free there is none; while it is not, say yes.
+        has_work() || head.lock.try_lock().is_none_or(|_locked| has_work())
+    }
+}

@@ -1,0 +1,119 @@
+//! The instructions of the owner's pop, as the processor executes them on the fast path. The fence-free queues lie
+//! outside Rust's memory model: that their source is right says nothing of what the compiler makes of it.
+#![cfg(all(feature = "fence-free", target_arch = "x86_64", target_os = "linux", not(miri)))]
+
+mod single_step;
+
+use core::hint::black_box;
+use core::num::NonZeroUsize;
+
+use filch_queue::{ChaseLev, Delta, FfCl, FfThe, Owner, Padded, Queue, Task, The, Thep, Thief};
+use single_step::{Access, Step, traced};
+
+const LINE: u64 = align_of::<Padded<u8>>() as u64;
+
+/// A pop on the fast path, told by what a thief does to the same words.
+struct Pop {
+    steps: Vec<Step>,
+    /// What the owner lowers: it writes it and a thief reads it.
+    tail: Access,
+    /// Where thieves take: a thief writes it and the owner reads it.
+    head: Access,
+    /// Whatever else it writes that is not the owner's own.
+    others: Vec<Access>,
+}
+
+fn accesses(steps: &[Step]) -> impl Iterator<Item = Access> + Clone {
+    steps.iter().filter_map(|step| if let Step::Access(access) = step { Some(*access) } else { None })
+}
+
+fn single(mut found: impl Iterator<Item = Access>, what: &str) -> Access {
+    let first = found.next().unwrap_or_else(|| panic!("no {what}"));
+    assert_eq!(found.next(), None, "more than one {what}");
+    first
+}
+
+impl Pop {
+    fn of<Q: Queue>(params: &Q::Params) -> Self {
+        let (owner, mut thieves) = Q::make(512, 1, params);
+        // On the heap, so that its own words are told from the stack.
+        let mut owner = Box::new(owner);
+        for n in 1..=400 {
+            owner.push(Task::from_id(NonZeroUsize::new(n).unwrap())).unwrap();
+        }
+        let (stolen, theft) = traced(|| black_box(&mut thieves[0]).steal());
+        assert_eq!(stolen.task().map(|task| task.id().get()), Some(1));
+        owner.pop().unwrap();
+        let (popped, steps) = traced(|| black_box(&mut *owner).pop());
+        assert_eq!(popped.map(|task| task.id().get()), Some(399));
+
+        let start = (&raw const *owner).addr() as u64;
+        let own = start..start + size_of_val(&*owner) as u64;
+        let shared: Vec<_> = accesses(&steps).filter(|access| !own.contains(&access.address)).collect();
+        let steals = |address: u64, how: fn(&Access) -> bool| {
+            accesses(&theft).any(|access| access.address == address && how(&access))
+        };
+        let mut writes = shared.iter().copied().filter(|access| access.writes);
+        let is_tail = |access: &Access| steals(access.address, |access| access.reads);
+        let tail = single(writes.clone().filter(is_tail), "store of T");
+        let reads = shared.iter().copied().filter(|access| access.reads);
+        let head = single(reads.filter(|access| steals(access.address, |access| access.writes)), "load of H");
+        let others = writes.by_ref().filter(|access| *access != tail).collect();
+        Self { steps, tail, head, others }
+    }
+
+    fn position(&self, access: Access) -> usize {
+        self.steps.iter().position(|step| matches!(step, Step::Access(other) if *other == access)).unwrap()
+    }
+
+    fn drains(&self) -> Vec<usize> {
+        (0..self.steps.len()).filter(|&step| matches!(self.steps[step], Step::Drain)).collect()
+    }
+
+    /// Lowers T, reads H, and stores to a line of its own before it returns; and never waits for the store buffer.
+    fn assert_fence_free(&self) {
+        assert_eq!(self.drains(), [0; 0], "{:?}", self.steps);
+        assert!(self.tail.writes && !self.tail.reads && self.head.reads && !self.head.writes);
+        assert_eq!(self.head.bytes, 8, "H is read at once");
+        let pad = single(self.others.iter().copied(), "pad");
+        assert!(self.position(self.tail) < self.position(self.head), "the load of H comes first: {:?}", self.steps);
+        assert!(self.position(self.head) < self.position(pad), "the pad comes too early: {:?}", self.steps);
+        let lines = [self.tail, self.head, pad].map(|access| access.address / LINE);
+        assert!(lines[0] != lines[1] && lines[1] != lines[2] && lines[0] != lines[2], "lines are shared: {lines:?}");
+    }
+
+    /// Lowers T, waits for the store buffer, and reads H.
+    fn assert_fenced(&self) {
+        let drains = self.drains();
+        assert_eq!(drains.len(), 1, "{:?}", self.steps);
+        assert!((self.position(self.tail)..self.position(self.head)).contains(&drains[0]), "{:?}", self.steps);
+        assert_eq!(self.others, []);
+    }
+}
+
+fn delta() -> Delta {
+    // SAFETY: one thread only.
+    unsafe { Delta::from_bound(Delta::ASSUMED_BOUND) }
+}
+
+#[test]
+fn ff_the_pops_without_a_fence() {
+    Pop::of::<FfThe>(&delta()).assert_fence_free();
+}
+
+#[test]
+fn ff_cl_pops_without_a_fence() {
+    Pop::of::<FfCl>(&delta()).assert_fence_free();
+}
+
+#[test]
+fn thep_pops_without_a_fence() {
+    Pop::of::<Thep>(&delta()).assert_fence_free();
+}
+
+/// These show that a fence would be seen.
+#[test]
+fn the_and_chase_lev_pop_with_a_fence() {
+    Pop::of::<The>(&()).assert_fenced();
+    Pop::of::<ChaseLev>(&()).assert_fenced();
+}
