@@ -37,6 +37,10 @@
 //! assert_eq!(fib(20), 6765);
 //! ```
 //!
+//! In a function that forks, the recursive calls are in closures. A closure that is an argument of a call and itself uses the
+//! function is made `#[inline(always)]`, since one that holds a few levels is too large for the compiler's taste; and
+//! panics of all levels leave the function through one place, which lets calls that do not fork go without saving registers.
+//!
 //! So a call is redirected exactly when the compiler itself would have taken it for a recursive call: in closures and
 //! in the arguments of macros as anywhere else, and not where a local variable or a nested item has taken the name.
 //! All copies keep the positions of the source, so an error in the body is reported once, where it was written.
@@ -114,7 +118,8 @@ use proc_macro::TokenStream;
 ///
 /// # What differs from the plain function
 ///
-/// `f as fn(_)` inside the body is the address of a copy; backtraces show `f::f` for a copy; rustc no longer sees
+/// In a function with such closures a panic is caught and resumed once per real call, and an exception of another language
+/// ends the process. `f as fn(_)` inside the body is the address of a copy; backtraces show `f::f` for a copy; rustc no longer sees
 /// that a function recurses unconditionally. A function declared inside a block must not use `self::f` for *another*
 /// function `f` of the enclosing module: that would be taken for a recursive call.
 #[proc_macro_attribute]

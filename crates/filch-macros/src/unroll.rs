@@ -1,10 +1,14 @@
 //! The expansion of `#[inline_recursion(N)]`; its shape is shown in the crate's documentation.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{AttrStyle, Attribute, Error, FnArg, LitInt, Meta, Result, Signature, Visibility, parse_quote};
+use syn::punctuated::Punctuated;
+use syn::{
+    AttrStyle, Attribute, Error, Expr, FnArg, LitInt, Meta, Result, ReturnType, Signature, Stmt, Token, Visibility,
+    parse_quote,
+};
 
 const MAX_LEVELS: usize = 16;
 
@@ -123,14 +127,18 @@ impl Function {
         let name = &signature.ident;
         let public = hidden("public", name);
         let next = hidden("next", name);
-        let body = TokenTree::Group(redirect_self_paths(&body, name, &next).unwrap_or(body));
+        let body = redirect_self_paths(&body, name, &next).unwrap_or(body);
 
         let copied = copied_attributes(&attributes);
+        let has = |name: &str| copied.iter().any(|attribute| attribute.path().is_ident(name));
         // Rust refuses `inline(always)` together with target features.
-        let hint: Attribute = match copied.iter().any(|attribute| attribute.path().is_ident("target_feature")) {
-            true => parse_quote!(#[inline]),
-            false => parse_quote!(#[inline(always)]),
+        let (hint, branches): (Attribute, _) = match has("target_feature") {
+            true => (parse_quote!(#[inline]), None),
+            false => (parse_quote!(#[inline(always)]), inline_branches(&body, name)),
         };
+        // A closure would hide the caller.
+        let has_one_exit = branches.is_some() && !has("track_caller");
+        let body = TokenTree::Group(branches.unwrap_or(body));
         // Each level's body sits in a block of its own, where an item that the user gives the same name wins.
         let mut declare_next = quote! { #[allow(warnings)] use #public as #name; };
         for _ in 1..levels {
@@ -144,6 +152,7 @@ impl Function {
         if !attributes.iter().any(|attribute| attribute.path().is_ident("inline")) {
             attributes.push(parse_quote!(#[inline(never)]));
         }
+        let outermost = if has_one_exit { one_exit(&signature, &body) } else { body.to_token_stream() };
         // The constant is refused inside an `impl`, where a plain `name` would be some other, free function.
         let free_functions_only = quote_spanned! { Span::call_site() => const _: () = (); };
         quote! {
@@ -151,7 +160,7 @@ impl Function {
             #visibility #signature {
                 #[allow(warnings)]
                 use #name as #public;
-                { #declare_next #[allow(warnings)] use #name as #next; #body }
+                { #declare_next #[allow(warnings)] use #name as #next; #outermost }
             }
             #free_functions_only
         }
@@ -164,6 +173,97 @@ impl Function {
         let body = with_stream(body, quote! { #error #statements });
         quote! { #(#attributes)* #visibility #signature #body }
     }
+}
+
+/// The body such that a panic leaves it through the function's ordinary exit.
+///
+/// Each fork in the body needs a landing pad. A function with a landing pad that leads out of it saves all the registers
+/// that it will ever use before it looks at its arguments, and with several levels in it there are many of them, which half
+/// of all real calls save for nothing. If all panics are caught at one place and then go on through a function
+/// of which the compiler cannot see that it never returns, the function has one exit, and saves registers where it needs them.
+fn one_exit(signature: &Signature, body: &TokenTree) -> TokenStream {
+    let run = hidden("run", &signature.ident);
+    // A closure cannot name a type of the form `impl Trait`.
+    let output = match &signature.output {
+        output if flatten(output.to_token_stream()).iter().any(|token| is_ident(Some(token), "impl")) => None,
+        ReturnType::Default => None,
+        output => Some(output),
+    };
+    quote! {
+        // By a function with a bound, from which the compiler learns that the closure runs once.
+        #[allow(warnings, clippy::inline_always)]
+        #[inline(always)]
+        fn #run<T>(body: impl ::core::ops::FnOnce() -> T) -> T {
+            match ::std::panic::catch_unwind(::std::panic::AssertUnwindSafe(body)) {
+                ::core::result::Result::Ok(result) => result,
+                ::core::result::Result::Err(payload) => {
+                    let resume: fn(_) -> T = |payload| ::std::panic::resume_unwind(payload);
+                    ::core::hint::black_box(resume)(payload)
+                }
+            }
+        }
+        #run(#[inline(always)] move || #output #body)
+    }
+}
+
+/// The group with every closure that is an argument of a call, and itself uses the function, made to be inlined whatever its
+/// size, as the copies are; `None` if there is none. A closure that captures by value is also marked, by capturing
+/// nothing with the alignment of `u128`, so that filch's `join` knows that it is inlined into another one.
+fn inline_branches(group: &Group, name: &Ident) -> Option<Group> {
+    let tokens = tree(group.stream());
+    let mut changed = false;
+    let mut result: Vec<TokenTree> = Vec::with_capacity(tokens.len());
+    for (index, token) in tokens.iter().enumerate() {
+        let before = before(&tokens, index);
+        let inner = match token {
+            // What a macro makes of its arguments is its own affair.
+            TokenTree::Group(inner) if !is_punct(before(1), '!') => inner,
+            token => {
+                result.push(token.clone());
+                continue;
+            }
+        };
+        let is_call = inner.delimiter() == Delimiter::Parenthesis
+            && matches!(before(1), Some(TokenTree::Ident(ident)) if syn::parse2::<Ident>(ident.to_token_stream()).is_ok());
+        let inner = if is_call { inline_arguments(inner, name) } else { inline_branches(inner, name) };
+        changed |= inner.is_some();
+        result.push(inner.map_or_else(|| token.clone(), TokenTree::Group));
+    }
+    changed.then(|| with_stream(group, result.into_iter().collect()))
+}
+
+/// [`inline_branches`] of the arguments of a call.
+fn inline_arguments(group: &Group, name: &Ident) -> Option<Group> {
+    let deeper = inline_branches(group, name);
+    let group = deeper.as_ref().unwrap_or(group);
+    // What cannot be parsed, as a pattern cannot, has no closures.
+    let Ok(mut arguments) = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(group.stream()) else {
+        return deeper;
+    };
+    let mut changed = false;
+    for argument in &mut arguments {
+        let mut found = Found::default();
+        found.look(&tree(argument.to_token_stream()), name);
+        let Expr::Closure(closure) = argument else { continue };
+        if !found.call {
+            continue;
+        }
+        changed = true;
+        if !closure.attrs.iter().any(|attribute| attribute.path().is_ident("inline")) {
+            closure.attrs.push(parse_quote!(#[allow(clippy::inline_always)]));
+            closure.attrs.push(parse_quote!(#[inline(always)]));
+        }
+        if closure.capture.is_some() {
+            let mark = hidden("mark", name);
+            let capture: Stmt = parse_quote!(let #mark = #mark;);
+            match &mut *closure.body {
+                Expr::Block(body) if body.label.is_none() => body.block.stmts.insert(0, capture),
+                body => *body = parse_quote!({ #capture #body }),
+            }
+            *argument = parse_quote!({ let #mark = [0_u128; 0]; #closure });
+        }
+    }
+    if changed { Some(with_stream(group, arguments.into_token_stream())) } else { deeper }
 }
 
 fn hidden(role: &str, name: &Ident) -> Ident {

@@ -316,3 +316,84 @@ fn panics_pass_through_all_levels() {
     let payload = std::panic::catch_unwind(|| fall(10)).unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&"bottom"));
 }
+
+/// The branches of a fork.
+#[inline(never)]
+fn both<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
+    (a(), b())
+}
+
+/// One real call, whatever the compiler thinks of its size.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn branches_are_inlined_too() {
+    #[inline(always)]
+    fn both<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
+        (a(), b())
+    }
+
+    #[inline_recursion(4)]
+    fn frames(n: usize, seen: &RefCell<BTreeSet<usize>>) -> usize {
+        seen.borrow_mut().insert(stack_pointer());
+        if n == 0 {
+            return 1;
+        }
+        let (a, b) = both(move || frames(n - 1, seen), move || frames(n - 1, seen));
+        std::hint::black_box(a) + b
+    }
+    let seen = RefCell::default();
+    assert_eq!(frames(7, &seen), 1 << 7);
+    assert_eq!(seen.take().len(), 2);
+}
+
+#[test]
+fn branches_may_be_written_in_any_way() {
+    #[inline_recursion(3)]
+    fn longest<'a, const N: usize>(words: &'a mut [[u8; N]], _mark: &u8) -> Option<&'a mut [u8; N]> {
+        let count = words.len();
+        if count < 2 {
+            return words.first_mut();
+        }
+        let (left, right) = words.split_at_mut(count / 2);
+        let (a, b): (Option<_>, Option<_>) = both(
+            || longest::<N>(left, _mark),
+            #[inline]
+            move || -> Option<&'a mut [u8; N]> { longest::<N>(right, _mark) },
+        );
+        let (a, b) = (a?, b?);
+        Some(if a >= b { a } else { b })
+    }
+    let mut words = [*b"ab", *b"xy", *b"cd", *b"zz", *b"aa"];
+    *longest(&mut words, &0).expect("some") = *b"!!";
+    assert_eq!(&words[3], b"!!");
+
+    #[inline_recursion(2)]
+    fn compare(n: u32) -> u32 {
+        let total = |f: fn(u32, u32) -> u32| f(1, 2);
+        if n == 0 { total(|a, b| a + b) } else { both(move || 1 << compare(n - 1), || n).0 }
+    }
+    assert_eq!(compare(1), 8);
+}
+
+#[test]
+fn panics_pass_through_branches() {
+    struct Count<'c>(&'c Cell<u32>);
+    impl Drop for Count<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+
+    #[inline_recursion(3)]
+    fn descend(n: u32, dropped: &Cell<u32>) -> u32 {
+        let count = Count(dropped);
+        assert!(n != 0, "the end");
+        let (a, b) = both(move || descend(n - 1, dropped), move || n);
+        drop(count);
+        a + b
+    }
+    let dropped = Cell::new(0);
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| descend(10, &dropped)));
+    assert_eq!(*panic.expect_err("it panics").downcast::<&str>().expect("its own payload"), "the end");
+    assert_eq!(dropped.get(), 11);
+}

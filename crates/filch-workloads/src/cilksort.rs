@@ -51,7 +51,7 @@ impl workload::Params for Params {
             ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
         ],
         quick: &[("n", "1000000")],
-        compare: &[("n", "8000000")],
+        compare: &[("n", "4000000")],
         paper: &[("n", "240000000")],
     };
     type Instance = Instance;

@@ -23,7 +23,7 @@ impl workload::Params for Params {
         source: "Lace (van Dijk, van de Pol, 2014); Cilk",
         params: &[N, ParamSpec { name: "cutoff", help: "no forks from this argument downwards", default: "0" }],
         quick: &[("n", "32")],
-        compare: &[("n", "36")],
+        compare: &[("n", "35")],
         paper: &[("n", "50")],
     };
     type Instance = Instance;

@@ -64,7 +64,12 @@ impl ForkJoin for FilchClosures {
         RA: Send,
         RB: Send,
     {
-        filch::join(move || a(Self), move || b(Self))
+        filch::join(
+            #[inline(always)]
+            move || a(Self),
+            #[inline(always)]
+            move || b(Self),
+        )
     }
 }
 

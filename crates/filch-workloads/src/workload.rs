@@ -19,9 +19,9 @@ pub struct Spec {
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [ParamSpec],
-    /// A size of some 50 to 100 ms sequentially.
+    /// A size of some 10 to 50 ms sequentially.
     pub quick: Preset,
-    /// A size of some 0.3 to 1 s sequentially.
+    /// A size of some 50 to 200 ms sequentially.
     pub compare: Preset,
     /// The size of the source.
     pub paper: Preset,

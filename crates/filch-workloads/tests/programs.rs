@@ -123,6 +123,8 @@ fn uts_table() {
         ("T1", "4130071 nodes, 3305118 leaves, depth 10", 4_130_070),
         ("T2", "4117769 nodes, 2342762 leaves, depth 81", 4_117_768),
         ("T3", "4112897 nodes, 3599034 leaves, depth 1572", 4_112_896),
+        ("T1S", "1031269 nodes, 825408 leaves, depth 9", 1_031_268),
+        ("T3S", "1026961 nodes, 898840 leaves, depth 684", 1_026_960),
         ("T4", "4132453 nodes, 3108986 leaves, depth 134", 4_132_452),
         ("T5", "4147582 nodes, 2181318 leaves, depth 20", 4_147_581),
     ];

@@ -10,7 +10,8 @@ use crate::worker::{ByHandle, Worker};
 impl<P: Pool> Worker<'_, P> {
     /// Runs `each` on every item as a task of its own, and folds the results, newest item first.
     ///
-    /// This is the spawn and sync of Lace and Wool: all items are forked, then joined in reverse.
+    /// This is the spawn and sync of Lace and Wool: all items are forked, then joined in reverse. Unless somebody wants work,
+    /// the last item is run at once.
     ///
     /// Cost per item as a [`join`](Self::join). Items or results too large for a slot (48 bytes with a reference) go to the heap.
     ///
@@ -27,7 +28,7 @@ impl<P: Pool> Worker<'_, P> {
     /// # Panics
     /// If a task, the iterator or `fold` panics, with the first payload that comes up in this order; items that nobody has
     /// started are dropped, and the outcomes of those that somebody has are awaited and dropped.
-    #[inline]
+    #[inline(always)]
     pub fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
     where
         I: IntoIterator<Item = T>,
@@ -79,18 +80,28 @@ impl<B: Body> Drop for Forks<'_, B> {
 
 /// # Safety
 /// `front` is a front of the current thread's worker, other than the outside, and `head` is exact if it is a stack front.
-#[inline]
+#[inline(always)]
 unsafe fn fork_all<B: Body, S>(
     front: &Front,
     head: *mut Slot,
-    tasks: impl Iterator<Item = B>,
+    mut tasks: impl Iterator<Item = B>,
     mut sum: S,
     mut fold: impl FnMut(S, B::Out) -> S,
 ) -> S {
     let mut forks = Forks::<B> { front, first: head, next: head, work: PhantomData };
+    let Some(mut last) = tasks.next() else { return sum };
     for task in tasks {
         // SAFETY: the caller's promise; the pop is below or in `Forks`.
-        unsafe { pool::push(front, forks.next, task) };
+        unsafe { pool::push(front, forks.next, std::mem::replace(&mut last, task)) };
+        forks.next = forks.next.wrapping_add(1);
+    }
+    if front.limits.admits_push(forks.next.addr()) {
+        // Nobody asks for the newest task, which would be taken back at once.
+        // SAFETY: the slots from here up are free.
+        sum = fold(sum, unsafe { last.inline(front, forks.next) });
+    } else {
+        // SAFETY: as above.
+        unsafe { pool::push_unadmitted(front, forks.next, last) };
         forks.next = forks.next.wrapping_add(1);
     }
     while forks.next != forks.first {

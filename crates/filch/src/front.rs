@@ -15,6 +15,7 @@ use std::ptr::{NonNull, null, null_mut};
 use filch_memory::Native;
 
 use crate::job::{Job, Slot};
+use crate::pool::{self, UnwindFn};
 use crate::protocol::limits::Limits;
 use crate::worker::Home;
 
@@ -53,6 +54,8 @@ pub struct Front {
     /// The worker's type-erased part; null outside.
     home: *const Home,
     pub(crate) operations: Option<&'static Operations>,
+    /// [`pool::resume`], which the compiler cannot know.
+    pub(crate) unwind: UnwindFn,
     /// Where a job's contents lie for a moment on their way between a frame and wherever the cold path keeps them. Only
     /// for the worker's own thread, and only until its next step.
     pub(crate) scratch: Slot,
@@ -69,6 +72,7 @@ static OUTSIDE: Front = Front {
     kind: Kind::Outside,
     home: null(),
     operations: None,
+    unwind: pool::resume,
     scratch: Slot::empty(),
 };
 
@@ -80,6 +84,7 @@ impl Front {
             kind,
             home: null(),
             operations: Some(operations),
+            unwind: pool::resume,
             scratch: Slot::empty(),
         }
     }

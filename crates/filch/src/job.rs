@@ -124,6 +124,9 @@ pub trait Body: Sized {
     /// The fork at `head` is over without having run this body inline: whatever remembers the head must be put back.
     fn restore(front: &Front, head: *mut Slot);
 
+    /// Whether this is a branch in a function that `#[inline_recursion]` has unrolled.
+    const UNROLLED: bool = false;
+
     /// Whether a thread outside of all pools may fork this body.
     const MAY_BE_OUTSIDE: bool = false;
 
@@ -131,6 +134,12 @@ pub trait Body: Sized {
     fn outside<B: Body>(self, _: B) -> (Self::Out, B::Out) {
         unreachable!("who has a handle is a worker")
     }
+}
+
+/// Whether `F` is a closure that `#[inline_recursion]` has marked, by letting it capture nothing with the alignment of
+/// `u128`. Other closures that need such an alignment are taken for marked, which can cost time only.
+pub(crate) const fn is_unrolled<F>() -> bool {
+    align_of::<F>() >= align_of::<u128>()
 }
 
 impl<B: Body> Record<B, B::Out> {

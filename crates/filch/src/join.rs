@@ -1,7 +1,7 @@
 //! Fork–join of two branches, in both styles.
 
 use crate::front::{Enter, Front, current};
-use crate::job::{Body, Slot};
+use crate::job::{self, Body, Slot};
 use crate::pool::{self, Pool};
 use crate::thread_pool::ThreadPool;
 use crate::worker::{ByHandle, Worker};
@@ -46,6 +46,7 @@ impl<P: Pool> Worker<'_, P> {
     /// # Panics
     /// If a branch panics, with its payload, once the other one is settled: if it is `a` that panics, a `b` that nobody has
     /// started is dropped unrun, and the outcome of one that somebody has is dropped. If both panic, it is with the payload of `a`.
+    /// An exception of another language that comes out of a branch may end the process.
     #[inline(always)]
     pub fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
     where
@@ -105,6 +106,8 @@ struct ByClosure<F>(F);
 
 impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     type Out = R;
+
+    const UNROLLED: bool = job::is_unrolled::<F>();
 
     const MAY_BE_OUTSIDE: bool = true;
 

@@ -14,7 +14,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Owner, Padded, Steal, Task, Thief};
 
 use crate::front::{Front, Kind};
-use crate::job::{Body, Job, Slot};
+use crate::job::{self, Body, Job, Slot};
 use crate::pool::{Hand, Plumbing, Pool, Split, deal};
 use crate::protocol::sleep::{Place, Sleepers, Wanted};
 use crate::spawn::Spawned;
@@ -479,6 +479,8 @@ where
     F: for<'b> FnOnce(Worker<'b, P>) -> R,
 {
     type Out = R;
+
+    const UNROLLED: bool = job::is_unrolled::<F>();
 
     #[inline(always)]
     unsafe fn inline(self, front: &Front, head: *mut Slot) -> R {

@@ -135,6 +135,53 @@ fn of_large_branches() {
     }
 }
 
+/// Leaves are numbered from `first` on; the one of number `thrower` panics.
+#[filch::inline_recursion(3)]
+fn leaves<'a>(mut w: Worker<'_>, depth: u32, first: usize, thrower: usize, alive: &'a AtomicUsize) -> Vec<Counted<'a>> {
+    let here = Counted::new(alive);
+    if depth == 0 {
+        return if first == thrower { throw(first) } else { vec![here] };
+    }
+    let second = first + (1 << (depth - 1));
+    let (mut a, b) = w.join(
+        move |w| leaves(w, depth - 1, first, thrower, alive),
+        move |w| leaves(w, depth - 1, second, thrower, alive),
+    );
+    a.extend(b);
+    a
+}
+
+#[filch::inline_recursion(3)]
+fn leaves_by_closures(depth: u32, first: usize, thrower: usize, alive: &AtomicUsize) -> Vec<Counted<'_>> {
+    if depth == 0 {
+        return if first == thrower { throw(first) } else { vec![Counted::new(alive)] };
+    }
+    let second = first + (1 << (depth - 1));
+    let (mut a, b) = filch::join(
+        move || leaves_by_closures(depth - 1, first, thrower, alive),
+        move || leaves_by_closures(depth - 1, second, thrower, alive),
+    );
+    a.extend(b);
+    a
+}
+
+#[test]
+fn of_unrolled_recursions() {
+    let _watchdog = watchdog("a panic in an unrolled recursion");
+    let alive = AtomicUsize::new(0);
+    for workers in [1, 3] {
+        let pool = pool(workers, Wait::default());
+        for thrower in 0..64 {
+            assert_eq!(thrown_by(|| pool.run(|w| leaves(w, 6, 0, thrower, &alive))), thrower);
+            assert_eq!(alive.load(SeqCst), 0);
+            assert_eq!(thrown_by(|| pool.install(|| leaves_by_closures(6, 0, thrower, &alive))), thrower);
+            assert_eq!(alive.load(SeqCst), 0);
+        }
+        assert_eq!(pool.run(|w| leaves(w, 6, 0, 64, &alive)).len(), 64);
+        works(&pool);
+    }
+}
+
 #[test]
 fn of_fork_all() {
     let _watchdog = watchdog("a panic in fork_all");

@@ -32,7 +32,7 @@ impl Count {
     }
 }
 
-/// A published tree and its size.
+/// A tree with a name and its size.
 struct Named {
     name: &'static str,
     definition: Definition,
@@ -67,6 +67,9 @@ const NAMED: &[Named] = &[
     Named { name: "T3", definition: binomial(0.124875, 8, 42), nodes: 4_112_897, leaves: Some(3_599_034), depth: Some(1_572) },
     Named { name: "T4", definition: T4, nodes: 4_132_453, leaves: Some(3_108_986), depth: Some(134) },
     Named { name: "T5", definition: T5, nodes: 4_147_582, leaves: Some(2_181_318), depth: Some(20) },
+    // A quarter of T1 and of T3; these two are not published.
+    Named { name: "T1S", definition: fixed(9, 19), nodes: 1_031_269, leaves: Some(825_408), depth: Some(9) },
+    Named { name: "T3S", definition: binomial(0.124875, 8, 23), nodes: 1_026_961, leaves: Some(898_840), depth: Some(684) },
     Named { name: "T1L", definition: fixed(13, 29), nodes: 102_181_082, leaves: Some(81_746_377), depth: Some(13) },
     Named { name: "T2L", definition: cyclic(23, 7.0, 220), nodes: 96_793_510, leaves: Some(53_791_152), depth: Some(67) },
     Named { name: "T3L", definition: binomial(0.200014, 5, 7), nodes: 111_345_631, leaves: Some(89_076_904), depth: Some(17_844) },
@@ -130,7 +133,7 @@ impl workload::Params for Params {
         source: "UTS (Olivier et al., 2006); Lace (van Dijk, van de Pol, 2014)",
         params: PARAMS,
         quick: &[("tree", "T1"), ("depth", "8")],
-        compare: &[("tree", "T3")],
+        compare: &[("tree", "T3S")],
         paper: &[("tree", "T3L")],
     };
     type Instance = Instance;
@@ -195,7 +198,7 @@ impl workload::Params for Params {
 }
 
 const PARAMS: &[ParamSpec] = &[
-    ParamSpec { name: "tree", help: "T1 to T5, T1L, T2L, T3L, T1XL, T1XXL, T3XXL or custom", default: "T1" },
+    ParamSpec { name: "tree", help: "T1 to T5, T1S, T3S, T1L, T2L, T3L, T1XL, T1XXL, T3XXL or custom", default: "T1" },
     ParamSpec { name: "type", help: "binomial, geometric or hybrid, instead of the tree's own", default: "" },
     ParamSpec { name: "shape", help: "linear, exponential, cyclic or fixed (geometric, hybrid)", default: "" },
     ParamSpec { name: "depth", help: "depth limit (geometric, hybrid)", default: "" },

@@ -33,7 +33,7 @@ mod split;
 pub use queued::Queued;
 pub(crate) use queued::{Hand, deal};
 pub use split::Split;
-pub(crate) use split::{abandon, join, join_near, pop_and_run, push};
+pub(crate) use split::{UnwindFn, abandon, join, join_near, pop_and_run, push, push_unadmitted, resume};
 
 use std::io;
 use std::ptr::NonNull;

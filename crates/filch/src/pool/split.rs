@@ -24,6 +24,8 @@
 use std::cell::UnsafeCell;
 use std::io;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
 use filch_memory::Native;
@@ -32,7 +34,7 @@ use filch_queue::{ChaseLev, Padded, Steal};
 
 use super::{Plumbing, Pool, Queued};
 use crate::front::{Front, Kind, Operations};
-use crate::job::{self, Body, Job, Slot};
+use crate::job::{self, Body, Job, Payload, Slot};
 use crate::protocol::state::{JobState, MAX_DEPTH, Status};
 use crate::stack::Stack;
 use crate::wait;
@@ -308,11 +310,14 @@ type Popped = (NonNull<Job>, Option<bool>);
 
 /// A push that the limits did not admit, of the task in the front's scratch slot.
 ///
+/// As a function that cannot unwind it needs no landing pad, and the compiler moves the calls of it out of the way even
+/// where they are nested in another fork. Nothing in it panics unless the pool is broken.
+///
 /// # Safety
 /// `front` is a front of the current thread's worker, other than the outside, and `head` is exact if it is a stack front.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn push_cold(front: &Front, head: *mut Slot) {
+pub(crate) unsafe extern "C" fn push_cold(front: &Front, head: *mut Slot) {
     let home = front.home().expect("only workers fork");
     // SAFETY: a stack front is one of this type of pool; the caller's promises.
     unsafe {
@@ -343,7 +348,7 @@ unsafe fn pop_cold<B: Body>(front: &Front, head: *mut Slot) -> B::Out {
             Some(panicked) => {
                 let result = job::take_result::<B, B::Out>(job, panicked);
                 B::restore(front, head);
-                result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+                result.unwrap_or_else(|payload| resume_unwind(payload))
             }
         }
     }
@@ -450,7 +455,7 @@ pub(crate) unsafe fn push<B: Body>(front: &Front, head: *mut Slot, work: B) {
 /// # Safety
 /// As [`push`].
 #[inline(always)]
-unsafe fn push_unadmitted<B: Body>(front: &Front, head: *mut Slot, work: B) {
+pub(crate) unsafe fn push_unadmitted<B: Body>(front: &Front, head: *mut Slot, work: B) {
     // Through memory that is there already: a reference to the closure would force it to the frame on the fast path too.
     // SAFETY: the scratch slot is this thread's; the caller's promise.
     unsafe {
@@ -491,12 +496,61 @@ pub(crate) unsafe fn join_near<A: Body, B: Body>(front: &Front, head: *mut Slot,
         // SAFETY: the caller's promise.
         unsafe { push_unadmitted(front, head, b) };
     }
-    let guard = Guard { front, head, work: PhantomData::<B> };
-    // SAFETY: the slots above the head are free.
-    let ra = unsafe { a.inline(front, head.wrapping_add(1)) };
-    std::mem::forget(guard);
+    // SAFETY: the matching push was made above, and the slots above the head are free.
+    let ra = unsafe { if A::UNROLLED { guarded::<A, B>(front, head, a) } else { caught::<A, B>(front, head, a) } };
     // SAFETY: the matching push was made above.
     (ra, unsafe { pop_and_run::<B>(front, head) })
+}
+
+/// Runs the first branch of a fork of a `B`; if it unwinds, abandons the task and goes on unwinding.
+///
+/// The panic is caught, although a drop guard would do: to the compiler the caught panic flows back into the function, which
+/// so has one exit. Otherwise it would save registers before the test that ends the recursion, in half of all calls for nothing.
+///
+/// # Safety
+/// `head` is that of the push of a `B`, which has not been popped; otherwise as [`push_cold`].
+#[inline(always)]
+unsafe fn caught<A: Body, B: Body>(front: &Front, head: *mut Slot, a: A) -> A::Out {
+    // SAFETY: the caller's promise.
+    let run = || unsafe { a.inline(front, head.wrapping_add(1)) };
+    // Nobody sees what the panic left behind, since it goes on.
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(ra) => ra,
+        Err(payload) => {
+            // SAFETY: the caller's promise.
+            unsafe { (front.unwind)(front, head, abandon::<B>, payload) };
+            // SAFETY: never reached: `unwind` is `resume`. An assertion of that would be another exit.
+            unsafe { MaybeUninit::zeroed().assume_init() }
+        }
+    }
+}
+
+/// As [`caught`], by a drop guard. The compiler inlines no `catch_unwind` into another one, but any number of guards.
+///
+/// # Safety
+/// As [`caught`].
+#[inline(always)]
+unsafe fn guarded<A: Body, B: Body>(front: &Front, head: *mut Slot, a: A) -> A::Out {
+    let guard = Guard { front, head, work: PhantomData::<B> };
+    // SAFETY: the caller's promise.
+    let ra = unsafe { a.inline(front, head.wrapping_add(1)) };
+    std::mem::forget(guard);
+    ra
+}
+
+/// What [`resume`] is to the compiler: a function that may return.
+pub(crate) type UnwindFn = unsafe fn(&Front, *mut Slot, AbandonFn, Payload);
+type AbandonFn = unsafe extern "C" fn(&Front, *mut Slot);
+
+/// Ends a fork whose first branch panicked, and continues the panic. Called through [`Front::unwind`] only, where the compiler
+/// cannot see that it never returns.
+///
+/// # Safety
+/// As for the function `abandon`.
+pub(crate) unsafe fn resume(front: &Front, head: *mut Slot, abandon: AbandonFn, payload: Payload) {
+    // SAFETY: the caller's promise.
+    unsafe { abandon(front, head) };
+    resume_unwind(payload)
 }
 
 /// The second half of a join: runs the newest task, or gets its result.
