@@ -108,8 +108,9 @@ impl<M: Memory> Limits<M> {
     /// shared.
     #[inline]
     pub fn request(&self) -> bool {
-        // Relaxed: see I1 and I2.
-        if self.pop.load(Ordering::Relaxed) == POP_WANTED {
+        // Relaxed: see I1 and I2. Both limits: the owner may have overwritten one between a thief's two stores, and a
+        // sleeper relies on the next push.
+        if self.push.load(Ordering::Relaxed) == PUSH_WANTED && self.pop.load(Ordering::Relaxed) == POP_WANTED {
             return false;
         }
         self.push.store(PUSH_WANTED, Ordering::Relaxed);

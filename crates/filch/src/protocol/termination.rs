@@ -1,0 +1,75 @@
+//! Has everything been done? Per worker two counts, and one reader.
+//!
+//! **Paper.** Umut Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
+//! Deques*, PPoPP 2013, section 5, where the counts are of bags sent and received; the form here is ours.
+//!
+//! **Idea.** Work comes in pieces that may be split and passed on. Whoever makes a piece counts it as created *before*
+//! anybody else can get it; whoever has exhausted one counts it as finished. The counts are never lowered, and each
+//! is written by one worker. If the sum of the finished ones, read first, equals the sum of the created ones, read
+//! afterwards, then nothing is left.
+//!
+//! **Why.** Take a reader for whom the sums are equal, and suppose that some piece is unfinished. Of its unfinished
+//! ancestors take the first: it is the root, which is counted from the start, or its creation came before the finish
+//! of its maker, which is counted. So it is among the created ones; so is each finished one, for its creation came
+//! before its finish. The created are more by at least one.
+//!
+//! **Edges.** E1: `finish` (release) → `all_done`'s first pass (acquire): whatever the worker created before it finished,
+//! and whatever came before its getting the piece, is in the second pass.
+//!
+//! **Cost.** One store for each piece created and one for each finished, on a line of the worker's own.
+//!
+//! ```
+//! use filch::protocol::termination::Counts;
+//! use filch_memory::Native;
+//!
+//! let workers: [Counts<Native>; 2] = Default::default();
+//! workers[0].created(1); // the root
+//! workers[0].created(1); // a part of it, to be passed on
+//! workers[0].finished();
+//! assert!(!Counts::all_done(&workers));
+//! workers[1].finished();
+//! assert!(Counts::all_done(&workers));
+//! ```
+
+use filch_memory::{Atomic, Memory, Ordering};
+use filch_queue::Padded;
+
+/// What one worker has created and finished.
+#[derive(Debug)]
+pub struct Counts<M: Memory> {
+    counts: Padded<(M::AtomicU64, M::AtomicU64)>,
+}
+
+impl<M: Memory> Default for Counts<M> {
+    fn default() -> Self {
+        Self { counts: Padded((Atomic::new(0), Atomic::new(0))) }
+    }
+}
+
+impl<M: Memory> Counts<M> {
+    /// The worker: "`pieces` more", before anybody else can get them.
+    #[inline]
+    pub fn created(&self, pieces: u64) {
+        let created = &self.counts.0.0;
+        // Relaxed: this worker's own; made visible by whatever passes the pieces on, or by `finished`.
+        created.store(created.load(Ordering::Relaxed) + pieces, Ordering::Relaxed);
+    }
+
+    /// The worker: a piece is exhausted.
+    #[inline]
+    pub fn finished(&self) {
+        let finished = &self.counts.0.1;
+        // E1. The load is of this worker's own.
+        finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Anybody: whether all that was ever created, by all workers, is finished. `false` may be out of date at once,
+    /// `true` is for ever.
+    pub fn all_done(workers: &[Self]) -> bool {
+        // E1: pairs with `finished`.
+        let finished: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Acquire)).sum();
+        // Relaxed: what was created before a finish that was counted is visible by E1.
+        let created: u64 = workers.iter().map(|worker| worker.counts.0.0.load(Ordering::Relaxed)).sum();
+        finished == created
+    }
+}
