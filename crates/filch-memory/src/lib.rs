@@ -77,7 +77,14 @@ pub trait Sleep: Memory {
 /// before a heavy barrier of another thread, what came before it is visible after the heavy one, and if it executes
 /// after, it sees what came before the heavy one.
 pub trait Asymmetric: Memory {
-    /// The cheap side: nothing but a compiler fence where the system has a barrier for the other side.
+    /// Makes the barriers ready; call it before the first of them, as often as you like. `false`: there are none on
+    /// this system, and both sides have to use [`Memory::fence`] instead.
+    #[must_use = "without barriers, both sides have to fence"]
+    fn prepare_barriers() -> bool {
+        true
+    }
+
+    /// The cheap side: nothing but a compiler fence.
     #[track_caller]
     fn light_barrier();
 

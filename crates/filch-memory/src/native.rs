@@ -50,6 +50,56 @@ impl crate::Sleep for Native {
     }
 }
 
+/// The heavy side is `membarrier` of Linux, which interrupts the processors that run threads of this process.
+impl crate::Asymmetric for Native {
+    fn prepare_barriers() -> bool {
+        membarrier::register()
+    }
+
+    #[inline(always)]
+    fn light_barrier() {
+        atomic::compiler_fence(Ordering::SeqCst);
+    }
+
+    fn heavy_barrier() {
+        membarrier::run();
+        // The call is one already, to the kernel; this says so to the compiler.
+        atomic::fence(Ordering::SeqCst);
+    }
+}
+
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+mod membarrier {
+    // As in `linux/membarrier.h`.
+    const PRIVATE_EXPEDITED: core::ffi::c_int = 1 << 3;
+    const REGISTER_PRIVATE_EXPEDITED: core::ffi::c_int = 1 << 4;
+
+    fn command(command: core::ffi::c_int) -> bool {
+        // SAFETY: `membarrier` takes a command, flags and a processor's number, and touches no memory of ours.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+    }
+
+    /// Idempotent: the kernel remembers it for the process.
+    pub(super) fn register() -> bool {
+        command(REGISTER_PRIVATE_EXPEDITED)
+    }
+
+    pub(super) fn run() {
+        assert!(command(PRIVATE_EXPEDITED), "the barriers are not ready, or no longer allowed");
+    }
+}
+
+#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
+mod membarrier {
+    pub(super) fn register() -> bool {
+        false
+    }
+
+    pub(super) fn run() {
+        panic!("there are no barriers on this system");
+    }
+}
+
 macro_rules! atomic {
     ($value:ty, $atomic:ty $(, $parameter:ident)?) => {
         impl$(<$parameter>)? Atomic<$value> for $atomic {

@@ -11,7 +11,11 @@ use std::thread;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use crossbeam_deque::Worker;
-use filch_queue::{ChaseLev, Lace, Locked, Owner, Queue, Task, The, Thief};
+use filch_queue::chase_lev_asym::Fences;
+use filch_queue::{
+    Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, IdempotentDeque, IdempotentFifo,
+    IdempotentLifo, Lace, Locked, OneExposed, Owner, PadWs, Queue, Task, The, Thief, Wsq,
+};
 
 /// A tree of this depth is pushed and popped, so that a queue is neither always empty nor always the same.
 const DEPTH: usize = 12;
@@ -108,8 +112,21 @@ fn owner(criterion: &mut Criterion) {
     for (name, with_thief) in [("owner alone", false), ("owner and one thief", true)] {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements(TASKS));
-        filch::<Lace>(&mut group, with_thief, &());
+        filch::<Lace>(&mut group, with_thief, &Default::default());
+        filch::<Dsq>(&mut group, with_thief, &Default::default());
+        filch::<HendlerShavit>(&mut group, with_thief, &());
+        filch::<Wsq>(&mut group, with_thief, &Default::default());
         filch::<ChaseLev>(&mut group, with_thief, &());
+        filch::<ChaseLevAsym>(&mut group, with_thief, &Fences::default());
+        filch::<Abp>(&mut group, with_thief, &());
+        filch::<OneExposed>(&mut group, with_thief, &());
+        filch::<IdempotentLifo>(&mut group, with_thief, &());
+        filch::<IdempotentFifo>(&mut group, with_thief, &());
+        filch::<IdempotentDeque>(&mut group, with_thief, &());
+        filch::<BwosL>(&mut group, with_thief, &Default::default());
+        filch::<BwosF>(&mut group, with_thief, &Default::default());
+        filch::<PadWs>(&mut group, with_thief, &Default::default());
+        filch::<Adws>(&mut group, with_thief, &Default::default());
         filch::<The>(&mut group, with_thief, &());
         #[cfg(feature = "fence-free")]
         fence_free(&mut group, with_thief);

@@ -46,13 +46,61 @@
 //! | [`Locked`] | a lock | everything |
 //! | [`The`] | one fence per pop, a lock where it meets a thief | everything |
 //! | [`ChaseLev`] | one fence per pop | everything |
+//! | [`ChaseLevAsym`] | nothing; a thief interrupts it, where the system allows | everything |
+//! | [`Abp`] | one fence per pop | everything; the array is full at its end until it has been emptied |
 //! | `FfThe` | a store per pop, a lock where it meets a thief | all but the newest δ; never sure that it is empty |
 //! | `FfCl` | a store per pop | all but the newest δ |
 //! | `Thep` | a store per pop, a lock where it meets a thief | everything, if the owner pops while the thief waits |
 //! | [`Lace`] | nothing until tasks are shared or taken back | what the owner has shared; it shares when asked |
+//! | [`Dsq`] | nothing until tasks are taken back, then a lock | what the owner has shared, several at once |
+//! | [`HendlerShavit`] | nothing until the deque doubles or runs low | the older half, all of it at once |
+//! | [`BwosL`] | a swap or a store per block | all but what is in the owner's block |
+//! | [`BwosF`], first in, first out | a store per push, a swap per block | all but what is in the block that it reads |
+//! | [`PadWs`] | as `BwosL`, and a look for requests | everything; from the owner's block when it answers |
+//! | [`Adws`] | a look for requests | everything, when the owner answers |
+//! | [`Wsq`] | one atomic update per push, two per pop | everything, several at once |
+//! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
+//! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
 //! `FfThe`, `FfCl` and `Thep` are behind the feature `fence-free` and for x86-64 only. They do without the fence
 //! because a processor's store buffer is bounded; δ, half that bound, is theirs to be told: see `Delta`.
+//!
+//! # What the owner pays
+//!
+//! Instructions that the owner executes on x86-64 while no thief is there, counted by stepping through a release
+//! build; and among them the fences, and the other locked instructions: atomic read-modify-writes. Those are the dear
+//! ones, tens of cycles each. A pair is a push and the pop after it, with 480 other tasks in the queue or none; a run
+//! is of 64. The caller's own instructions are subtracted. The benchmark `instructions` prints the table for your
+//! compiler, with all features; the benchmark `owner` measures the time.
+//!
+//! | queue | pair, over other tasks | pair, the only task | push, in a run | pop, in a run |
+//! |---|---|---|---|---|
+//! | `chase-lev` | 35, 1 fence | 47, 1 fence, 1 locked | 18 | 24, 1 fence |
+//! | `chase-lev-asym` | 37 | 49, 1 locked | 17 | 26 |
+//! | `abp` | 32, 1 fence | 43, 1 fence, 1 locked | 19 | 22, 1 fence |
+//! | `the` | 33, 1 fence | 33, 1 fence | 17 | 23, 1 fence |
+//! | `ff-the` | 38 | 38 | 17 | 25 |
+//! | `ff-cl` | 35 | 45, 1 locked | 17 | 25 |
+//! | `thep` | 39 | 39 | 17 | 26 |
+//! | `lace` | 39 | 39 | 26 | 23 |
+//! | `dsq` | 38 | 89, 1 locked | 20 | 24 |
+//! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 24 |
+//! | `wsq` | 63, 3 locked | 63, 3 locked | 43, 1 locked | 29, 2 locked |
+//! | `bwos-l` | 31 | 31 | 21 | 20, 0.02 locked |
+//! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 47 | 35, 0.06 locked |
+//! | `padws` | 88 | 88 | 55 | 58, 0.02 locked |
+//! | `adws` | 83 | 83 | 54 | 52 |
+//! | `one-exposed` | 43 | 23, 1 locked | 24 | 24 |
+//! | `idem-lifo` | 45 | 45 | 28 | 19 |
+//! | `idem-fifo` | 27 | 27 | 18 | 17 |
+//! | `idem-de` | 53 | 53 | 34 | 26 |
+//! | `locked` | 81, 4 locked | 81, 4 locked | 45, 2 locked | 43, 2 locked |
+//! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 21 | 40, 1 fence |
+//!
+//! What the table does not show is the price of company. [`The`], `FfThe` and `Thep` take their lock only when a thief
+//! is at the same task. [`Lace`], [`Dsq`] and [`HendlerShavit`] pay an atomic update when they share tasks or take
+//! shared ones back, the block queues a swap when they change blocks. And whatever thieves write and the owner reads
+//! has to be fetched from another processor.
 //!
 //! # Tasks
 //!
@@ -75,7 +123,16 @@ compile_error!(
      order, and a store buffer of bounded length. Turn it on under `[target.'cfg(target_arch = \"x86_64\")'.dependencies]`."
 );
 
+pub mod abp;
+pub mod adws;
+mod amount;
+pub mod blocks;
+pub mod bwos_f;
+pub mod bwos_l;
 pub mod chase_lev;
+pub mod chase_lev_asym;
+pub mod delegation;
+pub mod dsq;
 #[cfg(feature = "fence-free")]
 pub mod fence_free;
 #[cfg(feature = "fence-free")]
@@ -83,10 +140,14 @@ pub mod ff_cl;
 #[cfg(feature = "fence-free")]
 pub mod ff_the;
 mod growing;
+pub mod hendler_shavit;
+pub mod idempotent;
 pub mod lace;
 #[cfg(feature = "std")]
 pub mod locked;
 pub mod model;
+pub mod one_exposed;
+pub mod pad_ws;
 mod padded;
 mod promises;
 mod roles;
@@ -96,17 +157,31 @@ mod task;
 pub mod the;
 #[cfg(feature = "fence-free")]
 pub mod thep;
+pub mod wsq;
 
+pub use abp::Abp;
+pub use adws::Adws;
+pub use amount::Amount;
+pub use blocks::BlockSize;
+pub use bwos_f::BwosF;
+pub use bwos_l::BwosL;
 pub use chase_lev::ChaseLev;
+pub use chase_lev_asym::ChaseLevAsym;
+pub use delegation::{CrossTaking, Delegation, Prefetch, Revocation};
+pub use dsq::Dsq;
 #[cfg(feature = "fence-free")]
 pub use fence_free::Delta;
 #[cfg(feature = "fence-free")]
 pub use ff_cl::FfCl;
 #[cfg(feature = "fence-free")]
 pub use ff_the::FfThe;
+pub use hendler_shavit::HendlerShavit;
+pub use idempotent::{IdempotentDeque, IdempotentFifo, IdempotentLifo};
 pub use lace::Lace;
 #[cfg(feature = "std")]
 pub use locked::Locked;
+pub use one_exposed::OneExposed;
+pub use pad_ws::PadWs;
 pub use padded::Padded;
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
 pub use roles::{Full, Owner, Queue, Steal, StealMany, Thief};
@@ -114,3 +189,4 @@ pub use task::Task;
 pub use the::The;
 #[cfg(feature = "fence-free")]
 pub use thep::{PatientThep, Thep};
+pub use wsq::Wsq;

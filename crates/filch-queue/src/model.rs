@@ -94,10 +94,10 @@ impl<T: Copy + PartialEq> Model<T> {
         .copied()
     }
 
-    /// The task that a steal is due. If steals are unordered: the oldest, for want of a better one.
+    /// The task that a steal is due. If that depends on more than their order: the oldest, for want of a better one.
     pub fn thief_next(&self) -> Option<T> {
         match self.promises.steals {
-            StealOrder::OldestFirst | StealOrder::Unordered => self.tasks.front(),
+            StealOrder::OldestFirst | StealOrder::OldestShared | StealOrder::Unordered => self.tasks.front(),
             StealOrder::NewestFirst => self.tasks.back(),
         }
         .copied()
@@ -153,7 +153,10 @@ impl<T: Copy + PartialEq> Model<T> {
         let expected = self.thief_next();
         let allowed = match found {
             Steal::Task(task) => {
-                let in_turn = expected == Some(task) || self.promises.steals == StealOrder::Unordered;
+                let in_turn = match self.promises.steals {
+                    StealOrder::OldestFirst | StealOrder::NewestFirst => expected == Some(task),
+                    StealOrder::OldestShared | StealOrder::Unordered => true,
+                };
                 in_turn && self.remove(task)
             }
             Steal::Empty => expected.is_none() || self.promises.stealable != Stealable::All,

@@ -51,6 +51,8 @@ pub enum Order {
 pub enum StealOrder {
     /// The oldest.
     OldestFirst,
+    /// The oldest of those that thieves can take.
+    OldestShared,
     /// The newest.
     NewestFirst,
     /// Any, for instance one set aside for this thief earlier.
@@ -62,7 +64,8 @@ pub enum StealOrder {
 pub enum Delivery {
     /// Once.
     ExactlyOnce,
-    /// Once, and perhaps again to other threads that raced for it. For tasks that may be run twice.
+    /// Once, and perhaps again, to anybody, if somebody else took a task at the same time. For tasks that may be run
+    /// twice.
     AtLeastOnce,
 }
 
@@ -73,7 +76,8 @@ pub enum Capacity {
     Grows,
     /// A ring: the given number of tasks fits at least, less those that thieves are taking this moment.
     Ring,
-    /// An array: the given number of tasks fits at least, counted from the last time a pop found the queue empty.
+    /// An array, or a ring whose places are not used again one by one: the given number of tasks fits at least, counted
+    /// from the last time a pop found the queue empty, less those that thieves are taking this moment.
     Array,
 }
 
@@ -98,6 +102,8 @@ pub enum Stealable {
     All,
     /// All but some of the newest; at most how many is fixed when the queue is made.
     AllButNewest,
+    /// All but those in the block that the owner takes its own from.
+    OtherBlocks,
     /// A part that the owner has shared; it shares more while it pushes, pops or polls.
     Shared,
     /// Only the oldest, until the owner exposes the next.
@@ -111,6 +117,9 @@ pub enum Stealable {
 pub enum MemoryModel {
     /// Rust's, hence every target.
     Rust,
+    /// Rust's, and barriers of which one side is free ([`Asymmetric`](filch_memory::Asymmetric)), for which it has no
+    /// word. Where the system has none, the queue fences instead, and Rust's is enough: hence every target.
+    AsymmetricBarriers,
     /// Total store order with store buffers of bounded length, as x86-64 processors have. Outside Rust's model.
     BoundedTso,
 }

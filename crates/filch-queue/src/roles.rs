@@ -14,7 +14,7 @@ use crate::{Promises, Task};
 /// use core::num::NonZeroUsize;
 /// use filch_queue::{Lace, Owner, Queue, Task};
 ///
-/// let (mut owner, _) = <Lace as Queue>::make(2, 0, &());
+/// let (mut owner, _) = <Lace as Queue>::make(2, 0, &Default::default());
 /// let task = Task::from_id(NonZeroUsize::MIN);
 /// owner.push(task)?;
 /// owner.push(task)?;

@@ -53,7 +53,7 @@ impl<M: Memory> Ring<M> {
     }
 
     #[inline]
-    fn slot(&self, index: usize) -> &M::AtomicPtr<()> {
+    pub(crate) fn slot(&self, index: usize) -> &M::AtomicPtr<()> {
         let mask = self.slots.len().wrapping_sub(1);
         // SAFETY: the length is a power of two, so `x & (length - 1)` is less than the length for every x.
         unsafe { self.slots.get_unchecked(index & mask) }
@@ -73,6 +73,22 @@ impl<M: Memory> Ring<M> {
     pub fn write(&self, index: usize, task: Task) {
         // Relaxed: the caller's index protocol publishes it.
         self.slot(index).store(task.word(), Ordering::Relaxed);
+    }
+
+    /// As [`Ring::read`], and what its [`Ring::publish`] knew is known: for protocols whose index does not say so.
+    #[inline]
+    #[track_caller]
+    pub fn read_published(&self, index: usize) -> Option<Task> {
+        // Pairs with the store in `publish`.
+        Task::from_word(self.slot(index).load(Ordering::Acquire))
+    }
+
+    /// As [`Ring::write`], for [`Ring::read_published`].
+    #[inline]
+    #[track_caller]
+    pub fn publish(&self, index: usize, task: Task) {
+        // Pairs with the load in `read_published`.
+        self.slot(index).store(task.word(), Ordering::Release);
     }
 }
 

@@ -224,8 +224,8 @@ impl<M: Memory, P> OwnerEnd<M, P> {
         let _locked = shared.head.lock.lock();
         // Relaxed: written under the lock only.
         if shared.head.index.load(Ordering::Relaxed) > t {
-            // E1: pairs with the load in `steal`.
-            shared.tail.store(t + 1, Ordering::Release);
+            // Relaxed: thieves read T under the lock too, so L orders it where E1 would.
+            shared.tail.store(t + 1, Ordering::Relaxed);
             self.empty_at = t + 1;
             return None;
         }

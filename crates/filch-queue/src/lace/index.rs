@@ -29,10 +29,13 @@
 //! compare-and-swap is before the owner's subtraction, which then returns the exact tail, or after it, and then the
 //! thief sees the smaller split.
 //!
-//! **Progress.** Owner wait-free, steal lock-free. **Departures.** The read–modify–writes above; `split` after growing
-//! and shrinking is the paper's mean.
+//! **Progress.** Owner wait-free, steal lock-free. **Departures.** The read–modify–writes above. `split` after growing
+//! and shrinking is the paper's mean, unless another [`Amount`] is asked for; the paper tries no other. A thief may take
+//! several indices with one compare-and-swap, which the paper proposes and finds to gain nothing on one NUMA machine.
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
+
+use crate::Amount;
 
 /// The half of the indices that thieves see. Keep it on a cache line of its own.
 #[derive(Debug)]
@@ -48,11 +51,11 @@ pub struct OwnerIndex {
     all_stolen: bool,
 }
 
-/// What a thief's attempt on the indices came to.
+/// What a thief's attempt on the indices came to: on one, or on several, the first and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StealIndex {
-    /// The thief alone is entitled to this index now.
-    Index(u32),
+pub enum StealIndex<I = u32> {
+    /// The thief alone is entitled to this now.
+    Index(I),
     /// The owner has no task at all that it knows of: asking it to share is useless.
     AllStolen,
     /// Nothing is shared; the owner may have private tasks, so asking it to share may help.
@@ -84,6 +87,17 @@ impl<M: Memory> SharedIndex<M> {
     /// Tries to take the index at tail. Lock-free; one compare-and-swap if something is shared.
     #[inline]
     pub fn steal(&self) -> StealIndex {
+        match self.steal_several(|_| 1) {
+            StealIndex::Index((index, _)) => StealIndex::Index(index),
+            StealIndex::AllStolen => StealIndex::AllStolen,
+            StealIndex::NothingShared => StealIndex::NothingShared,
+            StealIndex::Retry => StealIndex::Retry,
+        }
+    }
+
+    /// Tries to take indices from tail on, as many as `of` says of the number that is shared, at least one.
+    #[inline]
+    pub fn steal_several(&self, of: impl FnOnce(u32) -> u32) -> StealIndex<(u32, u32)> {
         // A hint: the word decides. A stale value costs one attempt or one request.
         if self.all_stolen.load(Ordering::Relaxed) {
             return StealIndex::AllStolen;
@@ -94,11 +108,12 @@ impl<M: Memory> SharedIndex<M> {
         if distance(tail, split) <= 0 {
             return StealIndex::NothingShared;
         }
+        let count = of(split.wrapping_sub(tail));
         // E1 again: the word may have gone and come back since the load, and then it is this read, not the load,
         // that the owner's latest publication must precede. Nobody reads what a thief published by the word alone.
-        let taken = pack(tail.wrapping_add(1), split);
+        let taken = pack(tail.wrapping_add(count), split);
         match self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => StealIndex::Index(tail),
+            Ok(_) => StealIndex::Index((tail, count)),
             Err(_) => StealIndex::Retry,
         }
     }
@@ -152,9 +167,15 @@ impl OwnerIndex {
     /// [`OwnerIndex::is_all_stolen`], and the tasks have been written. One read–modify–write if anything is shared.
     #[inline]
     pub fn grow<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32) -> u32 {
+        self.grow_by(shared, head, Amount::Half)
+    }
+
+    /// As [`OwnerIndex::grow`], and shares this much.
+    #[inline]
+    pub fn grow_by<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32, amount: Amount) -> u32 {
         debug_assert!(!self.all_stolen && distance(self.split, head) >= 0, "the state rule: I1");
         let private = head.wrapping_sub(self.split);
-        let more = private.div_ceil(2);
+        let more = amount.of(private);
         if more != 0 {
             // E1: pairs with `steal`. An addition to the high half wraps out of the word and cannot disturb tail.
             shared.word.fetch_add(pack(0, more), Ordering::Release);
@@ -167,12 +188,18 @@ impl OwnerIndex {
     /// Precondition: not [`OwnerIndex::is_all_stolen`], and the owner has no private task (head = split).
     #[inline]
     pub fn shrink<M: Memory>(&mut self, shared: &SharedIndex<M>) -> bool {
+        self.shrink_by(shared, Amount::Half)
+    }
+
+    /// As [`OwnerIndex::shrink`], and takes this much back.
+    #[inline]
+    pub fn shrink_by<M: Memory>(&mut self, shared: &SharedIndex<M>, amount: Amount) -> bool {
         debug_assert!(!self.all_stolen, "the state rule: I1");
         // Relaxed: chooses how much to ask for, nothing more; the subtraction below tells the truth.
         let (guess, split) = unpack(shared.word.load(Ordering::Relaxed));
         debug_assert_eq!(split, self.split, "only the owner moves split: I2");
         if guess != split {
-            let ask = distance(guess, split).unsigned_abs().div_ceil(2);
+            let ask = amount.of(split.wrapping_sub(guess));
             // Relaxed: what comes back was written by this thread, and a read–modify–write of any ordering continues
             // the release sequence of E1 for the tasks that stay shared.
             let (tail, _) = unpack(shared.word.fetch_sub(pack(0, ask), Ordering::Relaxed));
@@ -181,11 +208,11 @@ impl OwnerIndex {
                 let past = distance(self.split, tail);
                 if past > 0 {
                     // Thieves had already passed the new split, so nobody can take anything until it is raised again.
-                    let mean = tail.wrapping_add((split.wrapping_sub(tail)) / 2);
-                    let back = mean.wrapping_sub(self.split);
+                    let higher = split.wrapping_sub(amount.of(split.wrapping_sub(tail)));
+                    let back = higher.wrapping_sub(self.split);
                     // Release for the tasks in between: E1, though their first publication already covers them.
                     shared.word.fetch_add(pack(0, back), Ordering::Release);
-                    self.split = mean;
+                    self.split = higher;
                 }
                 return false;
             }

@@ -34,7 +34,8 @@
 //! queue of words has no join, so head is not lowered past stolen tasks and the array becomes a ring. Then (tail,
 //! split) can return to an old value with another task in the slot, and a thief may not read before it wins: hence the
 //! handshake. A request is kept until there is something to share, where the paper drops it. Tests: `queues/battery.rs`
-//! (wrap-around, overflow, stress), `queues/stalled.rs`.
+//! (wrap-around, overflow, stress), `queues/stalled.rs`. How much is shared, taken back and stolen at once are
+//! [`Policies`], the paper's by default.
 //!
 //! **Names.** tail, split, head, splitreq, allstolen as in the paper; `grow` and `shrink` are `grow_shared` and
 //! `shrink_shared` in its program.
@@ -51,17 +52,19 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use self::index::{OwnerIndex, SharedIndex, StealIndex};
 use crate::slots::HandshakeRing;
 use crate::{
-    Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
+    Amount, Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany,
+    StealOrder, Stealable, Task,
 };
 
 /// The split deque of words, by name: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
+/// use filch_queue::lace::Policies;
 /// use filch_queue::{Lace, Owner, Queue, Steal, Task, Thief};
 ///
 /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
-/// let (mut owner, mut thieves) = <Lace as Queue>::make(8, 1, &());
+/// let (mut owner, mut thieves) = <Lace as Queue>::make(8, 1, &Policies::default());
 /// for n in 1..=4 {
 ///     owner.push(task(n)).unwrap(); // the first is shared at once
 /// }
@@ -74,6 +77,34 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Lace;
 
+/// How much is moved at a time: half of it by default, as in the paper.
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::lace::Policies;
+/// use filch_queue::{Amount, Lace, Owner, Queue, Steal, StealMany, Task};
+///
+/// let policies = Policies { grow: Amount::All, ..Policies::default() };
+/// let (mut owner, mut thieves) = <Lace as Queue>::make(8, 1, &policies);
+/// for n in 1..=6 {
+///     owner.push(Task::from_id(NonZeroUsize::new(n).unwrap())).unwrap();
+/// }
+/// let mut loot = Vec::new();
+/// assert_eq!(thieves[0].steal_many(16, &mut loot), Steal::Task(1)); // the first was shared at once
+/// assert_eq!(thieves[0].steal_many(16, &mut loot), Steal::Empty);
+/// owner.poll(); // shares the other five
+/// assert_eq!(thieves[0].steal_many(16, &mut loot), Steal::Task(3));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Policies {
+    /// Of the private tasks, how many the owner shares when it is asked.
+    pub grow: Amount,
+    /// Of the shared tasks, how many it takes back when it has no private one.
+    pub shrink: Amount,
+    /// Of the shared tasks, how many a thief takes that asks for several.
+    pub steal: Amount,
+}
+
 struct Shared<M: Memory> {
     index: Padded<SharedIndex<M>>,
     splitreq: Padded<M::AtomicBool>,
@@ -85,11 +116,13 @@ pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
     head: u32,
     index: OwnerIndex,
+    policies: Policies,
 }
 
 /// A thief's side of a [`Lace`] deque.
 pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
+    amount: Amount,
 }
 
 /// The differences of indices are signed 32-bit numbers.
@@ -98,7 +131,7 @@ const MAX_CAPACITY: usize = 1 << 30;
 impl<M: Memory> Queue<M> for Lace {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
-    type Params = ();
+    type Params = Policies;
 
     const PROMISES: Promises = Promises {
         name: "lace",
@@ -114,7 +147,7 @@ impl<M: Memory> Queue<M> for Lace {
         owner_must_poll: false,
     };
 
-    fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
+    fn make(capacity: usize, thieves: usize, &policies: &Policies) -> (Owner<M>, Vec<Thief<M>>) {
         assert!(capacity <= MAX_CAPACITY, "the capacity is out of range");
         let (index, owner) = SharedIndex::new();
         let shared = Arc::new(Shared {
@@ -122,8 +155,8 @@ impl<M: Memory> Queue<M> for Lace {
             splitreq: Padded(Atomic::new(false)),
             ring: Padded(HandshakeRing::new(capacity)),
         });
-        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
-        (Owner { shared, head: 0, index: owner }, thieves)
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), amount: policies.steal }).collect();
+        (Owner { shared, head: 0, index: owner, policies }, thieves)
     }
 }
 
@@ -143,7 +176,8 @@ impl<M: Memory> Owner<M> {
     /// Shares private tasks, if there are any; otherwise the request stays.
     #[cold]
     fn share(&mut self) {
-        if !self.index.is_all_stolen() && self.index.grow(&self.shared.index, self.head) != 0 {
+        let amount = self.policies.grow;
+        if !self.index.is_all_stolen() && self.index.grow_by(&self.shared.index, self.head, amount) != 0 {
             self.answered();
         }
     }
@@ -160,7 +194,7 @@ impl<M: Memory> Owner<M> {
     /// Takes tasks back from the shared part; `false` if there is none.
     #[cold]
     fn take_back(&mut self) -> bool {
-        !self.index.shrink(&self.shared.index)
+        !self.index.shrink_by(&self.shared.index, self.policies.shrink)
     }
 }
 
@@ -218,14 +252,12 @@ impl<M: Memory> Thief<M> {
     }
 }
 
-impl<M: Memory> crate::Thief<Task> for Thief<M> {
+impl<M: Memory> Thief<M> {
+    /// Wins indices, as many as `of` says of those that are shared; returns the first and how many.
     #[inline]
-    fn steal(&mut self) -> Steal<Task> {
-        match self.shared.index.steal() {
-            StealIndex::Index(index) => {
-                let task = self.shared.ring.take(index as usize);
-                Steal::Task(task.expect("a slot in [tail, split) holds a task"))
-            }
+    fn win(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
+        match self.shared.index.steal_several(of) {
+            StealIndex::Index(won) => Steal::Task(won),
             StealIndex::Retry => Steal::Retry,
             StealIndex::AllStolen => Steal::Empty,
             StealIndex::NothingShared => {
@@ -233,6 +265,31 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
                 Steal::Empty
             }
         }
+    }
+
+    #[inline]
+    fn take(&self, index: u32) -> Task {
+        self.shared.ring.take(index as usize).expect("a slot in [tail, split) holds a task")
+    }
+}
+
+impl<M: Memory> StealMany<Task> for Thief<M> {
+    /// Takes as much of what is shared as [`Policies::steal`] says.
+    fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
+        if max == 0 {
+            return Steal::Empty;
+        }
+        self.win(|shared| self.amount.of_at_most(shared, max)).map(|(first, count)| {
+            loot.extend((0..count).map(|n| self.take(first.wrapping_add(n))));
+            count as usize
+        })
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        self.win(|_| 1).map(|(index, _)| self.take(index))
     }
 
     /// Counts the owner's private tasks. Once tasks have been pushed it stays true until a pop finds the deque empty.

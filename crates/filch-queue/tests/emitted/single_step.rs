@@ -1,5 +1,6 @@
 //! Which instructions a closure executes, and what they do to memory: the processor's trap flag makes it stop after
 //! each.
+#![allow(dead_code, reason = "the test looks at what is accessed, the benchmark counts")]
 
 use std::cell::Cell;
 use std::mem::zeroed;
@@ -39,9 +40,12 @@ struct State {
 
 /// A trace that the signal handler writes: it cannot grow.
 struct Trace {
-    states: [State; 4096],
+    states: Vec<State>,
     len: usize,
 }
+
+/// More instructions than anything that is traced executes.
+const MOST: usize = 1 << 16;
 
 thread_local! {
     static TRACE: Cell<*mut Trace> = const { Cell::new(null_mut()) };
@@ -80,6 +84,35 @@ pub(crate) enum Step {
 
 /// Runs `f`, and returns what its instructions did outside of its own stack frames, in order.
 pub(crate) fn traced<R>(f: impl FnOnce() -> R) -> (R, Vec<Step>) {
+    let (result, states) = states(f);
+    (result, steps(&states))
+}
+
+/// How many instructions there were, and which of them wait for the store buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) instructions: usize,
+    /// Of them, fences, and other instructions that the processor does not reorder with memory accesses.
+    pub(crate) fences: usize,
+    /// Of them, atomic read-modify-writes that are no fences.
+    pub(crate) locked: usize,
+}
+
+/// Runs `f` and counts its instructions, and a few for the counting itself.
+pub(crate) fn counted<R>(f: impl FnOnce() -> R) -> (R, Count) {
+    let (result, states) = states(f);
+    let mut count = Count { instructions: states.len(), ..Count::default() };
+    for state in &states {
+        let instruction = decode(state.rip);
+        let fences = fences(&instruction);
+        count.fences += usize::from(fences);
+        count.locked += usize::from(locks(&instruction) && !fences);
+    }
+    (result, count)
+}
+
+/// Runs `f`, and returns where the thread was before each instruction.
+fn states<R>(f: impl FnOnce() -> R) -> (R, Vec<State>) {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         // SAFETY: all zeros is a valid action.
@@ -90,7 +123,7 @@ pub(crate) fn traced<R>(f: impl FnOnce() -> R) -> (R, Vec<Step>) {
         let result = unsafe { sigaction(SIGTRAP, &raw const action, null_mut()) };
         assert_eq!(result, 0, "no handler for traps");
     });
-    let mut trace = Box::new(Trace { states: [State::default(); 4096], len: 0 });
+    let mut trace = Box::new(Trace { states: vec![State::default(); MOST], len: 0 });
     TRACE.set(&raw mut *trace);
     // SAFETY: sets the trap flag; the handler is installed.
     unsafe { asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
@@ -98,9 +131,10 @@ pub(crate) fn traced<R>(f: impl FnOnce() -> R) -> (R, Vec<Step>) {
     // SAFETY: takes it down.
     unsafe { asm!("pushfq", "and qword ptr [rsp], ~0x100", "popfq") };
     TRACE.set(null_mut());
-    let states = &trace.states[..trace.len];
-    assert!((3..4096).contains(&states.len()), "{} instructions were seen", states.len());
-    (result, steps(states))
+    let mut states = trace.states;
+    states.truncate(trace.len);
+    assert!((3..MOST).contains(&states.len()), "{} instructions were seen", states.len());
+    (result, states)
 }
 
 fn steps(states: &[State]) -> Vec<Step> {
@@ -149,12 +183,23 @@ fn decode(rip: u64) -> Instruction {
 }
 
 fn drains(instruction: &Instruction) -> bool {
+    locks(instruction) || fences(instruction)
+}
+
+fn locks(instruction: &Instruction) -> bool {
     // An exchange with memory locks without saying so.
     let exchanges = instruction.mnemonic() == Mnemonic::Xchg
         && (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == iced_x86::OpKind::Memory);
-    let fences = matches!(
+    instruction.has_lock_prefix() || exchanges
+}
+
+fn fences(instruction: &Instruction) -> bool {
+    // What compilers make of a fence: it changes nothing, on the thread's own stack.
+    let idle = instruction.has_lock_prefix()
+        && instruction.mnemonic() == Mnemonic::Or
+        && instruction.memory_base() == Register::RSP;
+    idle || matches!(
         instruction.mnemonic(),
         Mnemonic::Mfence | Mnemonic::Sfence | Mnemonic::Cpuid | Mnemonic::Serialize | Mnemonic::Syscall
-    );
-    instruction.has_lock_prefix() || exchanges || fences
+    )
 }

@@ -5,7 +5,7 @@ use std::sync::atomic as std_atomic;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
-use filch_memory::{Atomic, AtomicInt, Memory, NativeCell, Ordering};
+use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, NativeCell, Ordering};
 
 /// Where a thread stops, and how it is told to go on.
 pub(crate) struct Gate {
@@ -121,5 +121,13 @@ impl Memory for Gated {
     fn compiler_fence() {}
     fn spin_loop() {
         std::thread::yield_now();
+    }
+}
+
+/// Steps happen under locks, so the light side has nothing to do.
+impl Asymmetric for Gated {
+    fn light_barrier() {}
+    fn heavy_barrier() {
+        step();
     }
 }

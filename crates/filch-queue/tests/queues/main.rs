@@ -5,8 +5,10 @@ mod battery;
 #[cfg(feature = "fence-free")]
 mod delta;
 mod gated;
+mod many;
 mod property;
 mod stalled;
+mod tuned;
 mod watchdog;
 
 use core::num::NonZeroUsize;
@@ -48,8 +50,31 @@ macro_rules! queues {
 use queues;
 
 queues! {
+    abp: filch_queue::Abp,
+    adws: filch_queue::Adws,
+    bwos_f: filch_queue::BwosF,
+    bwos_l: filch_queue::BwosL,
+    eager_adws: crate::tuned::EagerAdws,
+    eager_pad_ws: crate::tuned::EagerPadWs,
+    pad_ws: filch_queue::PadWs,
+    reserved_adws: crate::tuned::ReservedAdws,
+    reserved_pad_ws: crate::tuned::ReservedPadWs,
+    short_bwos_f: crate::tuned::ShortBwosF,
+    short_bwos_l: crate::tuned::ShortBwosL,
     chase_lev: filch_queue::ChaseLev,
+    chase_lev_asym: filch_queue::ChaseLevAsym,
+    idem_de: filch_queue::IdempotentDeque,
+    idem_fifo: filch_queue::IdempotentFifo,
+    idem_lifo: filch_queue::IdempotentLifo,
+    one_exposed: filch_queue::OneExposed,
+    dsq: filch_queue::Dsq,
+    eager_dsq: crate::tuned::EagerDsq,
+    hendler_shavit: filch_queue::HendlerShavit,
     lace: filch_queue::Lace,
+    lace_all: crate::tuned::LaceAll,
+    lace_one: crate::tuned::LaceOne,
+    tight_wsq: crate::tuned::TightWsq,
+    wsq: filch_queue::Wsq,
     the: filch_queue::The,
 }
 
@@ -74,4 +99,31 @@ queues! {
     unsure_ff_the: filch_queue::FfThe,
     unsure_thep: filch_queue::Thep,
     unsure_patient_thep: filch_queue::PatientThep,
+}
+
+/// Queues whose thieves can take several tasks at once.
+mod several {
+    macro_rules! queues {
+        ($($name:ident: $queue:ty),* $(,)?) => {
+            $(mod $name {
+                $crate::many::tests!($queue);
+            })*
+        };
+    }
+
+    queues! {
+        dsq: filch_queue::Dsq,
+        eager_dsq: crate::tuned::EagerDsq,
+        hendler_shavit: filch_queue::HendlerShavit,
+        lace: filch_queue::Lace,
+        lace_all: crate::tuned::LaceAll,
+        lace_one: crate::tuned::LaceOne,
+        tight_wsq: crate::tuned::TightWsq,
+        wsq: filch_queue::Wsq,
+    }
+
+    #[cfg(feature = "std")]
+    queues! {
+        locked: filch_queue::Locked,
+    }
 }

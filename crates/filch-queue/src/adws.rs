@@ -1,0 +1,307 @@
+//! adws: delegation alone, without blocks. Every steal goes through the owner.
+//!
+//! **Paper.** Jiawei Wang, Yutao Liu, Ming Fu, Hermann Härtig and Haibo Chen, *Work Stealing through Partial
+//! Asynchronous Delegation*, SPAA 2024 (brief announcement), <https://doi.org/10.1145/3626183.3660261>, which names it
+//! as the part of PadWS to compare with.
+//!
+//! **Idea.** The queue is the owner's own: a ring with plain bounds. A thief asks and goes its way; the owner, at its
+//! next operation, grants its oldest task by naming the position; the thief's next attempt copies the task. A steal
+//! never waits, and never succeeds without the owner.
+//!
+//! **Fields.** Those of [`delegation`](crate::delegation), each on its own line, and
+//! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
+//! * `ring`: written by the owner, read by whoever was granted a position.
+//! * the owner's own: `front`, `back`, and `limit`, the index below which a push is known to have room.
+//!
+//! **Invariants.** Those of `delegation`, and
+//! * A1: a position below `front` was granted once; [`front`, `back`) is the owner's.
+//! * A2: `limit` ≤ p + capacity for `front` and for every position p that a cell names as granted or being copied, so a
+//!   push overwrites nothing that is still to be read.
+//! * A3: an answer is settled only when its task has been copied, so what a cell no longer names is no longer read.
+//!
+//! **Edges.** Those of `delegation`, and
+//! * E3: the store that ends a copy (release) → the load of the cell by its thief in `collect`, which then asks again
+//!   by E2, and by the owner in `make_room` (both acquire).
+//!
+//! **Memory model.** Rust's; no fence anywhere.
+//!
+//! **Progress.** Owner wait-free; a steal depends on the owner's next operation, and says so instead of waiting. A
+//! thief that stops while it copies keeps the ring from passing that position. **Capacity.** As an array: the ring ends
+//! at the oldest position that a cell names.
+//!
+//! **Departures.** All but the idea is ours: see `delegation`. When a pop finds nothing, the owner takes back the
+//! newest task that was granted and not collected. A steal whose request was answered with nothing says that the queue
+//! is empty, and asks anew. Tests: `queues/battery.rs` (all).
+//!
+//! **Names.** `delegation` gives its own.
+//!
+//! **Scenarios.** `adws` in the battery.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use crate::delegation::{Answer, Desk, Kind, OwnerDesk, POSITIONS, ThiefDesk};
+use crate::slots::Ring;
+use crate::{
+    Capacity, Delegation, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Revocation, Steal,
+    StealOrder, Stealable, Task,
+};
+
+/// adws, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{Adws, Delegation, Owner, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let (mut owner, mut thieves) = <Adws as Queue>::make(64, 1, &Delegation::default());
+/// owner.push(task(1)).unwrap();
+/// owner.push(task(2)).unwrap();
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // it has asked;
+/// owner.poll(); // a push or a pop would do as well
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+/// assert_eq!(owner.pop(), Some(task(2)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Adws;
+
+struct Shared<M: Memory> {
+    desk: Desk<M>,
+    ring: Ring<M>,
+    busy: Padded<M::AtomicBool>,
+    delegation: Delegation,
+}
+
+/// The owner's side of an [`Adws`] queue.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    desk: OwnerDesk,
+    bounds: Bounds,
+    limit: u64,
+    is_known_empty: bool,
+}
+
+/// A1.
+struct Bounds {
+    front: u64,
+    back: u64,
+}
+
+impl Bounds {
+    /// The oldest task, if it is for thieves.
+    #[inline]
+    fn grant(&mut self, keep: u32) -> Option<u32> {
+        (self.back - self.front > u64::from(keep)).then(|| {
+            self.front += 1;
+            (self.front - 1) as u32 % POSITIONS
+        })
+    }
+
+    /// The index below `back` that a position stands for.
+    fn index(&self, position: u32) -> u64 {
+        self.back - u64::from((self.back as u32).wrapping_sub(position) % POSITIONS)
+    }
+}
+
+/// A thief's side of an [`Adws`] queue.
+pub struct Thief<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    desk: ThiefDesk,
+}
+
+impl<M: Memory> Queue<M> for Adws {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = Delegation;
+
+    const PROMISES: Promises = Promises {
+        name: "adws",
+        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024",
+        order: Order::Lifo,
+        steals: StealOrder::Unordered,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Array,
+        may_abort: false,
+        steal_progress: Progress::OwnerDependent,
+        stealable: Stealable::OnRequest,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: true,
+    };
+
+    fn make(capacity: usize, thieves: usize, delegation: &Delegation) -> (Owner<M>, Vec<Thief<M>>) {
+        assert!(capacity <= POSITIONS as usize / 2, "the capacity is out of range");
+        let (shared_desk, desk) = Desk::new(thieves, delegation);
+        let shared = Arc::new(Shared {
+            desk: shared_desk,
+            ring: Ring::new(capacity),
+            busy: Padded(Atomic::new(false)),
+            delegation: *delegation,
+        });
+        let thieves = (0..thieves).map(|index| Thief { shared: Arc::clone(&shared), desk: ThiefDesk::new(index) });
+        let thieves = thieves.collect();
+        (Owner { shared, desk, bounds: Bounds { front: 0, back: 0 }, limit: 0, is_known_empty: true }, thieves)
+    }
+}
+
+impl<M: Memory> Owner<M> {
+    #[inline]
+    fn poll_in_turn(&mut self) {
+        let Self { shared, desk, bounds, .. } = self;
+        desk.poll_in_turn(&shared.desk, || bounds.grant(shared.delegation.keep));
+    }
+
+    /// Raises `limit` above `back`; `false` if the ring is really full.
+    #[cold]
+    fn make_room(&mut self) -> bool {
+        let Self { shared, bounds, .. } = self;
+        if self.is_known_empty {
+            self.is_known_empty = false;
+            // Relaxed: see `has_work_hint`.
+            shared.busy.store(true, Ordering::Relaxed);
+        }
+        // E3: pairs with the store in `copied`.
+        let cells = (0..shared.desk.thieves()).map(|cell| shared.desk.answer(cell, Ordering::Acquire));
+        let named = cells.filter(|answer| matches!(answer.kind, Kind::Granted | Kind::Copying));
+        let oldest = named.map(|answer| bounds.index(answer.position)).fold(bounds.front, u64::min);
+        self.limit = oldest + shared.ring.capacity() as u64;
+        bounds.back < self.limit
+    }
+
+    /// A pop that finds nothing between the bounds.
+    #[cold]
+    fn pop_granted(&mut self) -> Option<Task> {
+        if self.is_known_empty {
+            return None;
+        }
+        let Self { shared, desk, bounds, .. } = self;
+        if shared.delegation.revocation == Revocation::WhenNeeded {
+            let revoked = desk.revoke(&shared.desk, |position| bounds.index(position), |_| false);
+            if let Some(position) = revoked {
+                // Whoever writes this slot again is the owner itself, so there is no copy to wait for.
+                return shared.ring.read(position as usize);
+            }
+        }
+        self.look_for_tasks();
+        None
+    }
+
+    /// Finds out whether there are tasks besides those being copied, if there are none between the bounds.
+    fn look_for_tasks(&mut self) {
+        if self.is_known_empty || self.desk.looks_for_granted(&self.shared.desk) {
+            return;
+        }
+        self.is_known_empty = true;
+        // Relaxed: see `has_work_hint`.
+        self.shared.busy.store(false, Ordering::Relaxed);
+        // Sends the next push to `make_room`.
+        self.limit = self.bounds.back;
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        let has_room = self.bounds.back != self.limit || self.make_room();
+        if has_room {
+            self.shared.ring.write(self.bounds.back as usize, task);
+            self.bounds.back += 1;
+        }
+        self.poll_in_turn();
+        if has_room { Ok(()) } else { Err(Full(task)) }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        let popped = if self.bounds.back > self.bounds.front {
+            self.bounds.back -= 1;
+            self.shared.ring.read(self.bounds.back as usize)
+        } else {
+            self.pop_granted()
+        };
+        // After the owner has secured its own.
+        self.poll_in_turn();
+        popped
+    }
+
+    /// Also finds out whether the queue is empty, so that thieves need not look.
+    #[inline]
+    fn poll(&mut self) {
+        let Self { shared, desk, bounds, .. } = self;
+        desk.poll(&shared.desk, || bounds.grant(shared.delegation.keep));
+        if self.bounds.front == self.bounds.back {
+            self.look_for_tasks();
+        }
+    }
+
+    fn len_hint(&self) -> usize {
+        let granted = !self.is_known_empty && self.desk.has_granted();
+        (self.bounds.back - self.bounds.front) as usize + usize::from(granted)
+    }
+}
+
+impl<M: Memory> Thief<M> {
+    /// Takes the task that a cell grants, if it does.
+    fn take(&self, cell: usize, answer: Answer) -> Option<Task> {
+        let Shared { desk, ring, .. } = &*self.shared;
+        if answer.kind != Kind::Granted || !desk.take(cell, answer, Kind::Copying) {
+            return None;
+        }
+        let task = ring.read(answer.position as usize);
+        // E3: pairs with the loads in `collect` and `make_room`.
+        desk.copied(cell, answer, Ordering::Release);
+        Some(task.expect("a position that was granted holds a task"))
+    }
+
+    /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; else `Pending`.
+    fn collect(&mut self) -> Steal<Task> {
+        // E3: pairs with the store in `copied`.
+        let Some(answer) = self.desk.answer(&self.shared.desk, Ordering::Acquire) else { return Steal::Pending };
+        match answer.kind {
+            Kind::Granted => match self.take(self.desk.index(), answer) {
+                Some(task) => {
+                    self.desk.settle();
+                    Steal::Task(task)
+                }
+                // Somebody else has it, and may be copying: the request stays outstanding, by A3.
+                None => Steal::Pending,
+            },
+            Kind::Copying => Steal::Pending,
+            Kind::Nothing => {
+                self.desk.settle();
+                Steal::Empty
+            }
+            Kind::Taken => {
+                self.desk.settle();
+                Steal::Pending
+            }
+        }
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    fn steal(&mut self) -> Steal<Task> {
+        let mut outcome = self.collect();
+        if !outcome.is_task() {
+            let others = self.desk.others(self.shared.desk.thieves(), self.shared.delegation.cross_taking);
+            // Relaxed: the compare-and-swap validates it.
+            let take = |cell| self.take(cell, self.shared.desk.answer(cell, Ordering::Relaxed));
+            outcome = { others }.find_map(take).map_or(outcome, Steal::Task);
+        }
+        self.desk.ask(&self.shared.desk);
+        outcome
+    }
+
+    fn quiesce(&mut self) -> Option<Task> {
+        self.collect().task()
+    }
+
+    /// Counts the owner's tasks. Stays true until a pop or a poll finds the queue empty.
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        // Relaxed: raised by the push itself and lowered only when no task is left, so whatever orders a push before
+        // this call makes this recent enough.
+        self.shared.busy.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,490 @@
+//! Blocks: what the block-based queues share, and all of a last-in, first-out queue of blocks but its policy.
+//!
+//! [`BwosL`](crate::BwosL) is this and little else; [`PadWs`](crate::PadWs) hands out entries of the owner's block
+//! besides. See the former's file for paper and idea.
+//!
+//! A queue is an endless sequence of blocks of NE entries, of which a ring of NB is kept: block B is the ring's block
+//! B mod NB in its round B div NB. The owner works in one block, T, alone: of its entries, [0, front) have been handed
+//! out, [front, back) are the owner's, and the rest is free. Going up it opens the block that it leaves to thieves,
+//! full but for what was handed out; going down it takes the newest open block over.
+//!
+//! **Fields.** Each on its own line.
+//! * `spos` of a block: (round, index). An index below NE is the next entry to steal; NE: all are handed out;
+//!   CLOSED: the block is the owner's, or lies above T. Raised by thieves, otherwise written by the owner.
+//! * `done` of a block: how many of the entries that were handed out have been copied. Raised by whoever copies, put to
+//!   zero by the owner.
+//! * `sblk`: the oldest block that thieves look at. Raised by thieves, never lowered.
+//! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
+//! * `entries`: one ring of NB · NE slots, written by the owner.
+//! * the owner's own: T, front, back, and of each block of the ring who it was and its front when it was left.
+//!
+//! **Invariants.**
+//! * I1: an entry is in one of three parts: handed out, to whoever raised the index past it or was granted it; open, at
+//!   or above the index of an open block; or the owner's.
+//! * I2: done ≤ number handed out since it was last zero; when the two are equal, nobody reads the block's entries
+//!   any more. Only then are they written again.
+//! * I3: below an open or closed block nothing is ever opened or taken over again once `sblk` has passed it; so
+//!   `sblk` ≤ T.
+//! * I4: a block above T is closed, and its entries are free or handed out.
+//!
+//! **Edges.**
+//! * E1: the opening store of `spos` (release) → the compare-and-swap in `steal` (acquire): entries and task contents.
+//!   The word may have returned to the value that the thief loaded; it is the swap that says whose entries are there.
+//! * E2: the addition to `done` after a copy (release) → its load in `is_settled` (acquire): the copy is made
+//!   before the entry is used again.
+//! * E3: a store of `spos` (release) → its load in `steal` (acquire) → the raising of `sblk` (release) → its load in
+//!   `steal` (acquire). Delegation may exhaust a block above an open one, and the owner may come back to it: `spos` can
+//!   then be at NE twice in one round. Whoever comes to a block has seen all that happened to it before the one below
+//!   was opened for the last time, so it does not take the first end for the second, and pass tasks by.
+
+use alloc::boxed::Box;
+use core::num::NonZeroUsize;
+
+use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
+
+use crate::slots::Ring;
+use crate::{Full, Padded, Steal, Task};
+
+/// How long the blocks of a block-based queue are.
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{BlockSize, BwosL, Owner, Queue, Thief};
+///
+/// let (mut owner, mut thieves) = <BwosL as Queue>::make(64, 1, &BlockSize::Entries(NonZeroUsize::MIN));
+/// let task = filch_queue::Task::from_id(NonZeroUsize::MIN);
+/// owner.push(task).unwrap();
+/// assert!(thieves[0].steal().is_empty()); // the owner's block is its own,
+/// owner.push(task).unwrap();
+/// assert!(thieves[0].steal().is_task()); // and blocks of one task are soon full
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockSize {
+    /// About the square root of the capacity, as PadWS's authors recommend: 64 entries for 8192.
+    #[default]
+    SquareRoot,
+    /// So many entries, rounded up to a power of two.
+    Entries(NonZeroUsize),
+}
+
+/// How many blocks of how many entries, both powers of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Logarithm of NE.
+    entries: u32,
+    /// Logarithm of NB.
+    blocks: u32,
+}
+
+impl Shape {
+    /// One block more than `capacity` tasks fill, since the oldest may be in use by a thief when all others are full.
+    pub(crate) fn new(capacity: usize, size: BlockSize) -> Self {
+        const MOST: usize = 1 << 30;
+        let capacity = capacity.max(1);
+        let entries = match size {
+            BlockSize::SquareRoot => capacity.ilog2() / 2,
+            BlockSize::Entries(entries) => {
+                assert!(entries.get() <= MOST, "the length of a block is out of range");
+                entries.get().next_power_of_two().ilog2()
+            }
+        };
+        let blocks = capacity.div_ceil(1 << entries).saturating_add(1).checked_next_power_of_two();
+        let blocks = blocks.expect("the capacity is out of range").ilog2();
+        assert!(entries + blocks <= MOST.ilog2(), "the capacity is out of range");
+        Self { entries, blocks }
+    }
+
+    /// NE.
+    #[inline]
+    pub(crate) fn entries(self) -> u32 {
+        1 << self.entries
+    }
+
+    /// NB.
+    #[inline]
+    pub(crate) fn blocks(self) -> u64 {
+        1 << self.blocks
+    }
+
+    /// The number of slots.
+    pub(crate) fn slots(self) -> usize {
+        1 << (self.entries + self.blocks)
+    }
+
+    /// Where in the ring a block is.
+    #[inline]
+    pub(crate) fn place(self, block: u64) -> usize {
+        (block & (self.blocks() - 1)) as usize
+    }
+
+    /// Which time round the ring a block is. Wraps after 2³² rounds, which no thief sleeps through.
+    #[inline]
+    pub(crate) fn round(self, block: u64) -> u32 {
+        (block >> self.blocks) as u32
+    }
+
+    /// The slot of an entry. Any number with the same block of the ring and entry in its low bits will do.
+    #[inline]
+    pub(crate) fn slot(self, block: u64, entry: u32) -> usize {
+        (self.place(block) << self.entries) + entry as usize
+    }
+
+    /// The ring's block that a slot is in.
+    #[inline]
+    pub(crate) fn place_of_slot(self, slot: usize) -> usize {
+        slot >> self.entries
+    }
+}
+
+/// A round or lap, and an index: one word, so that a thief's compare-and-swap fails once the block is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) round: u32,
+    pub(crate) index: u32,
+}
+
+impl Mark {
+    #[inline]
+    pub(crate) const fn word(self) -> u64 {
+        (self.round as u64) << 32 | self.index as u64
+    }
+
+    #[inline]
+    pub(crate) const fn from_word(word: u64) -> Self {
+        Self { round: (word >> 32) as u32, index: word as u32 }
+    }
+
+    /// Whether this is of a later round than `round`.
+    #[inline]
+    pub(crate) fn is_after(self, round: u32) -> bool {
+        (self.round.wrapping_sub(round) as i32) > 0
+    }
+}
+
+/// The index of a block that is not for thieves.
+const CLOSED: u32 = u32::MAX;
+
+struct Block<M: Memory> {
+    spos: Padded<M::AtomicU64>,
+    done: Padded<M::AtomicU32>,
+}
+
+/// What owner and thieves share.
+pub(crate) struct Blocks<M: Memory = Native> {
+    shape: Shape,
+    blocks: Box<[Block<M>]>,
+    entries: Ring<M>,
+    sblk: Padded<M::AtomicU64>,
+    busy: Padded<M::AtomicBool>,
+}
+
+/// What became of a block of the ring when the owner was last in it.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    block: u64,
+    /// How many of its entries had been handed out.
+    front: u32,
+}
+
+/// What the owner keeps for itself.
+pub(crate) struct OwnerBlocks {
+    /// T.
+    block: u64,
+    /// The slot of its entry 0.
+    base: usize,
+    front: u32,
+    back: u32,
+    /// NE, or `back` if the next push has more to do than to write its entry.
+    limit: u32,
+    is_known_empty: bool,
+    left: Box<[Left]>,
+}
+
+impl<M: Memory> Blocks<M> {
+    /// A queue whose blocks are all used up, except the first of round 1, which is the owner's.
+    pub(crate) fn new(capacity: usize, size: BlockSize) -> (Self, OwnerBlocks) {
+        let shape = Shape::new(capacity, size);
+        let (count, entries) = (shape.blocks(), shape.entries());
+        let blocks = (0..count).map(|place| {
+            let mark = if place == 0 { Mark { round: 1, index: CLOSED } } else { Mark { round: 0, index: entries } };
+            let done = if place == 0 { 0 } else { entries };
+            Block { spos: Padded(Atomic::new(mark.word())), done: Padded(Atomic::new(done)) }
+        });
+        let left = (0..count).map(|place| match place {
+            0 => Left { block: count, front: 0 },
+            _ => Left { block: place, front: entries },
+        });
+        let owner = OwnerBlocks {
+            block: count,
+            base: 0,
+            front: 0,
+            back: 0,
+            limit: 0,
+            is_known_empty: true,
+            left: left.collect(),
+        };
+        let shared = Self {
+            shape,
+            blocks: blocks.collect(),
+            entries: Ring::new(shape.slots()),
+            sblk: Padded(Atomic::new(count)),
+            busy: Padded(Atomic::new(false)),
+        };
+        (shared, owner)
+    }
+
+    #[inline]
+    fn block(&self, block: u64) -> &Block<M> {
+        &self.blocks[self.shape.place(block)]
+    }
+
+    /// Tries to take the oldest task of the oldest open block.
+    pub(crate) fn steal(&self) -> Steal<Task> {
+        let entries = self.shape.entries();
+        // E3: pairs with the compare-and-swap below.
+        let mut oldest = self.sblk.load(Ordering::Acquire);
+        loop {
+            let (block, round) = (self.block(oldest), self.shape.round(oldest));
+            // E3: pairs with the stores of an index that is not CLOSED, and of a later round.
+            let word = block.spos.load(Ordering::Acquire);
+            let mark = Mark::from_word(word);
+            if mark.round == round && mark.index < entries {
+                let next = Mark { round, index: mark.index + 1 }.word();
+                // E1: pairs with the store in `leave_open`.
+                if block.spos.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed).is_err() {
+                    return Steal::Retry;
+                }
+                let task = self.entries.read(self.shape.slot(oldest, mark.index));
+                // E2: pairs with the load in `is_settled`.
+                block.done.fetch_add(1, Ordering::Release);
+                return Steal::Task(task.expect("an entry of an open block holds a task"));
+            }
+            let is_behind = mark.is_after(round);
+            if !(is_behind || mark.round == round && mark.index == entries && self.has_left(oldest + 1)) {
+                return Steal::Empty;
+            }
+            // E3: pairs with the load above, and on failure with itself.
+            oldest = match self.sblk.compare_exchange(oldest, oldest + 1, Ordering::Release, Ordering::Acquire) {
+                Ok(_) => oldest + 1,
+                Err(now) => now,
+            };
+        }
+    }
+
+    /// Whether the owner has been in a block, and above it since.
+    fn has_left(&self, block: u64) -> bool {
+        // Relaxed: if it is taken back meanwhile, thieves wait at it: the one below is exhausted for good (I3).
+        let mark = Mark::from_word(self.block(block).spos.load(Ordering::Relaxed));
+        mark.round == self.shape.round(block) && mark.index != CLOSED
+    }
+
+    /// The task in a slot that was handed out to the caller, who must be a thief, then to be used again.
+    #[inline]
+    pub(crate) fn copy(&self, slot: usize) -> Task {
+        let task = self.entries.read(slot);
+        // E2: pairs with the load in `is_settled`.
+        self.blocks[self.shape.place_of_slot(slot)].done.fetch_add(1, Ordering::Release);
+        task.expect("an entry that was handed out holds a task")
+    }
+
+    #[inline]
+    pub(crate) fn has_work_hint(&self) -> bool {
+        // Relaxed: raised by the push itself and lowered only when no task is left, so whatever orders a push before
+        // this call makes this recent enough.
+        self.busy.load(Ordering::Relaxed)
+    }
+}
+
+impl OwnerBlocks {
+    /// Adds a task to the owner's block.
+    #[inline]
+    pub(crate) fn push<M: Memory>(&mut self, shared: &Blocks<M>, task: Task) -> Result<(), Full<Task>> {
+        if self.back == self.limit && !self.make_room(shared) {
+            return Err(Full(task));
+        }
+        shared.entries.write(self.base + self.back as usize, task);
+        self.back += 1;
+        Ok(())
+    }
+
+    /// Takes the newest task of the owner's block.
+    #[inline]
+    pub(crate) fn pop<M: Memory>(&mut self, shared: &Blocks<M>) -> Option<Task> {
+        if self.back == self.front {
+            return None;
+        }
+        self.back -= 1;
+        shared.entries.read(self.base + self.back as usize)
+    }
+
+    /// Whether a pop has found nothing, and there was no push since.
+    #[inline]
+    pub(crate) fn is_known_empty(&self) -> bool {
+        self.is_known_empty
+    }
+
+    /// The number of tasks in the owner's block.
+    #[inline]
+    pub(crate) fn own(&self) -> u32 {
+        self.back - self.front
+    }
+
+    /// Hands out the oldest task of the owner's block, which has one: its slot.
+    #[inline]
+    pub(crate) fn grant(&mut self) -> usize {
+        self.front += 1;
+        self.base + self.front as usize - 1
+    }
+
+    /// About how many tasks there are besides those handed out.
+    pub(crate) fn len_hint<M: Memory>(&self, shared: &Blocks<M>) -> usize {
+        if self.is_known_empty {
+            return 0;
+        }
+        // Relaxed: a hint.
+        let below = self.block.saturating_sub(shared.sblk.load(Ordering::Relaxed)).min(shared.shape.blocks());
+        self.own() as usize + (below as usize) * shared.shape.entries() as usize
+    }
+
+    /// Finds a place for the next task; `false` if there is none.
+    #[cold]
+    fn make_room<M: Memory>(&mut self, shared: &Blocks<M>) -> bool {
+        if self.is_known_empty {
+            self.is_known_empty = false;
+            // Relaxed: see `has_work_hint`.
+            shared.busy.store(true, Ordering::Relaxed);
+        }
+        self.limit = shared.shape.entries();
+        // A block that the owner comes back to may be used up.
+        while self.back == self.limit {
+            if !self.go_up(shared) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether the `front` entries of a block that were handed out have been copied: then they can be used again.
+    fn is_settled<M: Memory>(shared: &Blocks<M>, block: u64, front: u32) -> bool {
+        let done = &shared.block(block).done;
+        // E2: pairs with the addition in `steal` and `copy`.
+        let is_settled = done.load(Ordering::Acquire) == front;
+        if is_settled {
+            // Relaxed: the next addition is by somebody to whom the owner hands an entry out later.
+            done.store(0, Ordering::Relaxed);
+        }
+        is_settled
+    }
+
+    fn enter<M: Memory>(&mut self, shared: &Blocks<M>, block: u64, front: u32, back: u32) {
+        self.block = block;
+        self.base = shared.shape.slot(block, 0);
+        (self.front, self.back, self.limit) = (front, back, shared.shape.entries());
+    }
+
+    /// Leaves a full block for the next one, or uses it again; `false` if neither can be had.
+    fn go_up<M: Memory>(&mut self, shared: &Blocks<M>) -> bool {
+        let (shape, entries) = (shared.shape, shared.shape.entries());
+        if self.front == entries && Self::is_settled(shared, self.block, entries) {
+            (self.front, self.back) = (0, 0);
+            return true;
+        }
+        let next = self.block + 1;
+        let left = self.left[shape.place(next)];
+        let front = if left.block == next {
+            // It was left downwards, and its entries below `front` may still be being copied.
+            if Self::is_settled(shared, next, left.front) { 0 } else { left.front }
+        } else {
+            let block = shared.block(next);
+            let exhausted = Mark { round: shape.round(left.block), index: entries }.word();
+            // Relaxed: the owner wrote all but the index, and of the index nothing is read but that it is at its end.
+            if block.spos.load(Ordering::Relaxed) != exhausted || !Self::is_settled(shared, next, entries) {
+                return false;
+            }
+            // E3: pairs with the load in `steal`.
+            block.spos.store(Mark { round: shape.round(next), index: CLOSED }.word(), Ordering::Release);
+            self.left[shape.place(next)] = Left { block: next, front: 0 };
+            0
+        };
+        self.leave_open(shared);
+        self.enter(shared, next, front, front);
+        true
+    }
+
+    /// Opens the owner's block from `front` on. The owner enters the next one.
+    fn leave_open<M: Memory>(&mut self, shared: &Blocks<M>) {
+        let shape = shared.shape;
+        self.left[shape.place(self.block)].front = self.front;
+        let open = Mark { round: shape.round(self.block), index: self.front }.word();
+        // E1 and E3: pairs with the compare-and-swap and the load in `steal`.
+        shared.block(self.block).spos.store(open, Ordering::Release);
+    }
+
+    /// The newest block below the owner's that has tasks, or had a moment ago.
+    pub(crate) fn open_below<M: Memory>(&self, shared: &Blocks<M>) -> Option<u64> {
+        let shape = shared.shape;
+        // Relaxed: never lowered, and nothing below it is open (I3); an old value costs only time.
+        let oldest = shared.sblk.load(Ordering::Relaxed).max(self.block + 1 - shape.blocks());
+        (oldest..self.block).rev().find(|&block| {
+            // Relaxed: the owner opened it, so this is at least as new; the swap decides.
+            let mark = Mark::from_word(shared.block(block).spos.load(Ordering::Relaxed));
+            mark.round == shape.round(block) && mark.index < shape.entries()
+        })
+    }
+
+    /// Takes back what is left of an open block, and makes it the owner's, which must be empty; `false` if nothing is
+    /// left. The blocks in between must be exhausted.
+    pub(crate) fn take_over<M: Memory>(&mut self, shared: &Blocks<M>, block: u64) -> bool {
+        let (shape, entries) = (shared.shape, shared.shape.entries());
+        let (spos, round) = (&shared.block(block).spos, shape.round(block));
+        // Relaxed: the owner takes only what it wrote. The swap, and not a load and a store, because thieves may take
+        // entries until it happens.
+        let mark = Mark::from_word(spos.swap(Mark { round, index: CLOSED }.word(), Ordering::Relaxed));
+        if mark.index == entries {
+            // E3: pairs with the load in `steal`.
+            spos.store(mark.word(), Ordering::Release);
+            return false;
+        }
+        // No thief is past `block`, so none believes the blocks in between to be open.
+        for between in block + 1..self.block {
+            let closed = Mark { round: shape.round(between), index: CLOSED }.word();
+            // Relaxed: published with `block`, the next time that it is opened: E3.
+            shared.block(between).spos.store(closed, Ordering::Relaxed);
+            self.left[shape.place(between)].front = entries;
+        }
+        self.left[shape.place(self.block)].front = self.front;
+        self.enter(shared, block, mark.index, entries);
+        true
+    }
+
+    /// Whether it is not known yet that there are no tasks, and there are none but those that were handed out.
+    #[inline]
+    pub(crate) fn may_be_found_empty<M: Memory>(&self, shared: &Blocks<M>) -> bool {
+        self.front == self.back && !self.is_known_empty && self.open_below(shared).is_none()
+    }
+
+    /// Remembers that there is no task in any block.
+    pub(crate) fn found_empty<M: Memory>(&mut self, shared: &Blocks<M>) {
+        self.is_known_empty = true;
+        // Relaxed: see `has_work_hint`.
+        shared.busy.store(false, Ordering::Relaxed);
+        if self.front > 0 && Self::is_settled(shared, self.block, self.front) {
+            (self.front, self.back) = (0, 0);
+        }
+        // Sends the next push to `make_room`.
+        self.limit = self.back;
+    }
+
+    /// The block of a slot that was handed out and has not been copied. No such slot lies above T.
+    pub(crate) fn block_of<M: Memory>(&self, shared: &Blocks<M>, slot: usize) -> u64 {
+        let place = shared.shape.place_of_slot(slot) as u64;
+        self.block - (self.block.wrapping_sub(place) & (shared.shape.blocks() - 1))
+    }
+
+    /// The task in a slot that was handed out, and taken back.
+    pub(crate) fn take_handed_out<M: Memory>(&mut self, shared: &Blocks<M>, slot: usize) -> Option<Task> {
+        // Relaxed: the owner itself is whom E2 tells.
+        shared.blocks[shared.shape.place_of_slot(slot)].done.fetch_add(1, Ordering::Relaxed);
+        shared.entries.read(slot)
+    }
+}

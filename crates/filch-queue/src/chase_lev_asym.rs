@@ -1,0 +1,249 @@
+//! Chase–Lev with an asymmetric fence: the thief pays for both.
+//!
+//! **Paper.** The deque is Chase–Lev's, see [`chase_lev`](crate::chase_lev). The fence is David Goldblatt's *Asymmetric
+//! Fences*, C++ standards paper P1202, <https://wg21.link/p1202>. On Linux it is `membarrier(2)`.
+//!
+//! **Idea.** A pop needs its fence only if a thief is about. So the owner's fence becomes a promise of the compiler, and
+//! a thief, between its looks at top and at bottom, has the operating system make every running thread of the process
+//! pass a fence. A pop that began before has then shown its bottom; one that begins later finds the thief's top. The
+//! call costs the thief a microsecond or more and interrupts the owner, so it first looks whether there is anything.
+//!
+//! **Fields.** Each on its own line.
+//! * `top`: raised by thieves, and by the owner for the last task; read by all. Never lowered; 64 bits do not wrap.
+//! * `bottom`: written by the owner, read by thieves.
+//! * `buffer`: the current ring and the former ones: see `growing.rs`.
+//! * both sides' own: `asymmetric`, decided when the deque is made: whether there are barriers, or both sides fence.
+//! * the owner's own: `bottom`, `ring`, `limit`, `empty_at` as in [`chase_lev`](crate::chase_lev).
+//!
+//! **Invariants.** I1 to I4 of [`chase_lev`](crate::chase_lev).
+//!
+//! **Edges.** E1, E2 and G as there.
+//! * F: the light barrier in `pop` and the heavy barrier in `steal`, or a fence in the place of each, forbid that a pop
+//!   reads a top below the index it takes while a thief at that index reads a bottom above it.
+//!
+//! **Memory model.** Rust's and [`Asymmetric`]: without the heavy barrier, F fails on every processor that has a store
+//! buffer. Where the system has no such barrier, and if [`Fences::Symmetric`] is asked for, Rust's.
+//!
+//! **Progress.** Owner wait-free (growing aside: it allocates), steal lock-free. **Capacity.** Grows.
+//!
+//! **Departures.** Those of [`chase_lev`](crate::chase_lev). The look before the barrier is ours; a thief may find a
+//! deque empty whose first task still hides in the owner's store buffer, as elsewhere. Tests: `queues/battery.rs` (all),
+//! and the twin's `no-heavy-barrier`.
+//!
+//! **Names.** As in [`chase_lev`](crate::chase_lev).
+//!
+//! **Scenarios.** `chase-lev-asym` in the battery, in the stalled-thief tests and in the checker, with both kinds of
+//! fences.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+
+use filch_memory::{Asymmetric, Atomic, Native, Ordering};
+
+use crate::growing::GrowingRing;
+use crate::slots::Ring;
+use crate::{
+    Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
+};
+
+/// The Chase–Lev deque with an asymmetric fence, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{ChaseLevAsym, Owner, Queue, Steal, Task, Thief, chase_lev_asym::Fences};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// for fences in [Fences::Asymmetric, Fences::Symmetric] {
+///     let (mut owner, mut thieves) = <ChaseLevAsym as Queue>::make(1, 1, &fences);
+///     (1..=3).for_each(|n| owner.push(task(n)).unwrap());
+///     assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+///     assert_eq!(owner.pop(), Some(task(3)));
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ChaseLevAsym;
+
+/// Who pays for the fence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fences {
+    /// The thief, if the system allows it; else as `Symmetric`.
+    #[default]
+    Asymmetric,
+    /// Each side for its own, as in [`ChaseLev`](crate::ChaseLev).
+    Symmetric,
+}
+
+struct Shared<M: Asymmetric> {
+    top: Padded<M::AtomicI64>,
+    bottom: Padded<M::AtomicI64>,
+    buffer: GrowingRing<M>,
+}
+
+/// The owner's side of a [`ChaseLevAsym`] deque.
+pub struct Owner<M: Asymmetric = Native> {
+    shared: Arc<Shared<M>>,
+    /// The newest ring of `shared.buffer`, hence valid for as long as `shared`.
+    ring: NonNull<Ring<M>>,
+    bottom: i64,
+    limit: i64,
+    empty_at: i64,
+    /// The same on both sides: if so, the barriers are ready.
+    asymmetric: bool,
+}
+
+// SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
+unsafe impl<M: Asymmetric> Send for Owner<M> {}
+// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+unsafe impl<M: Asymmetric> Sync for Owner<M> {}
+
+/// A thief's side of a [`ChaseLevAsym`] deque.
+pub struct Thief<M: Asymmetric = Native> {
+    shared: Arc<Shared<M>>,
+    /// As the owner's.
+    asymmetric: bool,
+}
+
+impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = Fences;
+
+    const PROMISES: Promises = Promises {
+        name: "chase-lev-asym",
+        paper: "Chase and Lev, Dynamic Circular Work-Stealing Deque, SPAA 2005; Goldblatt, Asymmetric Fences, P1202",
+        order: Order::Lifo,
+        steals: StealOrder::OldestFirst,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Grows,
+        may_abort: false,
+        steal_progress: Progress::LockFree,
+        stealable: Stealable::All,
+        memory_model: MemoryModel::AsymmetricBarriers,
+        owner_must_poll: false,
+    };
+
+    fn make(capacity: usize, thieves: usize, fences: &Fences) -> (Owner<M>, Vec<Thief<M>>) {
+        let asymmetric = *fences == Fences::Asymmetric && M::prepare_barriers();
+        let (buffer, ring) = GrowingRing::new(capacity);
+        let shared = Arc::new(Shared { top: Padded(Atomic::new(0)), bottom: Padded(Atomic::new(0)), buffer });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), asymmetric }).collect();
+        // A limit of 0 sends the first push to `make_room`.
+        (Owner { shared, ring, bottom: 0, limit: 0, empty_at: 0, asymmetric }, thieves)
+    }
+}
+
+impl<M: Asymmetric> Owner<M> {
+    #[inline]
+    fn ring(&self) -> &Ring<M> {
+        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        unsafe { self.ring.as_ref() }
+    }
+
+    /// Raises `limit` above bottom, growing the ring if it is really full.
+    #[cold]
+    fn make_room(&mut self) {
+        // E2: pairs with the compare-and-swap in `steal`.
+        let top = self.shared.top.load(Ordering::Acquire);
+        if self.bottom - top >= self.ring().capacity() as i64 {
+            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            self.ring = unsafe { self.shared.buffer.grow(self.ring(), top..self.bottom) };
+        }
+        self.limit = top + self.ring().capacity() as i64;
+    }
+
+    /// The end of a pop that lowered bottom to `b` and found top at or above it.
+    #[cold]
+    fn pop_last(&mut self, b: i64, top: i64) -> Option<Task> {
+        // Relaxed: whoever swaps top has the task (I4), and the owner's later pushes publish themselves. As a
+        // read–modify–write it continues the release sequences of E2.
+        let won = top == b && self.shared.top.compare_exchange(b, b + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        // E1: pairs with the load in `steal`.
+        self.shared.bottom.store(b + 1, Ordering::Release);
+        self.bottom = b + 1;
+        self.empty_at = b + 1;
+        if won { self.ring().read(b as usize) } else { None }
+    }
+}
+
+impl<M: Asymmetric> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        if self.bottom == self.limit {
+            self.make_room();
+        }
+        self.ring().write(self.bottom as usize, task);
+        self.bottom += 1;
+        // E1: pairs with the load in `steal`.
+        self.shared.bottom.store(self.bottom, Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        if self.bottom == self.empty_at {
+            return None;
+        }
+        let b = self.bottom - 1;
+        // E1: pairs with the load in `steal`.
+        self.shared.bottom.store(b, Ordering::Release);
+        // F: opposite the barrier or fence in `steal`. The load below may overtake the store above until a thief comes.
+        if self.asymmetric {
+            M::light_barrier();
+        } else {
+            M::fence(Ordering::SeqCst);
+        }
+        // Relaxed: F decides how old this may be; nothing that thieves wrote is read on its strength.
+        let top = self.shared.top.load(Ordering::Relaxed);
+        if top >= b {
+            return self.pop_last(b, top);
+        }
+        self.bottom = b;
+        self.ring().read(b as usize)
+    }
+
+    fn len_hint(&self) -> usize {
+        // Relaxed: a hint.
+        let top = self.shared.top.load(Ordering::Relaxed);
+        usize::try_from(self.bottom - top).unwrap_or(0)
+    }
+}
+
+impl<M: Asymmetric> crate::Thief<Task> for Thief<M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        let shared = &*self.shared;
+        // Relaxed, both: a look whether the barrier is worth it. The compare-and-swap validates top.
+        let top = shared.top.load(Ordering::Relaxed);
+        if top >= shared.bottom.load(Ordering::Relaxed) {
+            return Steal::Empty;
+        }
+        // F: opposite the barrier or fence in `pop`.
+        if self.asymmetric {
+            M::heavy_barrier();
+        } else {
+            M::fence(Ordering::SeqCst);
+        }
+        // E1: pairs with the stores in `push`, `pop` and `pop_last`.
+        let bottom = shared.bottom.load(Ordering::Acquire);
+        if top >= bottom {
+            return Steal::Empty;
+        }
+        let ring = shared.buffer.current();
+        // Worth nothing unless the swap succeeds.
+        let task = ring.read(top as usize);
+        // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
+        match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => Steal::Task(task.expect("a slot in [top, bottom) holds a task")),
+            Err(_) => Steal::Retry,
+        }
+    }
+
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
+        // is still there, top is at most i and bottom above it.
+        let top = self.shared.top.load(Ordering::Relaxed);
+        top < self.shared.bottom.load(Ordering::Relaxed)
+    }
+}

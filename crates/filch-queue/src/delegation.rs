@@ -1,0 +1,354 @@
+//! Delegation: thieves ask, and the owner answers with a place to copy the task from.
+//!
+//! Shared by [`PadWs`](crate::PadWs) and [`Adws`](crate::Adws); their files name the paper, which leaves all of this
+//! open. A thief asks by changing its bit of a bitmap, and goes its way. The owner compares the bitmap with the one it
+//! saw last, at every operation, and writes to the cell of each thief that asked: a position whose task the thief may
+//! copy, or that it has none. Owner and thieves therefore never race for a task, and the owner needs no fence.
+//!
+//! **Fields.** Each on its own line.
+//! * `requests`: a bit for each thief, 64 in a word, changed by that thief. The owner only reads it, so that it stays
+//!   in its cache while nobody asks.
+//! * `cells`: one for each thief: (number of the request, kind, position). Written by the owner as the answer to that
+//!   request; then changed by whoever takes the task.
+//! * the owner's own: the bits it has seen, and how many requests of each thief it has answered.
+//! * a thief's own: the number of its last request, and whether that is outstanding.
+//!
+//! **Invariants.**
+//! * D1: a request is outstanding until its thief has seen it answered and the answer settled: none, or taken.
+//!   A thief with a request outstanding makes no other.
+//! * D2: so the owner overwrites only settled answers, and a granted task is named by a cell until it is taken.
+//! * D3: a granted task is taken by the one compare-and-swap that changes its cell, whose word is unique by its number.
+//!
+//! **Edges.**
+//! * E1: the owner's store of an answer (release) → the compare-and-swap in `take` (acquire): entry and task contents.
+//! * E2: a change of `requests` (release) → its load in `poll` (acquire): whatever settled the last answer came before
+//!   the next one.
+
+use alloc::boxed::Box;
+use core::num::NonZeroU32;
+
+use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
+
+use crate::Padded;
+
+/// How thieves ask and the owner answers, in [`PadWs`](crate::PadWs) and [`Adws`](crate::Adws).
+///
+/// ```
+/// use filch_queue::{CrossTaking, Delegation, Revocation};
+///
+/// let delegation = Delegation { cross_taking: CrossTaking::Off, ..Delegation::default() };
+/// assert_eq!(delegation.revocation, Revocation::WhenNeeded);
+/// assert_eq!(delegation.poll_every.get(), 1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delegation {
+    /// Whether thieves take what was granted to others.
+    pub cross_taking: CrossTaking,
+    /// Whether the owner takes back what it has granted.
+    pub revocation: Revocation,
+    /// When thieves ask. Without meaning in [`Adws`](crate::Adws), where there is no other way to a task.
+    pub prefetch: Prefetch,
+    /// How many of the tasks in its block the owner does not grant.
+    pub keep: u32,
+    /// At which of its pushes and pops the owner looks for requests.
+    pub poll_every: NonZeroU32,
+}
+
+impl Default for Delegation {
+    fn default() -> Self {
+        Self {
+            cross_taking: CrossTaking::default(),
+            revocation: Revocation::default(),
+            prefetch: Prefetch::default(),
+            keep: 0,
+            poll_every: NonZeroU32::MIN,
+        }
+    }
+}
+
+/// Whether a thief that finds nothing takes what was granted to another thief and not collected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrossTaking {
+    /// Never.
+    Off,
+    /// It looks at one other thief's cell, the next one each time.
+    #[default]
+    One,
+    /// It looks at all of them.
+    Each,
+}
+
+/// Whether the owner takes back granted tasks that nobody has collected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Revocation {
+    /// Never: a task that was granted waits for a thief. If thieves do not take what is granted to others, it waits for
+    /// that very thief, and a pop may return an older task first.
+    Off,
+    /// When a pop finds no newer task.
+    #[default]
+    WhenNeeded,
+}
+
+/// When a thief asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefetch {
+    /// When it has seen no open block.
+    #[default]
+    WhenNothingIsOpen,
+    /// With every attempt.
+    Always,
+}
+
+/// What a cell says of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Taken, and copied if that matters; or there never was a request.
+    Taken = 0,
+    /// There was no task.
+    Nothing = 1,
+    /// The task at the position.
+    Granted = 2,
+    /// Taken; the task at the position is being copied.
+    Copying = 3,
+}
+
+/// An answer: (number: 32 bits, kind: 2 bits, position: 30 bits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    number: u32,
+    pub(crate) kind: Kind,
+    pub(crate) position: u32,
+}
+
+/// Positions are below this.
+pub(crate) const POSITIONS: u32 = 1 << 30;
+
+impl Answer {
+    const fn word(self) -> u64 {
+        (self.number as u64) << 32 | (self.kind as u64) << 30 | self.position as u64
+    }
+
+    const fn from_word(word: u64) -> Self {
+        let kind = match word >> 30 & 3 {
+            0 => Kind::Taken,
+            1 => Kind::Nothing,
+            2 => Kind::Granted,
+            _ => Kind::Copying,
+        };
+        Self { number: (word >> 32) as u32, kind, position: word as u32 & (POSITIONS - 1) }
+    }
+}
+
+/// What owner and thieves share.
+pub(crate) struct Desk<M: Memory = Native> {
+    requests: Box<[Padded<M::AtomicU64>]>,
+    cells: Box<[Padded<M::AtomicU64>]>,
+}
+
+/// What the owner keeps for itself.
+pub(crate) struct OwnerDesk {
+    seen: Box<[u64]>,
+    answered: Box<[u32]>,
+    /// Whether there may be granted tasks that nobody has taken.
+    has_granted: bool,
+    poll_every: NonZeroU32,
+    /// Operations until the next look.
+    countdown: u32,
+}
+
+/// What a thief keeps for itself.
+pub(crate) struct ThiefDesk {
+    index: usize,
+    number: u32,
+    is_outstanding: bool,
+    /// The cell that it looks at next, when it looks at one other.
+    next: usize,
+}
+
+impl<M: Memory> Desk<M> {
+    /// For so many thieves; nobody has asked.
+    pub(crate) fn new(thieves: usize, delegation: &Delegation) -> (Self, OwnerDesk) {
+        let words = thieves.div_ceil(64);
+        let desk = Self {
+            requests: (0..words).map(|_| Padded(Atomic::new(0))).collect(),
+            cells: (0..thieves).map(|_| Padded(Atomic::new(0))).collect(),
+        };
+        let poll_every = delegation.poll_every;
+        let owner = OwnerDesk {
+            seen: (0..words).map(|_| 0).collect(),
+            answered: (0..thieves).map(|_| 0).collect(),
+            has_granted: false,
+            poll_every,
+            countdown: poll_every.get(),
+        };
+        (desk, owner)
+    }
+
+    pub(crate) fn thieves(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The answer in a cell.
+    pub(crate) fn answer(&self, cell: usize, order: Ordering) -> Answer {
+        Answer::from_word(self.cells[cell].load(order))
+    }
+
+    /// Takes a granted task, if nobody was faster: D3.
+    pub(crate) fn take(&self, cell: usize, granted: Answer, kind: Kind) -> bool {
+        let taken = Answer { kind, ..granted }.word();
+        // E1: pairs with the store in `answer_all`.
+        self.cells[cell].compare_exchange(granted.word(), taken, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Says that a task has been copied.
+    pub(crate) fn copied(&self, cell: usize, granted: Answer, order: Ordering) {
+        self.cells[cell].store(Answer { kind: Kind::Taken, ..granted }.word(), order);
+    }
+}
+
+impl OwnerDesk {
+    /// Looks for requests if it is time, and answers them with what `grant` gives.
+    #[inline]
+    pub(crate) fn poll_in_turn<M: Memory>(&mut self, desk: &Desk<M>, grant: impl FnMut() -> Option<u32>) {
+        self.countdown -= 1;
+        if self.countdown == 0 {
+            self.countdown = self.poll_every.get();
+            self.poll(desk, grant);
+        }
+    }
+
+    /// Answers the requests that there are with what `grant` gives.
+    #[inline]
+    pub(crate) fn poll<M: Memory>(&mut self, desk: &Desk<M>, mut grant: impl FnMut() -> Option<u32>) {
+        for (word, requests) in desk.requests.iter().enumerate() {
+            // E2: pairs with the changes in `ask`.
+            let requests = requests.load(Ordering::Acquire);
+            if requests != self.seen[word] {
+                self.answer_all(desk, word, requests, &mut grant);
+            }
+        }
+    }
+
+    #[cold]
+    fn answer_all<M: Memory>(
+        &mut self,
+        desk: &Desk<M>,
+        word: usize,
+        requests: u64,
+        grant: &mut impl FnMut() -> Option<u32>,
+    ) {
+        let mut asking = requests ^ self.seen[word];
+        self.seen[word] = requests;
+        while asking != 0 {
+            let thief = word * 64 + asking.trailing_zeros() as usize;
+            asking &= asking - 1;
+            self.answered[thief] = self.answered[thief].wrapping_add(1);
+            let number = self.answered[thief];
+            let answer = match grant() {
+                Some(position) => {
+                    self.has_granted = true;
+                    Answer { number, kind: Kind::Granted, position }
+                }
+                None => Answer { number, kind: Kind::Nothing, position: 0 },
+            };
+            // E1: pairs with the compare-and-swap in `take`.
+            desk.cells[thief].store(answer.word(), Ordering::Release);
+        }
+    }
+
+    /// Whether there may be granted tasks that nobody has taken.
+    pub(crate) fn has_granted(&self) -> bool {
+        self.has_granted
+    }
+
+    /// Whether there are granted tasks that nobody has taken.
+    pub(crate) fn looks_for_granted<M: Memory>(&mut self, desk: &Desk<M>) -> bool {
+        // Relaxed: the owner wrote the grants, and one that is being taken may count.
+        let mut cells = (0..desk.thieves()).map(|cell| desk.answer(cell, Ordering::Relaxed).kind);
+        self.has_granted = self.has_granted && cells.any(|kind| kind == Kind::Granted);
+        self.has_granted
+    }
+
+    /// Takes back the newest granted task, by the order that `age` gives positions, unless `is_too_old` says that there
+    /// is a newer one elsewhere.
+    pub(crate) fn revoke<M: Memory>(
+        &mut self,
+        desk: &Desk<M>,
+        age: impl Fn(u32) -> u64,
+        is_too_old: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if !self.has_granted {
+            return None;
+        }
+        loop {
+            // Relaxed: the owner wrote the grants, and the compare-and-swap decides.
+            let cells = (0..desk.thieves()).map(|cell| (cell, desk.answer(cell, Ordering::Relaxed)));
+            let granted = cells.filter(|(_, answer)| answer.kind == Kind::Granted);
+            let Some((cell, newest)) = granted.max_by_key(|(_, answer)| age(answer.position)) else {
+                self.has_granted = false;
+                return None;
+            };
+            if is_too_old(newest.position) {
+                return None;
+            }
+            if desk.take(cell, newest, Kind::Taken) {
+                return Some(newest.position);
+            }
+        }
+    }
+}
+
+impl ThiefDesk {
+    pub(crate) fn new(index: usize) -> Self {
+        Self { index, number: 0, is_outstanding: false, next: 0 }
+    }
+
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The answer to the request that is outstanding.
+    pub(crate) fn answer<M: Memory>(&self, desk: &Desk<M>, order: Ordering) -> Option<Answer> {
+        if !self.is_outstanding {
+            return None;
+        }
+        let answer = desk.answer(self.index, order);
+        (answer.number == self.number).then_some(answer)
+    }
+
+    /// Ends the request that is outstanding: D1.
+    pub(crate) fn settle(&mut self) {
+        self.is_outstanding = false;
+    }
+
+    /// Asks, unless a request is outstanding.
+    pub(crate) fn ask<M: Memory>(&mut self, desk: &Desk<M>) {
+        if self.is_outstanding {
+            return;
+        }
+        self.number = self.number.wrapping_add(1);
+        self.is_outstanding = true;
+        let (requests, bit) = (&desk.requests[self.index / 64], 1 << (self.index % 64));
+        // E2, both: pair with the load in `poll`.
+        if self.number % 2 == 1 {
+            requests.fetch_or(bit, Ordering::Release);
+        } else {
+            requests.fetch_and(!bit, Ordering::Release);
+        }
+    }
+
+    /// The other cells that are to be looked at.
+    pub(crate) fn others(&mut self, cells: usize, cross_taking: CrossTaking) -> impl Iterator<Item = usize> + use<> {
+        let (index, others) = (self.index, cells - 1);
+        let count = match cross_taking {
+            CrossTaking::Off => 0,
+            CrossTaking::One => others.min(1),
+            CrossTaking::Each => others,
+        };
+        let first = self.next;
+        if count > 0 {
+            self.next = (first + 1) % others;
+        }
+        (0..count).map(move |step| (index + 1 + (first + step) % others) % cells)
+    }
+}

@@ -1,0 +1,205 @@
+//! IDEM-FIFO: an idempotent queue.
+//!
+//! **Paper.** Michael, Vechev and Saraswat, *Idempotent Work Stealing*, PPoPP 2009,
+//! <https://doi.org/10.1145/1504176.1504186>, figure 2.
+//!
+//! **Idea.** Tasks lie at [head, tail) of an endless array, folded into a ring; the owner puts at tail, and owner and
+//! thieves all take at head. The owner stores head, thieves swap it. See [`idempotent`](super) for what the owner's
+//! stores undo.
+//!
+//! **Fields.** Each on its own line.
+//! * `head`: stored by the owner, swapped by thieves.
+//! * `tail`: written by the owner, read by thieves.
+//! * `tasks`: the current ring and the former ones: see `growing.rs`.
+//! * the owner's own: `tail`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index below
+//!   which a push is known to have room).
+//!
+//! **Invariants.**
+//! * I1: head never falls below what the owner has read of it, plus one for each take since: an index below that is
+//!   done with. 64 bits do not wrap.
+//! * I2: a push writes the slot of an index whose predecessors in that slot are all below what the owner has read of
+//!   head. No thief's swap at one of these succeeds any more.
+//! * I3: an index leaves [head, tail) only by being taken. A store of the owner may bring it back.
+//!
+//! **Edges.**
+//! * E1: the store of `tail` in `push` (release) → its load in `steal` (acquire): slots, task contents and ring are
+//!   written before tail passes them.
+//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire): a thief that finds the task of a later
+//!   lap in its slot sees by E2 the head that the owner read before it, and its compare-and-swap fails (I2).
+//! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
+//!
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
+//! lock-free. **Capacity.** Grows.
+//!
+//! **Departures.** The owner remembers how far head is known to have come, and does not read it in every put. The paper
+//! orders the load of head before that of tail; a thief that has them in the other order may miss a task, which it may
+//! anyway while the put is in the owner's store buffer. Rings are kept until the end. Tests: `queues/battery.rs`
+//! (growth, wrap-around), and the twin's `overfull-by-one`.
+//!
+//! **Names.** `head`, `tail`, `tasks` as in the paper; put and take are `push` and `pop`.
+//!
+//! **Scenarios.** `idem-fifo` in the battery, in the stalled-thief tests and in the checker.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use crate::growing::GrowingRing;
+use crate::slots::Ring;
+use crate::{
+    Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
+};
+
+/// The idempotent queue, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{IdempotentFifo, Owner, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let (mut owner, mut thieves) = <IdempotentFifo as Queue>::make(2, 1, &());
+/// (1..=3).for_each(|n| owner.push(task(n)).unwrap());
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+/// assert_eq!(owner.pop(), Some(task(2)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct IdempotentFifo;
+
+struct Shared<M: Memory> {
+    head: Padded<M::AtomicI64>,
+    tail: Padded<M::AtomicI64>,
+    tasks: GrowingRing<M>,
+}
+
+/// The owner's side of an [`IdempotentFifo`] pool.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    /// The newest ring of `shared.tasks`, hence valid for as long as `shared`.
+    ring: NonNull<Ring<M>>,
+    tail: i64,
+    limit: i64,
+}
+
+// SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
+unsafe impl<M: Memory> Send for Owner<M> {}
+// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+unsafe impl<M: Memory> Sync for Owner<M> {}
+
+/// A thief's side of an [`IdempotentFifo`] pool.
+pub struct Thief<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+}
+
+impl<M: Memory> Queue<M> for IdempotentFifo {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = ();
+
+    const PROMISES: Promises = Promises {
+        name: "idem-fifo",
+        paper: "Michael, Vechev and Saraswat, Idempotent Work Stealing, PPoPP 2009",
+        order: Order::Fifo,
+        steals: StealOrder::OldestFirst,
+        delivery: Delivery::AtLeastOnce,
+        capacity: Capacity::Grows,
+        may_abort: false,
+        steal_progress: Progress::LockFree,
+        stealable: Stealable::All,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: false,
+    };
+
+    fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
+        let (tasks, ring) = GrowingRing::new(capacity);
+        let shared = Arc::new(Shared { head: Padded(Atomic::new(0)), tail: Padded(Atomic::new(0)), tasks });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
+        // A limit of 0 sends the first push to `make_room`.
+        (Owner { shared, ring, tail: 0, limit: 0 }, thieves)
+    }
+}
+
+impl<M: Memory> Owner<M> {
+    #[inline]
+    fn ring(&self) -> &Ring<M> {
+        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        unsafe { self.ring.as_ref() }
+    }
+
+    #[inline]
+    fn head(&self) -> i64 {
+        // Relaxed: an old head brings taken tasks back, and a recent one may be old when it is used. A thief's read of
+        // its slot is kept before the owner's next use of it by E2.
+        self.shared.head.load(Ordering::Relaxed)
+    }
+
+    /// Raises `limit` above tail, growing the ring if it is really full.
+    #[cold]
+    fn make_room(&mut self) {
+        let head = self.head();
+        if self.tail - head >= self.ring().capacity() as i64 {
+            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            self.ring = unsafe { self.shared.tasks.grow(self.ring(), head..self.tail) };
+        }
+        self.limit = head + self.ring().capacity() as i64;
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        if self.tail == self.limit {
+            self.make_room();
+        }
+        // E2: pairs with the load in `steal`.
+        self.ring().publish(self.tail as usize, task);
+        self.tail += 1;
+        // E1: pairs with the load in `steal`.
+        self.shared.tail.store(self.tail, Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        let head = self.head();
+        if head == self.tail {
+            return None;
+        }
+        let task = self.ring().read(head as usize);
+        // Relaxed: thieves read nothing on its strength but a hint, and E1 and E2 say what the slot is worth.
+        self.shared.head.store(head + 1, Ordering::Relaxed);
+        task
+    }
+
+    fn len_hint(&self) -> usize {
+        usize::try_from(self.tail - self.head()).unwrap_or(0)
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        let shared = &*self.shared;
+        // Relaxed: the compare-and-swap validates it.
+        let head = shared.head.load(Ordering::Relaxed);
+        // E1: pairs with the store in `push`.
+        if head >= shared.tail.load(Ordering::Acquire) {
+            return Steal::Empty;
+        }
+        // E2: pairs with the store in `push`. Worth nothing unless the swap succeeds.
+        let task = shared.tasks.current().read_published(head as usize);
+        // Relaxed: what is taken was acquired before, and nobody waits for this thief's read (E2).
+        match shared.head.compare_exchange(head, head + 1, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => Steal::Task(task.expect("a slot in [head, tail) holds a task")),
+            Err(_) => Steal::Retry,
+        }
+    }
+
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        // Relaxed: whatever orders the push before this call makes both loads recent enough.
+        let head = self.shared.head.load(Ordering::Relaxed);
+        head < self.shared.tail.load(Ordering::Relaxed)
+    }
+}

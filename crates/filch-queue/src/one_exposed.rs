@@ -1,0 +1,211 @@
+//! One exposed task: a private deque whose oldest task lies where thieves can take it.
+//!
+//! **Paper.** Described in the related work of Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel
+//! Programs by Work Stealing with Private Deques*, PPoPP 2013, <https://doi.org/10.1145/2442516.2442538>, where it is
+//! credited to Alexandros Tzannes. The protocol below is ours.
+//!
+//! **Idea.** The owner keeps its tasks in a deque of its own and puts the oldest into a cell. A thief takes what is in
+//! the cell; the owner sees at its next operation that the cell is empty and puts the next oldest there. No thief ever
+//! waits for an answer to a request, and no thief gets more than one task per operation of the owner.
+//!
+//! **Fields.** Each on its own line.
+//! * `cell`: the exposed task or null. Filled by the owner, emptied by whoever takes; read by all.
+//! * `has_private`: whether the owner's deque holds a task. Written by the owner when that changes; for hints alone.
+//! * the owner's own: `tasks`, oldest first.
+//!
+//! **Invariants.**
+//! * I1: only the owner writes a task into the cell, and only when the cell is null.
+//! * I2: a task leaves the cell by a swap, which one thread wins.
+//! * I3: the task in the cell is older than all in the deque.
+//! * I4: after each operation of the owner, and as long as no thief has taken the exposed task, the cell is null only
+//!   if there is no task at all.
+//!
+//! **Edges.**
+//! * E1: the store of `cell` in `expose` (release) → the compare-and-swap in `steal` (acquire): the task's contents.
+//! * E2: the stores of `has_private` that clear it, in `expose_oldest` and `pop` (release) → its load in
+//!   `has_work_hint` (acquire): whoever sees the deque empty sees what has been put into the cell.
+//!
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
+//! lock-free. **Capacity.** Grows.
+//!
+//! **Departures.** A thief empties the cell by a compare-and-swap on what it has seen there: as the cell says all there
+//! is to say, it does no harm if the same word has come back. `has_private` is ours, for workers that go to sleep.
+//! Tests: `queues/battery.rs` (hints, starvation), and the checker's `hint` scenarios.
+//!
+//! **Names.** Ours.
+//!
+//! **Scenarios.** `one-exposed` in the battery, in the stalled-thief tests and in the checker.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use crate::{
+    Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
+};
+
+/// The private deque with one exposed task, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{OneExposed, Owner, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let (mut owner, mut thieves) = <OneExposed as Queue>::make(8, 1, &());
+/// for n in 1..=3 {
+///     owner.push(task(n)).unwrap();
+/// }
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+/// assert_eq!(thieves[0].steal(), Steal::Empty); // one at a time
+/// owner.poll(); // pushing or popping would do as well
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(2)));
+/// assert_eq!(owner.pop(), Some(task(3)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OneExposed;
+
+struct Shared<M: Memory> {
+    cell: Padded<M::AtomicPtr<()>>,
+    has_private: Padded<M::AtomicBool>,
+}
+
+/// The owner's side of a [`OneExposed`] deque.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    tasks: VecDeque<Task>,
+}
+
+/// A thief's side of a [`OneExposed`] deque.
+pub struct Thief<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+}
+
+impl<M: Memory> Queue<M> for OneExposed {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = ();
+
+    const PROMISES: Promises = Promises {
+        name: "one-exposed",
+        paper: "Tzannes, in Acar, Charguéraud and Rainey, Work Stealing with Private Deques, PPoPP 2013",
+        order: Order::Lifo,
+        steals: StealOrder::OldestFirst,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Grows,
+        may_abort: false,
+        steal_progress: Progress::LockFree,
+        stealable: Stealable::OldestOnly,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: false,
+    };
+
+    fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
+        let shared =
+            Arc::new(Shared { cell: Padded(Atomic::new(Task::NO_WORD)), has_private: Padded(Atomic::new(false)) });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
+        (Owner { shared, tasks: VecDeque::with_capacity(capacity) }, thieves)
+    }
+}
+
+impl<M: Memory> Owner<M> {
+    #[inline]
+    fn nothing_is_exposed(&self) -> bool {
+        // Relaxed: I1, and a cell that is seen to be empty late is filled late.
+        self.shared.cell.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Puts a task into the cell, which is null.
+    fn expose(&self, task: Task) {
+        // E1: pairs with the compare-and-swap in `steal`.
+        self.shared.cell.store(task.word(), Ordering::Release);
+    }
+
+    /// Puts the oldest of the private tasks, of which there is one at least, into the cell, which is null.
+    #[cold]
+    fn expose_oldest(&mut self) {
+        self.tasks.pop_front().into_iter().for_each(|task| self.expose(task));
+        if self.tasks.is_empty() {
+            // E2: pairs with the load in `has_work_hint`.
+            self.shared.has_private.store(false, Ordering::Release);
+        }
+    }
+
+    /// Takes back the exposed task, if there is one, for an owner that has no other.
+    #[cold]
+    fn take_back(&self) -> Option<Task> {
+        if self.nothing_is_exposed() {
+            return None;
+        }
+        // Relaxed: the task is the owner's own, whoever swaps has it, and thieves leave nothing in the cell.
+        Task::from_word(self.shared.cell.swap(Task::NO_WORD, Ordering::Relaxed))
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        let exposes = self.nothing_is_exposed();
+        if self.tasks.is_empty() {
+            if exposes {
+                self.expose(task);
+                return Ok(());
+            }
+            // Relaxed: a hint, and it hides nothing.
+            self.shared.has_private.store(true, Ordering::Relaxed);
+        }
+        self.tasks.push_back(task);
+        if exposes {
+            self.expose_oldest();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        let Some(task) = self.tasks.pop_back() else { return self.take_back() };
+        if self.tasks.is_empty() {
+            // E2: pairs with the load in `has_work_hint`.
+            self.shared.has_private.store(false, Ordering::Release);
+        } else if self.nothing_is_exposed() {
+            self.expose_oldest();
+        }
+        Some(task)
+    }
+
+    #[inline]
+    fn poll(&mut self) {
+        if !self.tasks.is_empty() && self.nothing_is_exposed() {
+            self.expose_oldest();
+        }
+    }
+
+    fn len_hint(&self) -> usize {
+        self.tasks.len() + usize::from(!self.nothing_is_exposed())
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        let cell = &self.shared.cell;
+        // Relaxed: the compare-and-swap validates it, and acquires.
+        let word = cell.load(Ordering::Relaxed);
+        let Some(task) = Task::from_word(word) else { return Steal::Empty };
+        // E1: pairs with the store in `expose`. Relaxed on failure: nothing is used.
+        match cell.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Steal::Task(task),
+            Err(_) => Steal::Retry,
+        }
+    }
+
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        // A task may go from the deque to the cell in between, not back: so the deque is looked at first.
+        // E2: pairs with the store in `expose_oldest`.
+        let has_private = self.shared.has_private.load(Ordering::Acquire);
+        // Relaxed: whatever orders the push before this call, or E2, makes it recent enough.
+        has_private || !self.shared.cell.load(Ordering::Relaxed).is_null()
+    }
+}

@@ -1,0 +1,267 @@
+//! PadWS: BWoS whose owner also serves thieves from its own block, when they ask.
+//!
+//! **Paper.** Jiawei Wang, Yutao Liu, Ming Fu, Hermann Härtig and Haibo Chen, *Work Stealing through Partial
+//! Asynchronous Delegation*, SPAA 2024 (brief announcement), <https://doi.org/10.1145/3626183.3660261>.
+//!
+//! **Idea.** In a queue of blocks, thieves cannot reach the owner's block, so few tasks, or a first block that fills
+//! slowly, feed nobody. Here a thief that sees no open block asks the owner and goes its way; the owner, at its next
+//! operation, grants the oldest task of its block by naming the entry. The thief's next attempt copies the task. Only
+//! the owner touches its own block's bounds, so owner and thieves never race for a task there, and no fence is needed.
+//!
+//! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks) and of [`delegation`](crate::delegation), and
+//! * P1: a granted entry is handed out in the sense of `blocks`: its taker adds to `done`.
+//! * P2: when the owner goes down past a block, no granted task of that block is waiting, unless revocation is off.
+//!
+//! **Memory model.** Rust's; no fence anywhere.
+//!
+//! **Progress.** Owner wait-free. A steal from an open block is lock-free; one from the owner's block depends on the
+//! owner's next operation, and says so instead of waiting. **Capacity.** As an array: an entry that was granted is used
+//! again when its whole block is.
+//!
+//! **Departures.** The announcement fixes blocks, delegation in the owner's block, answers that are positions, and that
+//! a steal collects before it asks again. Ours are the encoding, the oldest task being granted, taking what was granted
+//! to others, and revocation. An owner whose block is empty takes back what was granted there before it goes down to a
+//! lower block, not only when there is none: so a pop returns the newest task that nobody has taken, on which fork–join
+//! relies. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose
+//! request was answered with nothing says that the queue is empty, and asks anew. See also [`bwos_l`](crate::bwos_l).
+//! Tests: `queues/battery.rs` (all).
+//!
+//! **Names.** `blocks` and `delegation` give their own.
+//!
+//! **Scenarios.** `padws` in the battery.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use filch_memory::{Memory, Native, Ordering};
+
+use crate::blocks::{Blocks, OwnerBlocks};
+use crate::delegation::{Desk, Kind, OwnerDesk, POSITIONS, ThiefDesk};
+use crate::{
+    BlockSize, Capacity, Delegation, Delivery, Full, MemoryModel, Order, Prefetch, Progress, Promises, Queue,
+    Revocation, Steal, StealOrder, Stealable, Task,
+};
+
+/// PadWS, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{Owner, PadWs, Queue, Steal, Task, Thief, pad_ws::Params};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let (mut owner, mut thieves) = <PadWs as Queue>::make(64, 1, &Params::default());
+/// owner.push(task(1)).unwrap();
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // it has asked;
+/// owner.push(task(2)).unwrap(); // the owner answers in passing,
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1))); // and the thief collects and asks again
+/// assert_eq!(owner.pop(), Some(task(2)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PadWs;
+
+/// What can be tuned in [`PadWs`].
+///
+/// ```
+/// use filch_queue::{BlockSize, pad_ws::Params};
+///
+/// assert_eq!(Params::default().block_size, BlockSize::SquareRoot);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Params {
+    /// How long the blocks are.
+    pub block_size: BlockSize,
+    /// How thieves ask for what is in the owner's block.
+    pub delegation: Delegation,
+}
+
+struct Shared<M: Memory> {
+    blocks: Blocks<M>,
+    desk: Desk<M>,
+    delegation: Delegation,
+}
+
+/// The owner's side of a [`PadWs`] queue.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    blocks: OwnerBlocks,
+    desk: OwnerDesk,
+}
+
+/// A thief's side of a [`PadWs`] queue.
+pub struct Thief<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    desk: ThiefDesk,
+}
+
+impl<M: Memory> Queue<M> for PadWs {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = Params;
+
+    const PROMISES: Promises = Promises {
+        name: "padws",
+        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024",
+        order: Order::Lifo,
+        steals: StealOrder::Unordered,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Array,
+        may_abort: false,
+        steal_progress: Progress::OwnerDependent,
+        stealable: Stealable::Shared,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: true,
+    };
+
+    fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
+        // Its slots are at most as many as there are positions.
+        let (shared_blocks, blocks) = Blocks::new(capacity, params.block_size);
+        let (shared_desk, desk) = Desk::new(thieves, &params.delegation);
+        let shared = Arc::new(Shared { blocks: shared_blocks, desk: shared_desk, delegation: params.delegation });
+        let thieves = (0..thieves).map(|index| Thief { shared: Arc::clone(&shared), desk: ThiefDesk::new(index) });
+        let thieves = thieves.collect();
+        (Owner { shared, blocks, desk }, thieves)
+    }
+}
+
+/// The oldest task of the owner's block, if it is for thieves.
+#[inline]
+fn grant(blocks: &mut OwnerBlocks, keep: u32) -> Option<u32> {
+    (blocks.own() > keep).then(|| {
+        let slot = blocks.grant();
+        debug_assert!(slot < POSITIONS as usize, "a slot has a position");
+        slot as u32
+    })
+}
+
+impl<M: Memory> Owner<M> {
+    #[inline]
+    fn poll_in_turn(&mut self) {
+        let Self { shared, blocks, desk } = self;
+        desk.poll_in_turn(&shared.desk, || grant(blocks, shared.delegation.keep));
+    }
+
+    /// A pop that finds the owner's block empty.
+    #[cold]
+    fn pop_elsewhere(&mut self) -> Option<Task> {
+        if self.blocks.is_known_empty() {
+            return None;
+        }
+        let Self { shared, blocks, desk } = self;
+        loop {
+            let below = blocks.open_below(&shared.blocks);
+            if shared.delegation.revocation == Revocation::WhenNeeded {
+                let block_of = |position: u32| blocks.block_of(&shared.blocks, position as usize);
+                // Slots of one block are in the order of their tasks.
+                let age = |position: u32| block_of(position) << 32 | u64::from(position);
+                let is_too_old = |position| below.is_some_and(|below| block_of(position) <= below);
+                if let Some(position) = desk.revoke(&shared.desk, age, is_too_old) {
+                    return blocks.take_handed_out(&shared.blocks, position as usize);
+                }
+            }
+            match below {
+                Some(block) if blocks.take_over(&shared.blocks, block) => return blocks.pop(&shared.blocks),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        // With revocation there is none.
+        if !desk.looks_for_granted(&shared.desk) {
+            blocks.found_empty(&shared.blocks);
+        }
+        None
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        let pushed = self.blocks.push(&self.shared.blocks, task);
+        self.poll_in_turn();
+        pushed
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        let popped = self.blocks.pop(&self.shared.blocks).or_else(|| self.pop_elsewhere());
+        // After the owner has secured its own.
+        self.poll_in_turn();
+        popped
+    }
+
+    /// Also finds out whether the queue is empty, so that thieves need not look.
+    #[inline]
+    fn poll(&mut self) {
+        let Self { shared, blocks, desk } = self;
+        desk.poll(&shared.desk, || grant(blocks, shared.delegation.keep));
+        if blocks.may_be_found_empty(&shared.blocks) && !desk.looks_for_granted(&shared.desk) {
+            blocks.found_empty(&shared.blocks);
+        }
+    }
+
+    fn len_hint(&self) -> usize {
+        let granted = !self.blocks.is_known_empty() && self.desk.has_granted();
+        self.blocks.len_hint(&self.shared.blocks) + usize::from(granted)
+    }
+}
+
+impl<M: Memory> Thief<M> {
+    /// Takes the task that a cell grants, if it does.
+    fn take(&self, cell: usize) -> Option<Task> {
+        let Shared { blocks, desk, .. } = &*self.shared;
+        // Relaxed: the compare-and-swap validates it.
+        let answer = desk.answer(cell, Ordering::Relaxed);
+        let is_mine = answer.kind == Kind::Granted && desk.take(cell, answer, Kind::Taken);
+        is_mine.then(|| blocks.copy(answer.position as usize))
+    }
+
+    /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; else `Pending`.
+    fn collect(&mut self) -> Steal<Task> {
+        // Relaxed: a grant is validated by the compare-and-swap, and of the others nothing is used.
+        match self.desk.answer(&self.shared.desk, Ordering::Relaxed).map(|answer| answer.kind) {
+            None => Steal::Pending,
+            Some(Kind::Granted) => {
+                let task = self.take(self.desk.index());
+                // Taken, by this thief or by another: D1.
+                self.desk.settle();
+                task.map_or(Steal::Pending, Steal::Task)
+            }
+            Some(kind) => {
+                self.desk.settle();
+                if kind == Kind::Nothing { Steal::Empty } else { Steal::Pending }
+            }
+        }
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    fn steal(&mut self) -> Steal<Task> {
+        let Delegation { cross_taking, prefetch, .. } = self.shared.delegation;
+        let mut outcome = self.collect();
+        let mut saw_open = false;
+        if !outcome.is_task() {
+            let direct = self.shared.blocks.steal();
+            saw_open = !direct.is_empty();
+            if saw_open {
+                outcome = direct;
+            } else {
+                let others = self.desk.others(self.shared.desk.thieves(), cross_taking);
+                outcome = { others }.find_map(|cell| self.take(cell)).map_or(outcome, Steal::Task);
+            }
+        }
+        if !saw_open || prefetch == Prefetch::Always {
+            self.desk.ask(&self.shared.desk);
+        }
+        outcome
+    }
+
+    fn quiesce(&mut self) -> Option<Task> {
+        self.collect().task()
+    }
+
+    /// Counts the tasks in the owner's block, and those granted. Stays true until a pop or a poll finds the
+    /// queue empty.
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        self.shared.blocks.has_work_hint()
+    }
+}

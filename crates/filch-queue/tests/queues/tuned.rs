@@ -1,0 +1,73 @@
+//! Queues with other parameters than the default ones.
+
+use core::num::{NonZeroU32, NonZeroUsize};
+
+use filch_memory::Memory;
+use filch_queue::dsq::{Contention, Copying};
+use filch_queue::{
+    Adws, Amount, BlockSize, BwosF, BwosL, CrossTaking, Delegation, Dsq, Lace, PadWs, Prefetch, Promises, Queue, Wsq,
+    dsq, lace, pad_ws, wsq,
+};
+
+macro_rules! tuned {
+    ($($(#[$doc:meta])* $name:ident: $queue:ty, $params:expr;)*) => {
+        $($(#[$doc])*
+        pub(crate) struct $name;
+
+        impl<M: Memory> Queue<M> for $name {
+            type Owner = <$queue as Queue<M>>::Owner;
+            type Thief = <$queue as Queue<M>>::Thief;
+            type Params = ();
+
+            const PROMISES: Promises = <$queue as Queue<M>>::PROMISES;
+
+            fn make(capacity: usize, thieves: usize, (): &()) -> (Self::Owner, Vec<Self::Thief>) {
+                <$queue as Queue<M>>::make(capacity, thieves, &$params)
+            }
+        })*
+    };
+}
+
+tuned! {
+    /// No spare slots, so that a push meets thieves at its slot.
+    TightWsq: Wsq, wsq::Params { spare: 0 };
+    /// Everything other than in the paper.
+    EagerDsq: Dsq,
+        dsq::Params { steal: Amount::All, copying: Copying::Deferred, contention: Contention::Retry };
+    /// Everything that is moved is moved at once.
+    LaceAll: Lace, lace::Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All };
+    /// Everything that is moved is moved one by one.
+    LaceOne: Lace, lace::Policies { grow: Amount::One, shrink: Amount::One, steal: Amount::One };
+    /// Blocks of one task.
+    ShortBwosL: BwosL, BlockSize::Entries(NonZeroUsize::MIN);
+    /// Blocks of one task.
+    ShortBwosF: BwosF, BlockSize::Entries(NonZeroUsize::MIN);
+    /// Thieves ask all the time, and look everywhere.
+    EagerPadWs: PadWs, pad_ws::Params {
+        block_size: BlockSize::Entries(NonZeroUsize::MIN),
+        delegation: Delegation {
+            cross_taking: CrossTaking::Each,
+            prefetch: Prefetch::Always,
+            ..Delegation::default()
+        },
+    };
+    /// Tasks that were granted come back to the owner only.
+    ReservedPadWs: PadWs, pad_ws::Params {
+        delegation: Delegation {
+            cross_taking: CrossTaking::Off,
+            prefetch: Prefetch::Always,
+            poll_every: NonZeroU32::new(3).unwrap(),
+            keep: 1,
+            ..Delegation::default()
+        },
+        ..pad_ws::Params::default()
+    };
+    /// Thieves look everywhere.
+    EagerAdws: Adws, Delegation { cross_taking: CrossTaking::Each, ..Delegation::default() };
+    /// Tasks that were granted come back to the owner only.
+    ReservedAdws: Adws, Delegation {
+        cross_taking: CrossTaking::Off,
+        poll_every: NonZeroU32::new(3).unwrap(),
+        ..Delegation::default()
+    };
+}
