@@ -10,6 +10,7 @@ mod measure;
 mod plan;
 mod pools;
 mod progress;
+mod queues;
 mod record;
 mod scheduler;
 mod stats;

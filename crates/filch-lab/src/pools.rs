@@ -2,11 +2,13 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
+use std::num::NonZeroUsize;
 
 use filch::pool::{Pool, Queued, Split};
 use filch::{ThreadPool, Wait};
 #[cfg(target_arch = "x86_64")]
-use filch_queue::{Delta, Promises, Queue};
+use filch_queue::Delta;
+use filch_queue::{BlockSize, Promises, Queue};
 use filch_workloads::Executor;
 
 /// What there is to say of a pool before it is started.
@@ -67,6 +69,17 @@ pools! {
     "chase-lev": Queued<filch_queue::ChaseLev>,
         "the deque most libraries use", "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
         "lock-free", "grows";
+    "chase-lev-asym": Queued<filch_queue::ChaseLevAsym>,
+        "Chase–Lev whose thieves make the owner fence when they come, where the system can",
+        "Chase, Lev (SPAA 2005); Goldblatt (P1202)",
+        "owner wait-free, steal lock-free, by a system call", "grows";
+    "abp": Queued<filch_queue::Abp>,
+        "the first non-blocking deque, in an array that starts again when it is found empty",
+        "Arora, Blumofe, Plaxton (SPAA 1998)",
+        "owner wait-free, steal lock-free", "fixed, then inline";
+    "one-exposed": Queued<filch_queue::OneExposed>,
+        "a private deque whose oldest task thieves can take", "Tzannes, in Acar, Charguéraud, Rainey (PPoPP 2013)",
+        "owner wait-free, steal lock-free", "grows";
     "the": Queued<filch_queue::The>,
         "Cilk-5's deque: thieves lock, the owner only where it meets one",
         "Frigo, Leiserson, Randall (PLDI 1998)",
@@ -88,6 +101,25 @@ pools! {
     "lace": Queued<filch_queue::Lace>,
         "the split deque holding words", "Lace (van Dijk, van de Pol, 2014)",
         "owner wait-free, steal lock-free", "fixed, then inline";
+    "bwos-l": Queued<ShortBlocks>,
+        "blocks of four tasks, of which the owner has one to itself", "Wang et al. (OSDI 2023)",
+        "owner wait-free, steal lock-free", "fixed, then inline";
+    "padws": Queued<filch_queue::PadWs>,
+        "blocks, and the owner serves thieves from its own when they ask", "Wang et al. (SPAA 2024)",
+        "owner wait-free, steal lock-free or by request", "fixed, then inline";
+    "adws": Queued<filch_queue::Adws>,
+        "a private ring; thieves ask, the owner names a position", "Wang et al. (SPAA 2024)",
+        "owner wait-free, steal by request", "fixed, then inline";
+    "dsq": Queued<filch_queue::Dsq>,
+        "split queue: thieves lock, and the owner when it takes shared tasks back",
+        "Dinan, Larkins, Sadayappan, Krishnamoorthy, Nieplocha (SC 2009)",
+        "owner wait-free while it has private tasks, steal blocking", "fixed, then inline";
+    "hendler-shavit": Queued<filch_queue::HendlerShavit>,
+        "the older half is public, in one word", "Hendler, Shavit (PODC 2002)",
+        "owner wait-free, steal lock-free", "fixed, then inline";
+    "wsq": Queued<filch_queue::Wsq>,
+        "every operation is one swap of one word, and slots are handed over one by one", "none: injinj/WSQ",
+        "blocking for as long as a slot is handed over", "fixed, then inline";
     "locked": Queued<filch_queue::Locked>,
         "one lock around a double-ended queue: the floor for comparison", "none",
         "blocking", "grows";
@@ -95,7 +127,7 @@ pools! {
 
 /// The fence-free queue `Q` with δ for the store buffer that is assumed of every processor.
 #[cfg(target_arch = "x86_64")]
-struct Bounded<Q>(PhantomData<fn() -> Q>);
+pub(crate) struct Bounded<Q>(PhantomData<fn() -> Q>);
 
 #[cfg(target_arch = "x86_64")]
 impl<Q: Queue<Params = Delta>> Queue for Bounded<Q> {
@@ -110,6 +142,24 @@ impl<Q: Queue<Params = Delta>> Queue for Bounded<Q> {
         // many pending stores.
         let delta = unsafe { Delta::from_bound(Delta::ASSUMED_BOUND) };
         Q::make(capacity, thieves, &delta)
+    }
+}
+
+/// BWoS with blocks so short that fork–join, which seldom has many tasks in one queue, fills them.
+struct ShortBlocks;
+
+impl Queue for ShortBlocks {
+    type Owner = filch_queue::bwos_l::Owner;
+    type Thief = filch_queue::bwos_l::Thief;
+    type Params = ();
+
+    const PROMISES: Promises = <filch_queue::BwosL as Queue>::PROMISES;
+
+    fn make(capacity: usize, thieves: usize, (): &()) -> (Self::Owner, Vec<Self::Thief>) {
+        const ENTRIES: NonZeroUsize = NonZeroUsize::new(4).unwrap();
+        // Each block has lines of its own.
+        const MOST: usize = 1 << 13;
+        <filch_queue::BwosL as Queue>::make(capacity.min(MOST), thieves, &BlockSize::Entries(ENTRIES))
     }
 }
 

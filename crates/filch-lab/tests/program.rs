@@ -68,6 +68,7 @@ fn unknown_names_get_suggestions() {
     refuses(&["compare", "quens"], &["did you mean `queens`?"]);
     refuses(&["compare", "--pools", "spilt"], &["did you mean `split`?"]);
     refuses(&["compare", "--peers", "chilli"], &["did you mean `chili`?"]);
+    refuses(&["stress", "chaselev"], &["there is no queue", "did you mean `chase-lev`"]);
     refuses(&["list", "pool"], &["pools"]);
     refuses(&["comare"], &["compare"]);
     refuses(&["run", "fib", "--worker", "1"], &["--workers"]);
@@ -124,11 +125,12 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 8] = [
+    let verbs: [&[&str]; 9] = [
         &["compare"],
         &["run"],
         &["list"],
         &["report"],
+        &["stress"],
         &["stress", "programs"],
         &["probe", "idle"],
         &["probe", "wakeup"],
@@ -286,6 +288,14 @@ fn probes_write_one_object() {
 fn random_programs_are_right() {
     let text = stdout(&well(&["stress", "programs", "--seconds", "1", "--seed", "1", "--workers", "1,2"]));
     assert!(text.contains("all right"), "{text}");
+}
+
+#[test]
+fn queues_are_stressed() {
+    let text = stdout(&well(&["stress", "chase-lev", "locked", "--seconds", "1", "--seed", "1", "--threads", "3"]));
+    assert!(text.contains("No task lost") && text.contains("chase-lev") && !text.contains("lace"), "{text}");
+    assert_eq!(stdout(&well(&["stress", "lace", "--seconds", "1", "--threads", "1", "--quiet"])), "");
+    refuses(&["stress", "--threads", "0"], &["--threads"]);
 }
 
 #[test]

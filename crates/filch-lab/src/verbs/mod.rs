@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod check;
 mod compare;
 mod list;
 mod probe;
@@ -10,7 +11,7 @@ mod stress;
 use filch_workloads::{Spec, Workload, specs};
 
 use crate::error::{Result, usage};
-use crate::flags::{Probe, Stress, Verb};
+use crate::flags::{Probe, Stress, Stressed, Verb};
 
 /// Does what was asked for.
 pub(crate) fn run(verb: Verb) -> Result {
@@ -18,8 +19,10 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Compare(flags) => compare::compare(&flags),
         Verb::Run(flags) => run::run(&flags),
         Verb::List(flags) => list::list(&flags),
+        Verb::Check(flags) => check::check(&flags),
         Verb::Report(flags) => report::report(&flags),
-        Verb::Stress(Stress::Programs(flags)) => stress::programs(&flags),
+        Verb::Stress(Stress { what: Some(Stressed::Programs(flags)), .. }) => stress::programs(&flags),
+        Verb::Stress(Stress { what: None, queues }) => stress::queues(&queues),
         Verb::Probe(Probe::Idle(flags)) => probe::idle(&flags),
         Verb::Probe(Probe::Wakeup(flags)) => probe::wakeup(&flags),
     }

@@ -17,7 +17,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
 
 use filch_memory::Native;
-use filch_queue::{Capacity, Owner, Queue, Steal, Thief};
+use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Thief};
 
 use super::{Plumbing, Pool};
 use crate::front::{Front, Operations};
@@ -26,7 +26,15 @@ use crate::protocol::state::JobState;
 use crate::wait;
 use crate::worker::{Core, job_to_task, task_to_job};
 
-/// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out.
+/// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out,
+/// and that returns each task once. The compiler refuses others:
+///
+/// ```compile_fail
+/// use filch::{ThreadPool, pool::Queued};
+/// use filch_queue::IdempotentLifo;
+///
+/// let pool = ThreadPool::builder().pool::<Queued<IdempotentLifo>>().workers(2).build();
+/// ```
 ///
 /// When the queue is full, forks run their second branch after the first.
 pub struct Queued<Q: Queue<Native>> {
@@ -81,6 +89,9 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// # Safety
     /// The current thread is this worker.
     pub(super) unsafe fn steal_from(&self, victim: usize) -> Steal<NonNull<Job>> {
+        // Stealing is what a worker does in every loop in which it waits.
+        // SAFETY: the owner's end is this thread's, and nothing called here comes back to it.
+        unsafe { &mut *self.owner.get() }.poll();
         // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
         match unsafe { &mut *self.thieves.get() }.get_mut(victim) {
             Some(Some(thief)) => thief.steal().map(task_to_job),
@@ -91,6 +102,11 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// # Safety
     /// The current thread is this worker.
     pub(super) unsafe fn sees_work_of(&self, victim: usize) -> bool {
+        // SAFETY: as above.
+        if Q::PROMISES.owner_must_poll && !unsafe { self.is_empty() } {
+            // What it would leave behind asleep, nobody could steal: it stays awake and polls.
+            return true;
+        }
         // SAFETY: as above.
         let thieves = unsafe { &*self.thieves.get() };
         thieves.get(victim).and_then(Option::as_ref).is_some_and(Thief::has_work_hint)
@@ -109,6 +125,12 @@ pub(crate) type Hand<Q> = (<Q as Queue<Native>>::Owner, Vec<Option<<Q as Queue<N
 
 /// A queue for each worker, and its handles dealt out.
 pub(crate) fn deal<Q: Queue<Native>>(workers: usize, capacity: usize) -> Vec<Hand<Q>> {
+    const {
+        // A job is gone once it has run.
+        assert!(matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce), "the queue may return a task twice");
+        // I1.
+        assert!(matches!(Q::PROMISES.order, Order::Lifo), "the owner's end of the queue is first in, first out");
+    };
     let mut thieves: Vec<Vec<Option<Q::Thief>>> = (0..workers).map(|_| Vec::with_capacity(workers)).collect();
     let owners: Vec<Q::Owner> = (0..workers)
         .map(|victim| {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use filch::{ThreadPool, Wait};
 use filch_workloads::random_programs::{Settings, check};
 
+use super::{any_seed, as_float};
 use crate::error::{Error, Result, usage};
 use crate::flags::StressPrograms as Flags;
-use crate::machine::now;
 use crate::progress::Progress;
 use crate::scheduler::WAITS;
 use crate::terminal::{count, duration};
@@ -17,8 +17,7 @@ use crate::terminal::{count, duration};
 const BATCH: u64 = 16;
 
 pub(crate) fn programs(flags: &Flags) -> Result {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any number will do")]
-    let first = flags.seed.unwrap_or_else(|| (now() * 1e3) as u64);
+    let first = flags.seed.unwrap_or_else(any_seed);
     let mut pools = Vec::new();
     for &workers in &flags.workers {
         for &(wait, _) in WAITS {
@@ -77,9 +76,4 @@ fn start(workers: u16, wait: Wait) -> Result<ThreadPool> {
 
 fn programs_run(first: u64, seed: u64, pools: usize) -> u64 {
     seed.wrapping_sub(first) * pools as u64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn as_float(count: u64) -> f64 {
-    count as f64
 }

@@ -1,0 +1,327 @@
+//! The memory that programs under loom are written against: loom's variables behind the trait's methods.
+//!
+//! What must always hold: an operation that reaches loom passes on the caller's location, which names the call site;
+//! one that must not reach it (see the [module](super)) uses the second copy alone.
+
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Native, Ordering, Sleep};
+use loom::sync::atomic as loomed;
+
+use super::explore::{Turn, Turns, call, fall_asleep, get_up, is_aside, lie_down, order_at, take_turn};
+use crate::Checker;
+use crate::sites::{Kind, Site};
+use crate::tso::Words;
+
+/// The memory of C11, as far as loom goes: see the [module](super). It exists only inside of
+/// [`explore`](super::explore()).
+#[derive(Clone, Copy, Debug)]
+pub struct Loom;
+
+impl Memory for Loom {
+    type AtomicU32 = Word<u32, loomed::AtomicU32>;
+    type AtomicU64 = Word<u64, loomed::AtomicU64>;
+    type AtomicI64 = Word<i64, loomed::AtomicI64>;
+    type AtomicUsize = Word<usize, loomed::AtomicUsize>;
+    type AtomicBool = Word<bool, loomed::AtomicBool>;
+    type AtomicPtr<T> = Word<*mut T, loomed::AtomicPtr<T>>;
+    type Cell<T> = Plain<T>;
+
+    #[track_caller]
+    fn fence(order: Ordering) {
+        fence(Location::caller(), Kind::Fence, order);
+    }
+
+    fn compiler_fence() {}
+
+    #[track_caller]
+    fn spin_loop() {
+        if !is_aside() {
+            loom::thread::yield_now();
+        }
+    }
+}
+
+impl Sleep for Loom {
+    #[track_caller]
+    fn wait(word: &Self::AtomicU32, expected: u32) {
+        if is_aside() {
+            assert_ne!(word.load(Ordering::Relaxed), expected, "the only thread goes to sleep for ever");
+            return;
+        }
+        lie_down(word.address());
+        // A compare-and-swap that fails reads a newest value, unlike a load.
+        let found = word.word.compare_exchange(NEVER, NEVER, Ordering::Relaxed, Ordering::Relaxed);
+        if found == Err(expected) {
+            fall_asleep();
+        } else {
+            get_up();
+        }
+    }
+
+    #[track_caller]
+    fn wake_one(word: &Self::AtomicU32) {
+        if !is_aside() {
+            call(word.address(), false);
+        }
+    }
+
+    #[track_caller]
+    fn wake_all(word: &Self::AtomicU32) {
+        if !is_aside() {
+            call(word.address(), true);
+        }
+    }
+}
+
+/// A value that no word has on which threads sleep.
+const NEVER: u32 = 0x9e37_79b9;
+
+impl Asymmetric for Loom {
+    #[track_caller]
+    fn light_barrier() {
+        fence(Location::caller(), Kind::Barrier, Ordering::SeqCst);
+    }
+
+    #[track_caller]
+    fn heavy_barrier() {
+        fence(Location::caller(), Kind::Barrier, Ordering::SeqCst);
+    }
+}
+
+fn fence(site: Site, kind: Kind, order: Ordering) {
+    if is_aside() {
+        return;
+    }
+    match order_at(site, kind, order) {
+        Some(Ordering::SeqCst) => {
+            // To loom, a fence is part of the step before it.
+            take_turn(Turn::Fence);
+            loomed::fence(Ordering::SeqCst);
+        }
+        Some(order) => loomed::fence(order),
+        None => {}
+    }
+}
+
+impl Checker for Loom {
+    fn note(_: impl FnOnce() -> String) {}
+}
+
+/// An atomic variable: loom's, and its newest value once more, for when loom is out of reach.
+#[derive(Debug)]
+pub struct Word<T, L> {
+    word: L,
+    /// Loom misses that a load of one thread comes before a store of another that has itself loaded since. So loads
+    /// take turns.
+    loads: Turns,
+    newest: <Native as Memory>::AtomicU64,
+    /// Whether an update has ever written it.
+    updated: <Native as Memory>::AtomicBool,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: Words, L> Word<T, L> {
+    fn newest(&self) -> T {
+        T::from_bits(self.newest.load(Ordering::Relaxed))
+    }
+
+    fn set_newest(&self, value: T) {
+        self.newest.store(value.to_bits(), Ordering::Relaxed);
+    }
+
+    fn set_updated(&self, value: T) {
+        self.updated.store(true, Ordering::Relaxed);
+        self.set_newest(value);
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// The newest value, replaced.
+    fn replace_newest(&self, value: T) -> T {
+        let old = self.newest();
+        self.set_newest(value);
+        old
+    }
+}
+
+/// The kinds of loom's variables.
+#[doc(hidden)]
+pub trait Loomed<T>: Send + Sync {
+    #[track_caller]
+    fn new(value: T) -> Self;
+    #[track_caller]
+    fn load(&self, order: Ordering) -> T;
+    #[track_caller]
+    fn store(&self, value: T, order: Ordering);
+    #[track_caller]
+    fn swap(&self, value: T, order: Ordering) -> T;
+    #[track_caller]
+    fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T>;
+}
+
+macro_rules! loomed {
+    ([$($parameter:ident)?] $word:ty, $value:ty) => {
+        impl<$($parameter)?> Loomed<$value> for $word {
+            #[track_caller]
+            fn new(value: $value) -> Self {
+                Self::new(value)
+            }
+            #[track_caller]
+            fn load(&self, order: Ordering) -> $value {
+                self.load(order)
+            }
+            #[track_caller]
+            fn store(&self, value: $value, order: Ordering) {
+                self.store(value, order);
+            }
+            #[track_caller]
+            fn swap(&self, value: $value, order: Ordering) -> $value {
+                self.swap(value, order)
+            }
+            #[track_caller]
+            fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(current, new, success, failure)
+            }
+        }
+    };
+}
+loomed!([] loomed::AtomicU32, u32);
+loomed!([] loomed::AtomicU64, u64);
+loomed!([] loomed::AtomicI64, i64);
+loomed!([] loomed::AtomicUsize, usize);
+loomed!([] loomed::AtomicBool, bool);
+loomed!([T] loomed::AtomicPtr<T>, *mut T);
+
+/// The ordering at a call site. Only fences can be left out.
+fn order(site: Site, kind: Kind, order: Ordering) -> Ordering {
+    order_at(site, kind, order).unwrap_or(Ordering::Relaxed)
+}
+
+impl<T: Words + PartialEq, L: Loomed<T>> Atomic<T> for Word<T, L> {
+    #[track_caller]
+    fn new(value: T) -> Self {
+        Self {
+            word: L::new(value),
+            loads: Turns::new(),
+            newest: Atomic::new(value.to_bits()),
+            updated: Atomic::new(false),
+            value: PhantomData,
+        }
+    }
+
+    #[track_caller]
+    fn load(&self, asked: Ordering) -> T {
+        if is_aside() {
+            return self.newest();
+        }
+        self.loads.take();
+        self.word.load(order(Location::caller(), Kind::Load, asked))
+    }
+
+    #[track_caller]
+    fn store(&self, value: T, asked: Ordering) {
+        if !is_aside() {
+            let order = order(Location::caller(), Kind::Store, asked);
+            if self.updated.load(Ordering::Relaxed) {
+                // Loom does not know that nothing comes between an update and what it read, and would take this store
+                // for unordered with an update of a value that this thread had stored.
+                self.word.swap(value, order);
+            } else {
+                self.word.store(value, order);
+            }
+        }
+        self.set_newest(value);
+    }
+
+    #[track_caller]
+    fn swap(&self, value: T, asked: Ordering) -> T {
+        if is_aside() {
+            return self.replace_newest(value);
+        }
+        let old = self.word.swap(value, order(Location::caller(), Kind::Update, asked));
+        self.set_updated(value);
+        old
+    }
+
+    #[track_caller]
+    fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T> {
+        if is_aside() {
+            let old = self.newest();
+            return if old == current { Ok(self.replace_newest(new)) } else { Err(old) };
+        }
+        let site = Location::caller();
+        let (success, failure) = (order(site, Kind::Update, success), order(site, Kind::Failure, failure));
+        let result = self.word.compare_exchange(current, new, success, failure);
+        if result.is_ok() {
+            self.set_updated(new);
+        }
+        result
+    }
+
+    #[track_caller]
+    fn compare_exchange_weak(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T> {
+        self.compare_exchange(current, new, success, failure)
+    }
+}
+
+macro_rules! arithmetic {
+    ($(($value:ty, $loomed:ty)),*) => {
+        $(impl AtomicInt<$value> for Word<$value, $loomed> {
+            arithmetic!(@ $value, fetch_add, <$value>::wrapping_add);
+            arithmetic!(@ $value, fetch_sub, <$value>::wrapping_sub);
+            arithmetic!(@ $value, fetch_or, std::ops::BitOr::bitor);
+            arithmetic!(@ $value, fetch_and, std::ops::BitAnd::bitand);
+        })*
+    };
+    (@ $value:ty, $name:ident, $apply:expr) => {
+        #[track_caller]
+        fn $name(&self, value: $value, asked: Ordering) -> $value {
+            let old = if is_aside() {
+                self.newest()
+            } else {
+                self.word.$name(value, order(Location::caller(), Kind::Update, asked))
+            };
+            self.set_updated($apply(old, value));
+            old
+        }
+    };
+}
+arithmetic!((u32, loomed::AtomicU32), (u64, loomed::AtomicU64), (i64, loomed::AtomicI64), (usize, loomed::AtomicUsize));
+
+/// A cell that is not atomic. Accesses that nothing orders are reported.
+#[derive(Debug)]
+pub struct Plain<T> {
+    /// Loom's account of who used the cell.
+    used: loom::cell::UnsafeCell<()>,
+    value: UnsafeCell<T>,
+}
+
+impl<T> filch_memory::Cell<T> for Plain<T> {
+    #[track_caller]
+    fn new(value: T) -> Self {
+        Self { used: loom::cell::UnsafeCell::new(()), value: UnsafeCell::new(value) }
+    }
+
+    #[track_caller]
+    fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        let _use = (!is_aside()).then(|| self.used.get());
+        f(self.value.get())
+    }
+
+    #[track_caller]
+    fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        let _use = (!is_aside()).then(|| self.used.get_mut());
+        f(self.value.get())
+    }
+}

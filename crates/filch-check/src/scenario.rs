@@ -1,0 +1,64 @@
+//! A scenario: a small program that a queue or a protocol must survive, written once for every memory.
+
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+use filch_memory::Sleep;
+
+use crate::Program;
+
+/// A memory that scenarios run on.
+pub trait Checker: Sleep {
+    /// Says what the running thread does, for the history.
+    fn note(text: impl FnOnce() -> String);
+}
+
+impl Checker for crate::tso::Tso {
+    fn note(text: impl FnOnce() -> String) {
+        crate::tso::note(text);
+    }
+}
+
+/// What a scenario is told of the machine it runs on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// δ of the fence-free queues: how many of the newest tasks a thief must leave. Others ignore it.
+    pub delta: Option<usize>,
+}
+
+/// Makes a fresh instance of a scenario's program.
+pub type Make = Arc<dyn Fn(Setting) -> Program + Send + Sync>;
+
+/// A small program with a question that its last step answers.
+#[derive(Clone)]
+pub struct Scenario {
+    /// The queue or protocol.
+    pub subject: &'static str,
+    /// What its threads do.
+    pub name: String,
+    /// Small enough for the test command, on bounded TSO and on C11.
+    pub quick: (bool, bool),
+    /// How it depends on δ.
+    pub delta: Dependence,
+    /// On bounded TSO.
+    pub tso: Make,
+    /// On C11; or the reason why it cannot be there.
+    pub c11: Result<Make, &'static str>,
+}
+
+/// How a scenario depends on δ, and with it on the bound of the store buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependence {
+    /// Not at all.
+    None,
+    /// It holds for a δ that is large enough.
+    Holds,
+    /// As `Holds`, and it has enough tasks to break for any smaller δ, and wherever buffers have no bound.
+    Exact,
+}
+
+impl Debug for Scenario {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.subject, self.name)
+    }
+}

@@ -1,0 +1,364 @@
+//! The scenarios that every queue and every protocol must survive.
+
+mod blocks;
+pub mod queues;
+pub mod runtime;
+mod several;
+
+use std::sync::Arc;
+
+use filch_queue::chase_lev_asym::Fences;
+use filch_queue::{
+    Abp, ChaseLev, ChaseLevAsym, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked, MemoryModel,
+    OneExposed, Queue, StealMany, Task, The,
+};
+
+use self::queues::Client;
+use crate::c11::Loom;
+use crate::scenario::Dependence;
+use crate::tso::Tso;
+use crate::{Program, Scenario, Setting};
+
+/// All scenarios, those of one queue or protocol together.
+pub fn all() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    all.extend(queue::<Locked>(&[("++--", &[2], 2, Quick), ("+-+-", &[1, 1], 1, Quick)], |_| (), |_| ()));
+    all.extend(queue::<The>(
+        &[
+            ("+|-", &[1], 2, Quick),
+            ("++|-", &[1], 2, Quick),
+            ("++--", &[2], 2, Quick),
+            ("+-+-", &[2], 1, QuickTso),
+            ("++-+--", &[2], 2, QuickTso),
+            ("++|-+-", &[1, 1], 3, QuickTso),
+            ("++-+--", &[3], 2, Full),
+            ("+++-+--", &[3], 2, Full),
+            ("+-++--", &[2, 1], 2, Full),
+            ("+++-+--", &[2, 2], 3, FullTso),
+        ],
+        |_| (),
+        |_| (),
+    ));
+    all.extend(queue::<ChaseLev>(
+        &[
+            ("+|-", &[1], 1, Quick),
+            ("++|-", &[2], 2, Quick),
+            ("+|+-", &[1], 1, Quick),
+            ("++--", &[2], 2, Quick),
+            ("+++", &[1], 2, Quick),
+            ("++|--", &[1, 1], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("+++---", &[2], 2, QuickTso),
+            ("++|-+-", &[2, 1], 2, QuickTso),
+            ("++-+--", &[3], 1, QuickTso),
+            ("+++|--", &[2], 4, Full),
+            ("+-++-+--+-", &[3], 2, FullTso),
+            ("++-+--", &[2, 2], 1, Full),
+            ("+++-+--+-", &[2, 2], 2, FullTso),
+        ],
+        |_| (),
+        |_| (),
+    ));
+    all.extend(blocks::scenarios());
+    all.extend(queue::<Lace>(
+        &[
+            ("++|-", &[1], 2, Quick),
+            ("+|+-", &[1], 1, Quick),
+            ("++--", &[2], 2, Quick),
+            ("+--+", &[1], 1, Quick),
+            ("++.", &[3], 2, Quick),
+            ("++++++|.---", &[5], 8, QuickTso),
+            ("++|--", &[1, 1], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("+++.--", &[3], 4, QuickTso),
+            ("+++-+-", &[3], 2, QuickTso),
+            ("++|+-+-", &[2, 1], 4, QuickTso),
+            ("++++----", &[4], 4, Full),
+            ("+++-+--+-", &[2, 2], 4, FullTso),
+            ("++++-+---", &[2, 2], 4, FullTso),
+        ],
+        |_| Default::default(),
+        |_| Default::default(),
+    ));
+    all.extend(several::scenarios());
+    all.extend(queue::<Abp>(
+        &[
+            ("+|-", &[1, 1], 1, Quick),
+            ("++|-", &[2], 2, Quick),
+            ("+|-+", &[1], 1, Quick),
+            ("++--", &[2], 2, QuickTso),
+            ("++|--", &[1, 1], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("+++---", &[2], 2, QuickTso),
+            ("++|-+-", &[2, 1], 2, QuickTso),
+            ("+++-+--", &[3], 3, Full),
+            ("++-+--", &[2, 2], 2, Full),
+            ("+++-+--+-", &[2, 2], 2, FullTso),
+        ],
+        |_| (),
+        |_| (),
+    ));
+    all.extend(queue::<ChaseLevAsym>(
+        &[
+            ("+|-", &[1, 1], 1, QuickTso),
+            ("+|-", &[1], 1, Quick),
+            ("++|-", &[2], 2, Quick),
+            ("+|+-", &[1], 1, Quick),
+            ("++--", &[2], 2, QuickTso),
+            ("++|--", &[1, 1], 2, Full),
+            ("+-+-", &[2], 1, QuickTso),
+            ("+++---", &[2], 2, Full),
+            ("++|-+-", &[2, 1], 2, FullTso),
+            ("++-+--", &[3], 1, Full),
+            ("++-+--", &[2, 2], 1, Full),
+            ("+++-+--+-", &[2, 2], 2, FullTso),
+        ],
+        |_| Fences::Asymmetric,
+        |_| Fences::Asymmetric,
+    ));
+    // Where the system has no barriers.
+    all.extend(queue::<ChaseLevAsym>(
+        &[("++|-", &[1, 1], 2, Quick), ("++|--", &[2], 2, QuickTso), ("+++--", &[2], 1, QuickTso)],
+        |_| Fences::Symmetric,
+        |_| Fences::Symmetric,
+    ));
+    all.extend(idempotent::<IdempotentLifo>());
+    all.extend(idempotent::<IdempotentFifo>());
+    all.extend(idempotent::<IdempotentDeque>());
+    all.extend(queue::<OneExposed>(
+        &[
+            ("++|-", &[1, 1], 2, Quick),
+            ("+|-", &[1, 1], 1, Quick),
+            ("++--", &[2], 2, Quick),
+            ("+++.--", &[2], 2, QuickTso),
+            ("++|-+-", &[2, 1], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("+++-+--", &[3], 2, Full),
+            ("+++-+--+-", &[2, 2], 2, FullTso),
+        ],
+        |_| (),
+        |_| (),
+    ));
+    all.extend(hint::<OneExposed>(
+        &[("+++|-", &[1], 4, Quick), ("++++|--", &[1], 4, Quick), ("++|.", &[1], 4, Quick)],
+        |_| (),
+        |_| (),
+    ));
+    #[cfg(target_arch = "x86_64")]
+    all.extend(fence_free());
+    all.extend(protocols());
+    all
+}
+
+/// How much a scenario costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cost {
+    /// Quick on both memories.
+    Quick,
+    /// Quick on TSO.
+    QuickTso,
+    /// Quick on neither.
+    Full,
+    /// Too much for C11.
+    FullTso,
+}
+use Cost::{Full, FullTso, Quick, QuickTso};
+
+impl Cost {
+    fn quick(self) -> (bool, bool) {
+        (matches!(self, Quick | QuickTso), self == Quick)
+    }
+}
+
+/// The owner's acts, each thief's steals, the capacity, the cost.
+type Row = (&'static str, &'static [usize], usize, Cost);
+
+/// For the pools that deliver at least once.
+const IDEMPOTENT: &[Row] = &[
+    ("+|-", &[1, 1], 1, Quick),
+    ("+|-+", &[1], 1, Quick),
+    ("+|+", &[1, 1], 1, Quick),
+    ("++--", &[2], 2, QuickTso),
+    ("++|-+-", &[1, 1], 2, QuickTso),
+    ("+++---", &[2], 2, QuickTso),
+    ("++|++", &[2, 1], 2, QuickTso),
+    ("++-+--", &[2], 1, Full),
+    ("+-+-+-+-", &[2], 1, Full),
+    ("++-++--", &[2, 2], 2, FullTso),
+    ("+++-++--+-", &[4], 2, FullTso),
+];
+
+const TOO_LARGE: &str = "too large to explore on C11";
+
+fn client(&(acts, thieves, capacity, _): &Row) -> Client {
+    let (before, owner) = acts.split_once('|').unwrap_or(("", acts));
+    Client::new(capacity, before.len(), owner, thieves)
+}
+
+/// The parameters of queue `Q` on memory `M`, in a setting.
+type Params<Q, M> = fn(Setting) -> <Q as Queue<M>>::Params;
+
+fn queue<Q: Queue<Tso> + Queue<Loom>>(rows: &[Row], tso: Params<Q, Tso>, c11: Params<Q, Loom>) -> Vec<Scenario> {
+    let programs: Programs<Q> = (queues::program::<Tso, Q>, queues::program::<Loom, Q>);
+    battery::<Q>(rows, client, programs, tso, c11)
+}
+
+/// As [`queue`], with thieves that ask for up to `most` tasks at once.
+fn many<Q>(most: usize, rows: &[Row], tso: Params<Q, Tso>, c11: Params<Q, Loom>) -> Vec<Scenario>
+where
+    Q: Queue<Tso, Thief: StealMany<Task>> + Queue<Loom, Thief: StealMany<Task>>,
+{
+    let programs: Programs<Q> = (queues::program_of_many::<Tso, Q>, queues::program_of_many::<Loom, Q>);
+    battery::<Q>(rows, |row| client(row).asking_for(most), programs, tso, c11)
+}
+
+/// How a client becomes a program on memory `M`.
+type Make<Q, M> = fn(&Client, &<Q as Queue<M>>::Params) -> Program;
+type Programs<Q> = (Make<Q, Tso>, Make<Q, Loom>);
+
+fn battery<Q: Queue<Tso> + Queue<Loom>>(
+    rows: &[Row],
+    client: impl Fn(&Row) -> Client,
+    (on_tso, on_c11): Programs<Q>,
+    tso: Params<Q, Tso>,
+    c11: Params<Q, Loom>,
+) -> Vec<Scenario> {
+    let promises = <Q as Queue<Tso>>::PROMISES;
+    let bounded = promises.memory_model == MemoryModel::BoundedTso;
+    let scenario = |row: &Row| {
+        let (tso_client, c11_client) = (client(row), client(row));
+        Scenario {
+            subject: promises.name,
+            name: tso_client.to_string(),
+            quick: row.3.quick(),
+            delta: if bounded { Dependence::Holds } else { Dependence::None },
+            tso: Arc::new(move |setting| on_tso(&tso_client, &tso(setting))),
+            c11: if row.3 == FullTso {
+                Err(TOO_LARGE)
+            } else {
+                Ok(Arc::new(move |setting| on_c11(&c11_client, &c11(setting))))
+            },
+        }
+    };
+    rows.iter().map(scenario).collect()
+}
+
+/// The pools that deliver at least once.
+fn idempotent<Q>() -> Vec<Scenario>
+where
+    Q: Queue<Tso, Params = ()> + Queue<Loom, Params = ()>,
+{
+    let mut all = queue::<Q>(IDEMPOTENT, |_| (), |_| ());
+    for scenario in all.iter_mut().filter(|scenario| !scenario.quick.1) {
+        scenario.c11 = Err(OWN_STORE);
+    }
+    all
+}
+
+const OWN_STORE: &str =
+    "loom lets a thread read an update that its own later store has overwritten unread, which C11 does not";
+
+/// What a queue tells a worker that is about to sleep.
+fn hint<Q: Queue<Tso> + Queue<Loom>>(rows: &[Row], tso: Params<Q, Tso>, c11: Params<Q, Loom>) -> Vec<Scenario> {
+    let scenario = |row: &Row| {
+        let (on_tso, on_c11) = (client(row), client(row));
+        Scenario {
+            subject: <Q as Queue<Tso>>::PROMISES.name,
+            name: format!("{on_tso} hint"),
+            quick: row.3.quick(),
+            delta: Dependence::None,
+            tso: Arc::new(move |setting| queues::hint::<Tso, Q>(&on_tso, &tso(setting))),
+            c11: Ok(Arc::new(move |setting| queues::hint::<Loom, Q>(&on_c11, &c11(setting)))),
+        }
+    };
+    rows.iter().map(scenario).collect()
+}
+
+/// The queues that are right only where store buffers are bounded.
+#[cfg(target_arch = "x86_64")]
+fn fence_free() -> Vec<Scenario> {
+    use filch_queue::{Delta, FfCl, FfThe, PatientThep, Thep};
+
+    fn delta(setting: Setting) -> Delta {
+        // SAFETY: the processor is an abstract machine, and a task taken twice is what the check is to find.
+        setting.delta.map_or_else(Delta::default, |delta| unsafe { Delta::new(delta) })
+    }
+    const EXACT: Row = ("++++|----", &[2], 8, QuickTso);
+    let rows: &[Row] = &[
+        EXACT,
+        ("+++|---", &[2], 3, QuickTso),
+        ("+++-+--", &[2], 3, QuickTso),
+        ("++|-+-", &[1, 1], 3, QuickTso),
+        ("++++++-----", &[3], 8, FullTso),
+        ("++++|-+---", &[2, 1], 7, FullTso),
+    ];
+    // Thieves that look for the echo once and give up; and one that waits, whose owner goes on taking.
+    let all = [
+        queue::<FfThe>(rows, delta, delta),
+        queue::<FfCl>(rows, delta, delta),
+        queue::<Thep<1>>(
+            &[
+                EXACT,
+                ("+++|---", &[2], 3, QuickTso),
+                ("+|+-", &[2], 1, QuickTso),
+                ("++|-+-", &[1, 1], 3, QuickTso),
+                ("++-+--", &[2], 3, Full),
+                ("+++-+--", &[2], 3, FullTso),
+                ("++++++-----", &[3], 8, FullTso),
+            ],
+            delta,
+            delta,
+        ),
+        queue::<PatientThep>(&[EXACT, ("+++|----", &[2], 3, QuickTso)], delta, delta),
+    ];
+    let exact = client(&EXACT).to_string();
+    let mut all: Vec<Scenario> = all.into_iter().flatten().collect();
+    for scenario in all.iter_mut().filter(|scenario| scenario.name == exact) {
+        scenario.delta = Dependence::Exact;
+    }
+    all
+}
+
+/// A program of filch's own protocols, on each memory.
+macro_rules! protocol {
+    ($subject:literal, $name:literal, $cost:expr, $program:ident $arguments:tt) => {
+        Scenario {
+            subject: $subject,
+            name: $name.to_owned(),
+            quick: $cost.quick(),
+            delta: Dependence::None,
+            tso: Arc::new(|_| protocol!(@ Tso, $program $arguments)),
+            c11: if $cost == FullTso { Err(TOO_LARGE) } else { Ok(Arc::new(|_| protocol!(@ Loom, $program $arguments))) },
+        }
+    };
+    (@ $memory:ty, $program:ident ($($argument:expr),*)) => {
+        runtime::$program::<$memory>($($argument),*)
+    };
+}
+
+fn protocols() -> Vec<Scenario> {
+    use runtime::Others::{GiveBack, Live, Try};
+    use runtime::Waiting::{Leaps, Sleeps};
+
+    const CHILD: &[&[usize]] = &[&[1], &[]];
+    const CHILDREN: &[&[usize]] = &[&[1, 2], &[], &[]];
+    const GRANDCHILD: &[&[usize]] = &[&[1], &[2], &[]];
+    const THREE: &[&[usize]] = &[&[1, 2, 3], &[], &[], &[]];
+    vec![
+        protocol!("runtime", "one task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1))),
+        protocol!("runtime", "one task, given back", Quick, fork_join(CHILD, 2, Sleeps, GiveBack)),
+        protocol!("runtime", "two tasks, two steals", Quick, fork_join(CHILDREN, 2, Sleeps, Try(2))),
+        protocol!("runtime", "two tasks, two thieves", QuickTso, fork_join(CHILDREN, 3, Leaps(1), Try(1))),
+        protocol!("runtime", "two tasks, two thieves, sleep", FullTso, fork_join(CHILDREN, 3, Sleeps, Try(1))),
+        protocol!("runtime", "a task in a task, leapfrog", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1))),
+        protocol!("runtime", "three tasks, three steals", FullTso, fork_join(THREE, 2, Sleeps, Try(3))),
+        protocol!("runtime", "the next fork wakes", Quick, wake_up("")),
+        protocol!("runtime", "a request during a fork", Quick, wake_up("+")),
+        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++")),
+        protocol!("runtime", "a request during a fork and a join", Full, wake_up("+-")),
+        protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live)),
+        protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live)),
+        protocol!("termination", "one look", Quick, termination(1)),
+        protocol!("termination", "three looks", QuickTso, termination(3)),
+    ]
+}

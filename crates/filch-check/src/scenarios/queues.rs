@@ -1,0 +1,371 @@
+//! Queues: one owner, one or two thieves, a few tasks, and every task accounted for.
+//!
+//! What is checked follows from the queue's promises. Always: every task pushed is returned (I1), to one taker (I2); a
+//! refused push changes nothing (I3); a pop that finds nothing leaves nothing behind (I6); the emptied queue takes new
+//! tasks. With one thief, where promised: oldest first (I5). And a task publishes what belongs to it: each has a cell
+//! that is not atomic, written before its push, read and written again by whoever takes it, as the memory of a job is.
+
+use core::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+
+use filch_memory::Cell;
+use filch_queue::{Delivery, Full, Order, Owner, Promises, Queue, Steal, StealMany, StealOrder, Task, Thief};
+
+use crate::Program;
+use crate::scenario::Checker;
+
+/// What the owner does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Pushes the next task.
+    Push,
+    /// Pops.
+    Pop,
+    /// Looks for requests.
+    Poll,
+}
+
+/// A client of a queue.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// Of the queue.
+    pub capacity: usize,
+    /// Tasks that lie in the queue at the start.
+    pub before: usize,
+    /// What the owner does.
+    pub owner: Vec<Act>,
+    /// How often each thief tries to steal.
+    pub thieves: Vec<usize>,
+    /// How many tasks a thief asks for, if it asks for several.
+    pub most: Option<usize>,
+}
+
+impl Client {
+    /// A client whose owner does what the letters say: `+` push, `-` pop, `.` poll.
+    ///
+    /// # Panics
+    /// On any other letter.
+    pub fn new(capacity: usize, before: usize, owner: &str, thieves: &[usize]) -> Self {
+        let act = |letter| match letter {
+            '+' => Act::Push,
+            '-' => Act::Pop,
+            '.' => Act::Poll,
+            _ => panic!("an owner pushes (+), pops (-) and polls (.)"),
+        };
+        Self { capacity, before, owner: owner.chars().map(act).collect(), thieves: thieves.to_vec(), most: None }
+    }
+
+    /// The same client, whose thieves ask for up to `most` tasks in each attempt.
+    #[must_use]
+    pub fn asking_for(self, most: usize) -> Self {
+        Self { most: Some(most), ..self }
+    }
+}
+
+impl std::fmt::Display for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let letter = |act: &Act| match act {
+            Act::Push => '+',
+            Act::Pop => '-',
+            Act::Poll => '.',
+        };
+        let owner: String = self.owner.iter().map(letter).collect();
+        let (before, bar) = ("+".repeat(self.before), if self.before > 0 { "|" } else { "" });
+        write!(f, "{before}{bar}{owner}")?;
+        for steals in &self.thieves {
+            let steal = self.most.map_or_else(|| "s".to_owned(), |most| format!("s{most}"));
+            write!(f, " {}", steal.repeat(*steals))?;
+        }
+        write!(f, " c{}", self.capacity)
+    }
+}
+
+fn task(id: usize) -> Task {
+    Task::from_id(NonZeroUsize::new(id).expect("tasks are numbered from 1"))
+}
+
+/// Who got which tasks, in order.
+#[derive(Debug, Default)]
+struct Taken {
+    by_owner: Vec<usize>,
+    by_thieves: Vec<Vec<usize>>,
+    pushed: usize,
+    /// Tasks pushed when a pop found nothing.
+    found_empty_at: usize,
+}
+
+impl Taken {
+    fn pop(&mut self, id: usize) {
+        assert!(
+            id > self.found_empty_at,
+            "task {id} was there, though a pop had found the queue empty after it was pushed"
+        );
+        self.by_owner.push(id);
+    }
+
+    fn all(&self) -> impl Iterator<Item = usize> {
+        self.by_thieves.iter().flatten().chain(&self.by_owner).copied()
+    }
+
+    fn count(&self, id: usize) -> usize {
+        self.all().filter(|&taken| taken == id).count()
+    }
+
+    fn check(&self, promises: &Promises) {
+        for id in 1..=self.pushed {
+            let count = self.count(id);
+            assert!(count > 0, "task {id} was lost");
+            // At least once has no limit: each operation of the owner can bring a task back.
+            let is_once = promises.delivery == Delivery::ExactlyOnce;
+            assert!(count == 1 || !is_once, "task {id} was taken {count} times");
+        }
+        assert!(self.all().all(|id| (1..=self.pushed).contains(&id)), "a task was taken that nobody pushed");
+        let order = (promises.steals, promises.delivery);
+        if let ([loot], (StealOrder::OldestFirst, Delivery::ExactlyOnce)) = (&self.by_thieves[..], order) {
+            assert!(loot.is_sorted(), "the only thief got its tasks in the order {loot:?}");
+        }
+    }
+}
+
+/// What belongs to each task, by its number.
+struct Contents<M: Checker>(Vec<M::Cell<usize>>);
+
+/// What a cell holds once its task has been taken.
+const DONE: usize = usize::MAX;
+
+impl<M: Checker> Contents<M> {
+    fn new(tasks: usize) -> Self {
+        Self((0..=tasks).map(|_| Cell::new(0)).collect())
+    }
+
+    fn write(&self, id: usize) {
+        // SAFETY: the memory reports accesses that may overlap, and runs the threads of a program one at a time.
+        self.0[id].with_mut(|cell| unsafe { *cell = id });
+    }
+
+    /// By who takes a task. If only one may, the first writes, and counting finds the others; if several may, all read.
+    fn take(&self, id: usize, taken: &Taken, delivery: Delivery) {
+        let is_once = delivery == Delivery::ExactlyOnce;
+        let Some(cell) = self.0.get(id).filter(|_| !is_once || taken.count(id) == 0) else { return };
+        // SAFETY: as in `write`.
+        let found = cell.with(|cell| unsafe { *cell });
+        assert_eq!(found, id, "what belongs to task {id} was not written before it was taken");
+        if is_once {
+            // SAFETY: as in `write`.
+            cell.with_mut(|cell| unsafe { *cell = DONE });
+        }
+    }
+}
+
+/// Nothing here is contended: threads of one program run one at a time.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// What a thief does in one attempt: it asks for so many tasks, and gets them in its bag.
+type Attempt<T> = fn(&mut T, usize, &mut Vec<Task>) -> Steal<usize>;
+
+/// The program of a client of queue `Q`.
+///
+/// # Panics
+/// If its thieves ask for several tasks at once: [`program_of_many`] is for these.
+pub fn program<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
+    assert!(client.most.is_none(), "the thieves ask for several tasks at once");
+    program_with::<M, Q>(client, params, |thief, _, bag| {
+        thief.steal().map(|task| {
+            bag.push(task);
+            1
+        })
+    })
+}
+
+/// The program of a client of queue `Q` whose thieves ask for several tasks at once.
+pub fn program_of_many<M: Checker, Q: Queue<M, Thief: StealMany<Task>>>(
+    client: &Client,
+    params: &Q::Params,
+) -> Program {
+    program_with::<M, Q>(client, params, StealMany::steal_many)
+}
+
+fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, attempt: Attempt<Q::Thief>) -> Program {
+    let delivery = Q::PROMISES.delivery;
+    let (mut owner, thieves) = Q::make(client.capacity, client.thieves.len(), params);
+    let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
+    let pushes = client.before + client.owner.iter().filter(|&&act| act == Act::Push).count();
+    let contents = Arc::new(Contents::<M>::new(pushes));
+    for _ in 0..client.before {
+        push(&mut owner, &taken, &contents);
+    }
+    let owner = Arc::new(Mutex::new(Some(owner)));
+    let mut threads: Vec<(String, Box<dyn FnOnce()>)> = Vec::new();
+    {
+        let (owner, taken, acts) = (Arc::clone(&owner), Arc::clone(&taken), client.owner.clone());
+        let contents = Arc::clone(&contents);
+        threads.push((
+            "owner".into(),
+            Box::new(move || {
+                let mut mine = lock(&owner).take().expect("the owner is put there once");
+                for act in acts {
+                    match act {
+                        Act::Push => {
+                            M::note(|| format!("push {}", lock(&taken).pushed + 1));
+                            push(&mut mine, &taken, &contents);
+                        }
+                        Act::Pop => {
+                            M::note(|| "pop".into());
+                            let popped = mine.pop();
+                            M::note(|| popped.map_or("nothing".into(), |task| format!("popped {}", task.id())));
+                            pop(popped, &taken, &contents, delivery);
+                        }
+                        Act::Poll => {
+                            M::note(|| "poll".into());
+                            mine.poll();
+                        }
+                    }
+                }
+                *lock(&owner) = Some(mine);
+            }),
+        ));
+    }
+    let thieves: Vec<_> = thieves.into_iter().map(|thief| Arc::new(Mutex::new(Some(thief)))).collect();
+    let most = client.most.unwrap_or(1);
+    for (index, (thief, &steals)) in thieves.iter().zip(&client.thieves).enumerate() {
+        let (thief, taken, contents) = (Arc::clone(thief), Arc::clone(&taken), Arc::clone(&contents));
+        threads.push((
+            format!("thief {}", index + 1),
+            Box::new(move || {
+                let mut mine = lock(&thief).take().expect("the thief is put there once");
+                for _ in 0..steals {
+                    M::note(|| "steal".into());
+                    let mut bag = Vec::new();
+                    let stolen = attempt(&mut mine, most, &mut bag);
+                    M::note(|| match stolen {
+                        Steal::Task(_) => {
+                            bag.iter().map(|task| format!("stole {}", task.id())).collect::<Vec<_>>().join(", ")
+                        }
+                        other => format!("{other:?}"),
+                    });
+                    assert_eq!(stolen.task().unwrap_or(0), bag.len(), "the answer is not what is in the bag");
+                    assert!(bag.len() <= most, "{} tasks are more than {most}", bag.len());
+                    for task in bag {
+                        let mut taken = lock(&taken);
+                        contents.take(task.id().get(), &taken, delivery);
+                        taken.by_thieves[index].push(task.id().get());
+                    }
+                }
+                *lock(&thief) = Some(mine);
+            }),
+        ));
+    }
+    let capacity = client.capacity;
+    let finally = Box::new(move || {
+        let ended = |thief: &Arc<Mutex<Option<Q::Thief>>>| lock(thief).take().expect("the thief has ended");
+        let mut thieves: Vec<_> = thieves.iter().map(ended).collect();
+        let mut owner = lock(&owner).take().expect("the owner has ended");
+        loop {
+            let before = lock(&taken).all().count();
+            for (index, thief) in thieves.iter_mut().enumerate() {
+                if let Some(task) = thief.quiesce() {
+                    let mut taken = lock(&taken);
+                    contents.take(task.id().get(), &taken, delivery);
+                    taken.by_thieves[index].push(task.id().get());
+                }
+            }
+            while let Some(task) = owner.pop() {
+                pop(Some(task), &taken, &contents, delivery);
+            }
+            if !Q::PROMISES.owner_must_poll {
+                break;
+            }
+            // The owner may have answered a thief meanwhile.
+            owner.poll();
+            if lock(&taken).all().count() == before {
+                break;
+            }
+        }
+        lock(&taken).check(&Q::PROMISES);
+        // It is not only empty but usable.
+        let first = lock(&taken).pushed + 1;
+        let ids: Vec<usize> = (first..first + capacity.min(2)).filter(|&id| owner.push(task(id)).is_ok()).collect();
+        assert!(!ids.is_empty(), "the emptied queue takes no task");
+        let popped: Vec<usize> = std::iter::from_fn(|| owner.pop()).map(|task| task.id().get()).collect();
+        let expected: Vec<usize> = match Q::PROMISES.order {
+            Order::Lifo => ids.into_iter().rev().collect(),
+            Order::Fifo => ids,
+        };
+        assert_eq!(popped, expected, "the emptied queue returns other tasks than it was given");
+    });
+    Program { threads, finally }
+}
+
+fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents: &Contents<M>) {
+    let id = lock(taken).pushed + 1;
+    contents.write(id);
+    match owner.push(task(id)) {
+        Ok(()) => lock(taken).pushed = id,
+        Err(Full(refused)) => assert_eq!(refused, task(id), "a full queue returns the task it refuses"),
+    }
+}
+
+fn pop<M: Checker>(popped: Option<Task>, taken: &Mutex<Taken>, contents: &Contents<M>, delivery: Delivery) {
+    let mut taken = lock(taken);
+    match popped {
+        Some(task) => {
+            contents.take(task.id().get(), &taken, delivery);
+            taken.pop(task.id().get());
+        }
+        None => taken.found_empty_at = taken.pushed,
+    }
+}
+
+/// A program in which a worker looks whether there is work, once, while the owner and another thief act: of the tasks that lie
+/// in the queue before, the client must leave one.
+pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
+    let (mut owner, mut thieves) = Q::make(client.capacity, 2, params);
+    let taken = Arc::new(Mutex::new(0));
+    for id in 1..=client.before {
+        assert!(owner.push(task(id)).is_ok(), "there is room for what lies there before");
+    }
+    let (looker, mut thief) = (thieves.remove(1), thieves.remove(0));
+    let seen = Arc::new(Mutex::new(None));
+    let look = {
+        let seen = Arc::clone(&seen);
+        move || {
+            let hint = looker.has_work_hint();
+            M::note(|| format!("there is {}", if hint { "work" } else { "no work" }));
+            *lock(&seen) = Some(hint);
+        }
+    };
+    let own = {
+        let (taken, acts) = (Arc::clone(&taken), client.owner.clone());
+        move || {
+            for act in acts {
+                match act {
+                    Act::Push => panic!("what is pushed now need not be seen"),
+                    Act::Pop => *lock(&taken) += usize::from(owner.pop().is_some()),
+                    Act::Poll => owner.poll(),
+                }
+            }
+        }
+    };
+    let steal = {
+        let (taken, steals) = (Arc::clone(&taken), client.thieves.iter().sum());
+        move || {
+            for _ in 0..steals {
+                *lock(&taken) += usize::from(thief.steal().is_task());
+            }
+        }
+    };
+    let before = client.before;
+    Program {
+        threads: vec![
+            ("owner".into(), Box::new(own)),
+            ("thief".into(), Box::new(steal)),
+            ("looker".into(), Box::new(look)),
+        ],
+        finally: Box::new(move || {
+            assert!(*lock(&taken) < before, "the client leaves a task, or it shows nothing");
+            assert_eq!(*lock(&seen), Some(true), "there was a task all the time, and the hint did not say so");
+        }),
+    }
+}

@@ -1,0 +1,145 @@
+//! The queues whose thieves can take several tasks at once.
+
+use filch_queue::dsq::{self, Contention, Copying};
+use filch_queue::lace::Policies;
+use filch_queue::{Amount, Dsq, HendlerShavit, Lace, Wsq, wsq};
+
+use super::Cost::{Full, FullTso, Quick, QuickTso};
+use super::{many, queue};
+use crate::{Scenario, Setting};
+
+/// No spare slots, so that the ring is as small as it says.
+fn tight(_: Setting) -> wsq::Params {
+    wsq::Params { spare: 0 }
+}
+
+fn greedy(_: Setting) -> dsq::Params {
+    dsq::Params { steal: Amount::All, ..dsq::Params::default() }
+}
+
+fn deferred(_: Setting) -> dsq::Params {
+    dsq::Params { copying: Copying::Deferred, contention: Contention::Retry, ..dsq::Params::default() }
+}
+
+fn all(_: Setting) -> Policies {
+    Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All }
+}
+
+fn one(_: Setting) -> Policies {
+    Policies { grow: Amount::One, shrink: Amount::One, steal: Amount::One }
+}
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    [wsq(), dsq(), hendler_shavit(), lace()].concat()
+}
+
+fn wsq() -> Vec<Scenario> {
+    let one_by_one = queue::<Wsq>(
+        &[
+            ("+|-", &[1], 1, Quick),
+            ("+|+", &[1], 1, Quick),
+            ("+|+", &[1, 1], 1, QuickTso),
+            ("++--", &[2], 2, QuickTso),
+            ("+-+-", &[1, 1], 1, QuickTso),
+            ("++|-+-", &[2], 2, QuickTso),
+            ("+++-+-", &[2, 1], 2, Full),
+            ("+++-+--", &[2, 2], 2, FullTso),
+        ],
+        tight,
+        tight,
+    );
+    let several = many::<Wsq>(
+        3,
+        &[
+            ("++|-", &[1], 2, Quick),
+            ("+++|-+", &[1, 1], 4, QuickTso),
+            ("+++--", &[2], 4, QuickTso),
+            ("+++-+--", &[2, 2], 4, FullTso),
+        ],
+        tight,
+        tight,
+    );
+    [one_by_one, several].concat()
+}
+
+fn dsq() -> Vec<Scenario> {
+    let one_by_one = queue::<Dsq>(
+        &[
+            ("+|-", &[1], 1, Quick),
+            ("+|+", &[1], 1, Quick),
+            ("++|--", &[1, 1], 2, FullTso),
+            ("+++--", &[2], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("++-+--", &[2], 2, Full),
+            ("+++-+--", &[2, 2], 3, FullTso),
+        ],
+        |_| dsq::Params::default(),
+        |_| dsq::Params::default(),
+    );
+    let several = many::<Dsq>(
+        2,
+        &[("++|+-", &[1], 2, Quick), ("+++|--", &[2], 4, QuickTso), ("+++-+--", &[2, 2], 3, FullTso)],
+        greedy,
+        greedy,
+    );
+    let copied_later = queue::<Dsq>(
+        &[
+            ("+|+-", &[1], 1, Quick),
+            ("++|+-", &[1, 1], 2, QuickTso),
+            ("+++|+--", &[2], 2, QuickTso),
+            ("+++-+-", &[2, 1], 2, Full),
+        ],
+        deferred,
+        deferred,
+    );
+    [one_by_one, several, copied_later].concat()
+}
+
+fn hendler_shavit() -> Vec<Scenario> {
+    let one_by_one = queue::<HendlerShavit>(
+        &[
+            ("++|-", &[1], 2, Quick),
+            ("+|+-", &[1], 1, Quick),
+            ("++--", &[2], 2, QuickTso),
+            ("++|--", &[1, 1], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("++++--", &[2], 4, QuickTso),
+            ("+++-+-", &[3], 2, QuickTso),
+            ("++|+-+-", &[2, 1], 4, QuickTso),
+            ("++++----", &[4], 4, Full),
+            ("+++-+--+-", &[2, 2], 4, FullTso),
+        ],
+        |_| (),
+        |_| (),
+    );
+    let several = many::<HendlerShavit>(
+        4,
+        &[
+            ("++++|--", &[1], 4, Quick),
+            ("++++-+-", &[2], 4, QuickTso),
+            ("++++|-+-", &[1, 1], 4, QuickTso),
+            ("+++-+--+-", &[2, 2], 4, FullTso),
+        ],
+        |_| (),
+        |_| (),
+    );
+    [one_by_one, several].concat()
+}
+
+/// The split deque with other policies than the paper's.
+fn lace() -> Vec<Scenario> {
+    let half = many::<Lace>(
+        3,
+        &[
+            ("+++|.-", &[2], 4, Quick),
+            ("+++|.--", &[2, 1], 4, QuickTso),
+            ("++++.---", &[3], 4, Full),
+            ("+++.+--+-", &[2, 2], 4, FullTso),
+        ],
+        |_| Policies::default(),
+        |_| Policies::default(),
+    );
+    let all = many::<Lace>(2, &[("++|.-+-", &[2], 2, QuickTso), ("+++|.+--", &[2, 1], 4, Full)], all, all);
+    let one = queue::<Lace>(&[("+++|.-.-", &[2], 4, QuickTso), ("+++|.+--", &[2, 1], 4, Full)], one, one);
+    [half, all, one].concat()
+}

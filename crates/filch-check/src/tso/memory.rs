@@ -1,0 +1,383 @@
+//! The machine as a [`Memory`]: every operation of a thread is a question to the explorer.
+//!
+//! What must always hold: a thread of a program under exploration runs as a coroutine on the explorer's own thread, and
+//! nobody holds a reference to the machine while one runs.
+
+use std::cell::{Cell, UnsafeCell};
+use std::marker::PhantomData;
+use std::panic::Location;
+
+use corosensei::Yielder;
+use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering, Sleep};
+
+use super::history::Act;
+use super::machine::{Machine, Mode, Op, Site};
+use crate::sites::Kind;
+
+thread_local! {
+    /// The machine whose program runs on this thread.
+    static MACHINE: Cell<*mut Machine> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// What unwinds a thread that is thrown away.
+pub(crate) struct ThrownAway;
+
+/// Makes `machine` the one that programs on this thread use, for the duration of `work`.
+///
+/// # Safety
+/// The machine outlives the call, and `work` holds no reference to it while the program's code runs.
+pub(crate) unsafe fn with_machine<R>(machine: *mut Machine, work: impl FnOnce() -> R) -> R {
+    struct Restore(*mut Machine);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            MACHINE.set(self.0);
+        }
+    }
+    let _restore = Restore(MACHINE.replace(machine));
+    work()
+}
+
+#[inline]
+fn machine<R>(work: impl FnOnce(&mut Machine) -> R) -> R {
+    let machine = MACHINE.get();
+    assert!(!machine.is_null(), "this memory exists only while a program is explored");
+    // SAFETY: set by `with_machine`, whose caller promises that it is alive and not referred to; `work` is code of this
+    // module, which neither keeps the reference nor runs a program's code.
+    work(unsafe { &mut *machine })
+}
+
+/// Suspends the running thread until the explorer has taken the step, or until it may go on.
+fn suspend(machine_of: *mut Machine, yielder: *const Yielder<(), ()>) {
+    debug_assert_eq!(machine_of, MACHINE.get());
+    // SAFETY: the yielder of the coroutine that runs this; it lives as long as the coroutine's body.
+    unsafe { &*yielder }.suspend(());
+    if machine(|machine| machine.mode) == Mode::Alone {
+        std::panic::resume_unwind(Box::new(ThrownAway));
+    }
+}
+
+/// Asks for `op` and waits for its turn.
+fn ask(op: Op, site: Site) -> (u64, bool) {
+    let yielder = machine(|machine| {
+        let thread = &mut machine.threads[machine.running];
+        thread.op = op;
+        thread.site = Some(site);
+        thread.yielder
+    });
+    suspend(MACHINE.get(), yielder);
+    machine(|machine| machine.threads[machine.running].result)
+}
+
+fn is_alone(machine: &Machine) -> bool {
+    machine.mode == Mode::Alone
+}
+
+/// Waits until the own buffer is empty.
+fn drain_own(site: Site) {
+    let ready = machine(|machine| {
+        let thread = machine.running;
+        let ready = is_alone(machine) || machine.is_drained(thread);
+        if ready && !is_alone(machine) {
+            machine.pass_fence(thread);
+        }
+        ready
+    });
+    if !ready {
+        ask(Op::Fence, site);
+    }
+}
+
+/// The memory of the abstract machine TSO\[S\]. It exists only inside [`explore`](super::explore()) and
+/// [`replay`](super::replay()).
+///
+/// Loads and stores of every ordering are plain ones, but that a sequentially consistent store is followed by a fence, as on x86;
+/// every read–modify–write happens on an empty buffer, and so does a sequentially consistent fence. Weaker fences do
+/// nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Tso;
+
+impl Memory for Tso {
+    type AtomicU32 = Word<u32>;
+    type AtomicU64 = Word<u64>;
+    type AtomicI64 = Word<i64>;
+    type AtomicUsize = Word<usize>;
+    type AtomicBool = Word<bool>;
+    type AtomicPtr<T> = Word<*mut T>;
+    type Cell<T> = Plain<T>;
+
+    #[track_caller]
+    fn fence(order: Ordering) {
+        let site = Location::caller();
+        if machine(|machine| is_alone(machine) || machine.order_at(site, Kind::Fence, order) != Some(Ordering::SeqCst))
+        {
+            return;
+        }
+        drain_own(site);
+        machine(|machine| {
+            if machine.recorder.is_some() {
+                machine.threads[machine.running].site = Some(site);
+                machine.record(machine.running, Act::Fence);
+            }
+        });
+    }
+
+    fn compiler_fence() {}
+
+    #[track_caller]
+    fn spin_loop() {
+        let wait = machine(|machine| !is_alone(machine) && !machine.may_look_again(machine.running));
+        if wait {
+            ask(Op::Spin, Location::caller());
+        }
+    }
+}
+
+impl Sleep for Tso {
+    #[track_caller]
+    fn wait(word: &Word<u32>, expected: u32) {
+        if machine(|machine| is_alone(machine)) {
+            assert_ne!(word.load(Ordering::Relaxed), expected, "the only thread goes to sleep for ever");
+            return;
+        }
+        // The kernel's look at the word follows a full barrier.
+        drain_own(Location::caller());
+        ask(Op::Wait { location: word.location, expected: expected.into() }, Location::caller());
+    }
+
+    #[track_caller]
+    fn wake_one(word: &Word<u32>) {
+        wake(word, false, Location::caller());
+    }
+
+    #[track_caller]
+    fn wake_all(word: &Word<u32>) {
+        wake(word, true, Location::caller());
+    }
+}
+
+fn wake(word: &Word<u32>, all: bool, site: Site) {
+    if machine(|machine| is_alone(machine)) {
+        return;
+    }
+    drain_own(site);
+    ask(Op::Wake { location: word.location, all }, site);
+}
+
+impl Asymmetric for Tso {
+    fn light_barrier() {}
+
+    #[track_caller]
+    fn heavy_barrier() {
+        let site = Location::caller();
+        let order = Ordering::SeqCst;
+        if machine(|machine| is_alone(machine) || machine.order_at(site, Kind::Barrier, order).is_none()) {
+            return;
+        }
+        machine(|machine| machine.barrier_seen = true);
+        ask(Op::Barrier, site);
+    }
+}
+
+/// What an atomic variable can hold: anything that fits 64 bits.
+pub trait Words: Copy {
+    #[doc(hidden)]
+    fn to_bits(self) -> u64;
+    #[doc(hidden)]
+    fn from_bits(bits: u64) -> Self;
+}
+
+macro_rules! words {
+    ($($value:ty),*) => {
+        $(impl Words for $value {
+            #[inline]
+            fn to_bits(self) -> u64 {
+                self as u64
+            }
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                bits as Self
+            }
+        })*
+    };
+}
+words!(u32, u64, i64, usize);
+
+impl Words for bool {
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self.into()
+    }
+    #[inline]
+    fn from_bits(bits: u64) -> Self {
+        bits != 0
+    }
+}
+
+impl<T> Words for *mut T {
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+    #[inline]
+    fn from_bits(bits: u64) -> Self {
+        std::ptr::with_exposed_provenance_mut(bits as usize)
+    }
+}
+
+/// An atomic variable of the machine: a location's number.
+#[derive(Debug)]
+pub struct Word<T> {
+    location: u32,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: Words> Word<T> {
+    fn update(&self, site: Site, order: Ordering, expected: Option<u64>, argument: u64, apply: Apply) -> (T, bool) {
+        let location = self.location;
+        let alone = machine(|machine| {
+            machine.order_at(site, Kind::Update, order);
+            is_alone(machine).then(|| {
+                let old = machine.value(location);
+                let succeeds = expected.is_none_or(|expected| expected == old);
+                if succeeds {
+                    machine.set_value(location, apply(old, argument));
+                }
+                (old, succeeds)
+            })
+        });
+        let (old, succeeds) = alone.unwrap_or_else(|| ask(Op::Update { location, expected, argument, apply }, site));
+        (T::from_bits(old), succeeds)
+    }
+}
+
+type Apply = fn(u64, u64) -> u64;
+
+fn replace(_: u64, new: u64) -> u64 {
+    new
+}
+
+impl<T: Words> Atomic<T> for Word<T> {
+    #[track_caller]
+    fn new(value: T) -> Self {
+        let born = Location::caller();
+        Self { location: machine(|machine| machine.allocate(value.to_bits(), born)), value: PhantomData }
+    }
+
+    #[track_caller]
+    fn load(&self, order: Ordering) -> T {
+        let (site, location) = (Location::caller(), self.location);
+        let alone = machine(|machine| {
+            machine.order_at(site, Kind::Load, order);
+            is_alone(machine).then(|| machine.value(location))
+        });
+        T::from_bits(alone.unwrap_or_else(|| ask(Op::Load { location }, site).0))
+    }
+
+    #[track_caller]
+    fn store(&self, value: T, order: Ordering) {
+        let (site, location, value) = (Location::caller(), self.location, value.to_bits());
+        let (order, stored) = machine(|machine| {
+            let order = machine.order_at(site, Kind::Store, order);
+            if is_alone(machine) {
+                machine.set_value(location, value);
+                return (None, true);
+            }
+            let thread = machine.running;
+            if machine.recorder.is_some() {
+                machine.threads[thread].site = Some(site);
+            }
+            (order, !machine.stores_are_steps && machine.try_buffer(thread, location, value))
+        });
+        if !stored {
+            ask(Op::Store { location, value }, site);
+        }
+        if order == Some(Ordering::SeqCst) {
+            drain_own(site);
+        }
+    }
+
+    #[track_caller]
+    fn swap(&self, value: T, order: Ordering) -> T {
+        self.update(Location::caller(), order, None, value.to_bits(), replace).0
+    }
+
+    #[track_caller]
+    fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T> {
+        let site = Location::caller();
+        machine(|machine| machine.order_at(site, Kind::Failure, failure));
+        let (old, succeeds) = self.update(site, success, Some(current.to_bits()), new.to_bits(), replace);
+        if succeeds { Ok(old) } else { Err(old) }
+    }
+
+    #[track_caller]
+    fn compare_exchange_weak(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T> {
+        self.compare_exchange(current, new, success, failure)
+    }
+}
+
+macro_rules! arithmetic {
+    ($($value:ty),*) => {
+        $(impl AtomicInt<$value> for Word<$value> {
+            #[track_caller]
+            fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                let add: Apply = |old, more| (old as $value).wrapping_add(more as $value).to_bits();
+                self.update(Location::caller(), order, None, value.to_bits(), add).0
+            }
+            #[track_caller]
+            fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                let subtract: Apply = |old, less| (old as $value).wrapping_sub(less as $value).to_bits();
+                self.update(Location::caller(), order, None, value.to_bits(), subtract).0
+            }
+            #[track_caller]
+            fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+                self.update(Location::caller(), order, None, value.to_bits(), |old, bits| old | bits).0
+            }
+            #[track_caller]
+            fn fetch_and(&self, value: $value, order: Ordering) -> $value {
+                self.update(Location::caller(), order, None, value.to_bits(), |old, bits| old & bits).0
+            }
+        })*
+    };
+}
+arithmetic!(u32, u64, i64, usize);
+
+/// A cell that is not atomic. Accesses that the program leaves unordered are reported.
+#[derive(Debug)]
+pub struct Plain<T> {
+    cell: u32,
+    value: UnsafeCell<T>,
+}
+
+impl<T> filch_memory::Cell<T> for Plain<T> {
+    #[track_caller]
+    fn new(value: T) -> Self {
+        let born = Location::caller();
+        Self { cell: machine(|machine| machine.allocate_plain(born)), value: UnsafeCell::new(value) }
+    }
+
+    #[track_caller]
+    fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        machine(|machine| machine.access_plain(self.cell, false));
+        f(self.value.get())
+    }
+
+    #[track_caller]
+    fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        machine(|machine| machine.access_plain(self.cell, true));
+        f(self.value.get())
+    }
+}
+
+/// One of the numbers below `count`; the explorer tries all of them.
+pub fn choose(count: usize) -> usize {
+    machine(|machine| machine.choose(count))
+}
+
+/// Says in the history what the running thread does: shown in its column, if a history is being written.
+pub fn note(text: impl FnOnce() -> String) {
+    machine(|machine| {
+        if machine.recorder.is_some() && !is_alone(machine) {
+            machine.record(machine.running, Act::Note(text()));
+        }
+    });
+}

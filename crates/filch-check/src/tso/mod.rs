@@ -1,0 +1,18 @@
+//! Bounded TSO: the memory [`Tso`], and the exhaustive explorer of the programs that run on it.
+
+mod clock;
+mod explore;
+mod history;
+mod machine;
+mod memory;
+mod schedule;
+mod shortest;
+
+pub use clock::MAX_THREADS;
+pub use explore::{Bounds, Explored, Failure, Verdict, explore, replay};
+pub(crate) use explore::{Quiet, survey};
+pub use history::History;
+pub use machine::Processor;
+pub use memory::{Plain, Tso, Word, Words, choose, note};
+pub use schedule::Schedule;
+pub use shortest::shortest;

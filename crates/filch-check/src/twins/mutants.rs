@@ -1,0 +1,497 @@
+//! The table of mutants: which mistake, where the checker finds it, and what that shows.
+//!
+//! What must always hold: the control differs from the mutant in the mistake alone, or in δ.
+
+use std::fmt::{self, Debug, Display, Formatter};
+use std::sync::Arc;
+
+use filch_queue::Queue;
+
+use super::{chase_lev, ff_cl, ff_the, lace, termination, the, thep};
+use crate::Program;
+use crate::scenarios::queues::{self, Client};
+use crate::tso::{Bounds, Processor, Tso};
+
+/// A program that is wrong, and the same program without the mistake.
+pub struct Mutant {
+    /// The algorithm.
+    pub twin: &'static str,
+    /// The mistake, as in a file name.
+    pub mistake: String,
+    /// What it shows.
+    pub shows: &'static str,
+    /// What its threads do.
+    pub client: String,
+    /// The machine.
+    pub processor: Processor,
+    /// δ, where there is one: of the mutant and of the control.
+    pub delta: Option<(i64, i64)>,
+    /// What is wrong with the execution that the explorer finds.
+    pub harm: Harm,
+    program: Make,
+    control: Make,
+}
+
+type Make = Arc<dyn Fn() -> Program + Send + Sync>;
+
+/// What can be wrong with an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    /// A task was taken twice.
+    Twice,
+    /// A task was never taken.
+    Lost,
+    /// Somebody who was entitled to a task found none in its slot.
+    NoTask,
+    /// The emptied queue takes no task.
+    NoRoom,
+    /// A pop found nothing, though there was something.
+    NotEmpty,
+    /// The end of all work was announced too early.
+    EarlyEnd,
+}
+
+impl Harm {
+    /// Whether a failure's message says this.
+    pub fn is_told_by(self, message: &str) -> bool {
+        message.contains(match self {
+            Self::Twice => "times",
+            Self::Lost => "was lost",
+            Self::NoTask => "a slot that should hold a task is empty",
+            Self::NoRoom => "takes no task",
+            Self::NotEmpty => "though a pop had found the queue empty",
+            Self::EarlyEnd => "the end was announced",
+        })
+    }
+}
+
+impl Mutant {
+    /// Its name: of a file, and of a row in a table.
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.twin, self.mistake)
+    }
+
+    /// What names its control: mutants of one twin may share one.
+    pub fn control_name(&self) -> String {
+        let delta = self.delta.map_or_else(String::new, |(_, delta)| format!(" δ={delta}"));
+        format!("{} {}{delta} {}", self.twin, self.client, machine(self.processor))
+    }
+
+    /// The program with the mistake.
+    pub fn program(&self) -> Program {
+        (self.program)()
+    }
+
+    /// The program without.
+    pub fn control(&self) -> Program {
+        (self.control)()
+    }
+
+    /// Everything, on its machine.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { processor: self.processor, ..Bounds::buffer(0) }
+    }
+}
+
+fn machine(Processor { buffer, coalesces }: Processor) -> String {
+    format!("S={buffer}{}", if coalesces { "+B" } else { "" })
+}
+
+impl Display for Mutant {
+    /// What it is, in the lines that head its trace.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.name(), self.shows)?;
+        writeln!(f, "client: {}", self.client)?;
+        write!(f, "machine: {}", machine(self.processor))?;
+        if let Some((delta, needed)) = self.delta {
+            write!(f, ", δ={delta}")?;
+            if needed != delta {
+                write!(f, " where it needs {needed}")?;
+            }
+        }
+        writeln!(f)
+    }
+}
+
+impl Debug for Mutant {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+/// A buffer of `S` entries.
+pub(super) fn buffer(buffer: usize) -> Processor {
+    Processor { buffer, coalesces: false }
+}
+
+/// A buffer of `S` entries, and the place beyond it where stores merge.
+fn merging(buffer: usize) -> Processor {
+    Processor { buffer, coalesces: true }
+}
+
+pub(super) fn mutant<Q: Queue<Tso>>(
+    mistake: &str,
+    params: [Q::Params; 2],
+    client: &Client,
+    processor: Processor,
+    harm: Harm,
+    shows: &'static str,
+) -> Mutant {
+    let [program, control] = params.map(|params| {
+        let client = client.clone();
+        let make: Make = Arc::new(move || queues::program::<Tso, Q>(&client, &params));
+        make
+    });
+    Mutant {
+        twin: Q::PROMISES.name,
+        mistake: mistake.to_owned(),
+        shows,
+        client: client.to_string(),
+        processor,
+        delta: None,
+        harm,
+        program,
+        control,
+    }
+}
+
+/// All mutants, by twin.
+pub fn mutants() -> Vec<Mutant> {
+    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination()];
+    let mut all: Vec<Mutant> = own.into_iter().flatten().collect();
+    all.extend(super::abp::mutants());
+    all.extend(super::adws::mutants());
+    all.extend(super::bwos::mutants());
+    all.extend(super::bwos_f::mutants());
+    all.extend(super::chase_lev_asym::mutants());
+    all.extend(super::dsq::mutants());
+    all.extend(super::hendler_shavit::mutants());
+    all.extend(super::idempotent::mutants());
+    all.extend(super::one_exposed::mutants());
+    all.extend(super::wsq::mutants());
+    all
+}
+
+fn chase_lev() -> Vec<Mutant> {
+    use chase_lev::{ChaseLev, Mistake};
+    let row = |mistake, params, client, processor, harm, shows| {
+        mutant::<ChaseLev>(mistake, [params, Mistake::None], &client, processor, harm, shows)
+    };
+    vec![
+        row(
+            "no-fence-in-pop",
+            Mistake::NoFenceInPop,
+            Client::new(2, 2, "-", &[2]),
+            buffer(1),
+            Harm::Twice,
+            "pop's load of top overtakes its store of bottom, and owner and thief take one task",
+        ),
+        row(
+            "no-swap-for-last",
+            Mistake::NoSwapForLast,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "a thief that has seen the last task swaps top after the owner has taken it",
+        ),
+        row(
+            "overfull-by-one",
+            Mistake::OverfullByOne,
+            Client::new(1, 0, "++", &[]),
+            buffer(0),
+            Harm::Lost,
+            "a push overwrites the oldest task",
+        ),
+        row(
+            "top-first",
+            Mistake::TopFirst,
+            Client::new(2, 2, "-", &[2]),
+            buffer(0),
+            Harm::Twice,
+            "pop goes by a top that thieves have left behind, and takes the last task without a swap",
+        ),
+        row(
+            "bottom-first",
+            Mistake::BottomFirst,
+            Client::new(2, 2, "--", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "a thief goes by a bottom that the owner has left behind",
+        ),
+        row(
+            "published-before-copy",
+            Mistake::PublishedBeforeCopy,
+            Client::new(1, 1, "+", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a thief reads the new array before its task has been copied",
+        ),
+    ]
+}
+
+fn the() -> Vec<Mutant> {
+    use the::{Mistake, The};
+    let row = |mistake, params, client, processor, harm, shows| {
+        mutant::<The>(mistake, [params, Mistake::None], &client, processor, harm, shows)
+    };
+    vec![
+        row(
+            "no-fence-in-pop",
+            Mistake::NoFenceInPop,
+            Client::new(1, 1, "-", &[1]),
+            buffer(1),
+            Harm::Twice,
+            "pop's load of H overtakes its store of T, and neither side sees the other",
+        ),
+        row(
+            "no-fence-in-steal",
+            Mistake::NoFenceInSteal,
+            Client::new(1, 1, "-", &[1]),
+            buffer(1),
+            Harm::Twice,
+            "a thief's load of T overtakes its store of H, and neither side sees the other",
+        ),
+        row(
+            "no-spare-slot",
+            Mistake::NoSpareSlot,
+            Client::new(1, 0, "+++", &[1]),
+            buffer(0),
+            Harm::Lost,
+            "a push goes by a claim that is given back, and overwrites the oldest task",
+        ),
+        row(
+            "slot-after-unlock",
+            Mistake::SlotAfterUnlock,
+            Client::new(1, 1, "++", &[1, 1]),
+            buffer(0),
+            Harm::Lost,
+            "the slot is used again before the thief has read it",
+        ),
+        row(
+            "conflict-off-by-one",
+            Mistake::ConflictOffByOne,
+            Client::new(1, 0, "-", &[]),
+            buffer(0),
+            Harm::NoTask,
+            "the test for a thief's claim on the last task is also the test for an empty deque",
+        ),
+        row(
+            "head-first",
+            Mistake::HeadFirst,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "the owner looks for claims before it raises its flag",
+        ),
+    ]
+}
+
+fn lace() -> Vec<Mutant> {
+    use lace::{Lace, Mistake};
+    let row = |mistake, params, client, processor, harm, shows| {
+        mutant::<Lace>(mistake, [params, Mistake::None], &client, processor, harm, shows)
+    };
+    vec![
+        row(
+            "no-empty-test",
+            Mistake::NoEmptyTest,
+            Client::new(1, 1, "+-", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a push overwrites a slot that its thief has won and not read",
+        ),
+        row(
+            "shrink-by-store",
+            Mistake::ShrinkByStore,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a steal between the owner's load and its store of the index word is undone",
+        ),
+        row(
+            "stale-tail",
+            Mistake::StaleTail,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "the owner takes a task that was stolen between its look at tail and its lowering of split",
+        ),
+        row(
+            "copy-before-swap",
+            Mistake::CopyBeforeSwap,
+            Client::new(1, 1, "--+", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "the index word comes back to its old value with another task in the slot",
+        ),
+        row(
+            "grow-by-store",
+            Mistake::GrowByStore,
+            Client::new(3, 1, "-++--", &[3]),
+            buffer(0),
+            Harm::NoTask,
+            "a steal between the owner's load and its store of the index word is undone",
+        ),
+        row(
+            "no-second-adjustment",
+            Mistake::NoSecondAdjustment,
+            Client::new(4, 4, ".--", &[4]),
+            buffer(0),
+            Harm::NoTask,
+            "split is lowered below tail, and the owner takes stolen tasks for private ones",
+        ),
+    ]
+}
+
+/// δ that a buffer of `entries` entries needs, with the place beyond it counted: half of them are stores of T.
+fn delta_for(processor: Processor) -> i64 {
+    (processor.buffer + usize::from(processor.coalesces)).div_ceil(2) as i64
+}
+
+fn name_of(mistake: &str, processor: Processor, delta: i64) -> String {
+    format!("{mistake}-s{}{}-d{delta}", processor.buffer, if processor.coalesces { "b" } else { "" })
+}
+
+/// `deltas`: of the mutant and the control.
+fn fence_free<Q: Queue<Tso, Params = (P, i64)>, P: Clone>(
+    mistake: &str,
+    [bad, good]: [P; 2],
+    [delta, needed]: [i64; 2],
+    client: &Client,
+    processor: Processor,
+    harm: Harm,
+    shows: &'static str,
+) -> Mutant {
+    let name = name_of(mistake, processor, delta);
+    let params = [(bad, delta), (good, needed)];
+    Mutant { delta: Some((delta, needed)), ..mutant::<Q>(&name, params, client, processor, harm, shows) }
+}
+
+const SMALL_DELTA: &str =
+    "one more pop than δ allows for hides in the store buffer, and a thief takes what the owner has taken";
+const NO_PAD: &str = "stores of T merge on their way to memory, so a short buffer hides many pops, and no δ is enough";
+const ALL_OF_TAIL: &str = "every entry of the store buffer can hold a store of T, and not every second one";
+const HEAD_FIRST: &str = "H is read one pop too early, which counts like one more hidden pop";
+
+fn ff_the() -> Vec<Mutant> {
+    use ff_the::{FfThe, Mistake};
+    let row = |mistake, params, deltas, client, processor, harm, shows| {
+        fence_free::<FfThe, _>(mistake, [params, Mistake::None], deltas, &client, processor, harm, shows)
+    };
+    let mut all = Vec::new();
+    for processor in [1, 2, 3, 4].map(buffer).into_iter().chain([1, 2, 3].map(merging)) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize, "-".repeat(delta as usize));
+        let client = Client::new(count, count, &pops, &[1]);
+        all.push(row("small-delta", Mistake::None, [delta - 1, delta], client, processor, Harm::Twice, SMALL_DELTA));
+    }
+    for (processor, delta) in [(merging(1), 1), (merging(1), 2), (merging(1), 3), (merging(2), 3), (merging(3), 3)] {
+        let client = Client::new(4, 4, "----", &[1]);
+        all.push(row("no-pad", Mistake::NoPad, [delta; 2], client, processor, Harm::Twice, NO_PAD));
+    }
+    for (processor, delta) in [(buffer(2), 1), (buffer(4), 3)] {
+        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize + 1));
+        let client = Client::new(count, count, &pops, &[1]);
+        let deltas = [delta, delta_for(processor)];
+        all.push(row("no-pad", Mistake::NoPad, deltas, client, processor, Harm::Twice, ALL_OF_TAIL));
+    }
+    for processor in [2, 4].map(buffer) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize + 1));
+        let client = Client::new(count, count, &pops, &[1]);
+        all.push(row("head-first", Mistake::HeadFirst, [delta; 2], client, processor, Harm::Twice, HEAD_FIRST));
+    }
+    let shows = "a push goes by a claim that is given back, and overwrites the oldest task";
+    let client = Client::new(1, 0, "+++", &[1]);
+    all.push(row("no-spare-slot", Mistake::NoSpareSlot, [1; 2], client, buffer(1), Harm::Lost, shows));
+    all
+}
+
+fn ff_cl() -> Vec<Mutant> {
+    use ff_cl::{FfCl, Mistake};
+    let row = |mistake, params, deltas, client, processor, harm, shows| {
+        fence_free::<FfCl, _>(mistake, [params, Mistake::None], deltas, &client, processor, harm, shows)
+    };
+    let mut all = Vec::new();
+    for processor in [1, 2, 3, 4].map(buffer).into_iter().chain([1, 2, 3].map(merging)) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize));
+        let client = Client::new(count, count, &pops, &[2]);
+        all.push(row("small-delta", Mistake::None, [delta - 1, delta], client, processor, Harm::Twice, SMALL_DELTA));
+    }
+    for (processor, delta) in [(merging(1), 1), (merging(1), 2), (merging(2), 2), (merging(3), 2)] {
+        let client = Client::new(4, 4, "---", &[2]);
+        all.push(row("no-pad", Mistake::NoPad, [delta; 2], client, processor, Harm::Twice, NO_PAD));
+    }
+    for processor in [2, 4].map(buffer) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize + 2, "-".repeat(delta as usize + 1));
+        let client = Client::new(count, count, &pops, &[2]);
+        all.push(row("head-first", Mistake::HeadFirst, [delta; 2], client, processor, Harm::Twice, HEAD_FIRST));
+    }
+    let client = Client::new(1, 0, "++", &[]);
+    let shows = "a push overwrites the oldest task";
+    all.push(row("overfull-by-one", Mistake::OverfullByOne, [1; 2], client, buffer(1), Harm::Lost, shows));
+    all
+}
+
+fn thep() -> Vec<Mutant> {
+    use thep::{Mistake, Thep};
+    let row = |mistake, params, deltas, client, processor, harm, shows| {
+        fence_free::<Thep, _>(mistake, [params, Mistake::None], deltas, &client, processor, harm, shows)
+    };
+    let mut all = Vec::new();
+    for processor in [1, 2, 3, 4].map(buffer).into_iter().chain([1, 2, 3].map(merging)) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize, "-".repeat(delta as usize));
+        let client = Client::new(count, count, &pops, &[1]);
+        all.push(row("small-delta", Mistake::None, [delta - 1, delta], client, processor, Harm::Twice, SMALL_DELTA));
+    }
+    for (processor, delta) in [(merging(1), 1), (merging(1), 2), (merging(1), 3), (merging(2), 3), (merging(3), 3)] {
+        let client = Client::new(4, 4, "----", &[1]);
+        all.push(row("no-echo", Mistake::NoEcho, [delta; 2], client, processor, Harm::Twice, NO_PAD));
+    }
+    for processor in [2, 4].map(buffer) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize + 1));
+        let client = Client::new(count, count, &pops, &[1]);
+        all.push(row("head-first", Mistake::HeadFirst, [delta; 2], client, processor, Harm::Twice, HEAD_FIRST));
+    }
+    let shows = "a thief that is not sure takes a task that the owner has taken";
+    let client = Client::new(1, 1, "-", &[1]);
+    all.push(row("no-wait", Mistake::NoWait, [1; 2], client, buffer(1), Harm::Twice, shows));
+    let shows = "the echo of a claim that was given back is taken for that of the next one";
+    let client = Client::new(2, 2, "--", &[2]);
+    all.push(row("number-used-again", Mistake::NumberUsedAgain, [1; 2], client, buffer(1), Harm::Twice, shows));
+    let shows = "a push goes by a claim that is given back, and overwrites the oldest task";
+    let client = Client::new(1, 0, "+++", &[1]);
+    all.push(row("no-spare-slot", Mistake::NoSpareSlot, [1; 2], client, buffer(1), Harm::Lost, shows));
+    all
+}
+
+fn termination() -> Vec<Mutant> {
+    use termination::Mistake;
+    let row = |name: &str, mistake, shows| Mutant {
+        twin: "termination",
+        mistake: name.to_owned(),
+        shows,
+        client: "three bags, two workers, one check".to_owned(),
+        processor: buffer(1),
+        delta: None,
+        harm: Harm::EarlyEnd,
+        program: Arc::new(move || termination::program::<Tso>(mistake)),
+        control: Arc::new(|| termination::program::<Tso>(Mistake::None)),
+    };
+    vec![
+        row(
+            "created-read-first",
+            Mistake::CreatedReadFirst,
+            "a bag that is created after the one sum and finished before the other makes up for one that is not finished",
+        ),
+        row(
+            "counted-after-publishing",
+            Mistake::CountedAfterPublishing,
+            "a bag that is finished before it is counted makes up for one that is not finished",
+        ),
+    ]
+}

@@ -1,0 +1,181 @@
+//! The compare-and-swap queue, compact, with mistakes to choose from. See `filch_queue::wsq` for the algorithm.
+//!
+//! What must always hold: without a mistake it is correct on every machine.
+
+use std::sync::Arc;
+
+use filch_memory::{Atomic, Memory, Ordering};
+use filch_queue::{Full, Promises, Queue, Steal, Task};
+
+use super::mutants::{Harm, Mutant, buffer, mutant};
+use super::{promises, task, word};
+use crate::scenarios::queues::Client;
+
+/// What can be wrong with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mistake {
+    /// Nothing.
+    #[default]
+    None,
+    /// A push fills its slot whether or not the former task has been taken.
+    NoWaitInPush,
+    /// A thief claims by a load and a store.
+    ClaimByStore,
+    /// A thief takes what its slot holds at once, be it nothing.
+    NoWaitInSteal,
+}
+
+/// The twin's name as a type.
+#[derive(Clone, Copy, Debug)]
+pub struct Wsq;
+
+struct Shared<M: Memory> {
+    /// (top, count); bottom is their sum.
+    index: M::AtomicU64,
+    slots: Vec<M::AtomicUsize>,
+}
+
+fn pack(top: u32, count: u32) -> u64 {
+    u64::from(count) << 32 | u64::from(top)
+}
+
+fn unpack(word: u64) -> (u32, u32) {
+    (word as u32, (word >> 32) as u32)
+}
+
+impl<M: Memory> Shared<M> {
+    fn slot(&self, index: u32) -> &M::AtomicUsize {
+        &self.slots[index as usize % self.slots.len()]
+    }
+
+    fn swap(&self, from: u64, to: u64) -> bool {
+        self.index.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// The owner's side.
+pub struct Owner<M: Memory> {
+    shared: Arc<Shared<M>>,
+    mistake: Mistake,
+}
+
+/// A thief's side.
+pub struct Thief<M: Memory> {
+    shared: Arc<Shared<M>>,
+    mistake: Mistake,
+}
+
+impl<M: Memory> Queue<M> for Wsq {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = Mistake;
+
+    const PROMISES: Promises = promises("wsq");
+
+    fn make(capacity: usize, thieves: usize, &mistake: &Mistake) -> (Owner<M>, Vec<Thief<M>>) {
+        let shared = Arc::new(Shared { index: Atomic::new(0), slots: (0..capacity).map(|_| Atomic::new(0)).collect() });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake }).collect();
+        (Owner { shared, mistake }, thieves)
+    }
+}
+
+impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        let shared = &*self.shared;
+        let bottom = loop {
+            let seen = shared.index.load(Ordering::Acquire);
+            let (top, count) = unpack(seen);
+            if count as usize == shared.slots.len() {
+                return Err(Full(task));
+            }
+            if shared.swap(seen, pack(top, count + 1)) {
+                break top + count;
+            }
+        };
+        let slot = shared.slot(bottom);
+        while self.mistake != Mistake::NoWaitInPush && slot.load(Ordering::Acquire) != 0 {
+            M::spin_loop();
+        }
+        slot.store(word(task), Ordering::Release);
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<Task> {
+        let shared = &*self.shared;
+        loop {
+            let seen = shared.index.load(Ordering::Acquire);
+            let (top, count) = unpack(seen);
+            if count == 0 {
+                return None;
+            }
+            if shared.swap(seen, pack(top, count - 1)) {
+                return Some(task(shared.slot(top + count - 1).swap(0, Ordering::Acquire)));
+            }
+        }
+    }
+
+    fn len_hint(&self) -> usize {
+        0
+    }
+}
+
+impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
+    fn steal(&mut self) -> Steal<Task> {
+        let shared = &*self.shared;
+        let seen = shared.index.load(Ordering::Acquire);
+        let (top, count) = unpack(seen);
+        if count == 0 {
+            return Steal::Empty;
+        }
+        if self.mistake == Mistake::ClaimByStore {
+            shared.index.store(pack(top + 1, count - 1), Ordering::Release);
+        } else if !shared.swap(seen, pack(top + 1, count - 1)) {
+            return Steal::Retry;
+        }
+        let slot = shared.slot(top);
+        loop {
+            let taken = slot.load(Ordering::Relaxed);
+            if taken == 0 && self.mistake != Mistake::NoWaitInSteal {
+                M::spin_loop();
+            } else if slot.compare_exchange(taken, 0, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                return Steal::Task(task(taken));
+            }
+        }
+    }
+
+    fn has_work_hint(&self) -> bool {
+        true
+    }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = |mistake, params, client, processor, harm, shows| {
+        mutant::<Wsq>(mistake, [params, Mistake::None], &client, processor, harm, shows)
+    };
+    vec![
+        row(
+            "no-wait-in-push",
+            Mistake::NoWaitInPush,
+            Client::new(1, 1, "+", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a push overwrites a task that its thief has claimed and not taken",
+        ),
+        row(
+            "claim-by-store",
+            Mistake::ClaimByStore,
+            Client::new(2, 2, "-", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a pop between a thief's load and its store of the index word is undone",
+        ),
+        row(
+            "no-wait-in-steal",
+            Mistake::NoWaitInSteal,
+            Client::new(1, 0, "+", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a thief comes to its slot before the push that has reserved it",
+        ),
+    ]
+}

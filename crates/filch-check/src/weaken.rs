@@ -1,0 +1,340 @@
+//! The weakening driver: which orderings does anything depend on?
+//!
+//! Every call site that a subject's scenarios pass is made weaker, one step at a time and one site at a time, and the
+//! scenarios are run until one fails. Then the ordering is *necessary*. If none fails, the site has to be on the list
+//! of those that are stronger on purpose ([`KEPT`]), with the reason; if it is not, it is *unexplained*. An entry of
+//! the list that stands for nothing that was found is *stale*. A line that asks for an ordering and is never passed is
+//! *unreached*.
+//!
+//! What must always hold: a run counts only if it passes without the change; a run that was stopped by its bounds
+//! counts as passed, and the row says that it was.
+//!
+//! What a pass means is limited by the memories: [`c11`] names what loom misses, and TSO tells apart only
+//! what drains a store buffer, so it is asked only about that.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+use std::time::{Duration, Instant};
+
+use filch_memory::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+use crate::kept::{KEPT, Kept};
+use crate::sites::{CallSite, Kind, Weakening};
+use crate::sources::{line_of, orderings_in};
+use crate::{Make, Scenario, Setting, c11, tso};
+
+/// How far each run goes.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    /// What the scenarios are told.
+    pub setting: Setting,
+    /// On bounded TSO.
+    pub tso: tso::Bounds,
+    /// On C11.
+    pub c11: c11::Bounds,
+}
+
+impl Default for Effort {
+    /// Two entries in each store buffer; three preemptions and twenty seconds under loom.
+    fn default() -> Self {
+        Self {
+            setting: Setting::default(),
+            tso: tso::Bounds { executions: 2_000_000, ..tso::Bounds::buffer(2) },
+            c11: c11::Bounds { preemptions: Some(3), time: Some(Duration::from_secs(20)), ..c11::Bounds::default() },
+        }
+    }
+}
+
+/// A memory that a scenario is run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// Bounded TSO.
+    Tso,
+    /// C11 as loom has it.
+    C11,
+}
+
+impl Display for On {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tso => "TSO",
+            Self::C11 => "C11",
+        })
+    }
+}
+
+/// What came of a weakening.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A scenario fails with it.
+    Necessary {
+        /// Which.
+        scenario: String,
+        /// On which memory.
+        on: On,
+        /// What was wrong.
+        message: String,
+    },
+    /// Nothing fails, and the reason why the source asks for more.
+    Kept(&'static Kept),
+    /// Nothing fails, and nobody says why the source asks for more.
+    Unexplained,
+}
+
+/// A weakening of one call site, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Where, and what was changed there.
+    pub weakening: Weakening,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Runs that a bound stopped before they had seen everything.
+    pub stopped: usize,
+}
+
+/// What a subject's call sites have come to.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// One for each weakening.
+    pub rows: Vec<Row>,
+    /// Call sites that ask for no ordering.
+    pub relaxed: Vec<CallSite>,
+    /// Entries of the list of reasons that stand for nothing.
+    pub stale: Vec<&'static Kept>,
+    /// Lines that ask for an ordering and that no scenario passes, in the files that some scenario does.
+    pub unreached: Vec<(&'static str, u32)>,
+    /// Runs that fail even without a change, and how: they were left out.
+    pub left_out: Vec<(String, On, String)>,
+}
+
+impl Report {
+    /// Weakenings that make a scenario fail.
+    pub fn necessary(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Necessary { .. })).count()
+    }
+
+    /// Weakenings that nothing notices, with a reason not to make them.
+    pub fn kept(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Kept(_))).count()
+    }
+
+    /// Weakenings that nothing notices, without one.
+    pub fn unexplained(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Unexplained)).count()
+    }
+
+    /// Whether every ordering is accounted for.
+    pub fn is_settled(&self) -> bool {
+        self.unexplained() == 0 && self.stale.is_empty() && self.unreached.is_empty()
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (necessary, kept, unexplained) = (self.necessary(), self.kept(), self.unexplained());
+        let (relaxed, stale) = (self.relaxed.len(), self.stale.len());
+        let unreached = self.unreached.len();
+        write!(
+            f,
+            "{necessary} necessary, {kept} kept, {unexplained} unexplained, {stale} stale, {unreached} unreached, \
+             {relaxed} relaxed"
+        )
+    }
+}
+
+impl Display for Row {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.weakening)?;
+        match &self.outcome {
+            Outcome::Necessary { scenario, on, message } => {
+                write!(f, "necessary: {scenario} on {on}: {}", message.lines().next().unwrap_or_default())
+            }
+            Outcome::Kept(kept) => write!(f, "kept: {}", kept.reason),
+            Outcome::Unexplained => f.write_str("unexplained: nothing fails without it"),
+        }?;
+        if self.stopped > 0 { write!(f, " ({} runs stopped by their bounds)", self.stopped) } else { Ok(()) }
+    }
+}
+
+/// The orderings one step below another at an operation; `None` leaves it out.
+///
+/// ```
+/// use filch_check::sites::Kind;
+/// use filch_check::weaken::below;
+/// use filch_memory::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+///
+/// assert_eq!(below(Kind::Store, SeqCst), [Some(Release)]);
+/// assert_eq!(below(Kind::Update, AcqRel), [Some(Acquire), Some(Release)]);
+/// assert_eq!(below(Kind::Fence, SeqCst), [Some(AcqRel), None]);
+/// assert_eq!(below(Kind::Load, Relaxed), []);
+/// ```
+pub fn below(kind: Kind, order: Ordering) -> Vec<Option<Ordering>> {
+    match (kind, order) {
+        (Kind::Barrier, _) | (Kind::Fence, Acquire | Release) => vec![None],
+        // Dropping is asked about too: an interleaving can need the one and not the other.
+        (Kind::Fence, SeqCst) => vec![Some(AcqRel), None],
+        (Kind::Load | Kind::Failure, SeqCst) => vec![Some(Acquire)],
+        (Kind::Store, SeqCst) => vec![Some(Release)],
+        (Kind::Update, SeqCst) => vec![Some(AcqRel)],
+        (Kind::Update | Kind::Fence, AcqRel) => vec![Some(Acquire), Some(Release)],
+        (_, Acquire | Release) => vec![Some(Relaxed)],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether TSO can tell that an operation asks for less: only if less is drained.
+fn tso_can_tell(kind: Kind, order: Ordering) -> bool {
+    match kind {
+        Kind::Barrier => true,
+        Kind::Fence | Kind::Store => order == SeqCst,
+        _ => false,
+    }
+}
+
+/// A scenario on a memory, which passes as it is.
+struct Run<'a> {
+    scenario: &'a Scenario,
+    on: On,
+    make: &'a Make,
+    sites: Vec<CallSite>,
+    cost: Duration,
+}
+
+impl Run<'_> {
+    fn passes(&self, site: &CallSite) -> bool {
+        self.sites.contains(site)
+    }
+
+    /// What is wrong with a weakening, or whether everything was seen.
+    fn try_out(&self, weakening: &Weakening, effort: &Effort) -> Result<bool, String> {
+        let weakening = Some(weakening.clone());
+        match self.on {
+            On::Tso => {
+                let bounds = tso::Bounds { weakening, ..effort.tso.clone() };
+                let explored = tso::explore(&|| (self.make)(effort.setting), &bounds, &mut |_| ());
+                told_by_tso(explored.verdict)
+            }
+            On::C11 => {
+                let bounds = c11::Bounds { weakening, ..effort.c11.clone() };
+                told_by_c11(c11::explore(self.make, effort.setting, &bounds, &mut |_| ()).verdict)
+            }
+        }
+    }
+}
+
+fn told_by_tso(verdict: tso::Verdict) -> Result<bool, String> {
+    match verdict {
+        tso::Verdict::Passed => Ok(true),
+        tso::Verdict::Stopped => Ok(false),
+        tso::Verdict::Failed(failure) => Err(failure.message),
+    }
+}
+
+fn told_by_c11(verdict: c11::Verdict) -> Result<bool, String> {
+    match verdict {
+        c11::Verdict::Passed => Ok(true),
+        c11::Verdict::Stopped(_) => Ok(false),
+        c11::Verdict::Failed(message) => Err(message),
+    }
+}
+
+/// Weakens every call site that the scenarios of one subject pass. `progress` is told of each row.
+pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(&Row)) -> Report {
+    let mut report = Report::default();
+    let mut runs = survey(scenarios, effort, &mut report.left_out);
+    runs.sort_by_key(|run| run.cost);
+    let mut sites: BTreeMap<_, &CallSite> = BTreeMap::new();
+    for site in runs.iter().flat_map(|run| &run.sites) {
+        sites.insert((site.file, site.line, site.column, site.kind), site);
+    }
+    for site in sites.values().copied() {
+        let weaker = below(site.kind, site.order);
+        if weaker.is_empty() {
+            report.relaxed.push(site.clone());
+        }
+        for to in weaker {
+            let row = settle(Weakening { site: site.clone(), to }, &runs, effort);
+            progress(&row);
+            report.rows.push(row);
+        }
+    }
+    let mut files: Vec<&str> = sites.values().map(|site| site.file).collect();
+    files.dedup();
+    for file in files {
+        let passed = |begin, end| sites.values().any(|site| site.file == file && (begin..=end).contains(&site.line));
+        let lines = orderings_in(file).into_iter().filter(|&(line, begin)| !passed(begin, line));
+        report.unreached.extend(lines.map(|(line, _)| (file, line)));
+    }
+    let surveyed = |kept: &Kept| sites.values().any(|site| kept.is_in(site.file));
+    let matched = |kept: &Kept| {
+        report.rows.iter().any(|row| matches!(row.outcome, Outcome::Kept(other) if std::ptr::eq(other, kept)))
+    };
+    report.stale = KEPT.iter().filter(|kept| surveyed(kept) && !matched(kept)).collect();
+    report
+}
+
+fn survey<'a>(scenarios: &'a [Scenario], effort: &Effort, left_out: &mut Vec<(String, On, String)>) -> Vec<Run<'a>> {
+    let mut runs = Vec::new();
+    for scenario in scenarios {
+        let makes = [(On::Tso, Some(&scenario.tso)), (On::C11, scenario.c11.as_ref().ok())];
+        for (on, make) in makes.into_iter().filter_map(|(on, make)| Some((on, make?))) {
+            let start = Instant::now();
+            let (told, mut sites) = match on {
+                On::Tso => {
+                    let (explored, sites) = tso::survey(&|| make(effort.setting), &effort.tso);
+                    (told_by_tso(explored.verdict), sites)
+                }
+                On::C11 => {
+                    let (explored, sites) = c11::survey(make, effort.setting, &effort.c11);
+                    (told_by_c11(explored.verdict), sites)
+                }
+            };
+            if let Err(message) = told {
+                left_out.push((scenario.name.clone(), on, message));
+                continue;
+            }
+            // What the scenario itself does is not in question.
+            sites.retain(|site| !site.file.contains("filch-check"));
+            runs.push(Run { scenario, on, make, sites, cost: start.elapsed() });
+        }
+    }
+    runs
+}
+
+fn settle(weakening: Weakening, runs: &[Run<'_>], effort: &Effort) -> Row {
+    let site = &weakening.site;
+    let mut stopped = 0;
+    for run in runs.iter().filter(|run| run.passes(site)) {
+        if run.on == On::Tso && !tso_can_tell(site.kind, site.order) {
+            continue;
+        }
+        match run.try_out(&weakening, effort) {
+            Ok(complete) => stopped += usize::from(!complete),
+            Err(message) => {
+                let outcome = Outcome::Necessary { scenario: run.scenario.name.clone(), on: run.on, message };
+                return Row { weakening, outcome, stopped: 0 };
+            }
+        }
+    }
+    let text = line_of(site.file, site.line).map(str::trim);
+    let kept = KEPT.iter().find(|kept| text.is_some_and(|text| kept.is_for(text, &weakening)));
+    Row { outcome: kept.map_or(Outcome::Unexplained, Outcome::Kept), weakening, stopped }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weakening_ends_at_relaxed_or_nothing() {
+        for kind in [Kind::Load, Kind::Store, Kind::Update, Kind::Failure, Kind::Fence, Kind::Barrier] {
+            let mut steps = 0;
+            let mut open = vec![SeqCst];
+            while let Some(order) = open.pop() {
+                steps += 1;
+                assert!(steps < 20, "{kind:?} goes round in circles");
+                open.extend(below(kind, order).into_iter().flatten());
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The quick checks: every queue and every protocol, as the test command runs them.
+
+use std::sync::Mutex;
+
+use filch_check::check::{Limits, Outcome, Wanted, plan};
+use filch_check::scenarios;
+
+#[test]
+fn every_quick_check_ends_as_expected() {
+    let wanted = Wanted { tso: true, c11: true, ..Wanted::default() };
+    let checks = plan(&scenarios::all(), &wanted);
+    assert!(checks.len() > 100, "the plan is missing most of its checks");
+    let (left, wrong) = (Mutex::new(checks.into_iter()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let next = left.lock().unwrap().next();
+                    let Some(check) = next else { break };
+                    let result = check.run(Limits::default(), &mut |_| ());
+                    let (room, delta) = (check.room, check.delta);
+                    println!(
+                        "{:?} {room:?} δ {delta:?}: {} {:.2} s",
+                        check.scenario, result.executions, result.seconds
+                    );
+                    if !result.as_expected || matches!(result.outcome, Outcome::HoldsSoFar) {
+                        let line = format!("{:?} on {room:?}, δ {delta:?}: {:?}", check.scenario, result.outcome);
+                        wrong.lock().unwrap().push(line);
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,69 @@
+//! The weakening driver on the queues: each ordering is needed by a small client, or has its reason.
+
+use std::sync::Arc;
+
+use filch_check::c11::Loom;
+use filch_check::scenarios::queues::{Client, program};
+use filch_check::sites::Kind;
+use filch_check::tso::Tso;
+use filch_check::weaken::{Effort, On, Outcome, Report, Row, weaken};
+use filch_check::{Dependence, Scenario};
+use filch_memory::Ordering;
+use filch_queue::{ChaseLev, Lace, Queue};
+
+/// Capacity, tasks before, the owner's acts, each thief's steals.
+type Shape<'a> = (usize, usize, &'a str, &'a [usize]);
+
+fn scenarios<Q>(clients: &[Shape<'_>]) -> Vec<Scenario>
+where
+    Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>,
+{
+    let scenario = |&(capacity, before, owner, thieves): &Shape<'_>| {
+        let on_tso = Client::new(capacity, before, owner, thieves);
+        let on_c11 = on_tso.clone();
+        Scenario {
+            subject: <Q as Queue<Tso>>::PROMISES.name,
+            name: on_tso.to_string(),
+            quick: (true, true),
+            delta: Dependence::None,
+            tso: Arc::new(move |_| program::<Tso, Q>(&on_tso, &Default::default())),
+            c11: Ok(Arc::new(move |_| program::<Loom, Q>(&on_c11, &Default::default()))),
+        }
+    };
+    clients.iter().map(scenario).collect()
+}
+
+fn settled<Q>(clients: &[Shape<'_>]) -> Report
+where
+    Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>,
+{
+    let mut rows = Vec::new();
+    let report = weaken(&scenarios::<Q>(clients), &Effort::default(), &mut |row| rows.push(row.to_string()));
+    println!("{}\n{report}\n{:?} {:?}", rows.join("\n"), report.unreached, report.left_out);
+    report
+}
+
+#[test]
+fn chase_lev_asks_for_what_it_needs() {
+    let report = settled::<ChaseLev>(&[(2, 0, "++--", &[2]), (2, 0, "+++", &[1]), (1, 0, "+-+-", &[1])]);
+    assert!(report.is_settled(), "{report}");
+    let fences: Vec<_> = report.rows.iter().filter(|row| row.weakening.site.kind == Kind::Fence).collect();
+    assert_eq!(fences.len(), 4);
+    // The owner's is needed even where stores are never reordered.
+    let on_tso = |row: &&&Row| matches!(row.outcome, Outcome::Necessary { on: On::Tso, .. });
+    assert!(fences.iter().filter(on_tso).count() >= 2);
+}
+
+#[test]
+fn lace_asks_for_what_it_needs() {
+    let report =
+        settled::<Lace>(&[(2, 0, "++-", &[1]), (1, 0, "+--+", &[1]), (2, 0, "++.", &[3]), (8, 6, ".---", &[5])]);
+    assert!(report.left_out.is_empty());
+    assert!(report.is_settled(), "{report}");
+    // What a thief took may be published by a later word than the one it has loaded.
+    let takes = report.rows.iter().find(|row| {
+        let site = &row.weakening.site;
+        site.kind == Kind::Update && site.order == Ordering::Acquire
+    });
+    assert!(takes.is_some_and(|row| matches!(row.outcome, Outcome::Necessary { on: On::C11, .. })));
+}
