@@ -61,7 +61,7 @@ fn workers_out_of_range_are_refused() {
 #[test]
 fn unknown_names_get_suggestions() {
     refuses(&["run", "fibb"], &["fibb", "did you mean `fib`"]);
-    refuses(&["run", "fib", "--pool", "chaselev"], &["did you mean `chase-lev`?"]);
+    refuses(&["run", "fib", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
     refuses(&["run", "fib", "--peer", "rayn"], &["did you mean `rayon`?"]);
     refuses(&["run", "fib", "--wait", "leapfog"], &["did you mean `leapfrog`"]);
     refuses(&["run", "fib", "--peer", "qqqq"], &["rayon", "chili"]);
