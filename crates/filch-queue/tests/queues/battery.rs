@@ -395,7 +395,10 @@ pub(crate) fn last_task<Q: Queue>() {
     ledger.close::<Q>();
 }
 
-/// While an owner keeps pushing and popping one task above a stock of others, a thief comes to something.
+/// While an owner keeps pushing and popping one task above a stock of others, every thief comes to something.
+///
+/// A thief that has something goes home: where threads take turns on few processors, the one whose turn follows the
+/// owner's would take everything every time.
 pub(crate) fn starvation<Q: Queue>() {
     if Q::PROMISES.stealable == Stealable::AllButNewest {
         // How many are withheld is a parameter, which may exceed the stock below.
@@ -403,22 +406,16 @@ pub(crate) fn starvation<Q: Queue>() {
     }
     let (mut owner, thieves) = make::<Q>(64, THIEVES);
     let stolen = Arc::new(AtomicUsize::new(0));
-    let everybody = Arc::new(AtomicBool::new(false));
     let threads: Vec<_> = thieves
         .into_iter()
         .map(|mut thief| {
-            let (stolen, everybody) = (Arc::clone(&stolen), Arc::clone(&everybody));
+            let stolen = Arc::clone(&stolen);
             thread::spawn(move || {
                 let patience = Patience::new();
-                let mut first = true;
-                while !everybody.load(Ordering::Relaxed) {
-                    let got = thief.steal().task().is_some();
-                    if got && first {
-                        first = false;
-                        stolen.fetch_add(1, Ordering::Relaxed);
-                    }
+                while !thief.steal().is_task() {
                     patience.wait("a starving thief");
                 }
+                stolen.fetch_add(1, Ordering::Relaxed);
                 while thief.quiesce().is_some() {}
             })
         })
@@ -438,7 +435,6 @@ pub(crate) fn starvation<Q: Queue>() {
             while owner.pop().is_some() {}
         }
     }
-    everybody.store(true, Ordering::Relaxed);
     while !threads.iter().all(thread::JoinHandle::is_finished) {
         while owner.pop().is_some() {}
         patience.wait("the thieves to go home");
