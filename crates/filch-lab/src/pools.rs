@@ -110,6 +110,17 @@ pools! {
     "adws": Queued<filch_queue::Adws>,
         "a private ring; thieves ask, the owner names a position", "Wang et al. (SPAA 2024)",
         "owner wait-free, steal by request", "fixed, then inline";
+    "pdq-r": Queued<filch_queue::PdqR>,
+        "a private deque; thieves ask, the owner hands over its oldest task",
+        "Acar, Charguéraud, Rainey (PPoPP 2013)",
+        "owner wait-free, steal by request", "grows";
+    "pdq-r2": Queued<filch_queue::PdqR2>,
+        "pdq-r, and nobody asks an owner that has nothing", "Acar, Charguéraud, Rainey (PPoPP 2013)",
+        "owner wait-free, steal by request", "grows";
+    "pdq-s": Queued<filch_queue::PdqS>,
+        "a private deque; every 30 µs or so the owner deals to an idle thief",
+        "Acar, Charguéraud, Rainey (PPoPP 2013)",
+        "owner wait-free, steal by the owner's clock", "grows";
     "dsq": Queued<filch_queue::Dsq>,
         "split queue: thieves lock, and the owner when it takes shared tasks back",
         "Dinan, Larkins, Sadayappan, Krishnamoorthy, Nieplocha (SC 2009)",

@@ -52,6 +52,9 @@ queues! {
     filch_queue::PadWs;
     filch_queue::Adws;
     filch_queue::OneExposed;
+    filch_queue::PdqR;
+    filch_queue::PdqR2;
+    filch_queue::PdqS;
     filch_queue::IdempotentLifo;
     filch_queue::IdempotentFifo;
     filch_queue::IdempotentDeque;

@@ -1,11 +1,14 @@
 //! How many of several tasks: a parameter of the queues that share, take back or steal several at a time.
 
+use core::num::NonZeroU32;
+
 /// How many of several tasks are taken together.
 ///
 /// ```
 /// use filch_queue::Amount;
 ///
 /// assert_eq!([Amount::One, Amount::Half, Amount::All].map(|amount| amount.of(5)), [1, 3, 5]);
+/// assert_eq!([1, 2, 5].map(|count| Amount::AllButOne.of(count)), [1, 1, 4]);
 /// assert_eq!(Amount::One.of(0), 0);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,8 +18,12 @@ pub enum Amount {
     /// Half, rounded up.
     #[default]
     Half,
+    /// All but one, or the only one.
+    AllButOne,
     /// All of them.
     All,
+    /// So many, or as many as there are.
+    UpTo(NonZeroU32),
 }
 
 impl Amount {
@@ -32,7 +39,21 @@ impl Amount {
                 }
             }
             Self::Half => count.div_ceil(2),
+            Self::AllButOne => {
+                if count > 1 {
+                    count - 1
+                } else {
+                    count
+                }
+            }
             Self::All => count,
+            Self::UpTo(most) => {
+                if count < most.get() {
+                    count
+                } else {
+                    most.get()
+                }
+            }
         }
     }
 

@@ -60,6 +60,8 @@
 //! | [`Adws`] | a look for requests | everything, when the owner answers |
 //! | [`Wsq`] | one atomic update per push, two per pop | everything, several at once |
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
+//! | [`PdqR`], [`PdqR2`] | a look for requests | everything, when the owner answers |
+//! | [`PdqS`] | a look at the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
 //! `FfThe`, `FfCl` and `Thep` are behind the feature `fence-free` and for x86-64 only. They do without the fence
@@ -131,6 +133,8 @@ pub mod bwos_f;
 pub mod bwos_l;
 pub mod chase_lev;
 pub mod chase_lev_asym;
+#[cfg(feature = "std")]
+mod clock;
 pub mod delegation;
 pub mod dsq;
 #[cfg(feature = "fence-free")]
@@ -149,6 +153,7 @@ pub mod model;
 pub mod one_exposed;
 pub mod pad_ws;
 mod padded;
+pub mod pdq;
 mod promises;
 mod roles;
 pub mod slots;
@@ -183,6 +188,9 @@ pub use locked::Locked;
 pub use one_exposed::OneExposed;
 pub use pad_ws::PadWs;
 pub use padded::Padded;
+#[cfg(feature = "std")]
+pub use pdq::PdqS;
+pub use pdq::{PdqR, PdqR2};
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
 pub use roles::{Full, Owner, Queue, Steal, StealMany, Thief};
 pub use task::Task;

@@ -74,7 +74,7 @@ pub trait Thief<T> {
     /// It is true if a task is there whose push is ordered before the call: it happens before it, or a sequentially
     /// consistent fence after the push precedes one before the call. It may be true for no reason, and it counts
     /// tasks that thieves cannot take yet; a thief that wants those must have tried to steal before it sleeps, so
-    /// that the owner knows.
+    /// that the owner knows. A task that has been set aside for a thief is there for that thief.
     fn has_work_hint(&self) -> bool;
 }
 

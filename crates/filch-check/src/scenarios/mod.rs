@@ -6,11 +6,13 @@ pub mod runtime;
 mod several;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use filch_queue::chase_lev_asym::Fences;
+use filch_queue::pdq::sender;
 use filch_queue::{
     Abp, ChaseLev, ChaseLevAsym, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked, MemoryModel,
-    OneExposed, Queue, StealMany, Task, The,
+    OneExposed, PdqR, PdqR2, PdqS, Queue, StealMany, Task, The,
 };
 
 use self::queues::Client;
@@ -144,6 +146,9 @@ pub fn all() -> Vec<Scenario> {
         |_| (),
         |_| (),
     ));
+    all.extend(queue::<PdqR>(&private(), |_| Default::default(), |_| Default::default()));
+    all.extend(queue::<PdqR2>(&private(), |_| Default::default(), |_| Default::default()));
+    all.extend(queue::<PdqS>(&private(), |_| dealing(), |_| dealing()));
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free());
     all.extend(protocols());
@@ -187,6 +192,27 @@ const IDEMPOTENT: &[Row] = &[
     ("++-++--", &[2, 2], 2, FullTso),
     ("+++-++--+-", &[4], 2, FullTso),
 ];
+
+/// For the private deques, whose thieves need two attempts for a task.
+const fn private() -> [Row; 10] {
+    [
+        ("+|.-", &[2], 1, Quick),
+        ("++|-", &[2], 2, Quick),
+        ("+|-+", &[2], 1, Quick),
+        ("+|--", &[2], 1, Quick),
+        ("++|..-", &[2, 2], 2, QuickTso),
+        ("+|-+-", &[2, 1], 1, QuickTso),
+        ("++|-.-+", &[4], 2, QuickTso),
+        ("+++-+-.-", &[4], 2, Full),
+        ("+++.-+--", &[2, 2], 2, FullTso),
+        ("++-+--+.-", &[3, 3], 1, FullTso),
+    ]
+}
+
+/// Without the clock, which would make a scenario another one each time.
+fn dealing() -> sender::Params {
+    sender::Params { gap: Duration::ZERO, ..sender::Params::default() }
+}
 
 const TOO_LARGE: &str = "too large to explore on C11";
 

@@ -67,6 +67,8 @@ queues! {
     idem_fifo: filch_queue::IdempotentFifo,
     idem_lifo: filch_queue::IdempotentLifo,
     one_exposed: filch_queue::OneExposed,
+    pdq_r: filch_queue::PdqR,
+    pdq_r2: filch_queue::PdqR2,
     dsq: filch_queue::Dsq,
     eager_dsq: crate::tuned::EagerDsq,
     hendler_shavit: filch_queue::HendlerShavit,
@@ -80,7 +82,9 @@ queues! {
 
 #[cfg(feature = "std")]
 queues! {
+    eager_pdq_s: crate::tuned::EagerPdqS,
     locked: filch_queue::Locked,
+    pdq_s: filch_queue::PdqS,
 }
 
 #[cfg(feature = "fence-free")]
@@ -118,12 +122,16 @@ mod several {
         lace: filch_queue::Lace,
         lace_all: crate::tuned::LaceAll,
         lace_one: crate::tuned::LaceOne,
+        generous_pdq_r2: crate::tuned::GenerousPdqR2,
+        pdq_r: filch_queue::PdqR,
         tight_wsq: crate::tuned::TightWsq,
         wsq: filch_queue::Wsq,
     }
 
     #[cfg(feature = "std")]
     queues! {
+        eager_pdq_s: crate::tuned::EagerPdqS,
         locked: filch_queue::Locked,
+        pdq_s: filch_queue::PdqS,
     }
 }

@@ -50,8 +50,8 @@ pub(crate) fn order_and_limit<Q: Queue<Thief: StealMany<Task>>>() {
             owner.push(task(n)).unwrap();
         }
         let (mut loot, mut failures) = (Vec::new(), 0);
-        // Each failure may be a request.
-        while failures < 8 {
+        // Each failure may be a request, and an owner may take its time to answer.
+        while failures < 8 || (loot.is_empty() && Q::PROMISES.stealable == Stealable::OnRequest) {
             let thief = loot.len() % THIEVES;
             failures = if steal_many(&mut thieves[thief], max, &mut loot).is_task() { 0 } else { failures + 1 };
             owner.poll();

@@ -1,12 +1,14 @@
 //! Queues with other parameters than the default ones.
 
 use core::num::{NonZeroU32, NonZeroUsize};
+#[cfg(feature = "std")]
+use core::time::Duration;
 
 use filch_memory::Memory;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::{
-    Adws, Amount, BlockSize, BwosF, BwosL, CrossTaking, Delegation, Dsq, Lace, PadWs, Prefetch, Promises, Queue, Wsq,
-    dsq, lace, pad_ws, wsq,
+    Adws, Amount, BlockSize, BwosF, BwosL, CrossTaking, Delegation, Dsq, Lace, PadWs, PdqR2, Prefetch, Promises, Queue,
+    Wsq, dsq, lace, pad_ws, pdq, wsq,
 };
 
 macro_rules! tuned {
@@ -28,7 +30,15 @@ macro_rules! tuned {
     };
 }
 
+#[cfg(feature = "std")]
 tuned! {
+    /// Deals whenever it can, as much as it can.
+    EagerPdqS: filch_queue::PdqS, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO };
+}
+
+tuned! {
+    /// Gives all but one.
+    GenerousPdqR2: PdqR2, pdq::receiver::Params { share: Amount::AllButOne };
     /// No spare slots, so that a push meets thieves at its slot.
     TightWsq: Wsq, wsq::Params { spare: 0 };
     /// Everything other than in the paper.

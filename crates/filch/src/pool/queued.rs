@@ -17,7 +17,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
 
 use filch_memory::Native;
-use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Thief};
+use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Stealable, Thief};
 
 use super::{Plumbing, Pool};
 use crate::front::{Front, Operations};
@@ -86,17 +86,36 @@ impl<Q: Queue<Native>> Queued<Q> {
         }
     }
 
+    /// Where thieves get nothing without an answer of the owner, waits for one a while, and then withdraws the request:
+    /// afterwards nothing is outstanding that only this worker could take, so it may sleep, or run something else.
+    ///
     /// # Safety
     /// The current thread is this worker.
     pub(super) unsafe fn steal_from(&self, victim: usize) -> Steal<NonNull<Job>> {
-        // Stealing is what a worker does in every loop in which it waits.
-        // SAFETY: the owner's end is this thread's, and nothing called here comes back to it.
-        unsafe { &mut *self.owner.get() }.poll();
+        // Longer than it takes an owner that runs to come to its next fork, or to deal, on average.
+        const PATIENCE: u32 = 1 << 11;
         // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
-        match unsafe { &mut *self.thieves.get() }.get_mut(victim) {
-            Some(Some(thief)) => thief.steal().map(task_to_job),
-            _ => Steal::Empty,
+        let Some(Some(thief)) = (unsafe { &mut *self.thieves.get() }).get_mut(victim) else { return Steal::Empty };
+        // Stealing is what a worker does in every loop in which it waits: it answers its own thieves meanwhile.
+        let mut steal = || {
+            // SAFETY: the owner's end is this thread's, and nothing called here comes back to it.
+            unsafe { &mut *self.owner.get() }.poll();
+            thief.steal()
+        };
+        let mut stolen = steal();
+        if matches!(Q::PROMISES.stealable, Stealable::OnRequest) && stolen == Steal::Pending {
+            for _ in 0..PATIENCE {
+                std::hint::spin_loop();
+                stolen = steal();
+                if stolen != Steal::Pending {
+                    break;
+                }
+            }
+            if stolen == Steal::Pending {
+                stolen = thief.quiesce().map_or(Steal::Pending, Steal::Task);
+            }
         }
+        stolen.map(task_to_job)
     }
 
     /// # Safety

@@ -1,0 +1,115 @@
+//! A cheap clock for owners: events at random times, at a given rate.
+//!
+//! On x86-64 it reads the processor's time stamp counter, which costs a few nanoseconds; elsewhere the system's clock.
+//! What must always hold: it says only *when* something is done, never what is right.
+
+use core::time::Duration;
+
+/// Events whose distances are exponentially distributed.
+#[derive(Clone, Debug)]
+pub(crate) struct Poisson {
+    /// The mean distance, in ticks; 0 if an event is always due.
+    mean: f64,
+    next: u64,
+    random: fastrand::Rng,
+}
+
+impl Poisson {
+    pub(crate) fn new(mean: Duration) -> Self {
+        if mean.is_zero() {
+            // No chance either: a checker has to be able to repeat what happens.
+            return Self { mean: 0.0, next: 0, random: fastrand::Rng::with_seed(0) };
+        }
+        let mean = mean.as_nanos() as f64 * ticks::per_nanosecond();
+        Self { mean, next: 0, random: fastrand::Rng::new() }
+    }
+
+    /// Whether an event is due; if so, the next one is some time from now.
+    #[inline]
+    pub(crate) fn is_due(&mut self) -> bool {
+        if self.mean == 0.0 {
+            return true;
+        }
+        let now = ticks::now();
+        now >= self.next && {
+            self.advance(now);
+            true
+        }
+    }
+
+    #[cold]
+    fn advance(&mut self, now: u64) {
+        // In (0, 1], so that the logarithm is finite.
+        let uniform = 1.0 - self.random.f64();
+        self.next = now.saturating_add((-self.mean * uniform.ln()) as u64);
+    }
+
+    /// A random number below `bound`, or 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        if bound <= 1 { 0 } else { self.random.usize(..bound) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod ticks {
+    use std::sync::OnceLock;
+    use std::time::{Duration, Instant};
+
+    #[inline]
+    pub(super) fn now() -> u64 {
+        // SAFETY: every x86-64 processor has this instruction.
+        unsafe { core::arch::x86_64::_rdtsc() }
+    }
+
+    /// Measured at the first call, which takes a fifth of a millisecond.
+    pub(super) fn per_nanosecond() -> f64 {
+        static RATE: OnceLock<f64> = OnceLock::new();
+        *RATE.get_or_init(|| {
+            let (start, first) = (Instant::now(), now());
+            while start.elapsed() < Duration::from_micros(200) {
+                core::hint::spin_loop();
+            }
+            let ticks = now().wrapping_sub(first);
+            ticks as f64 / start.elapsed().as_nanos() as f64
+        })
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod ticks {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+
+    pub(super) fn now() -> u64 {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+
+    pub(super) fn per_nanosecond() -> f64 {
+        1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_have_the_mean_that_was_asked_for() {
+        let mut clock = Poisson::new(Duration::from_micros(30));
+        let events = 100_000;
+        let mut sum = 0.0;
+        for _ in 0..events {
+            clock.advance(0);
+            sum += clock.next as f64;
+        }
+        let mean = sum / f64::from(events) / ticks::per_nanosecond();
+        assert!((29_000.0..31_000.0).contains(&mean), "{mean} ns");
+    }
+
+    #[test]
+    fn without_a_distance_an_event_is_always_due() {
+        let mut clock = Poisson::new(Duration::ZERO);
+        assert!((0..10).all(|_| clock.is_due() && clock.below(1) == 0));
+    }
+}

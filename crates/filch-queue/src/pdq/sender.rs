@@ -1,0 +1,319 @@
+//! PDQ-S: private deques whose owners deal to idle thieves, at random times.
+//!
+//! **Paper.** [That of the folder](super), section 3, figure 3.
+//!
+//! **Idea.** A thief without work says so on its desk. An owner with work deals to one such thief now and then: the times between
+//! its attempts are exponentially distributed, so that attempts form a Poisson process, and do not depend on
+//! what the program does. A thief never disturbs an owner; it waits for the clock instead.
+//!
+//! **Fields.** Each on its own line.
+//! * `has_tasks`: whether the deque holds a task. Written by the owner when that changes; for hints, and so that thieves
+//!   do not wait where there is nothing.
+//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to. Changed by the thief
+//!   from busy to idle, and, if it does not want any more, back, by compare-and-swap; by the owner from idle to being dealt to,
+//!   by compare-and-swap, and on to dealt to.
+//! * the owner's own: `tasks`, oldest first; the clock.
+//! * a thief's own: whether its desk says idle; `loot`, which it has received and not returned.
+//!
+//! **Invariants.**
+//! * I1: an idle desk leaves that state by one compare-and-swap: the owner's, which will deal, or the thief's, who has gone.
+//!
+//! **Edges.**
+//! * E1: the store of idle in `ask` (release) → the compare-and-swap in `deal` (acquire): the thief's last use of the bag.
+//! * E2: the store of `DEALT` (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
+//!
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
+//! depends on the owner, though not if it goes away. **Capacity.** Grows.
+//!
+//! **Departures.** The paper's worker has one cell that all others may deal to; ours has a desk with each victim, so that
+//! it knows whose task it has, and a fork–join worker can wait for one victim only. An owner therefore looks
+//! for an idle thief from a random one on, instead of trying one. All dealing is in two steps, as the paper's for several tasks; a
+//! thief takes nothing before the second (a twin in the checker). `has_tasks` and the going away are ours.
+//!
+//! **Names.** The paper's `s` is a desk's number, `INCOMING` is `INCOMING`, its `d` is the clock's.
+//!
+//! **Scenarios.** `pdq-s`, without the clock, in the battery, the property tests and the checker.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use super::{Desk, PAPER, Wish, pass_on};
+use crate::clock::Poisson;
+use crate::{
+    Amount, Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany,
+    StealOrder, Stealable, Task,
+};
+
+/// The private deque whose owner deals, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use core::time::Duration;
+/// use filch_queue::pdq::sender::Params;
+/// use filch_queue::{Owner, PdqS, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let params = Params { gap: Duration::ZERO, ..Params::default() }; // deals whenever it can
+/// let (mut owner, mut thieves) = <PdqS as Queue>::make(8, 1, &params);
+/// for n in 1..=3 {
+///     owner.push(task(n)).unwrap();
+/// }
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // is idle now
+/// assert_eq!(owner.pop(), Some(task(3)));
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PdqS;
+
+/// What can be tuned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Params {
+    /// How much is dealt to a thief that wants several tasks.
+    pub share: Amount,
+    /// The paper's δ: the mean time between two attempts to deal. It should be longer than a typical task. Zero: an
+    /// attempt at each push, pop and poll.
+    pub gap: Duration,
+}
+
+impl Default for Params {
+    /// Half; 30 µs, as in the paper.
+    fn default() -> Self {
+        Self { share: Amount::default(), gap: Duration::from_micros(30) }
+    }
+}
+
+// What is on a desk.
+const BUSY: u32 = 0;
+const WANTS_ONE: u32 = 1;
+const WANTS_MANY: u32 = 2;
+const INCOMING: u32 = 3;
+const DEALT: u32 = 4;
+
+struct Shared<M: Memory> {
+    has_tasks: Padded<M::AtomicBool>,
+    desks: Box<[Padded<Desk<M>>]>,
+    share: Amount,
+}
+
+// SAFETY: a desk's bag is touched by one side at a time, as the folder's invariant says; a task may go to another
+// thread.
+unsafe impl<M: Memory> Sync for Shared<M> {}
+// SAFETY: as above.
+unsafe impl<M: Memory> Send for Shared<M> {}
+
+/// The owner's side of a [`PdqS`] deque.
+pub struct Owner<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    tasks: VecDeque<Task>,
+    clock: Poisson,
+}
+
+/// A thief's side of a [`PdqS`] deque.
+pub struct Thief<M: Memory = Native> {
+    shared: Arc<Shared<M>>,
+    index: usize,
+    /// What the desk says, if it is not busy.
+    wants: Option<u32>,
+    loot: VecDeque<Task>,
+}
+
+impl<M: Memory> Queue<M> for PdqS {
+    type Owner = Owner<M>;
+    type Thief = Thief<M>;
+    type Params = Params;
+
+    const PROMISES: Promises = Promises {
+        name: "pdq-s",
+        paper: PAPER,
+        order: Order::Lifo,
+        steals: StealOrder::Unordered,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Grows,
+        may_abort: false,
+        steal_progress: Progress::OwnerDependent,
+        stealable: Stealable::OnRequest,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: true,
+    };
+
+    fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
+        let shared = Arc::new(Shared {
+            has_tasks: Padded(Atomic::new(false)),
+            desks: (0..thieves).map(|_| Padded(Desk::new(BUSY))).collect(),
+            share: params.share,
+        });
+        let thief = |index| Thief { shared: Arc::clone(&shared), index, wants: None, loot: VecDeque::with_capacity(1) };
+        let thieves = (0..thieves).map(thief).collect();
+        (Owner { shared, tasks: VecDeque::with_capacity(capacity), clock: Poisson::new(params.gap) }, thieves)
+    }
+}
+
+impl<M: Memory> Owner<M> {
+    #[inline]
+    fn communicate(&mut self) {
+        if !self.tasks.is_empty() && self.clock.is_due() {
+            self.deal();
+        }
+    }
+
+    /// Deals to one idle thief, if there is one. Precondition: there is a task.
+    #[cold]
+    fn deal(&mut self) {
+        let Self { shared, tasks, clock } = self;
+        let desks = &shared.desks;
+        let first = clock.below(desks.len());
+        for desk in desks[first..].iter().chain(&desks[..first]) {
+            // Relaxed: the compare-and-swap validates it, and acquires.
+            let wants = desk.state.load(Ordering::Relaxed);
+            let wish = match wants {
+                WANTS_ONE => Wish::One,
+                WANTS_MANY => Wish::Many,
+                _ => continue,
+            };
+            // E1: pairs with the store in `ask`. Relaxed on failure: nothing is used.
+            if desk.state.compare_exchange(wants, INCOMING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+                continue;
+            }
+            // SAFETY: the compare-and-swap has claimed this desk, and the answer is next.
+            unsafe { desk.give(tasks, wish, shared.share) };
+            // E2: pairs with the load in `collect`.
+            desk.state.store(DEALT, Ordering::Release);
+            break;
+        }
+        if tasks.is_empty() {
+            self.has_no_tasks();
+        }
+    }
+
+    #[inline]
+    fn has_no_tasks(&self) {
+        // Relaxed: a hint.
+        self.shared.has_tasks.store(false, Ordering::Relaxed);
+    }
+}
+
+impl<M: Memory> crate::Owner<Task> for Owner<M> {
+    #[inline]
+    fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
+        if self.tasks.is_empty() {
+            // Relaxed: a hint.
+            self.shared.has_tasks.store(true, Ordering::Relaxed);
+        }
+        self.tasks.push_back(task);
+        self.communicate();
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Task> {
+        let task = self.tasks.pop_back()?;
+        if self.tasks.is_empty() {
+            self.has_no_tasks();
+        }
+        // After the owner has secured its own.
+        self.communicate();
+        Some(task)
+    }
+
+    #[inline]
+    fn poll(&mut self) {
+        self.communicate();
+    }
+
+    fn len_hint(&self) -> usize {
+        self.tasks.len()
+    }
+}
+
+impl<M: Memory> Thief<M> {
+    #[inline]
+    fn desk(&self) -> &Desk<M> {
+        &self.shared.desks[self.index]
+    }
+
+    /// Becomes idle, if the owner may have tasks.
+    fn ask(&mut self, wish: Wish) -> Steal<()> {
+        // Relaxed: a hint.
+        if !self.shared.has_tasks.load(Ordering::Relaxed) {
+            return Steal::Empty;
+        }
+        let wants = match wish {
+            Wish::One => WANTS_ONE,
+            Wish::Many => WANTS_MANY,
+        };
+        // E1: pairs with the compare-and-swap in `deal`.
+        self.desk().state.store(wants, Ordering::Release);
+        self.wants = Some(wants);
+        Steal::Pending
+    }
+
+    /// Collects what has been dealt into `loot`, if anything has.
+    fn collect(&mut self) -> Steal<()> {
+        // E2: pairs with the store in `deal`.
+        if self.desk().state.load(Ordering::Acquire) != DEALT {
+            return Steal::Pending;
+        }
+        self.wants = None;
+        let Self { shared, loot, .. } = self;
+        // SAFETY: the owner has dealt, and will not again before this thief is idle again.
+        unsafe { shared.desks[self.index].take(loot) };
+        Steal::Task(())
+    }
+
+    /// Sees to it that there is something in `loot`.
+    fn obtain(&mut self, wish: Wish) -> Steal<()> {
+        if !self.loot.is_empty() {
+            Steal::Task(())
+        } else if self.wants.is_some() {
+            self.collect()
+        } else {
+            self.ask(wish)
+        }
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    fn steal(&mut self) -> Steal<Task> {
+        self.obtain(Wish::One).map(|()| self.loot.pop_front().expect("what was obtained"))
+    }
+
+    /// Is idle no longer, or waits for what is incoming.
+    fn quiesce(&mut self) -> Option<Task> {
+        if let Some(wants) = self.wants {
+            // Relaxed, both: the bag has not been touched, and nothing is used here.
+            match self.desk().state.compare_exchange(wants, BUSY, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => self.wants = None,
+                // I1: the owner is dealing, or has dealt.
+                Err(_) => {
+                    while self.collect() == Steal::Pending {
+                        M::spin_loop();
+                    }
+                }
+            }
+        }
+        self.loot.pop_front()
+    }
+
+    /// Counts what is on this thief's desk, not what is on others'.
+    #[inline]
+    fn has_work_hint(&self) -> bool {
+        // Relaxed, both: whatever orders the push before this call makes them recent enough.
+        let is_on_desk = || self.wants.is_some_and(|wants| self.desk().state.load(Ordering::Relaxed) != wants);
+        self.shared.has_tasks.load(Ordering::Relaxed) || !self.loot.is_empty() || is_on_desk()
+    }
+}
+
+impl<M: Memory> StealMany<Task> for Thief<M> {
+    /// Wants as much as [`Params::share`] says. What exceeds `max` is returned by the next attempts.
+    fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
+        if max == 0 {
+            return Steal::Empty;
+        }
+        self.obtain(Wish::Many).map(|()| pass_on(&mut self.loot, max, loot))
+    }
+}
