@@ -8,7 +8,7 @@ use filch::pool::{Pool, Queued, Split};
 use filch::{ThreadPool, Wait};
 #[cfg(target_arch = "x86_64")]
 use filch_queue::Delta;
-use filch_queue::{BlockSize, Promises, Queue};
+use filch_queue::{BlockSize, MemoryModel, Promises, Queue, Stealable};
 use filch_workloads::Executor;
 
 /// What there is to say of a pool before it is started.
@@ -19,6 +19,24 @@ pub(crate) struct PoolSpec {
     pub(crate) paper: &'static str,
     pub(crate) progress: &'static str,
     pub(crate) capacity: &'static str,
+    pub(crate) stealable: Stealable,
+    pub(crate) memory_model: MemoryModel,
+}
+
+/// What a pool promises as a queue does.
+trait Promising {
+    const STEALABLE: Stealable;
+    const MEMORY_MODEL: MemoryModel;
+}
+
+impl Promising for Split {
+    const STEALABLE: Stealable = Stealable::Shared;
+    const MEMORY_MODEL: MemoryModel = MemoryModel::Rust;
+}
+
+impl<Q: Queue> Promising for Queued<Q> {
+    const STEALABLE: Stealable = Q::PROMISES.stealable;
+    const MEMORY_MODEL: MemoryModel = Q::PROMISES.memory_model;
 }
 
 /// How a pool is to be started.
@@ -50,6 +68,8 @@ macro_rules! pools {
             paper: $paper,
             progress: $progress,
             capacity: $capacity,
+            stealable: <$type as Promising>::STEALABLE,
+            memory_model: <$type as Promising>::MEMORY_MODEL,
         }),+];
 
         /// Starts the pool of this name, which must be in the table, and lets `user` have it.

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use filch_queue::{Capacity, Delivery, MemoryModel, Progress, Promises};
+use filch_queue::{Capacity, Delivery, MemoryModel, Progress, Promises, Stealable};
 
 use crate::error::Result;
 use crate::export::table;
 use crate::flags::{List as Flags, Listed};
-use crate::pools::POOLS;
+use crate::pools::{POOLS, PoolSpec};
 use crate::queues::QUEUES;
 use crate::scheduler::{CLOSURES, WAITS};
 use crate::terminal::{colour, paint};
@@ -17,8 +17,12 @@ pub(crate) fn list(flags: &Flags) -> Result {
     let all = [Listed::Pools, Listed::Queues, Listed::Workloads, Listed::Peers, Listed::Waits, Listed::Scenarios];
     for (index, what) in all.iter().filter(|&&what| flags.what.is_none_or(|wanted| wanted == what)).enumerate() {
         let (name, heads, rows): (_, &[&str], _) = match what {
-            Listed::Pools => ("Pools", &["name", "what it is", "paper", "progress", "capacity"], pools()),
-            Listed::Queues => ("Queues", &["name", "tasks", "steal", "capacity", "memory", "paper"], queues()),
+            Listed::Pools => {
+                ("Pools", &["name", "thieves take", "progress", "capacity", "memory", "paper", "what it is"], pools())
+            }
+            Listed::Queues => {
+                ("Queues", &["name", "tasks", "thieves take", "steal", "capacity", "memory", "paper"], queues())
+            }
             Listed::Workloads => {
                 ("Workloads", &["name", "what it computes", "sizes", "parameters", "source"], workloads())
             }
@@ -40,11 +44,27 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
 
+/// The pools, and the queues that are no pools: they may return a task twice, or their owner's end is the wrong one.
 fn pools() -> Vec<Vec<String>> {
-    let serial = row(["serial", "the plain sequential program", "none", "", ""]);
-    let closures = row([CLOSURES, "split, its forks plain closures instead of handles", POOLS[0].paper, "", ""]);
-    let named = POOLS.iter().map(|pool| row([pool.name, pool.summary, pool.paper, pool.progress, pool.capacity]));
-    named.chain([closures, serial]).collect()
+    let split = &POOLS[0];
+    let pool = |name, summary, pool: &PoolSpec| {
+        let (stealable, memory) = (stealable(pool.stealable), memory(pool.memory_model));
+        row([name, stealable, pool.progress, pool.capacity, memory, pool.paper, summary])
+    };
+    let pools = POOLS.iter().map(|spec| pool(spec.name, spec.summary, spec));
+    let closures = pool(CLOSURES, "split, its forks plain closures instead of handles", split);
+    let serial = row(["serial", "", "", "", "", "none", "the plain sequential program"]);
+    let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name)).map(|queue| {
+        let why = match (queue.delivery, queue.steal_progress) {
+            (Delivery::AtLeastOnce, _) => "not for fork–join: a task may be returned twice",
+            (_, Progress::WaitsForOwner) => "not for fork–join: an owner that waits at a join would hold up a thief",
+            _ => "not for fork–join: the owner's end is first in, first out",
+        };
+        let (progress, capacity) = (progress(queue.steal_progress), capacity(queue.capacity));
+        let (stealable, memory) = (stealable(queue.stealable), memory(queue.memory_model));
+        row([queue.name, stealable, progress, capacity, memory, queue.paper, why])
+    });
+    pools.chain([closures, serial]).chain(others).collect()
 }
 
 fn queues() -> Vec<Vec<String>> {
@@ -53,24 +73,46 @@ fn queues() -> Vec<Vec<String>> {
             Delivery::ExactlyOnce => "once",
             Delivery::AtLeastOnce => "at least once",
         };
-        let steal = match promises.steal_progress {
-            Progress::Blocking => "blocking",
-            Progress::LockFree => "lock-free",
-            Progress::OwnerDependent => "by request",
-            Progress::WaitsForOwner => "waits for the owner",
-        };
-        let capacity = match promises.capacity {
-            Capacity::Grows => "grows",
-            Capacity::Ring | Capacity::Array => "fixed",
-        };
-        let memory = match promises.memory_model {
-            MemoryModel::Rust => "any",
-            MemoryModel::AsymmetricBarriers => "any; barriers",
-            MemoryModel::BoundedTso => "bounded TSO",
-        };
-        row([promises.name, delivery, steal, capacity, memory, promises.paper])
+        let (stealable, progress) = (stealable(promises.stealable), progress(promises.steal_progress));
+        let (capacity, memory) = (capacity(promises.capacity), memory(promises.memory_model));
+        row([promises.name, delivery, stealable, progress, capacity, memory, promises.paper])
     };
     QUEUES.iter().map(queue).collect()
+}
+
+fn stealable(stealable: Stealable) -> &'static str {
+    match stealable {
+        Stealable::All => "all",
+        Stealable::AllButNewest => "all but the newest δ",
+        Stealable::OtherBlocks => "other blocks",
+        Stealable::Shared => "what is shared",
+        Stealable::OldestOnly => "the oldest",
+        Stealable::OnRequest => "on request",
+    }
+}
+
+fn progress(steal: Progress) -> &'static str {
+    match steal {
+        Progress::Blocking => "blocking",
+        Progress::LockFree => "lock-free",
+        Progress::OwnerDependent => "by request",
+        Progress::WaitsForOwner => "waits for the owner",
+    }
+}
+
+fn capacity(capacity: Capacity) -> &'static str {
+    match capacity {
+        Capacity::Grows => "grows",
+        Capacity::Ring | Capacity::Array => "fixed",
+    }
+}
+
+fn memory(model: MemoryModel) -> &'static str {
+    match model {
+        MemoryModel::Rust => "any",
+        MemoryModel::AsymmetricBarriers => "any; barriers",
+        MemoryModel::BoundedTso => "bounded TSO",
+    }
 }
 
 fn workloads() -> Vec<Vec<String>> {
