@@ -202,3 +202,45 @@ fn start<P: Pool>(settings: Settings) -> Result<ThreadPool<P>, String> {
         .build()
         .map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use filch_workloads::Workload;
+
+    use super::*;
+
+    /// Runs fib, queens and an unbalanced tree, and checks their answers.
+    struct Programs;
+
+    impl PoolUser for Programs {
+        type Output = ();
+
+        fn with<P: Pool>(self, pool: &ThreadPool<P>)
+        where
+            ThreadPool<P>: Executor,
+        {
+            let programs: [(&str, &[(&str, &str)]); 3] =
+                [("fib", &[("n", "16")]), ("queens", &[("n", "6")]), ("uts", &[("tree", "T1"), ("depth", "5")])];
+            for (name, set) in programs {
+                let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+                let workload = Workload::new(name, &set).unwrap();
+                let mut instance = workload.prepare().unwrap();
+                for _ in 0..2 {
+                    instance.reset();
+                    let answer = pool.execute(&mut instance);
+                    instance.check(&answer).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn programs_are_right_on_every_pool() {
+        for pool in POOLS {
+            for workers in [1, 2, 8] {
+                let settings = Settings { workers, wait: Wait::default(), pin: false };
+                with_pool(pool.name, settings, Programs).unwrap_or_else(|error| panic!("{}: {error}", pool.name));
+            }
+        }
+    }
+}

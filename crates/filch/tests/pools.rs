@@ -12,7 +12,10 @@ use std::thread;
 use common::{pool, wait_for, watchdog};
 use filch::pool::{Pool, Queued, Split};
 use filch::{BuildError, Builder, ThreadPool, Wait, Worker};
-use filch_queue::{ChaseLev, Lace, Locked};
+use filch_queue::{
+    Abp, Adws, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2, PdqS,
+    The, Wsq,
+};
 
 fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
     if n < 2 {
@@ -71,9 +74,22 @@ fn every_pool_waits_by_every_strategy() {
         }
     }
     compute::<Split>();
+    compute::<Queued<Abp>>();
+    compute::<Queued<Adws>>();
+    compute::<Queued<BwosL>>();
     compute::<Queued<ChaseLev>>();
+    compute::<Queued<ChaseLevAsym>>();
+    compute::<Queued<Dsq>>();
+    compute::<Queued<HendlerShavit>>();
     compute::<Queued<Lace>>();
     compute::<Queued<Locked>>();
+    compute::<Queued<OneExposed>>();
+    compute::<Queued<PadWs>>();
+    compute::<Queued<PdqR>>();
+    compute::<Queued<PdqR2>>();
+    compute::<Queued<PdqS>>();
+    compute::<Queued<The>>();
+    compute::<Queued<Wsq>>();
 }
 
 #[test]
