@@ -52,6 +52,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch-check/src/twins/hendler_shavit.rs", include_str!("twins/hendler_shavit.rs")),
     ("filch-check/src/twins/wsq.rs", include_str!("twins/wsq.rs")),
     ("filch-check/src/twins/lace.rs", include_str!("twins/lace.rs")),
+    ("filch-check/src/twins/pdq.rs", include_str!("twins/pdq.rs")),
     ("filch-check/src/twins/termination.rs", include_str!("twins/termination.rs")),
 ];
 

@@ -20,6 +20,7 @@ pub mod idempotent;
 pub mod lace;
 mod mutants;
 pub mod one_exposed;
+pub mod pdq;
 pub mod termination;
 pub mod the;
 pub mod thep;

@@ -28,8 +28,8 @@ pub struct Mutant {
     pub delta: Option<(i64, i64)>,
     /// What is wrong with the execution that the explorer finds.
     pub harm: Harm,
-    program: Make,
-    control: Make,
+    pub(super) program: Make,
+    pub(super) control: Make,
 }
 
 type Make = Arc<dyn Fn() -> Program + Send + Sync>;
@@ -49,6 +49,10 @@ pub enum Harm {
     NotEmpty,
     /// The end of all work was announced too early.
     EarlyEnd,
+    /// Somebody waits for ever.
+    Hang,
+    /// Somebody ran what is not a task.
+    NotATask,
 }
 
 impl Harm {
@@ -61,6 +65,8 @@ impl Harm {
             Self::NoRoom => "takes no task",
             Self::NotEmpty => "though a pop had found the queue empty",
             Self::EarlyEnd => "the end was announced",
+            Self::Hang => "nobody can take a step",
+            Self::NotATask => "is not a task",
         })
     }
 }
@@ -168,6 +174,7 @@ pub fn mutants() -> Vec<Mutant> {
     all.extend(super::hendler_shavit::mutants());
     all.extend(super::idempotent::mutants());
     all.extend(super::one_exposed::mutants());
+    all.extend(super::pdq::mutants());
     all.extend(super::wsq::mutants());
     all
 }

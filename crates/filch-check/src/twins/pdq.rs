@@ -1,0 +1,314 @@
+//! Private deques, compact, with mistakes to choose from. See `filch_queue::pdq` for the algorithms.
+//!
+//! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
+//! Deques*, PPoPP 2013, figures 2 and 3: workers that are owner and thief in one, with one request cell and one transfer cell each.
+//!
+//! The programs: workers with and without tasks, of which each asks or deals once, runs what it has, and goes home.
+//!
+//! What must always hold: without a mistake every task is run once and everybody comes home, on every machine.
+
+use std::sync::Arc;
+
+use filch_memory::{Atomic, Memory, Ordering};
+
+use super::mutants::{Harm, Mutant, buffer};
+use crate::tso::Tso;
+use crate::{Checker, Program};
+
+/// What can be wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// Figure 2: a thief that has received a task clears its own request cell.
+    OwnRequestCleared,
+    /// A worker goes home without refusing requests from then on.
+    NotRefused,
+    /// A request can be withdrawn, and the owner takes it by a load and a store.
+    ClaimedByStore,
+    /// Figure 3: whoever waits for a task takes the mark of one that is coming for the task.
+    MarkTaken,
+    /// A task is dealt by a load and a store.
+    DealtByStore,
+}
+
+const NOBODY: usize = 0;
+/// In a request cell, where other numbers are one more than the thief's.
+const REFUSES: usize = usize::MAX;
+/// In a transfer cell.
+const NO_ANSWER: usize = usize::MAX;
+const DECLINED: usize = 0;
+/// In a transfer cell that others deal to.
+const IDLE: usize = 0;
+const INCOMING: usize = usize::MAX;
+const BUSY: usize = usize::MAX - 1;
+
+struct Shared<M: Memory> {
+    /// By worker, as what follows: whether it has tasks to give.
+    has_tasks: Vec<M::AtomicBool>,
+    request: Vec<M::AtomicUsize>,
+    transfer: Vec<M::AtomicUsize>,
+    /// By task: how often it has been run.
+    runs: Vec<M::AtomicUsize>,
+}
+
+/// What one worker has to itself.
+struct Worker<M: Memory> {
+    shared: Arc<Shared<M>>,
+    me: usize,
+    tasks: Vec<usize>,
+    mistake: Option<Mistake>,
+}
+
+impl<M: Memory> Worker<M> {
+    fn makes(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
+    fn update_status(&self) {
+        self.shared.has_tasks[self.me].store(!self.tasks.is_empty(), Ordering::Relaxed);
+    }
+
+    fn add_task(&mut self, task: usize) {
+        self.tasks.push(task);
+        self.update_status();
+    }
+
+    /// Answers a request, if there is one.
+    fn communicate(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let mut request = shared.request[self.me].load(Ordering::Acquire);
+        if request != NOBODY && !self.makes(Mistake::ClaimedByStore) {
+            request = shared.request[self.me].swap(NOBODY, Ordering::AcqRel);
+        }
+        if request != NOBODY {
+            let task = if self.tasks.is_empty() { DECLINED } else { self.tasks.remove(0) };
+            shared.transfer[request - 1].store(task, Ordering::Release);
+            if self.makes(Mistake::ClaimedByStore) {
+                shared.request[self.me].store(NOBODY, Ordering::Release);
+            }
+            self.update_status();
+        }
+    }
+
+    /// Asks a victim once; whether there is an answer to wait for.
+    fn ask(&self, victim: usize) -> bool {
+        let shared = &self.shared;
+        shared.transfer[self.me].store(NO_ANSWER, Ordering::Relaxed);
+        shared.has_tasks[victim].load(Ordering::Relaxed)
+            && shared.request[victim].compare_exchange(NOBODY, self.me + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Waits for the answer, and answers others meanwhile.
+    fn receive(&mut self) {
+        let task = loop {
+            let task = self.shared.transfer[self.me].load(Ordering::Acquire);
+            if task != NO_ANSWER {
+                break task;
+            }
+            self.communicate();
+            M::spin_loop();
+        };
+        if task != DECLINED {
+            self.add_task(task);
+            if self.makes(Mistake::OwnRequestCleared) {
+                self.shared.request[self.me].store(NOBODY, Ordering::Release);
+            }
+        }
+    }
+
+    /// Withdraws the request to the victim, or receives what it has sent.
+    fn withdraw(&mut self, victim: usize) {
+        let cell = &self.shared.request[victim];
+        if cell.compare_exchange(self.me + 1, NOBODY, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            self.receive();
+        }
+    }
+
+    fn run(&self, task: usize) {
+        assert!((1..self.shared.runs.len()).contains(&task), "worker {} runs {task:#x}, which is not a task", self.me);
+        self.shared.runs[task].fetch_add_one();
+    }
+
+    /// Runs what there is, the newest first, and answers in between.
+    fn run_all(&mut self) {
+        while let Some(task) = self.tasks.pop() {
+            self.update_status();
+            self.communicate();
+            self.run(task);
+        }
+    }
+
+    fn go_home(&self) {
+        if self.makes(Mistake::NotRefused) {
+            return;
+        }
+        let request = self.shared.request[self.me].swap(REFUSES, Ordering::AcqRel);
+        if request != NOBODY {
+            self.shared.transfer[request - 1].store(DECLINED, Ordering::Release);
+        }
+    }
+
+    /// Deals a task to a worker that is idle.
+    fn deal(&mut self, to: usize) {
+        let cell = &self.shared.transfer[to];
+        if self.tasks.is_empty() || cell.load(Ordering::Relaxed) != IDLE {
+            return;
+        }
+        if self.makes(Mistake::DealtByStore)
+            || cell.compare_exchange(IDLE, INCOMING, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        {
+            cell.store(self.tasks.remove(0), Ordering::Release);
+        }
+    }
+
+    /// Says that it is idle, and takes what somebody deals; goes home if nobody does.
+    fn wait_for_a_deal(&mut self) {
+        let cell = &self.shared.transfer[self.me];
+        cell.store(IDLE, Ordering::Release);
+        loop {
+            match cell.load(Ordering::Acquire) {
+                IDLE if cell.compare_exchange(IDLE, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_ok() => return,
+                IDLE => {}
+                INCOMING if !self.makes(Mistake::MarkTaken) => M::spin_loop(),
+                task => {
+                    cell.store(BUSY, Ordering::Relaxed);
+                    return self.tasks.push(task);
+                }
+            }
+        }
+    }
+
+    fn run_what_is_left(&mut self) {
+        while let Some(task) = self.tasks.pop() {
+            self.run(task);
+        }
+    }
+}
+
+/// One more, by a counter of which only the sum matters.
+trait FetchAddOne {
+    fn fetch_add_one(&self);
+}
+
+impl<A: filch_memory::AtomicInt<usize>> FetchAddOne for A {
+    fn fetch_add_one(&self) {
+        self.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+type Body<M> = fn(&mut Worker<M>);
+
+/// A program of workers, each with a number of tasks and something to do.
+fn program<M: Checker>(mistake: Option<Mistake>, workers: &[(usize, Body<M>)]) -> Program {
+    let total: usize = workers.iter().map(|(tasks, _)| tasks).sum();
+    let shared = Arc::new(Shared::<M> {
+        has_tasks: workers.iter().map(|&(tasks, _)| Atomic::new(tasks > 0)).collect(),
+        request: workers.iter().map(|_| Atomic::new(NOBODY)).collect(),
+        transfer: workers.iter().map(|_| Atomic::new(BUSY)).collect(),
+        runs: (0..=total).map(|_| Atomic::new(0)).collect(),
+    });
+    let mut first = 1;
+    let mut threads: Vec<(String, Box<dyn FnOnce()>)> = Vec::new();
+    for (me, &(tasks, body)) in workers.iter().enumerate() {
+        let mut worker = Worker { shared: Arc::clone(&shared), me, tasks: (first..first + tasks).collect(), mistake };
+        first += tasks;
+        threads.push((format!("worker {me}"), Box::new(move || body(&mut worker))));
+    }
+    let finally = Box::new(move || {
+        for (task, runs) in shared.runs.iter().enumerate().skip(1) {
+            match runs.load(Ordering::Relaxed) {
+                0 => panic!("task {task} was lost"),
+                1 => {}
+                runs => panic!("task {task} was run {runs} times"),
+            }
+        }
+    });
+    Program { threads, finally }
+}
+
+fn gives<M: Memory>(worker: &mut Worker<M>) {
+    worker.communicate();
+    worker.run_all();
+    worker.go_home();
+}
+
+fn asks<M: Memory>(worker: &mut Worker<M>, victim: usize) {
+    if worker.ask(victim) {
+        worker.receive();
+    }
+    worker.run_all();
+    worker.go_home();
+}
+
+fn asks_and_withdraws<M: Memory>(worker: &mut Worker<M>, victim: usize) {
+    if worker.ask(victim) {
+        worker.withdraw(victim);
+    }
+    worker.run_all();
+    worker.go_home();
+}
+
+fn deals<M: Memory>(worker: &mut Worker<M>, to: usize) {
+    worker.deal(to);
+    worker.run_what_is_left();
+}
+
+fn waits<M: Memory>(worker: &mut Worker<M>) {
+    worker.wait_for_a_deal();
+    worker.run_what_is_left();
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = |name: &str, mistake, client: &str, workers: &'static [(usize, Body<Tso>)], harm, shows| Mutant {
+        twin: "pdq",
+        mistake: name.to_owned(),
+        shows,
+        client: client.to_owned(),
+        processor: buffer(1),
+        delta: None,
+        harm,
+        program: Arc::new(move || program::<Tso>(Some(mistake), workers)),
+        control: Arc::new(move || program::<Tso>(None, workers)),
+    };
+    vec![
+        row(
+            "own-request-cleared",
+            Mistake::OwnRequestCleared,
+            "worker 0 has two tasks, 1 asks 0, 2 asks 1",
+            &[(2, gives), (0, |worker| asks(worker, 0)), (0, |worker| asks(worker, 1))],
+            Harm::Hang,
+            "a thief that has received a task erases the request of another, which waits for ever",
+        ),
+        row(
+            "not-refused",
+            Mistake::NotRefused,
+            "worker 0 has one task, 1 asks 0",
+            &[(1, gives), (0, |worker| asks(worker, 0))],
+            Harm::Hang,
+            "a worker goes home, and who asks it then waits for ever",
+        ),
+        row(
+            "claimed-by-store",
+            Mistake::ClaimedByStore,
+            "worker 0 has two tasks, 1 asks 0 and withdraws",
+            &[(2, gives), (0, |worker| asks_and_withdraws(worker, 0))],
+            Harm::Lost,
+            "the owner sends a task to a thief that has withdrawn its request",
+        ),
+        row(
+            "mark-taken",
+            Mistake::MarkTaken,
+            "worker 0 has two tasks and deals, 1 waits",
+            &[(2, |worker| deals(worker, 1)), (0, waits)],
+            Harm::NotATask,
+            "a thief runs the mark that says that a task is coming",
+        ),
+        row(
+            "dealt-by-store",
+            Mistake::DealtByStore,
+            "workers 0 and 1 have a task each and deal, 2 waits",
+            &[(1, |worker| deals(worker, 2)), (1, |worker| deals(worker, 2)), (0, waits)],
+            Harm::Lost,
+            "two owners deal to one thief, and the second task covers the first",
+        ),
+    ]
+}
