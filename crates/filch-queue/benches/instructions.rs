@@ -19,13 +19,12 @@ fn main() {
 mod count {
     use core::hint::black_box;
     use core::num::NonZeroUsize;
+    use core::time::Duration;
 
     use crossbeam_deque::Worker;
-    #[cfg(feature = "std")]
-    use filch_queue::Locked;
     use filch_queue::{
         Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, Full, HendlerShavit, IdempotentDeque, IdempotentFifo,
-        IdempotentLifo, Lace, OneExposed, Owner, PadWs, Queue, Task, The, Wsq,
+        IdempotentLifo, Lace, Locked, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqS, Queue, Task, The, Wsq, pdq,
     };
 
     use crate::single_step::{Count, counted};
@@ -56,10 +55,13 @@ mod count {
         row::<PadWs>(&default::<PadWs>());
         row::<Adws>(&default::<Adws>());
         row::<OneExposed>(&default::<OneExposed>());
+        row::<PdqR>(&default::<PdqR>());
+        row::<PdqR2>(&default::<PdqR2>());
+        // Step by step, its clock would always be due.
+        row::<PdqS>(&pdq::sender::Params { gap: Duration::MAX / 2, ..Default::default() });
         row::<IdempotentLifo>(&default::<IdempotentLifo>());
         row::<IdempotentFifo>(&default::<IdempotentFifo>());
         row::<IdempotentDeque>(&default::<IdempotentDeque>());
-        #[cfg(feature = "std")]
         row::<Locked>(&default::<Locked>());
         cells("crossbeam-deque", || Crossbeam(Worker::new_lifo()));
     }

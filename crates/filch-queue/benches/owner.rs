@@ -14,7 +14,7 @@ use crossbeam_deque::Worker;
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::{
     Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, IdempotentDeque, IdempotentFifo,
-    IdempotentLifo, Lace, Locked, OneExposed, Owner, PadWs, Queue, Task, The, Thief, Wsq,
+    IdempotentLifo, Lace, Locked, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqS, Queue, Task, The, Thief, Wsq,
 };
 
 /// A tree of this depth is pushed and popped, so that a queue is neither always empty nor always the same.
@@ -120,6 +120,9 @@ fn owner(criterion: &mut Criterion) {
         filch::<ChaseLevAsym>(&mut group, with_thief, &Fences::default());
         filch::<Abp>(&mut group, with_thief, &());
         filch::<OneExposed>(&mut group, with_thief, &());
+        filch::<PdqR>(&mut group, with_thief, &Default::default());
+        filch::<PdqR2>(&mut group, with_thief, &Default::default());
+        filch::<PdqS>(&mut group, with_thief, &Default::default());
         filch::<IdempotentLifo>(&mut group, with_thief, &());
         filch::<IdempotentFifo>(&mut group, with_thief, &());
         filch::<IdempotentDeque>(&mut group, with_thief, &());

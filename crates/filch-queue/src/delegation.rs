@@ -21,7 +21,7 @@
 //!
 //! **Edges.**
 //! * E1: the owner's store of an answer (release) → the compare-and-swap in `take` (acquire): entry and task contents.
-//! * E2: a change of `requests` (release) → its load in `poll` (acquire): whatever settled the last answer came before
+//! * E2: a change of `requests` (release) → its load in `answer_all` (acquire): whatever settled the last answer came before
 //!   the next one.
 
 use alloc::boxed::Box;
@@ -141,18 +141,22 @@ impl Answer {
 
 /// What owner and thieves share.
 pub(crate) struct Desk<M: Memory = Native> {
-    requests: Box<[Padded<M::AtomicU64>]>,
+    /// Of the first 64 thieves.
+    requests: Padded<M::AtomicU64>,
+    more_requests: Box<[Padded<M::AtomicU64>]>,
     cells: Box<[Padded<M::AtomicU64>]>,
 }
 
 /// What the owner keeps for itself.
 pub(crate) struct OwnerDesk {
-    seen: Box<[u64]>,
+    seen: u64,
+    more_seen: Box<[u64]>,
     answered: Box<[u32]>,
     /// Whether there may be granted tasks that nobody has taken.
     has_granted: bool,
-    poll_every: NonZeroU32,
-    /// Operations until the next look.
+    /// Operations from one look to the next, without that one.
+    skipped: u32,
+    /// Those that are left.
     countdown: u32,
 }
 
@@ -168,18 +172,20 @@ pub(crate) struct ThiefDesk {
 impl<M: Memory> Desk<M> {
     /// For so many thieves; nobody has asked.
     pub(crate) fn new(thieves: usize, delegation: &Delegation) -> (Self, OwnerDesk) {
-        let words = thieves.div_ceil(64);
+        let more = thieves.div_ceil(64).saturating_sub(1);
         let desk = Self {
-            requests: (0..words).map(|_| Padded(Atomic::new(0))).collect(),
+            requests: Padded(Atomic::new(0)),
+            more_requests: (0..more).map(|_| Padded(Atomic::new(0))).collect(),
             cells: (0..thieves).map(|_| Padded(Atomic::new(0))).collect(),
         };
-        let poll_every = delegation.poll_every;
+        let skipped = delegation.poll_every.get() - 1;
         let owner = OwnerDesk {
-            seen: (0..words).map(|_| 0).collect(),
+            seen: 0,
+            more_seen: (0..more).map(|_| 0).collect(),
             answered: (0..thieves).map(|_| 0).collect(),
             has_granted: false,
-            poll_every,
-            countdown: poll_every.get(),
+            skipped,
+            countdown: skipped,
         };
         (desk, owner)
     }
@@ -188,7 +194,12 @@ impl<M: Memory> Desk<M> {
         self.cells.len()
     }
 
+    fn requests(&self, word: usize) -> &M::AtomicU64 {
+        if word == 0 { &self.requests } else { &self.more_requests[word - 1] }
+    }
+
     /// The answer in a cell.
+    #[track_caller]
     pub(crate) fn answer(&self, cell: usize, order: Ordering) -> Answer {
         Answer::from_word(self.cells[cell].load(order))
     }
@@ -196,11 +207,12 @@ impl<M: Memory> Desk<M> {
     /// Takes a granted task, if nobody was faster: D3.
     pub(crate) fn take(&self, cell: usize, granted: Answer, kind: Kind) -> bool {
         let taken = Answer { kind, ..granted }.word();
-        // E1: pairs with the store in `answer_all`.
+        // E1: pairs with the store in `answer`.
         self.cells[cell].compare_exchange(granted.word(), taken, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// Says that a task has been copied.
+    #[track_caller]
     pub(crate) fn copied(&self, cell: usize, granted: Answer, order: Ordering) {
         self.cells[cell].store(Answer { kind: Kind::Taken, ..granted }.word(), order);
     }
@@ -210,35 +222,41 @@ impl OwnerDesk {
     /// Looks for requests if it is time, and answers them with what `grant` gives.
     #[inline]
     pub(crate) fn poll_in_turn<M: Memory>(&mut self, desk: &Desk<M>, grant: impl FnMut() -> Option<u32>) {
-        self.countdown -= 1;
         if self.countdown == 0 {
-            self.countdown = self.poll_every.get();
+            self.countdown = self.skipped;
             self.poll(desk, grant);
+        } else {
+            self.countdown -= 1;
         }
     }
 
     /// Answers the requests that there are with what `grant` gives.
     #[inline]
-    pub(crate) fn poll<M: Memory>(&mut self, desk: &Desk<M>, mut grant: impl FnMut() -> Option<u32>) {
-        for (word, requests) in desk.requests.iter().enumerate() {
-            // E2: pairs with the changes in `ask`.
-            let requests = requests.load(Ordering::Acquire);
-            if requests != self.seen[word] {
-                self.answer_all(desk, word, requests, &mut grant);
-            }
+    pub(crate) fn poll<M: Memory>(&mut self, desk: &Desk<M>, grant: impl FnMut() -> Option<u32>) {
+        // Relaxed: a request that is seen late is answered late; whoever answers looks again.
+        if desk.requests.load(Ordering::Relaxed) != self.seen || !self.more_seen.is_empty() {
+            self.answer_all(desk, grant);
         }
     }
 
     #[cold]
-    fn answer_all<M: Memory>(
+    fn answer_all<M: Memory>(&mut self, desk: &Desk<M>, mut grant: impl FnMut() -> Option<u32>) {
+        for word in 0..=self.more_seen.len() {
+            // E2: pairs with the changes in `ask`.
+            let requests = desk.requests(word).load(Ordering::Acquire);
+            self.answer(desk, word, requests, &mut grant);
+        }
+    }
+
+    fn answer<M: Memory>(
         &mut self,
         desk: &Desk<M>,
         word: usize,
         requests: u64,
         grant: &mut impl FnMut() -> Option<u32>,
     ) {
-        let mut asking = requests ^ self.seen[word];
-        self.seen[word] = requests;
+        let seen = if word == 0 { &mut self.seen } else { &mut self.more_seen[word - 1] };
+        let mut asking = core::mem::replace(seen, requests) ^ requests;
         while asking != 0 {
             let thief = word * 64 + asking.trailing_zeros() as usize;
             asking &= asking - 1;
@@ -308,6 +326,7 @@ impl ThiefDesk {
     }
 
     /// The answer to the request that is outstanding.
+    #[track_caller]
     pub(crate) fn answer<M: Memory>(&self, desk: &Desk<M>, order: Ordering) -> Option<Answer> {
         if !self.is_outstanding {
             return None;
@@ -328,8 +347,8 @@ impl ThiefDesk {
         }
         self.number = self.number.wrapping_add(1);
         self.is_outstanding = true;
-        let (requests, bit) = (&desk.requests[self.index / 64], 1 << (self.index % 64));
-        // E2, both: pair with the load in `poll`.
+        let (requests, bit) = (desk.requests(self.index / 64), 1 << (self.index % 64));
+        // E2, both: pair with the load in `answer_all`.
         if self.number % 2 == 1 {
             requests.fetch_or(bit, Ordering::Release);
         } else {

@@ -84,19 +84,22 @@
 //! | `ff-the` | 38 | 38 | 17 | 25 |
 //! | `ff-cl` | 35 | 45, 1 locked | 17 | 25 |
 //! | `thep` | 39 | 39 | 17 | 26 |
-//! | `lace` | 39 | 39 | 26 | 23 |
-//! | `dsq` | 38 | 89, 1 locked | 20 | 24 |
-//! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 24 |
+//! | `lace` | 38 | 38 | 26 | 23 |
+//! | `dsq` | 38 | 93, 1 locked | 20 | 23 |
+//! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 26 |
 //! | `wsq` | 63, 3 locked | 63, 3 locked | 43, 1 locked | 29, 2 locked |
 //! | `bwos-l` | 31 | 31 | 21 | 20, 0.02 locked |
 //! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 47 | 35, 0.06 locked |
-//! | `padws` | 88 | 88 | 55 | 58, 0.02 locked |
-//! | `adws` | 83 | 83 | 54 | 52 |
-//! | `one-exposed` | 43 | 23, 1 locked | 24 | 24 |
+//! | `padws` | 58 | 58 | 37 | 34, 0.02 locked |
+//! | `adws` | 52 | 52 | 31 | 29 |
+//! | `one-exposed` | 43 | 23, 1 locked | 25 | 24 |
+//! | `pdq-r` | 41 | 48 | 23 | 25 |
+//! | `pdq-r2` | 41 | 48 | 22 | 26 |
+//! | `pdq-s` | 52 | 48 | 29 | 30 |
 //! | `idem-lifo` | 45 | 45 | 28 | 19 |
 //! | `idem-fifo` | 27 | 27 | 18 | 17 |
 //! | `idem-de` | 53 | 53 | 34 | 26 |
-//! | `locked` | 81, 4 locked | 81, 4 locked | 45, 2 locked | 43, 2 locked |
+//! | `locked` | 81, 4 locked | 81, 4 locked | 45, 2 locked | 42, 2 locked |
 //! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 21 | 40, 1 fence |
 //!
 //! What the table does not show is the price of company. [`The`], `FfThe` and `Thep` take their lock only when a thief

@@ -95,6 +95,9 @@ pub trait Thief<T> {
 pub trait StealMany<T>: Thief<T> {
     /// Tries once to take up to `max` tasks, appends them to `loot` in the order of [`Promises::steals`], and returns
     /// how many. How many it takes below `max` is the queue's policy, most often half of what there is.
+    ///
+    /// The order is that of a thief alone. Where several steal at the same time, each gets its own tasks, but the loot of
+    /// one call need not be in order, nor without gaps.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<T>) -> Steal<usize>;
 }
 

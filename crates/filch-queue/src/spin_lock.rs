@@ -4,9 +4,9 @@
 //! **Idea.** Test and test-and-set: whoever finds the word raised only reads it, from its own cache, until it falls, so
 //! that the holder's line is not taken away while it works.
 //!
-//! **Edge.** L: the store in `unlock`, a guard's drop (release) → the swap in `try_lock` (acquire): what was done under
-//! the lock is done before whatever the next holder does. The swap drains the store buffer of a processor that has one,
-//! which the fence-free queues rely on.
+//! **Edge.** L: the store in a guard's drop (release) → the compare-and-swap in `try_lock` (acquire): what was done under
+//! the lock is done before whatever the next holder does. The compare-and-swap drains the store buffer of a processor
+//! that has one, which the fence-free queues rely on.
 //!
 //! Neither fair nor able to sleep. No code of others runs under it.
 
@@ -32,7 +32,7 @@ impl<M: Memory> SpinLock<M> {
                 return guard;
             }
             let mut waiting = Waiting::default();
-            // Relaxed: the swap decides.
+            // Relaxed: the compare-and-swap decides.
             while self.locked.load(Ordering::Relaxed) {
                 waiting.pause::<M>();
             }
@@ -41,8 +41,9 @@ impl<M: Memory> SpinLock<M> {
 
     /// Takes the lock, if it is free.
     pub(crate) fn try_lock(&self) -> Option<Guard<'_, M>> {
-        // L: pairs with the store in the guard's drop.
-        if self.locked.swap(true, Ordering::Acquire) { None } else { Some(Guard(self)) }
+        // L: pairs with the store in the guard's drop. Relaxed on failure: nothing is used.
+        let taken = self.locked.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then(|| Guard(self))
     }
 }
 
@@ -68,7 +69,7 @@ impl Waiting {
 
 impl<M: Memory> Drop for Guard<'_, M> {
     fn drop(&mut self) {
-        // L: pairs with the swap in `try_lock`.
+        // L: pairs with the compare-and-swap in `try_lock`.
         self.0.locked.store(false, Ordering::Release);
     }
 }

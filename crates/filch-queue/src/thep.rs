@@ -35,14 +35,15 @@
 //!   met.
 //!
 //! **Edges.**
-//! * E1: every store of T (release) → its loads in `steal` and `await_echo` (acquire): slots and task contents are
+//! * E1: every store of T in `push` and `pop` (release) → its load in `steal` (acquire): slots and task contents are
 //!   written before T passes them. Stores that lower T count: a relaxed one would not continue the release of an
 //!   earlier push.
 //! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): the steals before the one that
 //!   stored it have read their slots before the owner uses these again. That one's own slot is not covered: the spare
 //!   slot is.
 //! * E3: the echo in `pop` (release) → its load in `await_echo` (acquire): the stores of T up to the echo come before
-//!   the thief's next load of T.
+//!   the thief's next load of T, and the task at the claimed index was pushed before them: an owner that took it
+//!   after its echo would come to the lock.
 //! * L of `spin_lock.rs`.
 //! * In place of F in [`the`](crate::the): the compiler keeps the store of T before the load of H in `pop`, the echo
 //!   depends on that load, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
@@ -205,8 +206,8 @@ impl<M: Memory> Owner<M> {
         // Relaxed: written under the lock only.
         let (_, head) = unpack(shared.head.word.load(Ordering::Relaxed));
         if count(head, t) < 0 {
-            // E1: pairs with the loads in `steal` and `await_echo`.
-            shared.tail.store(t + 1, Ordering::Release);
+            // Relaxed: thieves read T under the lock too, so L orders it where E1 would.
+            shared.tail.store(t + 1, Ordering::Relaxed);
             self.empty_at = t + 1;
             return None;
         }
@@ -223,7 +224,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         }
         self.shared.ring.write(self.tail as usize, task);
         self.tail += 1;
-        // E1: pairs with the loads in `steal` and `await_echo`.
+        // E1: pairs with the load in `steal`.
         self.shared.tail.store(self.tail, Ordering::Release);
         Ok(())
     }
@@ -234,7 +235,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return None;
         }
         let t = self.tail - 1;
-        // E1: pairs with the loads in `steal` and `await_echo`.
+        // E1: pairs with the load in `steal`.
         self.shared.tail.store(t, Ordering::Release);
         // I5: the processor may let the load below overtake at most δ of these stores; the compiler must let it
         // overtake none.
@@ -265,8 +266,8 @@ impl<const PATIENCE: u32, M: Memory> Thief<PATIENCE, M> {
     #[cold]
     fn await_echo(&self, s: u32, head: u32) -> Steal<()> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push`, `pop` and `pop_at_head`.
-        let is_below_tail = || count(head, shared.tail.load(Ordering::Acquire)) > 0;
+        // Relaxed: E3 orders it where it counts; else the thief takes nothing.
+        let is_below_tail = || count(head, shared.tail.load(Ordering::Relaxed)) > 0;
         let mut patience = PATIENCE;
         let mut waiting = Waiting::default();
         loop {
@@ -302,7 +303,7 @@ impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
         shared.head.word.store(pack(s, head.wrapping_add(1)), Ordering::Release);
         // F: opposite nothing but the bound (I5): the claim is in memory before T is read.
         M::fence(Ordering::SeqCst);
-        // E1: pairs with the stores in `push`, `pop` and `pop_at_head`.
+        // E1: pairs with the stores in `push` and `pop`.
         let is_sure = self.delta.is_beyond(count(head, shared.tail.load(Ordering::Acquire)));
         let answer = if is_sure { Steal::Task(()) } else { self.await_echo(s, head) };
         if answer.is_task() {

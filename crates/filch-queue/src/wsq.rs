@@ -30,7 +30,7 @@
 //!
 //! **Progress.** Reserving is lock-free. A push waits for a thief that has claimed its slot a lap ago and sleeps, a
 //! thief for an owner that sleeps between reserving and filling: blocking. Nobody waits for long unless somebody is
-//! stopped. **Capacity.** A ring, full when as many slots are left as [`Params::spare`] says.
+//! stopped. **Capacity.** A ring, full when no more slots are left than [`Params::spare`] says.
 //!
 //! **Departures.** The source's word has 16 bits each for top, bottom, count and a trace of the last operation; here
 //! bottom is computed and the trace left out, so that top and count have 32 bits. A push waits with loads and then stores,
@@ -77,10 +77,26 @@ use crate::{
 pub struct Wsq;
 
 /// What can be tuned.
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::wsq::Params;
+/// use filch_queue::{Owner, Queue, Task, Wsq};
+///
+/// let room = |capacity, spare| {
+///     let (mut owner, _) = <Wsq as Queue>::make(capacity, 0, &Params { spare });
+///     (0..).take_while(|_| owner.push(Task::from_id(NonZeroUsize::MIN)).is_ok()).count()
+/// };
+/// assert_eq!(room(1000, 0), 1024); // all slots of the ring,
+/// assert_eq!(room(1000, 10), 1014); // all but ten,
+/// assert_eq!(room(1000, 64), 1000); // all but as many as there are beyond the capacity
+/// assert_eq!(room(1024, 64), 1024);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// Slots that a full queue leaves free, so that a push need not wait for thieves that have claimed and not yet
-    /// taken: the most threads that steal, in the source. With none it only waits more often.
+    /// At most how many slots a full queue leaves free, so that a push need not wait for thieves that have claimed and
+    /// not yet taken: the most threads that steal, in the source. They are some of those by which the capacity is rounded up
+    /// to a power of two; the ring never grows for them. With none a push only waits more often.
     pub spare: usize,
 }
 
@@ -138,9 +154,9 @@ impl<M: Memory> Queue<M> for Wsq {
     };
 
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
-        let slots = capacity.max(1).checked_add(params.spare).filter(|&slots| slots <= MAX_SLOTS);
-        let ring = Ring::new(slots.expect("the capacity is out of range"));
-        let full = (ring.capacity() - params.spare) as u32;
+        assert!(capacity <= MAX_SLOTS, "the capacity is out of range");
+        let ring = Ring::new(capacity);
+        let full = ring.capacity().saturating_sub(params.spare).max(capacity).max(1) as u32;
         let shared = Arc::new(Shared { index: Padded(Atomic::new(pack(0, 0))), ring: Padded(ring) });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
         (Owner { shared, full }, thieves)
