@@ -134,12 +134,14 @@ pub enum Outcome {
     Holds,
     /// Nothing went wrong in what could be explored within the limits.
     HoldsSoFar,
+    /// Nothing went wrong until it was stopped.
+    Interrupted,
     /// An execution went wrong: how, and on bounded TSO the decisions that lead there.
     Breaks(String, Option<Schedule>),
 }
 
 /// Limits of one check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Executions.
     pub executions: u64,
@@ -147,12 +149,14 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// On C11, how often a thread that could go on is interrupted in one execution; `None`: as often as it takes.
     pub preemptions: Option<u8>,
+    /// Asked now and then: whether to stop.
+    pub stop: fn() -> bool,
 }
 
 impl Default for Limits {
     /// Enough for every quick check to be complete.
     fn default() -> Self {
-        Self { executions: 3_000_000, time: Some(Duration::from_secs(120)), preemptions: Some(2) }
+        Self { executions: 3_000_000, time: Some(Duration::from_secs(120)), preemptions: Some(2), stop: || false }
     }
 }
 
@@ -181,7 +185,7 @@ impl Check {
 
     fn bounds(&self, limits: Limits) -> Option<tso::Bounds> {
         let Room::Tso { buffer, coalesces } = self.room else { return None };
-        let bounds = tso::Bounds { executions: limits.executions, ..tso::Bounds::buffer(buffer) };
+        let bounds = tso::Bounds { executions: limits.executions, stop: limits.stop, ..tso::Bounds::buffer(buffer) };
         Some(if coalesces { bounds.coalescing() } else { bounds })
     }
 
@@ -200,7 +204,12 @@ impl Check {
             }
             None => self.run_on_c11(limits, progress),
         };
+        let outcome = match outcome {
+            Outcome::HoldsSoFar if (limits.stop)() => Outcome::Interrupted,
+            other => other,
+        };
         let as_expected = match outcome {
+            Outcome::Interrupted => true,
             Outcome::Holds | Outcome::HoldsSoFar => self.should_hold,
             Outcome::Breaks(..) => !self.should_hold,
         };
@@ -209,9 +218,8 @@ impl Check {
 
     fn run_on_c11(&self, limits: Limits, progress: &mut dyn FnMut(u64)) -> (u64, Outcome) {
         let make = self.scenario.c11.as_ref().expect("planned only where there is one");
-        let c11::Bounds { branches, weakening, .. } = c11::Bounds::default();
-        let Limits { executions, time, preemptions } = limits;
-        let bounds = c11::Bounds { preemptions, executions, time, branches, weakening };
+        let Limits { executions, time, preemptions, stop } = limits;
+        let bounds = c11::Bounds { preemptions, executions, time, stop, ..c11::Bounds::default() };
         let explored = c11::explore(make, self.setting(), &bounds, progress);
         let outcome = match explored.verdict {
             c11::Verdict::Passed => Outcome::Holds,

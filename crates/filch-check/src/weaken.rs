@@ -238,7 +238,42 @@ fn told_by_c11(verdict: c11::Verdict) -> Result<bool, String> {
     }
 }
 
-/// Weakens every call site that the scenarios of one subject pass. `progress` is told of each row.
+/// The scenarios that pass the code of a subject: its own, and where it shares a protocol with others, those too.
+pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
+    let sharing: &[&str] = match subject {
+        // Jobs' states and sleep; and the first has the index protocol of a queue.
+        "runtime" | "wool" | "beat" => &["runtime", "wool", "beat", "lace"],
+        "ff-the" => &["ff-the", "the"],
+        "patient-thep" => &["patient-thep", "thep"],
+        // Its blocks, from which the other delegates.
+        "bwos-l" => &["bwos-l", "padws"],
+        _ => &[subject],
+    };
+    all.iter().filter(|scenario| sharing.contains(&scenario.subject)).cloned().collect()
+}
+
+/// How many weakenings there are of the call sites that scenarios pass, without trying any: on TSO in all executions, on
+/// C11, which has other barriers, in one.
+pub fn count(scenarios: &[Scenario], setting: Setting, bounds: &tso::Bounds) -> usize {
+    let one = c11::Bounds { executions: 1, ..c11::Bounds::default() };
+    let mut sites = BTreeMap::new();
+    for scenario in scenarios {
+        let on_tso = tso::survey(&|| (scenario.tso)(setting), bounds).1;
+        let on_c11 = scenario.c11.as_ref().map_or_else(|_| Vec::new(), |make| c11::survey(make, setting, &one).1);
+        for site in on_tso.into_iter().chain(on_c11).filter(is_in_question) {
+            sites.insert((site.file, site.line, site.column, site.kind), site.order);
+        }
+    }
+    sites.iter().map(|(&(.., kind), &order)| below(kind, order).len()).sum()
+}
+
+/// What the scenario itself does is not.
+fn is_in_question(site: &CallSite) -> bool {
+    !site.file.contains("filch-check")
+}
+
+/// Weakens every call site that the scenarios of one subject pass. `progress` is told of each row. A report that was
+/// stopped has the rows that were finished, and looks for nothing else.
 pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(&Row)) -> Report {
     let mut report = Report::default();
     let mut runs = survey(scenarios, effort, &mut report.left_out);
@@ -247,6 +282,7 @@ pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(
     for site in runs.iter().flat_map(|run| &run.sites) {
         sites.insert((site.file, site.line, site.column, site.kind), site);
     }
+    let is_stopped = || (effort.tso.stop)() || (effort.c11.stop)();
     for site in sites.values().copied() {
         let weaker = below(site.kind, site.order);
         if weaker.is_empty() {
@@ -254,6 +290,9 @@ pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(
         }
         for to in weaker {
             let row = settle(Weakening { site: site.clone(), to }, &runs, effort);
+            if is_stopped() {
+                return report;
+            }
             progress(&row);
             report.rows.push(row);
         }
@@ -293,8 +332,7 @@ fn survey<'a>(scenarios: &'a [Scenario], effort: &Effort, left_out: &mut Vec<(St
                 left_out.push((scenario.name.clone(), on, message));
                 continue;
             }
-            // What the scenario itself does is not in question.
-            sites.retain(|site| !site.file.contains("filch-check"));
+            sites.retain(is_in_question);
             runs.push(Run { scenario, on, make, sites, cost: start.elapsed() });
         }
     }

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use filch_check::c11::Loom;
+use filch_check::kept::SETTLED;
 use filch_check::scenarios::queues::{Client, program};
 use filch_check::sites::Kind;
-use filch_check::tso::Tso;
-use filch_check::weaken::{Effort, On, Outcome, Report, Row, weaken};
-use filch_check::{Dependence, Scenario};
+use filch_check::tso::{Bounds, Tso};
+use filch_check::weaken::{self, Effort, On, Outcome, Report, Row, weaken};
+use filch_check::{Dependence, Scenario, Setting, scenarios};
 use filch_memory::Ordering;
 use filch_queue::{ChaseLev, Lace, Queue};
 
 /// Capacity, tasks before, the owner's acts, each thief's steals.
 type Shape<'a> = (usize, usize, &'a str, &'a [usize]);
 
-fn scenarios<Q>(clients: &[Shape<'_>]) -> Vec<Scenario>
+fn scenarios_of<Q>(clients: &[Shape<'_>]) -> Vec<Scenario>
 where
     Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>,
 {
@@ -38,7 +39,7 @@ where
     Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>,
 {
     let mut rows = Vec::new();
-    let report = weaken(&scenarios::<Q>(clients), &Effort::default(), &mut |row| rows.push(row.to_string()));
+    let report = weaken(&scenarios_of::<Q>(clients), &Effort::default(), &mut |row| rows.push(row.to_string()));
     println!("{}\n{report}\n{:?} {:?}", rows.join("\n"), report.unreached, report.left_out);
     report
 }
@@ -66,4 +67,20 @@ fn lace_asks_for_what_it_needs() {
         site.kind == Kind::Update && site.order == Ordering::Acquire
     });
     assert!(takes.is_some_and(|row| matches!(row.outcome, Outcome::Necessary { on: On::C11, .. })));
+}
+
+/// An ordering that was added or taken away since is not settled.
+#[test]
+fn the_settled_totals_are_of_these_sources() {
+    let all = scenarios::all();
+    let mut subjects: Vec<&str> = all.iter().map(|scenario| scenario.subject).collect();
+    subjects.dedup();
+    let known = |subject: &&str| SETTLED.iter().any(|settled| settled.subject == *subject);
+    assert!(subjects.iter().all(known), "`filch check --weaken` has yet to settle one of {subjects:?}");
+    for settled in SETTLED {
+        let mut of = weaken::of(settled.subject, &all);
+        of.retain(|scenario| scenario.quick.0);
+        let weakenings = weaken::count(&of, Setting { delta: Some(1) }, &Bounds::buffer(0));
+        assert_eq!(weakenings, settled.necessary + settled.kept, "{}: settle it again", settled.subject);
+    }
 }

@@ -12,6 +12,8 @@ pub(crate) enum Error {
     Failed,
     /// A check failed for this reason: status 1.
     FailedBecause(String),
+    /// Somebody pressed Ctrl-C, and what was done until then has been said already: status 130.
+    Interrupted,
     /// Standard output went away or is full.
     Output(io::Error),
 }
@@ -30,6 +32,10 @@ impl Error {
             Self::FailedBecause(why) => {
                 eprintln!("filch: {why}");
                 ExitCode::from(1)
+            }
+            Self::Interrupted => {
+                eprintln!("filch: interrupted; what was done until then is above");
+                ExitCode::from(130)
             }
             // Whoever read our output has seen enough: a normal end.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,

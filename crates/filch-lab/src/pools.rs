@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 
-use filch::pool::{Pool, Queued, Split};
+use filch::pool::{Beat, Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{ThreadPool, Wait};
 #[cfg(target_arch = "x86_64")]
 use filch_queue::Delta;
@@ -34,8 +34,18 @@ impl Promising for Split {
     const MEMORY_MODEL: MemoryModel = MemoryModel::Rust;
 }
 
+impl Promising for Wool {
+    const STEALABLE: Stealable = Stealable::Shared;
+    const MEMORY_MODEL: MemoryModel = MemoryModel::Rust;
+}
+
 impl<Q: Queue> Promising for Queued<Q> {
     const STEALABLE: Stealable = Q::PROMISES.stealable;
+    const MEMORY_MODEL: MemoryModel = Q::PROMISES.memory_model;
+}
+
+impl<Q: Queue, B: Beat> Promising for Heartbeat<Q, B> {
+    const STEALABLE: Stealable = Stealable::Shared;
     const MEMORY_MODEL: MemoryModel = Q::PROMISES.memory_model;
 }
 
@@ -86,9 +96,20 @@ pools! {
     "split": Split,
         "direct task stack on the split deque; thieves ask, the owner shares", "Lace (van Dijk, van de Pol, 2014)",
         "owner wait-free, steal lock-free", "reserved stack, then inline";
+    "wool": Wool,
+        "direct task stack whose oldest tasks are public, each with a word of its own to swap", "Faxén (ICPP 2010)",
+        "owner wait-free until it meets a thief, steal lock-free", "reserved stack, then inline";
     "chase-lev": Queued<filch_queue::ChaseLev>,
         "the deque most libraries use", "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
         "lock-free", "grows";
+    "heartbeat": Heartbeat<filch_queue::ChaseLev>,
+        "private forks; every 100 µs each owner promotes its oldest to a Chase–Lev deque",
+        "Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
+        "owner wait-free between beats, steal lock-free", "grows";
+    "heartbeat-on-request": Heartbeat<filch_queue::ChaseLev, Request>,
+        "private forks; an owner promotes its oldest to a Chase–Lev deque when a thief has found nothing",
+        "after Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
+        "owner wait-free between requests, steal lock-free", "grows";
     "chase-lev-asym": Queued<filch_queue::ChaseLevAsym>,
         "Chase–Lev whose thieves make the owner fence when they come, where the system can",
         "Chase, Lev (SPAA 2005); Goldblatt (P1202)",

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use filch::pool::{Pool, Queued, Split};
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{DEFAULT_DEQUE_CAPACITY, Wait};
 use filch_queue::{ChaseLev, Lace, Locked};
 use filch_workloads::random_programs::{Settings, check_on, empties_alive};
@@ -55,9 +55,13 @@ fn random_programs_do_what_a_sequential_run_does() {
         for workers in WORKERS {
             for capacity in [1, 2, 5, DEFAULT_DEQUE_CAPACITY] {
                 check_all::<Split>(workers, wait, capacity);
+                check_all::<Wool>(workers, wait, capacity);
+                check_all::<Wool<1, 1>>(workers, wait, capacity);
             }
             if wait != Wait::Transitive {
                 check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
+                check_all::<Heartbeat<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
+                check_all::<Heartbeat<Lace, Request>>(workers, wait, 2);
                 for capacity in [2, 4096] {
                     check_all::<Queued<Lace>>(workers, wait, capacity);
                     check_all::<Queued<Locked>>(workers, wait, capacity);

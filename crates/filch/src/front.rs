@@ -15,7 +15,7 @@ use std::ptr::{NonNull, null, null_mut};
 use filch_memory::Native;
 
 use crate::job::{Job, Slot};
-use crate::pool::{self, UnwindFn};
+use crate::pool::{self, Popped, UnwindFn};
 use crate::protocol::limits::Limits;
 use crate::worker::Home;
 
@@ -42,6 +42,21 @@ pub struct Operations {
     pub(crate) wait_job: unsafe fn(&Front, *mut Slot, NonNull<Job>, bool) -> Option<bool>,
     /// Runs jobs of any kind, or sleeps, until the condition holds; whoever makes it hold wakes the worker.
     pub(crate) wait_until: unsafe fn(&Front, *mut Slot, &dyn Fn() -> bool),
+    /// Whether a fork that goes through the word queue is worth while.
+    pub(crate) wants_work: unsafe fn(&Front) -> bool,
+    /// If tasks of stack fronts lie on a task stack.
+    pub(crate) stack: Option<StackOperations>,
+}
+
+/// The cold halves of forks and joins on a stack front.
+#[derive(Debug)]
+pub(crate) struct StackOperations {
+    /// Forks the task in the front's scratch slot.
+    pub(crate) push: unsafe fn(&Front, &Home, *mut Slot),
+    /// Takes the newest task back or waits for its thief, and runs other tasks meanwhile if the last argument says so.
+    pub(crate) pop: unsafe fn(&Front, &Home, *mut Slot, bool) -> Popped,
+    /// Whether somebody would take a task that the limits do not admit.
+    pub(crate) wants_work: fn(&Front, *mut Slot) -> bool,
 }
 
 /// The limits of a worker, and the way to the rest of it.

@@ -83,7 +83,13 @@
 //! run.
 //!
 //! *Task pools.* Where a worker keeps its tasks is a type parameter: see [`pool`]. The default is [`pool::Split`], the direct task
-//! stack of Lace; [`pool::Queued`] makes a pool of any queue of the crate `filch_queue`.
+//! stack of Lace; [`pool::Wool`] is that of Wool. [`pool::Queued`] makes a pool of any queue of the crate `filch_queue`, and
+//! [`pool::Heartbeat`] one that uses it seldom.
+//!
+//! # Worklists
+//!
+//! Searches of graphs are not fork–join: a task makes others, and nobody waits for one of them. [`worklist`] runs such tasks until
+//! there is none left, on a queue of any kind.
 //!
 //! # Panics
 //!
@@ -115,6 +121,7 @@ mod thread_pool;
 mod unwind;
 mod wait;
 mod worker;
+pub mod worklist;
 
 pub use filch_macros::inline_recursion;
 pub use join::join;

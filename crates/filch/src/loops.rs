@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::front::{Kind, current};
-use crate::pool::{Plumbing as _, Pool, Split};
+use crate::pool::{self, Pool};
 use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
 
@@ -119,7 +119,7 @@ impl Forker for Closures {
     #[inline]
     fn wants_work(&self) -> bool {
         let front = current();
-        Split::wants_work(front, front.head())
+        pool::wants_work(front, front.head())
     }
 
     #[inline]

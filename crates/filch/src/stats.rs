@@ -42,6 +42,14 @@ macro_rules! counters {
 
         impl WorkerStats {
             /// Each counter and its name, in a fixed order.
+            ///
+            /// ```
+            /// let pool = filch::ThreadPool::new(2)?;
+            /// for (name, count) in pool.stats().total().each() {
+            ///     println!("{name}: {count}");
+            /// }
+            /// # Ok::<(), filch::BuildError>(())
+            /// ```
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name),)+ ("peak_depth", self.peak_depth)].into_iter()
             }
@@ -53,6 +61,13 @@ macro_rules! counters {
             }
 
             /// What was counted since `earlier`, a reading of the same worker. The depth is not a count and stays.
+            ///
+            /// ```
+            /// let pool = filch::ThreadPool::new(1)?;
+            /// let before = pool.stats().workers[0];
+            /// assert_eq!(pool.stats().workers[0].since(&before).steals, 0);
+            /// # Ok::<(), filch::BuildError>(())
+            /// ```
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: self.$name - earlier.$name,)+ peak_depth: self.peak_depth }
@@ -103,6 +118,16 @@ impl Counter {
 }
 
 /// The counters of all workers of a pool: [`ThreadPool::stats`](crate::ThreadPool::stats).
+///
+/// ```
+/// let pool = filch::ThreadPool::new(2)?;
+/// let before = pool.stats();
+/// pool.run(|mut w| w.join(|_| 1, |_| 2));
+/// let counted = pool.stats().since(&before);
+/// assert_eq!(counted.workers.len(), 2);
+/// assert!(counted.total().leaps <= 1, "there was one fork");
+/// # Ok::<(), filch::BuildError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

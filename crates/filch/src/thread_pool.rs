@@ -72,7 +72,7 @@ pub enum BuildError {
     Workers(usize),
     /// Task stacks hold between 1 and [`BuildError::MAX_CAPACITY`] tasks.
     Capacity(usize),
-    /// The strategy needs a pool whose stolen tasks can be followed: [`Split`].
+    /// The strategy needs a pool whose stolen tasks can be followed: [`Split`] or [`Wool`](crate::pool::Wool).
     Wait(Wait),
     /// The address space for the task stacks could not be reserved.
     Reserve {
@@ -110,7 +110,7 @@ impl fmt::Display for BuildError {
             Self::Wait(wait) => {
                 write!(
                     f,
-                    "this pool cannot wait by strategy '{wait}': only the split pool lets thieves follow its tasks"
+                    "this pool cannot wait by strategy '{wait}': only pools with a task stack let thieves follow their tasks"
                 )
             }
             Self::Reserve { capacity, workers, source } => write!(
@@ -176,24 +176,54 @@ impl<P: Pool> Builder<P> {
     }
 
     /// The number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(3).build()?;
+    /// assert_eq!(pool.workers(), 3);
+    /// assert!(filch::ThreadPool::builder().workers(0).build().is_err());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
     /// What a worker may run while it waits for a stolen task.
+    ///
+    /// ```
+    /// use filch::{ThreadPool, Wait};
+    ///
+    /// let pool = ThreadPool::builder().workers(2).wait(Wait::Leapfrog).build()?;
+    /// assert_eq!(pool.wait(), Wait::Leapfrog);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn wait(mut self, wait: Wait) -> Self {
         self.wait = wait;
         self
     }
 
     /// Whether to pin each worker to a processor of its own. Default: no. Ignored where the system cannot.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
+    /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = pin;
         self
     }
 
     /// The stack of each worker thread, in bytes; default [`DEFAULT_STACK_SIZE`]. Reserved, not committed.
+    ///
+    /// ```
+    /// fn depth(n: u64) -> u64 {
+    ///     if n == 0 { 0 } else { 1 + std::hint::black_box(depth(n - 1)) }
+    /// }
+    /// let pool = filch::ThreadPool::builder().workers(1).stack_size(256 << 20).build()?;
+    /// assert_eq!(pool.install(|| depth(100_000)), 100_000);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = bytes;
         self
@@ -201,24 +231,55 @@ impl<P: Pool> Builder<P> {
 
     /// The number of tasks for which each worker's task stack has room; default [`DEFAULT_DEQUE_CAPACITY`]. Reserved, not
     /// committed. A fork on a full stack runs its second branch after the first.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(2).deque_capacity(2).build()?;
+    /// let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
+    /// assert_eq!(sum, 499_500);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn deque_capacity(mut self, tasks: usize) -> Self {
         self.capacity = tasks;
         self
     }
 
     /// The name of each worker's thread, by its number.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(1).thread_name(|n| format!("cruncher {n}")).build()?;
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("cruncher 0"));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.name = Arc::new(name);
         self
     }
 
     /// Called by each worker's thread before it takes work, with its number. A panic in it ends the process.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = filch::ThreadPool::builder().workers(1);
+    /// let pool = builder.on_start(move |worker| sender.send(worker).unwrap()).build()?;
+    /// assert_eq!(receiver.recv(), Ok(0));
+    /// # drop(pool);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_start = Some(Arc::new(hook));
         self
     }
 
     /// Called by each worker's thread after its last work, with its number. A panic in it ends the process.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = filch::ThreadPool::builder().workers(1);
+    /// drop(builder.on_exit(move |worker| sender.send(worker).unwrap()).build()?);
+    /// assert_eq!(receiver.try_recv(), Ok(0)); // the pool's threads have left
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn on_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_exit = Some(Arc::new(hook));
         self
@@ -228,6 +289,11 @@ impl<P: Pool> Builder<P> {
     ///
     /// # Errors
     /// [`BuildError`], if a setting is out of range or the system refuses memory or threads. Nothing is left behind.
+    ///
+    /// ```
+    /// let built = filch::ThreadPool::builder().workers(1_000_000).build();
+    /// println!("{}", built.unwrap_err()); // says how many there may be
+    /// ```
     pub fn build(self) -> Result<ThreadPool<P>, BuildError> {
         let workers = self.workers.unwrap_or_else(default_workers);
         self.build_with(workers)
@@ -255,11 +321,12 @@ impl<P: Pool> Builder<P> {
         if self.wait == Wait::Transitive && !P::TRANSITIVE {
             return Err(BuildError::Wait(self.wait));
         }
-        let pools = P::create(workers, self.capacity).map_err(|source| BuildError::Reserve {
+        let mut pools = P::create(workers, self.capacity).map_err(|source| BuildError::Reserve {
             capacity: self.capacity,
             workers,
             source,
         })?;
+        P::start(&mut pools).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
         let common = Arc::new(Common::new(workers, self.wait));
         let cores: Arc<[Core<P>]> = Core::assemble(pools, Home::create(workers, &common));
         // Dropping it, on failure too, has the started threads leave and waits for them.
@@ -348,6 +415,12 @@ impl ThreadPool {
     ///
     /// # Errors
     /// As [`Builder::build`].
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn new(workers: usize) -> Result<Self, BuildError> {
         Self::builder().workers(workers).build()
     }
@@ -374,11 +447,21 @@ impl ThreadPool {
 
 impl<P: Pool> ThreadPool<P> {
     /// The number of workers.
+    ///
+    /// ```
+    /// assert_eq!(filch::ThreadPool::new(2)?.workers(), 2);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn workers(&self) -> usize {
         self.cores.len()
     }
 
     /// What the workers wait by.
+    ///
+    /// ```
+    /// assert_eq!(filch::ThreadPool::new(1)?.wait(), filch::Wait::default());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn wait(&self) -> Wait {
         self.common.wait
     }
@@ -390,6 +473,13 @@ impl<P: Pool> ThreadPool<P> {
     ///
     /// # Panics
     /// If `f` panics, with its payload.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let words = ["fork", "join"];
+    /// assert_eq!(pool.run(|mut w| w.join(|_| words[0].len(), |_| words[1].len())), (4, 4));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn run<F, R>(&self, f: F) -> R
     where
         F: for<'b> FnOnce(Worker<'b, P>) -> R + Send,
@@ -410,6 +500,14 @@ impl<P: Pool> ThreadPool<P> {
     ///
     /// # Panics
     /// If `f` panics, with its payload.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let mut v = vec![3, 1, 2];
+    /// pool.install(|| filch::for_each(&mut v[..], |n| *n *= 10));
+    /// assert_eq!(v, [30, 10, 20]);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn install<F, R>(&self, f: F) -> R
     where
         F: FnOnce() -> R + Send,
@@ -441,12 +539,29 @@ impl<P: Pool> ThreadPool<P> {
     }
 
     /// The counters of all workers since the pool started. May be read at any time; while tasks run it is a snapshot.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let before = pool.stats();
+    /// pool.run(|mut w| w.join(|_| 1, |_| 2));
+    /// println!("{}", pool.stats().since(&before).total());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn stats(&self) -> Stats {
         let read = |core: &Core<P>| core.home.counters.read(core.pool.peak_depth() as u64);
         Stats { workers: self.cores.iter().map(read).collect() }
     }
 
     /// Starts the peak depth afresh. Call it while nothing runs; otherwise the figure will be too low.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(1)?;
+    /// pool.run(|mut w| w.join(|_| 1, |_| 2));
+    /// assert_eq!(pool.stats().total().peak_depth, 1);
+    /// pool.forget_peak_depth();
+    /// assert_eq!(pool.stats().total().peak_depth, 0);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub fn forget_peak_depth(&self) {
         for core in &*self.cores {
             core.pool.forget_peak();

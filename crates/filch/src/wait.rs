@@ -35,12 +35,25 @@ use crate::worker::{ALL, Core, PERHAPS, STACKS};
 
 /// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only when there is nothing
 /// else to do.
+///
+/// ```
+/// use filch::{ThreadPool, Wait};
+///
+/// for wait in Wait::EVERY {
+///     let pool = ThreadPool::builder().workers(2).wait(wait).build()?;
+///     assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+///     assert_eq!(wait.name().parse(), Ok(wait));
+/// }
+/// assert!("patiently".parse::<Wait>().is_err());
+/// # Ok::<(), filch::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wait {
     /// Tasks of the thief of the awaited task, and no others: only descendants of the awaited task are ever run, so a
     /// lock may be held across a join, and no stack gets deeper than in the sequential run.
     Leapfrog,
-    /// As `Leapfrog`, and follows tasks that were stolen further. Same guarantees. Only for [`Split`](crate::pool::Split).
+    /// As `Leapfrog`, and follows tasks that were stolen further. Same guarantees. Only for pools with a task stack:
+    /// [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
     Transitive,
     /// Leapfrogs first; steals from anybody if that fails a few times in a row. The default.
     ///
@@ -150,6 +163,13 @@ pub(crate) unsafe fn wait_job<P: Pool>(
             Status::Done => break Some(false),
             Status::Panicked => break Some(true),
             Status::Returned => break None,
+            Status::Offered => {
+                // A thief has put it back.
+                if state.retract() {
+                    break None;
+                }
+                continue;
+            }
             Status::Fresh => {
                 // The thief is between winning the job and saying so. It cannot be leapfrogged yet, nor slept for.
                 if !patience.wait() {
@@ -443,6 +463,8 @@ unsafe fn run_until<P: Pool>(core: &Core<P>, done: &dyn Fn() -> bool, run: impl 
             patience.renew();
             run(find);
         } else if !patience.wait() {
+            // SAFETY: as above.
+            unsafe { P::share_all(core) };
             let place = home.place();
             place.announce(&home.common.sleepers, ALL);
             for victim in core.peers() {

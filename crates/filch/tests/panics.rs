@@ -5,8 +5,8 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use common::{Counted, payload_of, pool, throw, thrown_by, wait_for, watchdog};
-use filch::pool::{Pool, Queued};
+use common::{Counted, payload_of, pool, pool_of, throw, thrown_by, wait_for, watchdog};
+use filch::pool::{Heartbeat, Pool, Queued, Request, Wool};
 use filch::{ThreadPool, Wait, Worker};
 use filch_queue::ChaseLev;
 
@@ -96,19 +96,27 @@ fn stolen_that_throws<P: Pool>(pool: &ThreadPool<P>, a_throws: bool) {
 fn of_stolen_branches() {
     let _watchdog = watchdog("a panic in a stolen branch");
     for wait in Wait::EVERY {
-        let split = pool(2, wait);
+        let (split, wool) = (pool(2, wait), pool_of::<Wool>(2, wait));
         for _ in 0..50 {
             stolen(&split);
             stolen_that_throws(&split, false);
             stolen_that_throws(&split, true);
+            stolen(&wool);
+            stolen_that_throws(&wool, false);
+            stolen_that_throws(&wool, true);
         }
     }
-    let queued = filch::Builder::<Queued<ChaseLev>>::new().workers(2).build().unwrap();
-    for _ in 0..50 {
-        stolen(&queued);
-        stolen_that_throws(&queued, false);
-        stolen_that_throws(&queued, true);
+    fn on_frames<P: Pool>() {
+        let pool = filch::Builder::<P>::new().workers(2).build().unwrap();
+        for _ in 0..50 {
+            stolen(&pool);
+            stolen_that_throws(&pool, false);
+            stolen_that_throws(&pool, true);
+        }
     }
+    on_frames::<Queued<ChaseLev>>();
+    on_frames::<Heartbeat<ChaseLev>>();
+    on_frames::<Heartbeat<ChaseLev, Request>>();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use common::{pool, wait_for, watchdog};
-use filch::pool::{Pool, Queued, Split};
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{BuildError, Builder, ThreadPool, Wait, Worker};
 use filch_queue::{
     Abp, Adws, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2, PdqS,
@@ -74,6 +74,8 @@ fn every_pool_waits_by_every_strategy() {
         }
     }
     compute::<Split>();
+    compute::<Wool>();
+    compute::<Wool<1, 1>>();
     compute::<Queued<Abp>>();
     compute::<Queued<Adws>>();
     compute::<Queued<BwosL>>();
@@ -90,6 +92,30 @@ fn every_pool_waits_by_every_strategy() {
     compute::<Queued<PdqS>>();
     compute::<Queued<The>>();
     compute::<Queued<Wsq>>();
+    compute::<Heartbeat<ChaseLev>>();
+    compute::<Heartbeat<ChaseLev, Request>>();
+    compute::<Heartbeat<Lace>>();
+    compute::<Heartbeat<Adws, Request>>();
+}
+
+#[test]
+fn a_heartbeat_pool_promotes_on_a_beat_and_not_before() {
+    let _watchdog = watchdog("a beat");
+    fn alone<P: Pool>() {
+        let pool = Builder::<P>::new().workers(1).build().unwrap();
+        assert_eq!(pool.run(|w| fib(w, 15)), 610);
+        let total = pool.stats().total();
+        assert_eq!((total.grows, total.shrinks, total.requests), (0, 0, 0), "there is nobody to promote for");
+    }
+    alone::<Heartbeat<ChaseLev>>();
+    alone::<Heartbeat<ChaseLev, Request>>();
+    for _ in 0..20 {
+        let pool = Builder::<Heartbeat<ChaseLev>>::new().workers(2).build().unwrap();
+        assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+        let total = pool.stats().total();
+        assert_eq!(total.grows, 1, "the first fork finds a beat due");
+        assert_eq!(total.shrinks + total.steals, 1, "taken back or stolen: {total}");
+    }
 }
 
 #[test]

@@ -7,8 +7,10 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
-use common::{pool, wait_for, watchdog};
-use filch::{ThreadPool, Wait, Worker};
+use common::{pool, pool_of, wait_for, watchdog};
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::{Builder, ThreadPool, Wait, Worker};
+use filch_queue::ChaseLev;
 
 const LEAPFROGS: [Wait; 2] = [Wait::Leapfrog, Wait::Transitive];
 
@@ -26,7 +28,7 @@ fn within(root: usize, run: impl FnOnce() -> u64) -> u64 {
     result
 }
 
-fn tree(mut w: Worker<'_>, root: usize, depth: usize) -> u64 {
+fn tree<P: Pool>(mut w: Worker<'_, P>, root: usize, depth: usize) -> u64 {
     within(root, || {
         if depth == 0 {
             for _ in 0..50 {
@@ -68,9 +70,15 @@ fn leapfrogs_run_nothing_unrelated_from_many_roots() {
 #[test]
 fn leapfrogs_run_nothing_unrelated_from_one_stack() {
     let _watchdog = watchdog("leapfrogging in one program");
+    leapfrog_on_one_stack::<Split>();
+    leapfrog_on_one_stack::<Wool>();
+    leapfrog_on_one_stack::<Wool<1, 1>>();
+}
+
+fn leapfrog_on_one_stack<P: Pool>() {
     for wait in LEAPFROGS {
         for workers in [2, 3, 8] {
-            let pool = pool(workers, wait);
+            let pool = pool_of::<P>(workers, wait);
             for _ in 0..20 {
                 let sum = pool.run(|mut w| w.fork_all(1..40, |w, root| tree(w, root, 6), 0, |a, b| a + b));
                 assert_eq!(sum, 39 * 64);
@@ -82,9 +90,15 @@ fn leapfrogs_run_nothing_unrelated_from_one_stack() {
 #[test]
 fn leapfrogs_get_no_deeper_than_a_sequential_run() {
     let _watchdog = watchdog("leapfrogging");
+    leapfrog_no_deeper::<Split>();
+    leapfrog_no_deeper::<Wool>();
+    leapfrog_no_deeper::<Wool<1, 1>>();
+}
+
+fn leapfrog_no_deeper<P: Pool>() {
     for wait in LEAPFROGS {
         for workers in [1, 2, 8] {
-            let pool = pool(workers, wait);
+            let pool = pool_of::<P>(workers, wait);
             for _ in 0..30 {
                 assert_eq!(pool.run(|w| tree(w, 1, 10)), 1024);
             }
@@ -99,8 +113,8 @@ fn leapfrogs_get_no_deeper_than_a_sequential_run() {
 #[test]
 fn idle_workers_sleep_and_wake_for_work() {
     let _watchdog = watchdog("sleep");
-    for wait in Wait::EVERY {
-        let pool = pool(4, wait);
+    fn sleeps<P: Pool>(wait: Wait) {
+        let pool = Builder::<P>::new().workers(4).wait(wait).build().unwrap();
         for round in 1..=5 {
             let parks = || pool.stats().workers.iter().map(|worker| worker.parks).collect::<Vec<u64>>();
             let enough = |parks: &[u64]| parks.iter().all(|&parks| parks > 0);
@@ -108,14 +122,78 @@ fn idle_workers_sleep_and_wake_for_work() {
             assert_eq!(pool.run(|w| tree(w, round, 8)), 256);
         }
     }
+    for wait in Wait::EVERY {
+        sleeps::<Split>(wait);
+        sleeps::<Wool>(wait);
+        sleeps::<Wool<1, 1>>(wait);
+        if wait != Wait::Transitive {
+            sleeps::<Heartbeat<ChaseLev>>(wait);
+            sleeps::<Heartbeat<ChaseLev, Request>>(wait);
+        }
+    }
+}
+
+/// A worker that waits for another pool forks nothing; the other pool waits for what it has forked before.
+#[test]
+fn forks_are_there_for_others_while_their_worker_waits_elsewhere() {
+    let _watchdog = watchdog("a wait in another pool");
+    const DEPTH: usize = 50;
+    fn nest<P: Pool>(mut w: Worker<'_, P>, depth: usize, elsewhere: &ThreadPool, ran: &AtomicUsize) {
+        if depth == 0 {
+            elsewhere.install(|| wait_for("the second branches", || ran.load(SeqCst) == DEPTH));
+        } else {
+            let count = |_: Worker<'_, P>| ran.fetch_add(1, SeqCst);
+            w.join(move |w| nest(w, depth - 1, elsewhere, ran), count);
+        }
+    }
+    fn gives<P: Pool>() {
+        let (pool, elsewhere) = (Builder::<P>::new().workers(2).build().unwrap(), pool(1, Wait::default()));
+        for _ in 0..20 {
+            let ran = AtomicUsize::new(0);
+            pool.run(|w| nest(w, DEPTH, &elsewhere, &ran));
+        }
+    }
+    gives::<Queued<ChaseLev>>();
+    gives::<Heartbeat<ChaseLev>>();
+    gives::<Heartbeat<ChaseLev, Request>>();
+}
+
+/// A task that forks nothing gives beats all the same if it asks whether work is wanted.
+#[test]
+fn asking_whether_work_is_wanted_is_a_beat() {
+    let _watchdog = watchdog("a beat in a leaf");
+    fn asks<P: Pool>() {
+        let pool = Builder::<P>::new().workers(2).build().unwrap();
+        for _ in 0..50 {
+            let started = AtomicUsize::new(0);
+            let is_started = || started.load(SeqCst) == 1;
+            pool.run(|mut w| {
+                let leaf = |w: Worker<'_, P>| {
+                    wait_for("a theft", || {
+                        w.wants_work();
+                        is_started()
+                    });
+                };
+                w.join(leaf, |_| started.fetch_add(1, SeqCst))
+            });
+        }
+    }
+    asks::<Heartbeat<ChaseLev>>();
+    asks::<Heartbeat<ChaseLev, Request>>();
 }
 
 /// The second branch must be taken by somebody who slept when it was forked: the first one waits for it.
 #[test]
 fn sleepers_wake_for_a_single_task() {
     let _watchdog = watchdog("a wake-up");
+    wake_for_a_single_task::<Split>();
+    wake_for_a_single_task::<Wool>();
+    wake_for_a_single_task::<Wool<1, 1>>();
+}
+
+fn wake_for_a_single_task<P: Pool>() {
     for wait in Wait::EVERY {
-        let pool = pool(2, wait);
+        let pool = pool_of::<P>(2, wait);
         for round in 0..60 {
             if round % 4 == 0 {
                 let before = pool.stats().total().parks;

@@ -22,7 +22,7 @@ use crate::{Make, Program, Setting};
 pub const MAX_THREADS: usize = loom::MAX_THREADS - 1;
 
 /// How far an exploration goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Bounds {
     /// How often a thread that could go on is interrupted in one execution; `None`: as often as it takes.
     pub preemptions: Option<u8>,
@@ -30,6 +30,8 @@ pub struct Bounds {
     pub executions: u64,
     /// Time after which it stops.
     pub time: Option<Duration>,
+    /// Asked before each execution: whether to stop.
+    pub stop: fn() -> bool,
     /// Decisions of one execution; one that needs more has failed.
     pub branches: usize,
     /// An operation to be weakened.
@@ -39,7 +41,7 @@ pub struct Bounds {
 impl Default for Bounds {
     /// Everything.
     fn default() -> Self {
-        Self { preemptions: None, executions: u64::MAX, time: None, branches: 1_000, weakening: None }
+        Self { preemptions: None, executions: u64::MAX, time: None, stop: || false, branches: 1_000, weakening: None }
     }
 }
 
@@ -129,6 +131,7 @@ struct Context {
     executions: u64,
     limit: u64,
     deadline: Option<Instant>,
+    stop: fn() -> bool,
     progress: Sender<u64>,
     /// Who sleeps where, in the order of their coming.
     sleepers: Vec<Sleeper>,
@@ -292,8 +295,16 @@ fn run(
     let _quiet = Quiet::new();
     let sites = bounds.weakening.clone().map_or(sites, Sites::weaken);
     let deadline = bounds.time.map(|time| Instant::now() + time);
-    let limit = bounds.executions;
-    CONTEXT.set(Some(Context { sites, executions: 0, limit, deadline, progress, sleepers: Vec::new(), turns: None }));
+    CONTEXT.set(Some(Context {
+        sites,
+        executions: 0,
+        limit: bounds.executions,
+        deadline,
+        stop: bounds.stop,
+        progress,
+        sleepers: Vec::new(),
+        turns: None,
+    }));
     let mut model = loom::model::Builder::new();
     // All of them, since the environment presets some.
     model.max_threads = loom::MAX_THREADS;
@@ -339,6 +350,9 @@ fn execute(make: &Make, setting: Setting) {
         }
         if context.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Some("the time is up");
+        }
+        if (context.stop)() {
+            return Some("it was asked to");
         }
         context.executions += 1;
         if context.executions.is_multiple_of(1024) {

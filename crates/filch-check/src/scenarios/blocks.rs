@@ -4,19 +4,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use filch_queue::{Adws, BlockSize, BwosF, BwosL, CrossTaking, Delegation, PadWs, Prefetch, Revocation, pad_ws};
 
-use super::{Full, FullTso, Quick, QuickTso, Row, queue};
+use super::{Full, FullTso, Quick, QuickTso, Row, called, queue};
 use crate::Scenario;
 
 fn entries(entries: usize) -> BlockSize {
     BlockSize::Entries(NonZeroUsize::new(entries).expect("a block has entries"))
-}
-
-/// These scenarios under another name, so that no two of a queue are called the same.
-fn called(name: &str, mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
-    for scenario in &mut scenarios {
-        scenario.name = format!("{} {name}", scenario.name);
-    }
-    scenarios
 }
 
 /// Two blocks of two entries at capacity 2; four of one at 2, for what lies between blocks.
@@ -37,6 +29,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     ];
     let ones: &[Row] = &[
         ("++|-", &[1, 1], 1, Quick),
+        // A block comes back as it was.
+        ("++|--++", &[1], 2, Quick),
         ("+++|--+", &[2], 2, QuickTso),
         ("++++|-+", &[3], 2, QuickTso),
         ("++-+-+", &[2], 1, QuickTso),
@@ -63,6 +57,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     all.extend(called("in twos", queue::<PadWs>(small, |_| pad(2, plain()), |_| pad(2, plain()))));
     // Delegation uses a block up while a lower one is open.
     let ones: &[Row] = &[
+        ("+++", &[1], 2, Quick),
+        ("++|--++", &[1], 2, Quick),
         ("++|.+--", &[2], 2, QuickTso),
         ("+++|.+---", &[1], 2, QuickTso),
         ("++|.++--", &[3], 2, FullTso),
@@ -79,6 +75,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let small: &[Row] = &[
         ("+|.", &[2], 1, Quick),
         ("+|.-", &[2], 1, Quick),
+        ("+.", &[1, 1], 1, Quick),
         ("+|.+", &[2], 1, QuickTso),
         ("+|.-", &[1, 1], 1, QuickTso),
         ("++-.-", &[2], 2, QuickTso),

@@ -4,10 +4,13 @@ mod blocks;
 pub mod queues;
 pub mod runtime;
 mod several;
+pub mod wool;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(target_arch = "x86_64")]
+use filch_queue::Delta;
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::pdq::sender;
 use filch_queue::{
@@ -24,7 +27,13 @@ use crate::{Program, Scenario, Setting};
 /// All scenarios, those of one queue or protocol together.
 pub fn all() -> Vec<Scenario> {
     let mut all = Vec::new();
-    all.extend(queue::<Locked>(&[("++--", &[2], 2, Quick), ("+-+-", &[1, 1], 1, Quick)], |_| (), |_| ()));
+    all.extend(battery::<Locked>(
+        &[("++--", &[2], 2, Quick), ("+-+-", &[1, 1], 1, Quick)],
+        |row| client(row).in_turns(),
+        (queues::program::<Tso, Locked>, queues::program::<Loom, Locked>),
+        |_| (),
+        |_| (),
+    ));
     all.extend(queue::<The>(
         &[
             ("+|-", &[1], 2, Quick),
@@ -106,6 +115,7 @@ pub fn all() -> Vec<Scenario> {
             ("+|-", &[1], 1, Quick),
             ("++|-", &[2], 2, Quick),
             ("+|+-", &[1], 1, Quick),
+            ("++|-+", &[2], 2, Quick),
             ("++--", &[2], 2, QuickTso),
             ("++|--", &[1, 1], 2, Full),
             ("+-+-", &[2], 1, QuickTso),
@@ -152,6 +162,7 @@ pub fn all() -> Vec<Scenario> {
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free());
     all.extend(protocols());
+    all.extend(direct_stack());
     all
 }
 
@@ -212,6 +223,14 @@ const fn private() -> [Row; 10] {
 /// Without the clock, which would make a scenario another one each time.
 fn dealing() -> sender::Params {
     sender::Params { gap: Duration::ZERO, ..sender::Params::default() }
+}
+
+/// These scenarios under another name, so that no two of a queue are called the same.
+fn called(name: &str, mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
+    for scenario in &mut scenarios {
+        scenario.name = format!("{} {name}", scenario.name);
+    }
+    scenarios
 }
 
 const TOO_LARGE: &str = "too large to explore on C11";
@@ -303,11 +322,10 @@ fn hint<Q: Queue<Tso> + Queue<Loom>>(rows: &[Row], tso: Params<Q, Tso>, c11: Par
 /// The queues that are right only where store buffers are bounded.
 #[cfg(target_arch = "x86_64")]
 fn fence_free() -> Vec<Scenario> {
-    use filch_queue::{Delta, FfCl, FfThe, PatientThep, Thep};
+    use filch_queue::{FfCl, FfThe, PatientThep, Thep};
 
     fn delta(setting: Setting) -> Delta {
-        // SAFETY: the processor is an abstract machine, and a task taken twice is what the check is to find.
-        setting.delta.map_or_else(Delta::default, |delta| unsafe { Delta::new(delta) })
+        setting.delta.map_or_else(Delta::default, exactly)
     }
     const EXACT: Row = ("++++|----", &[2], 8, QuickTso);
     let rows: &[Row] = &[
@@ -342,6 +360,41 @@ fn fence_free() -> Vec<Scenario> {
     for scenario in all.iter_mut().filter(|scenario| scenario.name == exact) {
         scenario.delta = Dependence::Exact;
     }
+    all.extend(published());
+    all
+}
+
+#[cfg(target_arch = "x86_64")]
+fn exactly(delta: usize) -> Delta {
+    // SAFETY: the processor is an abstract machine, and a task taken twice is what the check is to find.
+    unsafe { Delta::new(delta) }
+}
+
+/// What needs no bound: a task is published to its thief. Here owner and thief never come for the same task, or both swap
+/// for it, or the thief waits for the echo.
+#[cfg(target_arch = "x86_64")]
+fn published() -> Vec<Scenario> {
+    use filch_queue::{FfCl, FfThe, Thep};
+
+    const APART: Row = ("+++-", &[1], 4, Quick);
+    let mut all = [
+        called("δ=1", queue::<FfThe>(&[APART], |_| exactly(1), |_| exactly(1))),
+        called("δ=1", queue::<FfCl>(&[APART, ("+++", &[1], 1, Quick)], |_| exactly(1), |_| exactly(1))),
+        called("δ=0", queue::<FfCl>(&[("+-", &[1], 1, Quick)], |_| exactly(0), |_| exactly(0))),
+        called("δ=1", queue::<Thep<1>>(&[APART], |_| exactly(1), |_| exactly(1))),
+        called(
+            "δ=∞",
+            queue::<Thep<1>>(
+                &[("+|-++-", &[1], 2, Quick), ("++-", &[1], 2, Quick)],
+                |_| Delta::INFINITE,
+                |_| Delta::INFINITE,
+            ),
+        ),
+    ]
+    .concat();
+    for scenario in &mut all {
+        scenario.delta = Dependence::None;
+    }
     all
 }
 
@@ -362,6 +415,18 @@ macro_rules! protocol {
     };
 }
 
+/// Heartbeat's clock on TSO, so many beats.
+fn beat(beats: usize, is_quick: bool) -> Scenario {
+    Scenario {
+        subject: "beat",
+        name: format!("{beats} beats and a clock that rests"),
+        quick: (is_quick, false),
+        delta: Dependence::None,
+        tso: Arc::new(move |_| runtime::beat::<Tso>(beats)),
+        c11: Err("loom has a swap overlook a store that a pair of fences orders before it"),
+    }
+}
+
 fn protocols() -> Vec<Scenario> {
     use runtime::Others::{GiveBack, Live, Try};
     use runtime::Waiting::{Leaps, Sleeps};
@@ -378,13 +443,93 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "two tasks, two thieves, sleep", FullTso, fork_join(CHILDREN, 3, Sleeps, Try(1))),
         protocol!("runtime", "a task in a task, leapfrog", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1))),
         protocol!("runtime", "three tasks, three steals", FullTso, fork_join(THREE, 2, Sleeps, Try(3))),
-        protocol!("runtime", "the next fork wakes", Quick, wake_up("")),
-        protocol!("runtime", "a request during a fork", Quick, wake_up("+")),
-        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++")),
-        protocol!("runtime", "a request during a fork and a join", Full, wake_up("+-")),
+        protocol!("runtime", "the next fork wakes", Quick, wake_up("", None)),
+        protocol!("runtime", "a request during a fork", Quick, wake_up("+", None)),
+        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None)),
+        protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1))),
         protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live)),
         protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live)),
+        beat(1, true),
+        beat(2, false),
         protocol!("termination", "one look", Quick, termination(1)),
         protocol!("termination", "three looks", QuickTso, termination(3)),
+        protocol!("termination", "all at home, one look", Quick, all_home(1)),
+        protocol!("termination", "all at home, three looks", QuickTso, all_home(3)),
     ]
+}
+
+/// Wool's direct task stack, with boundaries that move.
+fn direct_stack() -> Vec<Scenario> {
+    use filch::protocol::wool::Params;
+    use wool::{Client, Shipped, program, wake_up};
+
+    // The owner's acts, those above a stolen task, the thieves' steals; the chunk, after how many joins to privatise; the cost.
+    type Row = (&'static str, &'static str, &'static [usize], u32, u32, Cost);
+    const NEVER: u32 = u32::MAX;
+    const ROWS: &[Row] = &[
+        (".+|-", "", &[1], 4, NEVER, Quick),
+        (".+|-", "", &[1, 1], 4, NEVER, Quick),
+        (".++|--", "", &[1], 4, NEVER, Quick),
+        (".+|-+-", "", &[1], 4, NEVER, Quick),
+        (".+|-", "+-", &[2], 4, NEVER, Quick),
+        ("+.-", "", &[1], 1, NEVER, Quick),
+        ("++|.-", "", &[2], 1, 1, Quick),
+        (".+|-.+-", "", &[1], 1, 1, Quick),
+        (".++--", "", &[2], 4, NEVER, Full),
+        (".++|--++--", "", &[2], 4, NEVER, QuickTso),
+        (".++|--", "", &[1, 1], 4, NEVER, QuickTso),
+        (".++|--", "+.+--", &[3], 4, NEVER, QuickTso),
+        (".+|-", "+-", &[1, 1], 4, NEVER, QuickTso),
+        (".+|-", "++--", &[2, 1], 4, NEVER, FullTso),
+        ("+++|.-.--", "", &[3], 1, 1, QuickTso),
+        (".+++-+.-+--", "", &[2], 2, 1, QuickTso),
+        ("++|.-+.--+.+-", "+.-", &[2], 1, 1, FullTso),
+        ("++|.-+.--+-", "", &[1, 1], 2, 2, FullTso),
+        (".++s|--++", "", &[1, 2], 4, NEVER, Full),
+        (".+++-+--+-", "+-", &[3], 4, NEVER, FullTso),
+        (".++--++--", "+-", &[2, 2], 4, NEVER, FullTso),
+        ("+.++.-+.--+.+--", "+.-", &[4], 2, 1, FullTso),
+        ("++.+-.+--.+-", "+-", &[2, 2], 1, 1, FullTso),
+    ];
+    let told = |Params { chunk, privatise_after }: Params| match privatise_after {
+        NEVER => format!("k{chunk}"),
+        often => format!("k{chunk} p{often}"),
+    };
+    let scenario = |&(owner, above, thieves, chunk, privatise_after, cost): &Row| {
+        let (client, params) = (Client { owner, above, thieves }, Params { chunk, privatise_after });
+        Scenario {
+            subject: "wool",
+            name: format!("{client} {}", told(params)),
+            quick: cost.quick(),
+            delta: Dependence::None,
+            tso: Arc::new(move |_| program::<Tso, Shipped<Tso>>(&client, &params)),
+            c11: match cost {
+                FullTso => Err(TOO_LARGE),
+                _ => Ok(Arc::new(move |_| program::<Loom, Shipped<Loom>>(&client, &params))),
+            },
+        }
+    };
+    // What the owner does before it looks for the sleeper.
+    const SLEEPS: &[(&str, u32, u32, Cost)] = &[
+        ("", 4, NEVER, Quick),
+        ("+", 4, NEVER, Quick),
+        ("+-", 1, NEVER, FullTso),
+        ("+-", 4, 1, FullTso),
+        ("++", 1, NEVER, QuickTso),
+        ("++-", 1, 1, FullTso),
+        ("++--", 2, 1, FullTso),
+        ("+-+-", 4, 1, FullTso),
+    ];
+    let sleep = |&(acts, chunk, privatise_after, cost): &(&'static str, u32, u32, Cost)| {
+        let params = Params { chunk, privatise_after };
+        Scenario {
+            subject: "wool",
+            name: format!("a fork wakes {acts} {}", told(params)),
+            quick: cost.quick(),
+            delta: Dependence::None,
+            tso: Arc::new(move |_| wake_up::<Tso>(acts, params)),
+            c11: if cost == FullTso { Err(TOO_LARGE) } else { Ok(Arc::new(move |_| wake_up::<Loom>(acts, params))) },
+        }
+    };
+    ROWS.iter().map(scenario).chain(SLEEPS.iter().map(sleep)).collect()
 }

@@ -8,7 +8,7 @@
 use core::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use filch_memory::Cell;
+use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 use filch_queue::{Delivery, Full, Order, Owner, Promises, Queue, Steal, StealMany, StealOrder, Task, Thief};
 
 use crate::Program;
@@ -38,6 +38,8 @@ pub struct Client {
     pub thieves: Vec<usize>,
     /// How many tasks a thief asks for, if it asks for several.
     pub most: Option<usize>,
+    /// Whether each operation has its turn: for a queue that hides its steps behind a lock which is not the memory's.
+    pub in_turns: bool,
 }
 
 impl Client {
@@ -52,13 +54,20 @@ impl Client {
             '.' => Act::Poll,
             _ => panic!("an owner pushes (+), pops (-) and polls (.)"),
         };
-        Self { capacity, before, owner: owner.chars().map(act).collect(), thieves: thieves.to_vec(), most: None }
+        let owner = owner.chars().map(act).collect();
+        Self { capacity, before, owner, thieves: thieves.to_vec(), most: None, in_turns: false }
     }
 
     /// The same client, whose thieves ask for up to `most` tasks in each attempt.
     #[must_use]
     pub fn asking_for(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
+    }
+
+    /// The same client of a queue whose operations are single steps, which the checker could not exchange.
+    #[must_use]
+    pub fn in_turns(self) -> Self {
+        Self { in_turns: true, ..self }
     }
 }
 
@@ -162,6 +171,18 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// The order of operations that are single steps: none, if the queue has steps of its own.
+struct Turns<M: Memory>(Option<M::AtomicU32>);
+
+impl<M: Memory> Turns<M> {
+    fn take(&self) {
+        if let Some(turns) = &self.0 {
+            // Pairs with itself, as the lock that it stands for does.
+            turns.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
 /// What a thief does in one attempt: it asks for so many tasks, and gets them in its bag.
 type Attempt<T> = fn(&mut T, usize, &mut Vec<Task>) -> Steal<usize>;
 
@@ -193,14 +214,15 @@ fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, at
     let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
     let pushes = client.before + client.owner.iter().filter(|&&act| act == Act::Push).count();
     let contents = Arc::new(Contents::<M>::new(pushes));
+    let turns = Arc::new(Turns::<M>(client.in_turns.then(|| Atomic::new(0))));
     for _ in 0..client.before {
-        push(&mut owner, &taken, &contents);
+        push(&mut owner, &taken, &contents, &turns);
     }
     let owner = Arc::new(Mutex::new(Some(owner)));
     let mut threads: Vec<(String, Box<dyn FnOnce()>)> = Vec::new();
     {
         let (owner, taken, acts) = (Arc::clone(&owner), Arc::clone(&taken), client.owner.clone());
-        let contents = Arc::clone(&contents);
+        let (contents, turns) = (Arc::clone(&contents), Arc::clone(&turns));
         threads.push((
             "owner".into(),
             Box::new(move || {
@@ -209,16 +231,18 @@ fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, at
                     match act {
                         Act::Push => {
                             M::note(|| format!("push {}", lock(&taken).pushed + 1));
-                            push(&mut mine, &taken, &contents);
+                            push(&mut mine, &taken, &contents, &turns);
                         }
                         Act::Pop => {
                             M::note(|| "pop".into());
+                            turns.take();
                             let popped = mine.pop();
                             M::note(|| popped.map_or("nothing".into(), |task| format!("popped {}", task.id())));
                             pop(popped, &taken, &contents, delivery);
                         }
                         Act::Poll => {
                             M::note(|| "poll".into());
+                            turns.take();
                             mine.poll();
                         }
                     }
@@ -231,12 +255,14 @@ fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, at
     let most = client.most.unwrap_or(1);
     for (index, (thief, &steals)) in thieves.iter().zip(&client.thieves).enumerate() {
         let (thief, taken, contents) = (Arc::clone(thief), Arc::clone(&taken), Arc::clone(&contents));
+        let turns = Arc::clone(&turns);
         threads.push((
             format!("thief {}", index + 1),
             Box::new(move || {
                 let mut mine = lock(&thief).take().expect("the thief is put there once");
                 for _ in 0..steals {
                     M::note(|| "steal".into());
+                    turns.take();
                     let mut bag = Vec::new();
                     let stolen = attempt(&mut mine, most, &mut bag);
                     M::note(|| match stolen {
@@ -298,9 +324,10 @@ fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, at
     Program { threads, finally }
 }
 
-fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents: &Contents<M>) {
+fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents: &Contents<M>, turns: &Turns<M>) {
     let id = lock(taken).pushed + 1;
     contents.write(id);
+    turns.take();
     match owner.push(task(id)) {
         Ok(()) => lock(taken).pushed = id,
         Err(Full(refused)) => assert_eq!(refused, task(id), "a full queue returns the task it refuses"),

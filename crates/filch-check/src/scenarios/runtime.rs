@@ -10,6 +10,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use filch::protocol::beat::{Clock, Due};
 use filch::protocol::limits::Limits;
 use filch::protocol::sleep::{ANY, Place, Sleepers, Wanted};
 use filch::protocol::state::{JobState, Status};
@@ -182,7 +183,8 @@ impl<M: Checker> Worker<M> {
         loop {
             let theft = match state.status() {
                 Status::Done | Status::Panicked | Status::Returned => return,
-                Status::Fresh => {
+                // Nothing is offered on the split deque.
+                Status::Fresh | Status::Offered => {
                     M::spin_loop();
                     continue;
                 }
@@ -344,7 +346,9 @@ pub fn fork_join<M: Checker>(
 
 /// Worker 1 wants one task and sleeps until it gets it. Worker 0 forks and joins, as `+` and `-` say, and once the other
 /// sleeps it forks again: this must wake the sleeper.
-pub fn wake_up<M: Checker>(owner: &'static str) -> Program {
+///
+/// With `naps`, worker 1 does not look for work but goes to sleep so often: what it finds is of no account.
+pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>) -> Program {
     const LEAVES: &[&[usize]] = &[&[] as &[usize]; CAPACITY + 1];
     let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES);
     let (mut thief, mut worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
@@ -391,8 +395,9 @@ pub fn wake_up<M: Checker>(owner: &'static str) -> Program {
     let steal = move || {
         let team = Arc::clone(&thief.team);
         let place = &team.desks[1].place;
-        let mut sleeps = 0;
-        while !thief.steal_and_run(0, 0, false) {
+        let (mut sleeps, mut rounds) = (0, 0);
+        while naps.map_or_else(|| !thief.steal_and_run(0, 0, false), |naps| rounds < naps) {
+            rounds += 1;
             place.announce(&team.sleepers, ANY);
             thief.ask(0);
             place.settled();
@@ -463,6 +468,92 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
             ("worker 1".into(), Box::new(other)),
             ("reader".into(), Box::new(reader)),
         ],
+        finally: Box::new(|| ()),
+    }
+}
+
+/// Worker 0 has a task that worker 1 may steal; each sets out and comes home. A third asks whether all are at home.
+pub fn all_home<M: Checker>(looks: usize) -> Program {
+    struct Shared<M: Memory> {
+        counts: [Counts<M>; 2],
+        /// Worker 0's queue: whether the task is in it.
+        task: M::AtomicBool,
+        /// Whether it has been run.
+        done: M::AtomicBool,
+    }
+    let shared: Arc<Shared<M>> =
+        Arc::new(Shared { counts: Default::default(), task: Atomic::new(true), done: Atomic::new(false) });
+    shared.counts[0].sets_out();
+    let (first, second, third) = (Arc::clone(&shared), Arc::clone(&shared), shared);
+    // Relaxed, as all that queues that return a task twice can be relied on for.
+    let takes =
+        |shared: &Shared<M>| shared.task.compare_exchange(true, false, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    let owner = move || {
+        if takes(&first) {
+            M::note(|| "runs the task".into());
+            first.done.store(true, Ordering::Relaxed);
+        }
+        first.counts[0].comes_home();
+    };
+    let thief = move || {
+        second.counts[1].sets_out();
+        if takes(&second) {
+            M::note(|| "runs the task".into());
+            second.done.store(true, Ordering::Relaxed);
+        }
+        second.counts[1].comes_home();
+    };
+    let reader = move || {
+        for _ in 0..looks {
+            if Counts::all_home(&third.counts) {
+                // Relaxed: a worker comes home after what it has done.
+                assert!(third.done.load(Ordering::Relaxed), "found all at home before the task was done");
+            }
+        }
+    };
+    Program {
+        threads: vec![
+            ("worker 0".into(), Box::new(owner)),
+            ("worker 1".into(), Box::new(thief)),
+            ("reader".into(), Box::new(reader)),
+        ],
+        finally: Box::new(|| ()),
+    }
+}
+
+/// A worker takes so many beats, waits for each and once more, and closes; the clock sleeps when it may. If it sleeps through
+/// a beat that was taken, the worker waits for ever.
+pub fn beat<M: Checker>(beats: usize) -> Program {
+    let due = Arc::new(Due::<M>::new(true));
+    let clock = Arc::new(Clock::new([Arc::clone(&due)]));
+    let ticking = Arc::clone(&clock);
+    let work = move || {
+        let wait = || {
+            while !due.is_raised() {
+                M::spin_loop();
+            }
+        };
+        for _ in 0..beats {
+            wait();
+            M::note(|| "takes a beat".into());
+            due.lower();
+            clock.taken();
+        }
+        wait();
+        M::note(|| "closes".into());
+        clock.close();
+    };
+    let tick = move || {
+        while !ticking.is_closing() {
+            M::note(|| "ticks".into());
+            if !ticking.tick() {
+                M::note(|| "rests".into());
+                ticking.rest();
+            }
+        }
+    };
+    Program {
+        threads: vec![("worker".into(), Box::new(work)), ("clock".into(), Box::new(tick))],
         finally: Box::new(|| ()),
     }
 }

@@ -31,7 +31,7 @@ use crate::Program;
 use crate::sites::{CallSite, Sites, Weakening};
 
 /// How far an exploration goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Bounds {
     /// The machine to run on.
     pub processor: Processor,
@@ -39,6 +39,8 @@ pub struct Bounds {
     pub steps: usize,
     /// Executions after which the exploration stops.
     pub executions: u64,
+    /// Asked now and then: whether to stop.
+    pub stop: fn() -> bool,
     /// An operation to be weakened.
     pub weakening: Option<Weakening>,
     /// Whether to leave out executions that differ only in the order of independent steps.
@@ -54,6 +56,7 @@ impl Bounds {
             processor: Processor { buffer, coalesces: false },
             steps: 2_000,
             executions: u64::MAX,
+            stop: || false,
             weakening: None,
             reduce: true,
             count_distinct: false,
@@ -90,7 +93,7 @@ pub enum Verdict {
     Passed,
     /// An execution went wrong.
     Failed(Failure),
-    /// The bound on executions was reached; nothing was wrong so far.
+    /// The bound on executions was reached, or somebody said stop; nothing was wrong so far.
     Stopped,
 }
 
@@ -376,7 +379,7 @@ fn explore_sites(
         if !search.backtrack(machine) {
             break;
         }
-        if all >= bounds.executions {
+        if all >= bounds.executions || all.is_multiple_of(64) && (bounds.stop)() {
             result.verdict = Verdict::Stopped;
             break;
         }

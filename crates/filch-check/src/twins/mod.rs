@@ -24,6 +24,7 @@ pub mod pdq;
 pub mod termination;
 pub mod the;
 pub mod thep;
+pub mod wool;
 pub mod wsq;
 
 use core::num::NonZeroUsize;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use filch_queue::Queue;
 
-use super::{chase_lev, ff_cl, ff_the, lace, termination, the, thep};
+use super::{chase_lev, ff_cl, ff_the, lace, termination, the, thep, wool};
 use crate::Program;
 use crate::scenarios::queues::{self, Client};
+use crate::scenarios::wool as stack;
 use crate::tso::{Bounds, Processor, Tso};
 
 /// A program that is wrong, and the same program without the mistake.
@@ -53,6 +54,8 @@ pub enum Harm {
     Hang,
     /// Somebody ran what is not a task.
     NotATask,
+    /// Tasks to come are hidden from thieves.
+    Hidden,
 }
 
 impl Harm {
@@ -67,6 +70,7 @@ impl Harm {
             Self::EarlyEnd => "the end was announced",
             Self::Hang => "nobody can take a step",
             Self::NotATask => "is not a task",
+            Self::Hidden => "hides tasks from thieves",
         })
     }
 }
@@ -163,7 +167,7 @@ pub(super) fn mutant<Q: Queue<Tso>>(
 
 /// All mutants, by twin.
 pub fn mutants() -> Vec<Mutant> {
-    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination()];
+    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), wool()];
     let mut all: Vec<Mutant> = own.into_iter().flatten().collect();
     all.extend(super::abp::mutants());
     all.extend(super::adws::mutants());
@@ -499,6 +503,51 @@ fn termination() -> Vec<Mutant> {
             "counted-after-publishing",
             Mistake::CountedAfterPublishing,
             "a bag that is finished before it is counted makes up for one that is not finished",
+        ),
+    ]
+}
+
+fn wool() -> Vec<Mutant> {
+    use wool::{Mistake, Wool};
+    let row = |name: &str, mistake, owner, thieves, harm, shows| {
+        let client = stack::Client { owner, above: "", thieves };
+        let make = move |mistake| -> Make { Arc::new(move || stack::program::<Tso, Wool<Tso>>(&client, &mistake)) };
+        Mutant {
+            twin: "wool",
+            mistake: name.to_owned(),
+            shows,
+            client: client.to_string(),
+            processor: buffer(0),
+            delta: None,
+            harm,
+            program: make(mistake),
+            control: make(Mistake::None),
+        }
+    };
+    vec![
+        row(
+            "join-without-swap",
+            Mistake::JoinWithoutSwap,
+            "+|-",
+            &[1],
+            Harm::Twice,
+            "a thief takes the task between the owner's load and its store",
+        ),
+        row(
+            "bot-stays",
+            Mistake::BotStays,
+            "+|-",
+            &[1],
+            Harm::Hidden,
+            "once a stolen task has been joined, thieves look above the stack",
+        ),
+        row(
+            "no-back-out",
+            Mistake::NoBackOut,
+            "++|--++--",
+            &[2],
+            Harm::Hidden,
+            "a thief that read bot before older tasks were joined and forked again takes a newer one, and sets bot past the older",
         ),
     ]
 }

@@ -15,6 +15,7 @@ use crate::error::{Error, Result, unknown, usage};
 use crate::export::json::Lines;
 use crate::export::table;
 use crate::flags::{Check as Flags, CheckMemory};
+use crate::interrupt::interrupted;
 use crate::progress::Progress;
 use crate::terminal::{colour, count, duration, paint};
 
@@ -86,7 +87,8 @@ struct Line<'a> {
 fn explore(flags: &Flags, checks: &[Check]) -> Result {
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let preemptions = Some(if flags.all { 3 } else { 2 });
-    let limits = Limits { executions: flags.executions.into(), preemptions, ..Limits::default() };
+    let executions = flags.executions.into();
+    let limits = Limits { executions, preemptions, stop: interrupted, ..Limits::default() };
     let progress = Progress::new(!flags.output.quiet);
     let results = in_parallel(flags, checks, &progress, |check, report| check.run(limits, report), name);
     progress.end();
@@ -97,6 +99,7 @@ fn explore(flags: &Flags, checks: &[Check]) -> Result {
         let (verdict, message, schedule) = match &result.outcome {
             Outcome::Holds => ("holds", None, None),
             Outcome::HoldsSoFar => ("holds so far", None, None),
+            Outcome::Interrupted => ("interrupted", None, None),
             Outcome::Breaks(message, schedule) => ("breaks", Some(message.as_str()), schedule.as_ref()),
         };
         if let Some(lines) = &mut lines {
@@ -134,8 +137,8 @@ fn explore(flags: &Flags, checks: &[Check]) -> Result {
     for (check, result) in &wrong {
         explain(check, &result.outcome);
     }
-    if crate::interrupt::interrupted() {
-        return Err(Error::FailedBecause("interrupted; what was checked until then is above".to_owned()));
+    if interrupted() {
+        return Err(Error::Interrupted);
     }
     if wrong.is_empty() { Ok(()) } else { Err(Error::Failed) }
 }
@@ -169,7 +172,7 @@ fn row(check: &Check, verdict: &str, as_expected: bool, executions: u64, seconds
 fn explain(check: &Check, outcome: &Outcome) {
     eprintln!("\n{}", paint(&name(check), "1", colour()));
     let (message, schedule) = match outcome {
-        Outcome::Holds | Outcome::HoldsSoFar => {
+        Outcome::Holds | Outcome::HoldsSoFar | Outcome::Interrupted => {
             eprintln!("  should break, and does not");
             return;
         }
@@ -242,7 +245,7 @@ fn in_parallel<T: Sync, R: Send>(
                         state.next - 1
                     };
                     let Some(item) = items.get(index) else { break };
-                    if crate::interrupt::interrupted() {
+                    if interrupted() {
                         break;
                     }
                     let show = |executions: Option<u64>| {
@@ -272,15 +275,17 @@ fn check_mutants(flags: &Flags) -> Result {
         .collect();
     let progress = Progress::new(!flags.output.quiet);
     let work = |mutant: &Mutant, _: &mut dyn FnMut(u64)| {
-        let mutated = tso::explore(&|| mutant.program(), &mutant.bounds(), &mut |_| ());
-        let control = tso::explore(&|| mutant.control(), &mutant.bounds(), &mut |_| ());
-        (mutated, control)
+        let bounds = tso::Bounds { stop: interrupted, ..mutant.bounds() };
+        let mutated = tso::explore(&|| mutant.program(), &bounds, &mut |_| ());
+        let control = tso::explore(&|| mutant.control(), &bounds, &mut |_| ());
+        let is_stopped = [&mutated, &control].iter().any(|explored| matches!(explored.verdict, Verdict::Stopped));
+        (!is_stopped).then_some((mutated, control))
     };
     let results = in_parallel(flags, &all, &progress, work, Mutant::name);
     progress.end();
     let (mut rows, mut survivors) = (Vec::new(), 0);
     for (mutant, result) in all.iter().zip(results) {
-        let Some((mutated, control)) = result else { continue };
+        let Some((mutated, control)) = result.flatten() else { continue };
         let killed = matches!(&mutated.verdict, Verdict::Failed(failure) if mutant.harm.is_told_by(&failure.message));
         let healthy = matches!(control.verdict, Verdict::Passed);
         survivors += usize::from(!killed || !healthy);
@@ -304,6 +309,9 @@ fn check_mutants(flags: &Flags) -> Result {
         writeln!(out, "{}", table::list(&heads, rows, colour()))?;
         writeln!(out, "\n{killed} of {all} found")?;
     }
+    if interrupted() {
+        return Err(Error::Interrupted);
+    }
     if survivors > 0 { Err(Error::Failed) } else { Ok(()) }
 }
 
@@ -314,14 +322,11 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
         .filter(|&subject| flags.subjects.is_empty() || flags.subjects.iter().any(|name| name == subject))
         .collect();
     let of = |subject: &str| -> Vec<Scenario> {
-        // The index protocol of the runtime's task stack is Lace's, and is tested there.
-        let is_of = |of: &str| of == subject || subject == "runtime" && of == "lace";
-        let named = |scenario: &&Scenario| {
-            is_of(scenario.subject)
-                && flags.scenario.as_ref().is_none_or(|name| *name == scenario.name)
-                && (flags.all || scenario.quick.0)
-        };
-        all.iter().filter(named).cloned().collect()
+        let mut scenarios = weaken::of(subject, all);
+        scenarios.retain(|scenario| {
+            flags.scenario.as_ref().is_none_or(|name| *name == scenario.name) && (flags.all || scenario.quick.0)
+        });
+        scenarios
     };
     let progress = Progress::new(!flags.output.quiet);
     let work = |subject: &&str, report: &mut dyn FnMut(u64)| {
@@ -329,6 +334,7 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
         let room = Room::Tso { buffer, coalesces: false };
         let mut effort = Effort { setting: Setting { delta: room.least_delta() }, ..Effort::default() };
         effort.tso.processor.buffer = buffer;
+        (effort.tso.stop, effort.c11.stop) = (interrupted, interrupted);
         if !flags.all {
             (effort.c11.preemptions, effort.c11.time) = (Some(2), Some(Duration::from_secs(5)));
         }
@@ -361,6 +367,9 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
         for (scenario, on, message) in &report.left_out {
             writeln!(out, "  left out: {scenario} on {on}: {}", message.lines().next().unwrap_or_default())?;
         }
+    }
+    if interrupted() {
+        return Err(Error::Interrupted);
     }
     if settled { Ok(()) } else { Err(Error::Failed) }
 }

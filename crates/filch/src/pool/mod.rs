@@ -2,7 +2,10 @@
 //!
 //! * [`Split`], the default: Lace's direct task stack on a split deque. A task lives in its slot until it is joined, and
 //!   push and pop touch nothing shared.
+//! * [`Wool`]: the direct task stack of Wool. Its oldest tasks are public, each with a state word that owner and thieves
+//!   swap for it; the others are private.
 //! * [`Queued`]: any word queue of [`filch_queue`]. A task lives on its forker's frame, and its address in the queue.
+//! * [`Heartbeat`]: the same, except that a task stays private until its owner, on a beat, promotes its oldest to the queue.
 //!
 //! A pool is chosen by type and costs no dynamic dispatch:
 //!
@@ -27,13 +30,20 @@
 //! # Ok::<(), filch::BuildError>(())
 //! ```
 
+mod direct;
+mod heartbeat;
 mod queued;
 mod split;
+mod wool;
 
+pub(crate) use direct::{
+    Popped, UnwindFn, abandon, join, join_near, pop_and_run, push, push_unadmitted, resume, wants_work,
+};
+pub use heartbeat::{Beat, Clock, Heartbeat, Request};
 pub use queued::Queued;
-pub(crate) use queued::{Hand, deal};
+pub(crate) use queued::{Hand, deal, deal_any, steal};
 pub use split::Split;
-pub(crate) use split::{UnwindFn, abandon, join, join_near, pop_and_run, push, push_unadmitted, resume};
+pub use wool::Wool;
 
 use std::io;
 use std::ptr::NonNull;
@@ -61,6 +71,11 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// The pools of `workers` workers, each with room for `capacity` tasks if it is bounded.
     fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>>;
 
+    /// Starts what the pools of one thread pool need besides its workers.
+    fn start(_: &mut [Self]) -> io::Result<()> {
+        Ok(())
+    }
+
     fn cursor(head: *mut Slot) -> Self::Cursor;
 
     fn head(cursor: Self::Cursor) -> *mut Slot;
@@ -86,6 +101,12 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// Asks `victim` to share work, if it may have some.
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
 
+    /// Makes whatever the worker has available to thieves, and tells sleepers: it is about to sleep itself, and will answer nobody.
+    ///
+    /// # Safety
+    /// The current thread is the worker `core`.
+    unsafe fn share_all(_: &Core<Self>) {}
+
     /// Whether there is something to steal from `victim`, good enough for a last look before sleep.
     ///
     /// # Safety
@@ -108,7 +129,7 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
 
 /// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).
 ///
-/// The trait is sealed; [`Split`] and [`Queued`] implement it.
+/// The trait is sealed; [`Split`], [`Wool`], [`Queued`] and [`Heartbeat`] implement it.
 pub trait Pool: Plumbing {
     /// Whether thieves can follow stolen tasks through the pool, which
     /// [transitive leapfrogging](crate::Wait::Transitive) needs.

@@ -17,7 +17,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
 
 use filch_memory::Native;
-use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Stealable, Thief};
+use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Stealable, Task, Thief};
 
 use super::{Plumbing, Pool};
 use crate::front::{Front, Operations};
@@ -41,9 +41,11 @@ pub struct Queued<Q: Queue<Native>> {
     owner: UnsafeCell<Q::Owner>,
     /// This worker's thief handles on the other workers' queues, by worker; its own place holds nothing.
     thieves: UnsafeCell<Vec<Option<Q::Thief>>>,
+    /// Jobs that were popped too soon and did not find their way back, oldest first.
+    kept: UnsafeCell<Vec<Task>>,
 }
 
-// SAFETY: both parts are touched by the worker's own thread only; the queue's shared part is behind its handles.
+// SAFETY: all parts are touched by the worker's own thread only; the queue's shared part is behind its handles.
 unsafe impl<Q: Queue<Native>> Sync for Queued<Q> {}
 
 impl<Q: Queue<Native>> fmt::Debug for Queued<Q> {
@@ -71,51 +73,35 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// The current thread is this worker; `job` is the newest one that it pushed and has not joined.
     pub(super) unsafe fn take_back(&self, job: NonNull<Job>) -> bool {
         // SAFETY: as above.
-        let owner = unsafe { &mut *self.owner.get() };
-        match owner.pop() {
-            None => false,
-            Some(task) if task_to_job(task) == job => true,
-            // I1: an older one, so `job` was stolen out of order.
-            Some(mut older) => {
-                while let Err(full) = owner.push(older) {
-                    older = full.0;
-                    std::hint::spin_loop();
-                }
-                false
-            }
-        }
+        let newest = unsafe { &mut *self.owner.get() }.pop();
+        // SAFETY: the caller's promise.
+        newest.is_some_and(|task| task_to_job(task) == job) || unsafe { self.was_kept(job, newest) }
     }
 
-    /// Where thieves get nothing without an answer of the owner, waits for one a while, and then withdraws the request:
-    /// afterwards nothing is outstanding that only this worker could take, so it may sleep, or run something else.
+    /// [`Queued::take_back`] of a job that is not the newest in the queue, which has been popped.
     ///
     /// # Safety
     /// The current thread is this worker.
+    #[cold]
+    unsafe fn was_kept(&self, job: NonNull<Job>, older: Option<Task>) -> bool {
+        // SAFETY: both are this thread's, and nothing called here comes back to them.
+        let (owner, kept) = unsafe { (&mut *self.owner.get(), &mut *self.kept.get()) };
+        let was_kept = kept.pop_if(|newest| task_to_job(*newest) == job).is_some();
+        // I1: `job`, if it was not kept, was stolen out of order.
+        if let Some(Err(full)) = older.map(|older| owner.push(older)) {
+            // Thieves are taking so much that there is no room.
+            kept.push(full.0);
+        }
+        was_kept
+    }
+
+    /// # Safety
+    /// The current thread is this worker.
     pub(super) unsafe fn steal_from(&self, victim: usize) -> Steal<NonNull<Job>> {
-        // Longer than it takes an owner that runs to come to its next fork, or to deal, on average.
-        const PATIENCE: u32 = 1 << 11;
         // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
         let Some(Some(thief)) = (unsafe { &mut *self.thieves.get() }).get_mut(victim) else { return Steal::Empty };
-        // Stealing is what a worker does in every loop in which it waits: it answers its own thieves meanwhile.
-        let mut steal = || {
-            // SAFETY: the owner's end is this thread's, and nothing called here comes back to it.
-            unsafe { &mut *self.owner.get() }.poll();
-            thief.steal()
-        };
-        let mut stolen = steal();
-        if matches!(Q::PROMISES.stealable, Stealable::OnRequest) && stolen == Steal::Pending {
-            for _ in 0..PATIENCE {
-                std::hint::spin_loop();
-                stolen = steal();
-                if stolen != Steal::Pending {
-                    break;
-                }
-            }
-            if stolen == Steal::Pending {
-                stolen = thief.quiesce().map_or(Steal::Pending, Steal::Task);
-            }
-        }
-        stolen.map(task_to_job)
+        // SAFETY: the owner's end is this thread's, and nothing called here comes back to it.
+        steal::<Q>(unsafe { &mut *self.owner.get() }, thief).map(task_to_job)
     }
 
     /// # Safety
@@ -139,10 +125,35 @@ impl<Q: Queue<Native>> Queued<Q> {
     }
 }
 
+/// Tries to take a task, and answers the worker's own thieves: stealing is what it does in every loop in which it waits.
+///
+/// Where thieves get nothing without an answer of the owner, waits for one a while, and then withdraws the request:
+/// afterwards nothing is outstanding that only this thief could take, so it may sleep, or run something else.
+pub(crate) fn steal<Q: Queue<Native>>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Steal<Task> {
+    // Longer than it takes an owner that runs to come to its next fork, or to deal, on average.
+    const PATIENCE: u32 = 1 << 11;
+    owner.poll();
+    let mut stolen = thief.steal();
+    if matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
+        for _ in 0..PATIENCE {
+            if stolen != Steal::Pending {
+                return stolen;
+            }
+            std::hint::spin_loop();
+            owner.poll();
+            stolen = thief.steal();
+        }
+        if stolen == Steal::Pending {
+            stolen = thief.quiesce().map_or(Steal::Pending, Steal::Task);
+        }
+    }
+    stolen
+}
+
 /// A worker's end of its own queue, and its thief handles on the others', by worker; its own place holds nothing.
 pub(crate) type Hand<Q> = (<Q as Queue<Native>>::Owner, Vec<Option<<Q as Queue<Native>>::Thief>>);
 
-/// A queue for each worker, and its handles dealt out.
+/// A queue for each worker, and its handles dealt out, for jobs.
 pub(crate) fn deal<Q: Queue<Native>>(workers: usize, capacity: usize) -> Vec<Hand<Q>> {
     const {
         // A job is gone once it has run.
@@ -150,10 +161,15 @@ pub(crate) fn deal<Q: Queue<Native>>(workers: usize, capacity: usize) -> Vec<Han
         // I1.
         assert!(matches!(Q::PROMISES.order, Order::Lifo), "the owner's end of the queue is first in, first out");
     };
+    deal_any::<Q>(workers, capacity, &Q::Params::default())
+}
+
+/// A queue for each worker, and its handles dealt out, for tasks of any kind.
+pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
     let mut thieves: Vec<Vec<Option<Q::Thief>>> = (0..workers).map(|_| Vec::with_capacity(workers)).collect();
     let owners: Vec<Q::Owner> = (0..workers)
         .map(|victim| {
-            let (owner, handles) = Q::make(capacity, workers - 1, &Q::Params::default());
+            let (owner, handles) = Q::make(capacity, workers - 1, params);
             let mut handles = handles.into_iter();
             for (thief, row) in thieves.iter_mut().enumerate() {
                 row.push(if thief == victim { None } else { handles.next() });
@@ -164,34 +180,17 @@ pub(crate) fn deal<Q: Queue<Native>>(workers: usize, capacity: usize) -> Vec<Han
     owners.into_iter().zip(thieves).collect()
 }
 
-/// Pushes and tells sleepers.
-///
-/// # Safety
-/// The current thread is the worker `core`.
-#[inline]
-unsafe fn push<Q: Queue<Native>>(core: &Core<Queued<Q>>, job: NonNull<Job>) -> bool {
-    // SAFETY: the caller's promise, here and below.
-    let was_empty = unsafe { core.pool.is_empty() };
-    // SAFETY: as above.
-    let pushed = unsafe { core.pool.push(job) };
-    if was_empty || core.home.common.sleepers.any() {
-        wait::wake_next(core);
-    }
-    pushed
-}
-
-// SAFETY: the queue gives each word out once.
-unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
-    type Cursor = ();
-
-    const OPERATIONS: &'static Operations = &Operations {
+/// A pool whose tasks lie on the frames of their forks, and of which the owner has only addresses in its hands.
+pub(super) trait OnFrames: Pool<Cursor = ()> {
+    /// [`Plumbing::OPERATIONS`].
+    const TABLE: &'static Operations = &Operations {
         push: |front, job| {
             // SAFETY: called on a front of a worker of this type of pool, on its own thread, as are the others.
-            unsafe { push(Core::<Self>::of(front), job) }
+            unsafe { Self::push(Core::of(front), job) }
         },
         take_back: |front, job| {
             // SAFETY: as above.
-            unsafe { Core::<Self>::of(front).pool.take_back(job) }
+            unsafe { Self::take_back(Core::of(front), job) }
         },
         wait_job: |front, head, job, help| {
             // SAFETY: as above, and the caller's promises.
@@ -201,7 +200,47 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             // SAFETY: as above.
             unsafe { wait::wait_until(Core::<Self>::of(front), front, head, done) }
         },
+        wants_work: |front| Self::wants_work(front, ()),
+        stack: None,
     };
+
+    /// Keeps a job for thieves or for [`OnFrames::take_back`]; `false` if there is no room.
+    ///
+    /// # Safety
+    /// The current thread is the worker `core`. The job stays where it is until it was taken back or settled: I2.
+    unsafe fn push(core: &Core<Self>, job: NonNull<Job>) -> bool;
+
+    /// Takes `job` back if nobody has stolen it.
+    ///
+    /// # Safety
+    /// The current thread is the worker `core`; `job` is the newest one that it pushed and has not joined.
+    unsafe fn take_back(core: &Core<Self>, job: NonNull<Job>) -> bool;
+}
+
+impl<Q: Queue<Native>> OnFrames for Queued<Q> {
+    #[inline]
+    unsafe fn push(core: &Core<Self>, job: NonNull<Job>) -> bool {
+        // SAFETY: the caller's promise, here and below.
+        let was_empty = unsafe { core.pool.is_empty() };
+        // SAFETY: as above.
+        let pushed = unsafe { core.pool.push(job) };
+        if was_empty || core.home.common.sleepers.any() {
+            wait::wake_next(core);
+        }
+        pushed
+    }
+
+    unsafe fn take_back(core: &Core<Self>, job: NonNull<Job>) -> bool {
+        // SAFETY: the caller's promises.
+        unsafe { core.pool.take_back(job) }
+    }
+}
+
+// SAFETY: the queue gives each word out once.
+unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
+    type Cursor = ();
+
+    const OPERATIONS: &'static Operations = Self::TABLE;
 
     fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
         let capacity = match Q::PROMISES.capacity {
@@ -210,7 +249,11 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         };
         let queues = deal::<Q>(workers, capacity).into_iter();
         Ok(queues
-            .map(|(owner, thieves)| Self { owner: UnsafeCell::new(owner), thieves: UnsafeCell::new(thieves) })
+            .map(|(owner, thieves)| Self {
+                owner: UnsafeCell::new(owner),
+                thieves: UnsafeCell::new(thieves),
+                kept: UnsafeCell::default(),
+            })
             .collect())
     }
 
@@ -233,25 +276,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     #[inline]
     unsafe fn join<A: Body, B: Body>(front: &Front, (): (), a: A, b: B) -> (A::Out, B::Out) {
         // SAFETY: the caller's promise.
-        let core = unsafe { Core::<Self>::of(front) };
-        let record = Record::new(b);
-        // SAFETY: the record stays until the guard, or the pop below, has settled it: I2.
-        let pushed = unsafe { push(core, record.job()) };
-        let guard = Guard { core, front, record: &record, pushed };
-        // SAFETY: there is no stack to respect.
-        let ra = unsafe { a.inline(front, null_mut()) };
-        // SAFETY: forgotten next, so the job is popped once.
-        let settled = unsafe { ManuallyDrop::new(guard).pop(true) };
-        // SAFETY: popped and not run, or settled; moved out once.
-        unsafe {
-            match settled {
-                None => (ra, job::take_work::<B, B::Out>(record.job()).inline(front, null_mut())),
-                Some(panicked) => match job::take_result::<B, B::Out>(record.job(), panicked) {
-                    Ok(rb) => (ra, rb),
-                    Err(payload) => std::panic::resume_unwind(payload),
-                },
-            }
-        }
+        unsafe { join::<Self, A, B>(front, a, b) }
     }
 
     fn wants_work(front: &Front, (): ()) -> bool {
@@ -292,36 +317,88 @@ impl<Q: Queue<Native>> Pool for Queued<Q> {
     const TRANSITIVE: bool = false;
 }
 
+/// Forks `b` on this frame, runs `a`, joins.
+///
+/// # Safety
+/// `front` is a front of the current thread's worker, of a pool of type `P`.
+#[inline]
+pub(super) unsafe fn join<P: OnFrames, A: Body, B: Body>(front: &Front, a: A, b: B) -> (A::Out, B::Out) {
+    // SAFETY: the caller's promise.
+    let core = unsafe { Core::<P>::of(front) };
+    let record = Record::new(b);
+    // SAFETY: the record stays until the guard, or the pop below, has settled it: I2.
+    let pushed = unsafe { P::push(core, record.job()) };
+    let guard = Guard { core, front, record: &record, pushed };
+    // SAFETY: there is no stack to respect.
+    let ra = unsafe { a.inline(front, null_mut()) };
+    // SAFETY: forgotten next, so the job is popped once.
+    let settled = unsafe { ManuallyDrop::new(guard).pop(true) };
+    // SAFETY: popped and not run, or settled; moved out once.
+    unsafe {
+        match settled {
+            None => (ra, job::take_work::<B, B::Out>(record.job()).inline(front, null_mut())),
+            Some(panicked) => match job::take_result::<B, B::Out>(record.job(), panicked) {
+                Ok(rb) => (ra, rb),
+                Err(payload) => std::panic::resume_unwind(payload),
+            },
+        }
+    }
+}
+
 /// A fork between its push and its pop.
-struct Guard<'f, Q: Queue<Native>, B: Body> {
-    core: &'f Core<Queued<Q>>,
+struct Guard<'f, P: OnFrames, B: Body> {
+    core: &'f Core<P>,
     front: &'f Front,
     record: &'f Record<B, B::Out>,
     pushed: bool,
 }
 
-impl<Q: Queue<Native>, B: Body> Guard<'_, Q, B> {
+impl<P: OnFrames, B: Body> Guard<'_, P, B> {
     /// # Safety
-    /// Called once, by the worker that pushed, after everything that it pushed later has been popped.
+    /// As [`pop`].
+    #[inline(always)]
     unsafe fn pop(&self, help: bool) -> Option<bool> {
-        let job = self.record.job();
         // SAFETY: the caller's promise.
-        if !self.pushed || unsafe { self.core.pool.take_back(job) } {
-            return None;
-        }
-        // SAFETY: as above; a thief has the job.
-        unsafe { wait::wait_job(self.core, self.front, null_mut(), job, help) }
+        unsafe { pop(self.core, self.front, self.record.job(), self.pushed, help) }
     }
 }
 
-impl<Q: Queue<Native>, B: Body> Drop for Guard<'_, Q, B> {
+impl<P: OnFrames, B: Body> Drop for Guard<'_, P, B> {
+    // Inlined, and handing its fields over by value, so that they stay in registers as long as nothing unwinds.
+    #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: `join` has not come to its own pop; the work or the result is moved out once.
-        unsafe {
-            match self.pop(false) {
-                None => drop(job::take_work::<B, B::Out>(self.record.job())),
-                Some(panicked) => drop(job::take_result::<B, B::Out>(self.record.job(), panicked)),
-            }
+        // SAFETY: `join` has not come to its own pop.
+        unsafe { abandon(self.core, self.front, self.record, self.pushed) };
+    }
+}
+
+/// Takes a fork's job back, or waits until its thief has settled it: then whether it panicked.
+///
+/// # Safety
+/// Called once for each push, with what it returned, by the worker `core`, after everything that it pushed later has been
+/// popped.
+#[inline(always)]
+unsafe fn pop<P: OnFrames>(core: &Core<P>, front: &Front, job: NonNull<Job>, pushed: bool, help: bool) -> Option<bool> {
+    // SAFETY: the caller's promise.
+    if !pushed || unsafe { P::take_back(core, job) } {
+        return None;
+    }
+    // SAFETY: as above; a thief has the job.
+    unsafe { wait::wait_job(core, front, null_mut(), job, help) }
+}
+
+/// Ends a fork whose first branch unwinds: drops the job, or what became of it.
+///
+/// # Safety
+/// As [`pop`].
+#[cold]
+#[inline(never)]
+unsafe fn abandon<P: OnFrames, B: Body>(core: &Core<P>, front: &Front, record: &Record<B, B::Out>, pushed: bool) {
+    // SAFETY: the caller's promise; the work or the result is moved out once.
+    unsafe {
+        match pop(core, front, record.job(), pushed, false) {
+            None => drop(job::take_work::<B, B::Out>(record.job())),
+            Some(panicked) => drop(job::take_result::<B, B::Out>(record.job(), panicked)),
         }
     }
 }

@@ -3,20 +3,26 @@
 //! A job that nobody steals is never touched here: its word stays [`Status::Fresh`] from one use of its slot to the
 //! next. The thief that won the job marks it stolen, runs it, writes the result and marks it done.
 //!
+//! Where an index says who has won a job, that is all. In [Wool](super::wool) the word itself decides: the owner offers a
+//! job, one compare-and-swap takes it, the owner's or a thief's, and a thief that should not have had it puts it back.
+//!
 //! **Field.** One word: kind (3 bits), owner sleeps (1), thief (14), base (28), count (18). `thief` and `base` tell
 //! leapfroggers where the job's descendants are: on that thief's stack at or above that index. `count` grows with each
 //! theft, so that two thefts of one slot are told apart (a wrap after 2¹⁸ thefts may mislead a transitive leapfrogger
 //! into running a job that is not a descendant; never into running one twice).
 //!
 //! **Invariants.**
-//! * I1: `claim`, then one of `finish` and `give_back`, each once, by the thief that the queue made the only one.
+//! * I1: `claim`, then one of `finish` and `give_back`, each once, by the thief that the queue, or `take`, made the only one.
 //! * I2: only the owner sets the sleep bit and only on a stolen job; only the owner returns the word to fresh.
+//! * I3: between `take` and the claim, or the putting back, only the thief writes the word; before `take`, only the owner.
 //!
 //! **Edges.**
 //! * E1: `finish`'s or `give_back`'s swap (release) → `status` (acquire): the result, and the thief's last use of the
 //!   job's memory, come before the owner's reading it and reusing the slot.
 //! * E2: `announce_sleep` (release) → `finish`'s swap (acquire): the owner's preparations for sleep come before the
 //!   thief's waking it.
+//! * E3: `offer` (release), and `put_back` by whoever had acquired it (release) → `take` (acquire): the job, and whatever its
+//!   owner did before offering it, come before the thief's reading it.
 
 use filch_memory::{Atomic, Memory, Ordering};
 
@@ -26,6 +32,8 @@ const STOLEN: u64 = 1;
 const DONE: u64 = 2;
 const PANICKED: u64 = 3;
 const RETURNED: u64 = 4;
+const OFFERED: u64 = 5;
+const TAKEN: u64 = 6;
 const SLEEPS: u64 = 0b1000;
 const THIEF_SHIFT: u32 = 4;
 const BASE_SHIFT: u32 = 18;
@@ -46,6 +54,8 @@ pub struct JobState<M: Memory>(M::AtomicU64);
 pub enum Status {
     /// Not stolen, or stolen a moment ago by a thief who has not said so yet.
     Fresh,
+    /// On offer: whoever is first may have it.
+    Offered,
     /// Being run.
     Stolen(Theft),
     /// The result is there.
@@ -67,6 +77,17 @@ pub struct Theft {
     pub count: u32,
 }
 
+/// What a thief's attempt to take a job came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taking {
+    /// The thief alone is entitled to the job now.
+    Taken,
+    /// The owner or another thief was first.
+    Lost,
+    /// The job is not on offer.
+    NotOffered,
+}
+
 impl JobState<filch_memory::Native> {
     /// A fresh state, for a constant.
     #[allow(clippy::disallowed_types, clippy::declare_interior_mutable_const, reason = "a constant initial value")]
@@ -80,6 +101,57 @@ impl<M: Memory> Default for JobState<M> {
 }
 
 impl<M: Memory> JobState<M> {
+    /// Owner: thieves may take the job. Precondition: fresh, and the job has been written.
+    #[inline]
+    pub fn offer(&self) {
+        // Relaxed: the owner is alone with a fresh word (I3).
+        let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
+        // E3: pairs with `take`.
+        self.0.store(count | OFFERED, Ordering::Release);
+    }
+
+    /// Owner: takes the job back if it is still on offer; otherwise a thief has it, or has had it. Precondition: it has been
+    /// offered and is not fresh again.
+    #[inline]
+    pub fn retract(&self) -> bool {
+        // Relaxed, here and below: the job is the owner's own work, and a thief that put it back has not touched it.
+        let word = self.0.load(Ordering::Relaxed);
+        let fresh = word >> COUNT_SHIFT << COUNT_SHIFT | FRESH;
+        word & KIND == OFFERED && self.0.compare_exchange(word, fresh, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Thief: takes the job if it is on offer. Nobody can leapfrog it before it has been claimed.
+    #[inline]
+    pub fn take(&self) -> Taking {
+        // Relaxed: the compare-and-swap decides.
+        let word = self.0.load(Ordering::Relaxed);
+        if word & KIND != OFFERED {
+            return Taking::NotOffered;
+        }
+        let taken = word >> COUNT_SHIFT << COUNT_SHIFT | TAKEN;
+        // E3: pairs with `offer` and `put_back`.
+        match self.0.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Taking::Taken,
+            Err(_) => Taking::Lost,
+        }
+    }
+
+    /// Thief: does not want what it has taken after all; it is on offer again. Precondition: taken by this thread and not claimed.
+    #[inline]
+    pub fn put_back(&self) {
+        // Relaxed: this thread is the only writer (I3).
+        let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
+        // E3: this store ends the release sequence of the offer, which this thread has acquired, so it starts another.
+        self.0.store(count | OFFERED, Ordering::Release);
+    }
+
+    /// Whether nobody but the owner has to do with the job. A snapshot that orders nothing.
+    #[inline]
+    pub fn is_fresh(&self) -> bool {
+        // Relaxed: as the name says; who must not miss an offer has fenced.
+        self.0.load(Ordering::Relaxed) & KIND == FRESH
+    }
+
     /// Thief: "I have it". `base` is the height of the thief's own stack.
     #[inline]
     pub fn claim(&self, thief: usize, base: usize) {
@@ -117,7 +189,6 @@ impl<M: Memory> JobState<M> {
         // E1: pairs with `settle`.
         let word = self.0.load(Ordering::Acquire);
         match word & KIND {
-            FRESH => Status::Fresh,
             STOLEN => Status::Stolen(Theft {
                 thief: (word >> THIEF_SHIFT) as usize % MAX_WORKERS,
                 base: (word >> BASE_SHIFT) as usize % MAX_DEPTH,
@@ -125,7 +196,9 @@ impl<M: Memory> JobState<M> {
             }),
             DONE => Status::Done,
             PANICKED => Status::Panicked,
-            _ => Status::Returned,
+            RETURNED => Status::Returned,
+            OFFERED => Status::Offered,
+            _ => Status::Fresh,
         }
     }
 
@@ -168,6 +241,25 @@ mod tests {
             assert_eq!(state.status(), Status::Done);
             state.reset();
         }
+    }
+
+    #[test]
+    fn an_offer_goes_to_the_first() {
+        let state = JobState::<Native>::default();
+        assert_eq!(state.take(), Taking::NotOffered);
+        state.offer();
+        assert_eq!((state.status(), state.retract()), (Status::Offered, true));
+        assert_eq!((state.status(), state.is_fresh()), (Status::Fresh, true));
+        state.offer();
+        assert_eq!(state.take(), Taking::Taken);
+        // Taken and not claimed: for the owner as if the thief had not said so yet.
+        assert_eq!((state.status(), state.is_fresh()), (Status::Fresh, false));
+        assert_eq!((state.retract(), state.take()), (false, Taking::NotOffered));
+        state.put_back();
+        assert_eq!(state.take(), Taking::Taken);
+        state.claim(1, 2);
+        assert_eq!(state.status(), Status::Stolen(Theft { thief: 1, base: 2, count: 1 }));
+        assert!(!state.retract());
     }
 
     #[test]

@@ -16,6 +16,14 @@
 //! **Edges.** E1: `finish` (release) → `all_done`'s first pass (acquire): whatever the worker created before it finished,
 //! and whatever came before its getting the piece, is in the second pass.
 //!
+//! **Tasks that may be run twice** cannot be counted so. What can be counted is how often a worker has set out for work, and
+//! how often it has come home: with no task in hand, and its queue, which nobody else fills, empty. If the sums agree, there was a time
+//! between them when everybody was at home, so there is nothing left: [`Counts::all_home`].
+//!
+//! A thief sets out before it steals, with a fence (F), as the reader has one between its sums. Suppose that the reader
+//! misses a thief's setting out. Then its fence precedes the thief's. That precedes the theft, which precedes the coming home of the
+//! victim, who has found the task gone; and if the reader has seen that, it precedes the reader's fence.
+//!
 //! **Cost.** One store for each piece created and one for each finished, on a line of the worker's own.
 //!
 //! ```
@@ -71,5 +79,44 @@ impl<M: Memory> Counts<M> {
         // Relaxed: what was created before a finish that was counted is visible by E1.
         let created: u64 = workers.iter().map(|worker| worker.counts.0.0.load(Ordering::Relaxed)).sum();
         finished == created
+    }
+
+    /// The worker: looks for work from now on, or has some. Before its first attempt to steal.
+    #[inline]
+    pub fn sets_out(&self) {
+        self.created(1);
+        // F: pairs with the fence in `all_home`.
+        M::fence(Ordering::SeqCst);
+    }
+
+    /// The worker: has no task, and its queue is empty.
+    #[inline]
+    pub fn comes_home(&self) {
+        self.finished();
+    }
+
+    /// Anybody: whether all workers were at home at one time. Then no work is left: a worker at home sets out only to steal, and
+    /// there is nothing to steal from workers at home.
+    ///
+    /// ```
+    /// use filch::protocol::termination::Counts;
+    /// use filch_memory::Native;
+    ///
+    /// let workers: [Counts<Native>; 2] = Default::default();
+    /// workers[0].sets_out(); // with the first task
+    /// workers[1].sets_out(); // to look for some
+    /// workers[1].comes_home();
+    /// assert!(!Counts::all_home(&workers));
+    /// workers[0].comes_home();
+    /// assert!(Counts::all_home(&workers));
+    /// ```
+    pub fn all_home(workers: &[Self]) -> bool {
+        // Relaxed: the fence makes it E1, as an acquire would.
+        let home: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Relaxed)).sum();
+        // F: pairs with the fence in `sets_out`; and E1: with `finished`.
+        M::fence(Ordering::SeqCst);
+        // Relaxed: by E1 and F.
+        let set_out: u64 = workers.iter().map(|worker| worker.counts.0.0.load(Ordering::Relaxed)).sum();
+        home == set_out
     }
 }

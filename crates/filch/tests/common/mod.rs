@@ -9,7 +9,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use filch::{ThreadPool, Wait};
+use filch::pool::Pool;
+use filch::{Builder, ThreadPool, Wait};
 
 /// Far beyond what anything here takes, on a busy machine and under a sanitizer too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -54,7 +55,11 @@ pub(crate) fn payload_of(payload: &(dyn Any + Send)) -> usize {
 }
 
 pub(crate) fn pool(workers: usize, wait: Wait) -> ThreadPool {
-    ThreadPool::builder().workers(workers).wait(wait).build().unwrap()
+    pool_of(workers, wait)
+}
+
+pub(crate) fn pool_of<P: Pool>(workers: usize, wait: Wait) -> ThreadPool<P> {
+    Builder::new().workers(workers).wait(wait).build().unwrap()
 }
 
 /// Counts its drops.

@@ -1,0 +1,474 @@
+//! Wool's direct task stack: an owner that forks and joins, thieves, and every task accounted for.
+//!
+//! The protocol is the one that ships, [`Shared`], [`Owner`] and [`JobState`]; when the owner answers, and what it forks above a
+//! stolen task, the [`Client`] says. The same clients drive the known-bad [twin](crate::twins::wool).
+//!
+//! What is checked: every task runs once; its memory is never used by two threads without an order between them, and what its
+//! thief leaves there reaches its joiner; and in the end `bot` is back at the bottom, so that no task to come is hidden from
+//! thieves.
+//!
+//! [`wake_up`] adds the limits and a thief that sleeps. What calls the components there, in the same order and under the same
+//! conditions, restates `pool/wool.rs` of filch.
+
+use std::fmt::{self, Display, Formatter};
+use std::sync::{Arc, Mutex};
+
+use filch::protocol::limits::Limits;
+use filch::protocol::sleep::{ANY, Place, Sleepers};
+use filch::protocol::state::{JobState, Status};
+use filch::protocol::wool::{Owner, Params, Shared};
+use filch_memory::{Atomic, Cell, Memory, Ordering};
+use filch_queue::lace::index::StealIndex;
+
+use super::queues::lock;
+use crate::Program;
+use crate::scenario::Checker;
+
+/// A direct task stack whose thieves take the oldest public task.
+pub trait Stack<M: Memory>: Sized + 'static {
+    /// The owner's private half.
+    type Owner: 'static;
+    /// What it is made from.
+    type Params: Clone + 'static;
+
+    /// An empty stack with so many slots.
+    fn new(slots: usize, params: &Self::Params) -> (Self, Self::Owner);
+
+    /// Owner: the task at `index` has been written.
+    fn push(&self, owner: &mut Self::Owner, index: usize);
+
+    /// Owner: makes more slots public if thieves have run out of them. There are `top` tasks.
+    fn answer(&self, owner: &mut Self::Owner, top: usize);
+
+    /// Owner: takes the newest task back; `false` if a thief has it.
+    fn take_back(&self, owner: &mut Self::Owner, index: usize) -> bool;
+
+    /// Owner: what has become of a task that a thief had.
+    fn look(&self, index: usize) -> Fate;
+
+    /// Owner: the newest task has been waited for.
+    fn joined(&self, owner: &mut Self::Owner, index: usize);
+
+    /// Thief: one attempt.
+    fn steal(&self) -> Option<usize>;
+
+    /// Thief: the task at `index` has been run.
+    fn finish(&self, index: usize);
+
+    /// Whether thieves begin at the bottom, and every slot is free.
+    fn is_clean(&self) -> Result<(), String>;
+}
+
+/// What an owner finds that waits for a thief.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The thief may yet put the task back.
+    Open,
+    /// The thief is running it.
+    Runs,
+    /// It has been run.
+    Done,
+    /// The thief has put it back, and the owner has taken it.
+    TakenBack,
+}
+
+/// The stack that ships.
+pub struct Shipped<M: Memory> {
+    shared: Shared<M>,
+    states: Vec<JobState<M>>,
+}
+
+impl<M: Memory> Stack<M> for Shipped<M> {
+    type Owner = Owner;
+    type Params = Params;
+
+    fn new(slots: usize, &params: &Params) -> (Self, Owner) {
+        let (shared, owner) = Shared::new(params, slots as u32);
+        (Self { shared, states: (0..slots).map(|_| JobState::default()).collect() }, owner)
+    }
+
+    fn push(&self, owner: &mut Owner, index: usize) {
+        owner.push(&self.states[index], index as u32);
+    }
+
+    fn answer(&self, owner: &mut Owner, top: usize) {
+        owner.publish(&self.shared, |index| &self.states[index as usize], top as u32, self.states.len() as u32);
+    }
+
+    fn take_back(&self, owner: &mut Owner, index: usize) -> bool {
+        if index >= owner.public() as usize {
+            return true;
+        }
+        let taken = owner.take_back(&self.states[index], index as u32);
+        if taken {
+            owner.privatise(&self.shared, index as u32);
+        }
+        taken
+    }
+
+    fn look(&self, index: usize) -> Fate {
+        match self.states[index].status() {
+            Status::Fresh => Fate::Open,
+            Status::Offered if self.states[index].retract() => Fate::TakenBack,
+            Status::Offered => Fate::Open,
+            Status::Stolen(_) => Fate::Runs,
+            Status::Done | Status::Panicked | Status::Returned => Fate::Done,
+        }
+    }
+
+    fn joined(&self, owner: &mut Owner, index: usize) {
+        owner.joined(&self.shared, &self.states[index], index as u32);
+    }
+
+    fn steal(&self) -> Option<usize> {
+        let StealIndex::Index(index) = self.shared.steal(|index| &self.states[index as usize]) else { return None };
+        self.states[index as usize].claim(1, 0);
+        Some(index as usize)
+    }
+
+    fn finish(&self, index: usize) {
+        self.states[index].finish(false);
+    }
+
+    fn is_clean(&self) -> Result<(), String> {
+        match self.shared.bot() {
+            0 if self.states.iter().all(JobState::is_fresh) => Ok(()),
+            0 => Err("a slot is not free".into()),
+            bot => Err(format!("bot stands at {bot}")),
+        }
+    }
+}
+
+/// What the threads do.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// What the owner does: `+` forks, `-` joins the newest task, `.` answers thieves. What stands before a bar has been done before the
+    /// thieves begin; `s` there is a steal by a thief that is gone. It joins what is left in the end.
+    pub owner: &'static str,
+    /// What it does above the first stolen task that it waits for.
+    pub above: &'static str,
+    /// How often each thief tries to steal.
+    pub thieves: &'static [usize],
+}
+
+impl Display for Client {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.owner)?;
+        if !self.above.is_empty() {
+            write!(f, " ({})", self.above)?;
+        }
+        self.thieves.iter().try_for_each(|&steals| write!(f, " {}", "s".repeat(steals)))
+    }
+}
+
+/// Slots of the stack: one more than any client here needs.
+const SLOTS: usize = 6;
+/// What the cell of a slot without a task holds.
+const EMPTY: usize = usize::MAX;
+/// What it holds once the task has been run, less the task's number.
+const RAN: usize = 100;
+
+struct Table<M: Memory, S> {
+    stack: S,
+    /// By slot: the task, then its result.
+    cells: Vec<M::Cell<usize>>,
+    /// By slot: the task.
+    tasks: Mutex<[usize; SLOTS]>,
+    /// By task: how often it ran.
+    ran: Mutex<Vec<usize>>,
+}
+
+impl<M: Checker, S: Stack<M>> Table<M, S> {
+    /// Runs the task in a slot, and leaves its result there.
+    fn run(&self, slot: usize) {
+        let task = lock(&self.tasks)[slot];
+        M::note(|| format!("runs task {task}"));
+        lock(&self.ran)[task] += 1;
+        if self.ran_once(task) {
+            self.turn(slot, task, RAN + task);
+        }
+    }
+
+    /// Whoever runs a task once more leaves its cell alone: counting finds it, and says more than a race does.
+    fn ran_once(&self, task: usize) -> bool {
+        lock(&self.ran)[task] == 1
+    }
+
+    /// One attempt by a thief, who runs what it gets.
+    fn steal(&self) {
+        M::note(|| "steal".into());
+        let stolen = self.stack.steal();
+        M::note(|| stolen.map_or("nothing".into(), |slot| format!("has won slot {slot}")));
+        if let Some(slot) = stolen {
+            self.run(slot);
+            self.stack.finish(slot);
+        }
+    }
+
+    /// Finds one thing in a slot's cell and leaves another.
+    fn turn(&self, slot: usize, from: usize, to: usize) {
+        // SAFETY: a cell of the program; the checker reports any other access at the same time.
+        let found = self.cells[slot].with(|cell| unsafe { *cell });
+        assert_eq!(found, from, "what belongs to slot {slot} was not written before it was read");
+        // SAFETY: as above.
+        self.cells[slot].with_mut(|cell| unsafe { *cell = to });
+    }
+}
+
+struct Worker<M: Memory, S: Stack<M>> {
+    table: Arc<Table<M, S>>,
+    owner: S::Owner,
+    /// The number of tasks on the stack.
+    height: usize,
+    /// What to do above a stolen task.
+    above: &'static str,
+}
+
+impl<M: Checker, S: Stack<M>> Worker<M, S> {
+    fn act(&mut self, acts: &str) {
+        for act in acts.chars() {
+            match act {
+                '+' => self.fork(),
+                '-' => self.join(),
+                '.' => self.table.stack.answer(&mut self.owner, self.height),
+                's' => self.table.steal(),
+                _ => panic!("an owner forks (+), joins (-) and answers (.)"),
+            }
+        }
+    }
+
+    fn fork(&mut self) {
+        let (slot, task) = (self.height, lock(&self.table.ran).len());
+        lock(&self.table.ran).push(0);
+        M::note(|| format!("forks task {task}"));
+        lock(&self.table.tasks)[slot] = task;
+        self.table.turn(slot, EMPTY, task);
+        self.height += 1;
+        self.table.stack.push(&mut self.owner, slot);
+    }
+
+    fn join(&mut self) {
+        let table = Arc::clone(&self.table);
+        let slot = self.height - 1;
+        let task = lock(&table.tasks)[slot];
+        M::note(|| format!("joins task {task}"));
+        if table.stack.take_back(&mut self.owner, slot) || self.wait(slot) {
+            table.run(slot);
+        }
+        self.height = slot;
+        if table.ran_once(task) {
+            table.turn(slot, RAN + task, EMPTY);
+        }
+    }
+
+    /// Waits for the thief of the newest task; returns whether the task came back.
+    fn wait(&mut self, slot: usize) -> bool {
+        let table = Arc::clone(&self.table);
+        let fate = loop {
+            match table.stack.look(slot) {
+                Fate::Runs if !self.above.is_empty() => {
+                    let above = std::mem::take(&mut self.above);
+                    self.act(above);
+                }
+                Fate::Open | Fate::Runs => M::spin_loop(),
+                fate => break fate,
+            }
+        };
+        table.stack.joined(&mut self.owner, slot);
+        fate == Fate::TakenBack
+    }
+}
+
+/// The program of a client.
+pub fn program<M: Checker, S: Stack<M>>(client: &Client, params: &S::Params) -> Program {
+    let (stack, owner) = S::new(SLOTS, params);
+    let cells = (0..SLOTS).map(|_| Cell::new(EMPTY)).collect();
+    let table = Arc::new(Table { stack, cells, tasks: Mutex::default(), ran: Mutex::default() });
+    let mut worker = Worker::<M, S> { table: Arc::clone(&table), owner, height: 0, above: client.above };
+    let (before, acts) = client.owner.split_once('|').unwrap_or(("", client.owner));
+    worker.act(before);
+    let own = move || {
+        worker.act(acts);
+        while worker.height > 0 {
+            worker.join();
+        }
+    };
+    let mut threads: Vec<(String, Box<dyn FnOnce()>)> = vec![("owner".into(), Box::new(own))];
+    for (index, &steals) in client.thieves.iter().enumerate() {
+        let table = Arc::clone(&table);
+        let steal = move || {
+            for _ in 0..steals {
+                table.steal();
+            }
+        };
+        threads.push((format!("thief {}", index + 1), Box::new(steal)));
+    }
+    let finally = Box::new(move || {
+        for (task, &times) in lock(&table.ran).iter().enumerate() {
+            assert!(times > 0, "task {task} was lost");
+            assert!(times == 1, "task {task} ran {times} times");
+        }
+        if let Err(what) = table.stack.is_clean() {
+            panic!("with nothing on the stack {what}, which hides tasks from thieves");
+        }
+    });
+    Program { threads, finally }
+}
+
+/// A stack, its owner's limits, and the place of the only thief.
+struct Desk<M: Memory> {
+    stack: Shipped<M>,
+    limits: Limits<M>,
+    sleepers: Sleepers<M>,
+    place: Place<M>,
+    /// Odd while the thief is asleep or about to be, after its last look; `SERVED` in the end.
+    phase: M::AtomicU32,
+}
+
+const SERVED: u32 = u32::MAX;
+
+/// Limits compare addresses.
+fn address(slot: usize) -> usize {
+    (slot + 1) * 64
+}
+
+/// The owner of a desk.
+struct Tenant<M: Memory> {
+    desk: Arc<Desk<M>>,
+    owner: Owner,
+    height: usize,
+}
+
+impl<M: Checker> Tenant<M> {
+    fn push(&mut self) {
+        let desk = Arc::clone(&self.desk);
+        let index = self.height;
+        self.height += 1;
+        M::note(|| format!("forks in slot {index}"));
+        if desk.limits.admits_push(address(index)) {
+            return;
+        }
+        desk.stack.push(&mut self.owner, index);
+        if desk.limits.is_wanted() {
+            desk.stack.answer(&mut self.owner, self.height);
+        }
+        self.reopen(self.has_public());
+    }
+
+    fn has_public(&self) -> bool {
+        self.desk.stack.shared.has_unstolen_below(self.owner.public().min(self.height as u32))
+    }
+
+    fn reopen(&self, has_public: bool) {
+        let (desk, public) = (&self.desk, self.owner.public() as usize);
+        let end = if self.height < public { 0 } else { SLOTS };
+        desk.limits.open(address(end), address(public));
+        if desk.sleepers.sleepers_after() {
+            if has_public {
+                desk.place.wake(&desk.sleepers);
+            } else {
+                desk.limits.stop_next_push();
+            }
+        }
+    }
+
+    /// Joins the newest task, stolen or not.
+    fn join(&mut self) {
+        let desk = Arc::clone(&self.desk);
+        self.height -= 1;
+        let index = self.height;
+        M::note(|| format!("joins slot {index}"));
+        if desk.limits.admits_pop(address(index)) {
+            return;
+        }
+        let (wanted, former) = (desk.limits.is_wanted(), self.owner.public() as usize);
+        if !desk.stack.take_back(&mut self.owner, index) {
+            while !matches!(desk.stack.look(index), Fate::Done | Fate::TakenBack) {
+                M::spin_loop();
+            }
+            desk.stack.joined(&mut self.owner, index);
+            return self.close();
+        }
+        let public = self.owner.public() as usize;
+        if wanted || index >= public {
+            if wanted {
+                desk.stack.answer(&mut self.owner, index);
+            }
+            self.reopen(wanted && self.has_public());
+        } else if public != former || index + 1 == former {
+            self.close();
+        }
+    }
+
+    fn close(&self) {
+        self.desk.limits.open(address(0), address(self.owner.public() as usize));
+    }
+}
+
+/// A thief wants one task and sleeps until it gets it. The owner forks and joins, as `+` and `-` say, and once it sees the thief asleep
+/// it forks again: this must wake the thief.
+pub fn wake_up<M: Checker>(acts: &'static str, params: Params) -> Program {
+    let (stack, owner) = Shipped::<M>::new(SLOTS, &params);
+    let desk = Arc::new(Desk {
+        stack,
+        limits: Limits::closed(),
+        sleepers: Sleepers::default(),
+        place: Place::default(),
+        phase: Atomic::new(0),
+    });
+    let mut tenant = Tenant { desk: Arc::clone(&desk), owner, height: 0 };
+    let own = {
+        let desk = Arc::clone(&desk);
+        move || {
+            for act in acts.chars() {
+                if act == '+' { tenant.push() } else { tenant.join() }
+            }
+            loop {
+                let now = desk.phase.load(Ordering::Acquire);
+                if now == SERVED {
+                    break;
+                }
+                // Asleep, and not about to be woken, which nobody but the owner does.
+                if now % 2 == 1 && desk.place.would_help(|_| true) {
+                    M::note(|| "sees the thief asleep".into());
+                    tenant.push();
+                }
+                while desk.phase.load(Ordering::Acquire) == now {
+                    M::spin_loop();
+                }
+            }
+            while tenant.height > 0 {
+                tenant.join();
+            }
+        }
+    };
+    let steal = move || {
+        let shared = &desk.stack.shared;
+        let mut phase = 0;
+        let slot = loop {
+            if let Some(slot) = desk.stack.steal() {
+                break slot;
+            }
+            desk.place.announce(&desk.sleepers, ANY);
+            if shared.has_run_out() {
+                desk.limits.request();
+            }
+            desk.place.settled();
+            if shared.has_public(|index| &desk.stack.states[index as usize]) {
+                desk.place.cancel(&desk.sleepers);
+                continue;
+            }
+            desk.phase.store(phase + 1, Ordering::Release);
+            M::note(|| "sleeps".into());
+            desk.place.sleep();
+            phase += 2;
+            desk.phase.store(phase, Ordering::Release);
+        };
+        desk.stack.finish(slot);
+        desk.phase.store(SERVED, Ordering::Release);
+    };
+    Program {
+        threads: vec![("owner".into(), Box::new(own)), ("thief".into(), Box::new(steal))],
+        finally: Box::new(|| ()),
+    }
+}

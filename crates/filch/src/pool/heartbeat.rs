@@ -1,0 +1,419 @@
+//! A task pool that keeps forked tasks to itself, and gives thieves the oldest one when a beat is due.
+//!
+//! **Paper.** Umut A. Acar, Arthur Charguéraud, Adrien Guatto, Mike Rainey and Filip Sieczkowski, *Heartbeat Scheduling:
+//! Provable Efficiency for Nested Parallelism*, PLDI 2018, <https://doi.org/10.1145/3192366.3192391>.
+//!
+//! **Idea.** A forked task is *latent*: its address is pushed on a stack that the owner alone sees, and most often popped
+//! from it again. When a beat is due, the owner *promotes* its oldest latent task: pushes it to a queue of which thieves
+//! know. So a fork costs what a private push costs, a promotion is paid for by the work done since the last one, and
+//! since the oldest task is the largest, few are needed.
+//!
+//! **Fields.** `latent` and `promoted`: the owner's own. `words`: the queue, with its protocol. `due`, `ticker`: see
+//! [`beat`](crate::protocol::beat).
+//!
+//! **Invariants.**
+//! * I1: `latent` holds the forks in progress, oldest first, and those below `promoted`, and no others, have been
+//!   promoted; so the newest word of `words` is that of the newest promoted task, or that task has been stolen.
+//! * I2: a worker that waits for a stolen task has no latent ones: what is older was promoted before it, and what
+//!   is newer has been joined. One that waits for anything else promotes all before it sleeps.
+//!
+//! **Edges.** Those of the queue. A latent task is invisible, and whether a task was promoted is known to its owner alone;
+//! the flag that says that a beat is due is a hint. So promotion adds nothing to what is checked of the queue. Why the
+//! clock does not sleep while somebody forks is argued in [`beat`](crate::protocol::beat).
+//!
+//! **Sleep.** As in [`Queued`], each push of a promoted task being followed by a fence and a look at the sleepers.
+//! Whoever sleeps has, with [`Request`], raised the flags of all victims between two fences, as in
+//! [`sleep`](crate::protocol::sleep); with [`Clock`], the next beat wakes it.
+//!
+//! **Departures.** The paper counts steps, and promotes in the scheduler's loop; here a fork looks at a flag. It promotes the
+//! outermost of all kinds of latent parallelism; loops here have none, since they split when asked.
+
+use std::any::type_name;
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use filch_memory::Native;
+use filch_queue::{Queue, Steal};
+
+use super::queued::{self, OnFrames};
+use super::{Plumbing, Pool, Queued};
+use crate::front::{Front, Operations};
+use crate::job::{Body, Job, Slot};
+use crate::protocol::beat;
+use crate::protocol::state::JobState;
+use crate::wait;
+use crate::worker::Core;
+
+/// A task pool of which thieves see a task only after its owner has promoted it to the queue `Q`, one on each beat, the
+/// oldest first; from *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).
+///
+/// A fork and its join touch nothing shared: a push to a private stack, a load, a pop. `B` says when a beat is due:
+/// [`Clock`], the paper's way, every 100 µs; or [`Request`], when a thief has found nothing.
+///
+/// A worker sees that a beat is due when it forks, when it asks [`wants_work`](crate::Worker::wants_work), as loops do,
+/// and while it waits. A task that does none of this for long gives no beat, and what its worker has forked before is out
+/// of reach meanwhile. So nothing may *depend* on both branches of a fork running at the same time, on this pool less
+/// than on others.
+///
+/// `Q` is any queue that [`Queued`] takes; one whose tasks can all be stolen at once, such as
+/// [`ChaseLev`](filch_queue::ChaseLev), suits best. If it is full, tasks stay latent.
+///
+/// ```
+/// use filch::pool::{Heartbeat, Pool, Request};
+/// use filch::{Builder, Worker};
+/// use filch_queue::ChaseLev;
+///
+/// fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+///     a + b
+/// }
+///
+/// let by_clock = Builder::<Heartbeat<ChaseLev>>::new().workers(2).build()?;
+/// assert_eq!(by_clock.run(|w| fib(w, 15)), 610);
+/// let by_request = Builder::<Heartbeat<ChaseLev, Request>>::new().workers(2).build()?;
+/// assert_eq!(by_request.run(|w| fib(w, 15)), 610);
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+///
+/// In the [statistics](crate::WorkerStats), `grows` counts promotions, `shrinks` the promoted tasks that nobody stole, and
+/// `requests` the beats that thieves asked for.
+pub struct Heartbeat<Q: Queue<Native>, B: Beat = Clock> {
+    latent: UnsafeCell<Latent>,
+    due: Arc<beat::Due<Native>>,
+    /// Of the clock, if there is one.
+    ticker: Option<Arc<Ticker>>,
+    words: Queued<Q>,
+    beat: PhantomData<fn() -> B>,
+}
+
+// SAFETY: `latent` is touched by the worker's own thread only; the rest is made for sharing.
+unsafe impl<Q: Queue<Native>, B: Beat> Sync for Heartbeat<Q, B> {}
+// SAFETY: the jobs in `latent` are forks in progress, of which a pool has none while it is moved between threads.
+unsafe impl<Q: Queue<Native>, B: Beat> Send for Heartbeat<Q, B> {}
+
+impl<Q: Queue<Native>, B: Beat> fmt::Debug for Heartbeat<Q, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Heartbeat<{}, {}>", type_name::<Q>(), type_name::<B>())
+    }
+}
+
+/// When a worker of a [`Heartbeat`] pool promotes a task: [`Clock`] or [`Request`].
+///
+/// ```
+/// use filch::pool::{Beat, Heartbeat};
+/// use filch_queue::ChaseLev;
+///
+/// fn computes<B: Beat>() -> Result<bool, filch::BuildError> {
+///     let pool = filch::Builder::<Heartbeat<ChaseLev, B>>::new().workers(2).build()?;
+///     Ok(pool.run(|mut w| w.join(|_| 1, |_| 2)) == (1, 2))
+/// }
+/// assert!(computes::<filch::pool::Clock>()? && computes::<filch::pool::Request>()?);
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+pub trait Beat: Sealed + Send + Sync + 'static {
+    /// How long the clock waits between two beats; `None` if there is no clock.
+    #[doc(hidden)]
+    const PERIOD: Option<Duration>;
+    /// Whether thieves that find nothing ask for a beat.
+    #[doc(hidden)]
+    const ON_REQUEST: bool;
+}
+
+/// A beat every 100 µs, or as soon afterwards as the system wakes a thread; and one at the first fork after a time without
+/// any. Thieves wait for it.
+///
+/// The pool has one thread more, which sleeps while nobody forks, and there is none in a pool of one worker. See
+/// [`Heartbeat`] for an example.
+#[derive(Clone, Copy, Debug)]
+pub enum Clock {}
+
+/// A beat when a thief has found nothing to steal, or goes to sleep. No clock, and no promotion that nobody wants. See
+/// [`Heartbeat`] for an example.
+#[derive(Clone, Copy, Debug)]
+pub enum Request {}
+
+impl Beat for Clock {
+    const PERIOD: Option<Duration> = Some(Duration::from_micros(100));
+    const ON_REQUEST: bool = false;
+}
+
+impl Beat for Request {
+    const PERIOD: Option<Duration> = None;
+    const ON_REQUEST: bool = true;
+}
+
+#[doc(hidden)]
+pub trait Sealed {}
+impl Sealed for Clock {}
+impl Sealed for Request {}
+
+/// The owner's forks in progress: I1.
+#[derive(Debug, Default)]
+struct Latent {
+    jobs: Vec<NonNull<Job>>,
+    promoted: usize,
+}
+
+impl Latent {
+    /// The oldest job that has not been promoted.
+    fn oldest(&self) -> Option<NonNull<Job>> {
+        self.jobs.get(self.promoted).copied()
+    }
+}
+
+impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
+    /// # Safety
+    /// The current thread is this worker, and no other reference from here is alive.
+    #[expect(clippy::mut_from_ref, reason = "the owner's part, which the owner's thread alone may ask for")]
+    #[inline(always)]
+    unsafe fn latent(&self) -> &mut Latent {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.latent.get() }
+    }
+
+    /// Promotes the oldest latent job, and tells nobody; `false` if there is none, or no room.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    unsafe fn promote(&self) -> bool {
+        // SAFETY: the caller's promise; the push does not come back to it.
+        let latent = unsafe { self.latent() };
+        let Some(job) = latent.oldest() else { return false };
+        // SAFETY: the caller's promise.
+        let promoted = unsafe { self.words.push(job) };
+        latent.promoted += usize::from(promoted);
+        promoted
+    }
+
+    /// Acts on a beat that is due: promotes a job, lowers the flag, then tells sleepers and the clock. If nothing can be
+    /// promoted the flag stays raised.
+    ///
+    /// # Safety
+    /// The current thread is the worker `core`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn beat(core: &Core<Self>) {
+        let pool = &core.pool;
+        // SAFETY: the caller's promise.
+        if !unsafe { pool.promote() } {
+            return;
+        }
+        core.home.counters.grows.bump();
+        pool.due.lower();
+        wait::wake_next(core);
+        if let Some(ticker) = &pool.ticker {
+            ticker.clock.taken();
+        }
+    }
+
+    /// [`Heartbeat::beat`] if it is due.
+    ///
+    /// # Safety
+    /// The current thread is the worker `core`.
+    #[inline(always)]
+    unsafe fn beat_if_due(core: &Core<Self>) {
+        if core.pool.due.is_raised() {
+            // SAFETY: the caller's promise.
+            unsafe { Self::beat(core) };
+        }
+    }
+
+    /// Takes back a job that was promoted.
+    ///
+    /// # Safety
+    /// As [`OnFrames::take_back`]; the job has just left `latent`.
+    #[cold]
+    unsafe fn take_back_promoted(&self, core: &Core<Self>, job: NonNull<Job>) -> bool {
+        // SAFETY: the caller's promises.
+        unsafe {
+            self.latent().promoted -= 1;
+            debug_assert_eq!(self.latent().promoted, self.latent().jobs.len(), "older ones were promoted before: I1");
+            let is_back = self.words.take_back(job);
+            if is_back {
+                core.home.counters.shrinks.bump();
+            }
+            is_back
+        }
+    }
+}
+
+impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {
+    #[inline(always)]
+    unsafe fn push(core: &Core<Self>, job: NonNull<Job>) -> bool {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { core.pool.latent() }.jobs.push(job);
+        // SAFETY: as above.
+        unsafe { Self::beat_if_due(core) };
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn take_back(core: &Core<Self>, job: NonNull<Job>) -> bool {
+        // SAFETY: the caller's promise.
+        let latent = unsafe { core.pool.latent() };
+        let is_latent = latent.jobs.len() > latent.promoted;
+        let newest = latent.jobs.pop();
+        debug_assert_eq!(newest, Some(job), "forks and joins are nested");
+        // SAFETY: the caller's promises.
+        is_latent || unsafe { core.pool.take_back_promoted(core, job) }
+    }
+}
+
+// SAFETY: a job is latent, and its owner's alone, or in the queue, which gives each word out once.
+unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
+    type Cursor = ();
+
+    const OPERATIONS: &'static Operations = Self::TABLE;
+
+    fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
+        // With a clock, the first fork's beat starts it.
+        let has_clock = B::PERIOD.is_some() && workers > 1;
+        let pools = Queued::create(workers, capacity)?.into_iter().map(|words| Self {
+            latent: UnsafeCell::default(),
+            due: Arc::new(beat::Due::new(has_clock)),
+            ticker: None,
+            words,
+            beat: PhantomData,
+        });
+        Ok(pools.collect())
+    }
+
+    fn start(pools: &mut [Self]) -> io::Result<()> {
+        let Some(period) = B::PERIOD.filter(|_| pools.len() > 1) else { return Ok(()) };
+        let clock = beat::Clock::new(pools.iter().map(|pool| Arc::clone(&pool.due)));
+        let ticker = Arc::new(Ticker::start(clock, period)?);
+        for pool in pools {
+            pool.ticker = Some(Arc::clone(&ticker));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn cursor(_: *mut Slot) {}
+
+    #[inline(always)]
+    fn head((): ()) -> *mut Slot {
+        null_mut()
+    }
+
+    fn bottom(&self) -> *mut Slot {
+        null_mut()
+    }
+
+    fn front(core: &Core<Self>) -> &Front {
+        &core.detached
+    }
+
+    #[inline]
+    unsafe fn join<A: Body, C: Body>(front: &Front, (): (), a: A, b: C) -> (A::Out, C::Out) {
+        // SAFETY: the caller's promise.
+        unsafe { queued::join::<Self, A, C>(front, a, b) }
+    }
+
+    #[inline]
+    fn wants_work(front: &Front, (): ()) -> bool {
+        // SAFETY: a front of this type of pool, on its own thread.
+        let core = unsafe { Core::<Self>::of(front) };
+        if !core.pool.due.is_raised() {
+            return false;
+        }
+        // What is there already comes before what would have to be split off. SAFETY: as above.
+        let has_latent = unsafe { core.pool.latent() }.oldest().is_some();
+        if has_latent {
+            // SAFETY: as above.
+            unsafe { Self::beat(core) };
+        }
+        !has_latent
+    }
+
+    unsafe fn steal(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { Self::beat_if_due(thief) };
+        // SAFETY: as above.
+        let loot = unsafe { thief.pool.words.steal_from(victim.home.index) };
+        if loot.is_empty() {
+            Self::ask(thief, victim);
+        }
+        loot
+    }
+
+    fn ask(thief: &Core<Self>, victim: &Core<Self>) {
+        if B::ON_REQUEST && !std::ptr::eq(thief, victim) && victim.pool.due.raise() {
+            thief.home.counters.requests.bump();
+        }
+    }
+
+    unsafe fn share_all(core: &Core<Self>) {
+        // SAFETY: the caller's promise.
+        while core.peers().len() > 1 && unsafe { core.pool.promote() } {
+            core.home.counters.grows.bump();
+            wait::wake_next(core);
+        }
+    }
+
+    unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { thief.pool.words.sees_work_of(victim.home.index) }
+    }
+
+    fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {
+        0
+    }
+
+    fn stolen_at(&self, _: usize) -> Option<&JobState<Native>> {
+        None
+    }
+
+    fn peak_depth(&self) -> usize {
+        0
+    }
+
+    fn forget_peak(&self) {}
+}
+
+impl<Q: Queue<Native>, B: Beat> Pool for Heartbeat<Q, B> {
+    const TRANSITIVE: bool = false;
+}
+
+/// The clock of a pool, and its thread.
+struct Ticker {
+    clock: Arc<beat::Clock<Native>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    fn start(clock: beat::Clock<Native>, period: Duration) -> io::Result<Self> {
+        const STACK_SIZE: usize = 64 << 10;
+        let clock = Arc::new(clock);
+        let own = Arc::clone(&clock);
+        let thread = thread::Builder::new().name("filch clock".into()).stack_size(STACK_SIZE).spawn(move || {
+            while !own.is_closing() {
+                if own.tick() {
+                    thread::sleep(period);
+                } else {
+                    own.rest();
+                }
+            }
+        })?;
+        Ok(Self { clock, thread: Some(thread) })
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.clock.close();
+        if let Some(thread) = self.thread.take() {
+            let outcome = thread.join();
+            debug_assert!(outcome.is_ok(), "nothing in it panics");
+        }
+    }
+}

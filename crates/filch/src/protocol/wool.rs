@@ -1,0 +1,232 @@
+//! Wool's direct task stack: who may take which task. Slots and closures are somebody else's business.
+//!
+//! **Paper.** Karl-Filip Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010,
+//! <https://doi.org/10.1109/ICPP.2010.39>.
+//!
+//! **Idea.** Tasks lie on a stack from their fork to their join. Those below a boundary are public: each has a
+//! [state word](super::state), which its owner and its thieves swap for it, so that they meet nowhere else. The others are
+//! private, and joining one takes no atomic operation. Thieves take the oldest public task. When they run out, they
+//! ask (Wool: they trip a wire), and the owner makes a few more public; when most public tasks are joined unstolen, it
+//! makes fewer.
+//!
+//! **Fields.** [`Shared`], one cache line: `bot`, the oldest task not known to be stolen, written by the thief that took
+//! the one before and by the owner when it joins a stolen task; `public`, the boundary, written by the owner. [`Owner`]:
+//! its own copy of the boundary, and what it counts.
+//!
+//! **Invariants.** With `top` the number of tasks on the stack:
+//! * I1: the tasks below `public`, and no others, have been offered. The state of every other slot is fresh, for thieves too, whatever
+//!   boundary they have seen.
+//! * I2: all tasks below `bot` are stolen, and bot ≤ top. Whoever has taken a task while `bot` stood elsewhere puts it back.
+//! * I3: a thief writes `bot` before it claims the task it has taken, and the owner once the thief of a task is done. The next
+//!   writer has seen the write before it. So they never race, and all of them can be relaxed.
+//! * I4: `public` is lowered to `top` + 1 at most, so no task on offer ever becomes private, and the first task on an empty stack is
+//!   always public: whoever finds nothing there and sleeps is told of it.
+//!
+//! **Edges.** None here but those of the state words. A thief that takes a task acquires its offer (E3 of
+//! [`state`](super::state)), and with it what `bot` was when it was offered: what the second look must not miss.
+//!
+//! **Memory model.** Rust's. **Progress.** The owner is wait-free but for a task that a thief has taken and not claimed, or
+//! put back, yet; steals are lock-free.
+//!
+//! **Departures.** Wool's thief swaps its own name in; ours takes the task and claims it by a second, plain store
+//! once it is sure to keep it. So nobody leapfrogs, or sleeps on, a theft that is undone. Withdrawn slots are fresh, which no
+//! thief can change, so they need not be claimed one by one.
+//!
+//! **Names.** `spawn`: [`Owner::push`]. `join`: [`Owner::take_back`], [`Owner::joined`]. `publish_more`: [`Owner::publish`].
+//! `n_public`: `public`. `more_wanted`, the trip wire: a request to the [limits](super::limits).
+
+use filch_memory::{Atomic, Memory, Ordering};
+use filch_queue::lace::index::StealIndex;
+
+use super::state::{JobState, Taking};
+
+/// How fast the public part grows and shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// How many slots become public at once, when thieves ask. At least 1.
+    pub chunk: u32,
+    /// After how many public tasks that were joined unstolen, since the boundary last moved, the owner lowers it. At least 1.
+    pub privatise_after: u32,
+}
+
+impl Default for Params {
+    /// The paper's values.
+    fn default() -> Self {
+        Self { chunk: 4, privatise_after: 500 }
+    }
+}
+
+/// What thieves see. Keep it on a cache line of its own.
+#[derive(Debug)]
+pub struct Shared<M: Memory> {
+    bot: M::AtomicU32,
+    public: M::AtomicU32,
+}
+
+/// The owner's private half.
+#[derive(Debug)]
+pub struct Owner {
+    params: Params,
+    public: u32,
+    /// Public tasks joined unstolen since the boundary moved.
+    unstolen: u32,
+    /// One more than the largest index of a stolen task joined since the boundary was lowered.
+    reached: u32,
+}
+
+impl<M: Memory> Shared<M> {
+    /// An empty stack of `slots` slots, of which a chunk are public, and the owner's half of it.
+    pub fn new(params: Params, slots: u32) -> (Self, Owner) {
+        assert!(params.chunk > 0 && params.privatise_after > 0, "the boundary must be able to move: {params:?}");
+        let public = params.chunk.min(slots);
+        let shared = Self { bot: Atomic::new(0), public: Atomic::new(public) };
+        (shared, Owner { params, public, unstolen: 0, reached: 0 })
+    }
+
+    /// Thief: tries to take the oldest public task. `state_at` finds the state words, of all slots below the end. Lock-free; one
+    /// compare-and-swap if there is a task.
+    ///
+    /// On success the caller has to [claim](JobState::claim) the task soon: until then its owner can only wait.
+    #[inline]
+    pub fn steal<'s>(&self, state_at: impl FnOnce(u32) -> &'s JobState<M>) -> StealIndex
+    where
+        M: 's,
+    {
+        // Relaxed: looked at again below.
+        let bot = self.bot.load(Ordering::Relaxed);
+        // Relaxed: says whether to ask; what may be taken, the state word says (I1).
+        if bot >= self.public.load(Ordering::Relaxed) {
+            return StealIndex::NothingShared;
+        }
+        let state = state_at(bot);
+        match state.take() {
+            Taking::Taken => {}
+            Taking::Lost => return StealIndex::Retry,
+            Taking::NotOffered => return StealIndex::AllStolen,
+        }
+        // Relaxed: `take` has acquired the offer, so this sees what the owner had written before it, or something newer.
+        if self.bot.load(Ordering::Relaxed) != bot {
+            // Since the first look the owner has joined this task and older ones, and forked again.
+            state.put_back();
+            return StealIndex::Retry;
+        }
+        // Relaxed: I3. The owner learns of it by the state word.
+        self.bot.store(bot + 1, Ordering::Relaxed);
+        StealIndex::Index(bot)
+    }
+
+    /// Whether a thief that looked now might find something to take. A snapshot; true also while somebody else is taking
+    /// the oldest task, because there may be more behind it.
+    #[inline]
+    pub fn has_public<'s>(&self, state_at: impl FnOnce(u32) -> &'s JobState<M>) -> bool
+    where
+        M: 's,
+    {
+        // Relaxed: a hint; who relies on it before it sleeps has fenced.
+        let bot = self.bot.load(Ordering::Relaxed);
+        bot < self.public.load(Ordering::Relaxed) && !state_at(bot).is_fresh()
+    }
+
+    /// Whether all public slots are known to be stolen, so that asking for more may help. A snapshot.
+    #[inline]
+    pub fn has_run_out(&self) -> bool {
+        // Relaxed: a hint, as in `steal`.
+        self.bot.load(Ordering::Relaxed) >= self.public.load(Ordering::Relaxed)
+    }
+
+    /// Whether there may be a public task below `top` that nobody has stolen. A snapshot.
+    #[inline]
+    pub fn has_unstolen_below(&self, top: u32) -> bool {
+        // Relaxed: as above; the owner's own copy of the boundary is in `top`.
+        self.bot.load(Ordering::Relaxed) < top
+    }
+
+    /// The oldest task not known to be stolen. A snapshot.
+    pub fn bot(&self) -> u32 {
+        // Relaxed: for who wants to look.
+        self.bot.load(Ordering::Relaxed)
+    }
+}
+
+impl Owner {
+    /// The boundary: the slots below it are public.
+    #[inline]
+    pub fn public(&self) -> u32 {
+        self.public
+    }
+
+    /// Offers the task at `index`, the newest, if the slot is public; otherwise there is nothing to do. Precondition: the task has
+    /// been written, and its state is fresh.
+    #[inline]
+    pub fn push<M: Memory>(&mut self, state: &JobState<M>, index: u32) {
+        if index < self.public {
+            state.offer();
+        }
+    }
+
+    /// Makes a chunk of slots public, up to `end`, if thieves have run out of them, and offers the tasks there; returns whether it
+    /// did. `top` is the number of tasks on the stack, which have been written.
+    pub fn publish<'s, M>(
+        &mut self,
+        shared: &Shared<M>,
+        state_at: impl Fn(u32) -> &'s JobState<M>,
+        top: u32,
+        end: u32,
+    ) -> bool
+    where
+        M: Memory + 's,
+    {
+        let public = end.min(self.public.saturating_add(self.params.chunk));
+        if !shared.has_run_out() || public == self.public {
+            return false;
+        }
+        for index in self.public..public.min(top) {
+            state_at(index).offer();
+        }
+        self.move_to(shared, public);
+        true
+    }
+
+    fn move_to<M: Memory>(&mut self, shared: &Shared<M>, public: u32) {
+        // Relaxed: a hint to thieves (I1).
+        shared.public.store(public, Ordering::Relaxed);
+        self.public = public;
+        self.unstolen = 0;
+    }
+
+    /// Takes the task at `index`, the newest, back; `false` if a thief has it. Precondition: it is public. One compare-and-swap.
+    #[inline]
+    pub fn take_back<M: Memory>(&mut self, state: &JobState<M>, index: u32) -> bool {
+        debug_assert!(index < self.public, "a private task is the owner's anyway");
+        let taken = state.retract();
+        self.unstolen += u32::from(taken);
+        taken
+    }
+
+    /// Lowers the boundary half of the way to where thieves have come lately, but not below `top` + 1, if it is time to; returns whether
+    /// it did. Precondition: there are `top` tasks, none of them private.
+    #[inline]
+    pub fn privatise<M: Memory>(&mut self, shared: &Shared<M>, top: u32) -> bool {
+        if self.unstolen < self.params.privatise_after {
+            return false;
+        }
+        let former = self.public;
+        self.move_to(shared, (top + 1).max(u32::midpoint(former, self.reached)));
+        self.reached = 0;
+        self.public != former
+    }
+
+    /// The task at `index`, the newest, has been waited for: its thief is done with it, or has put it back and it has been
+    /// [retracted](JobState::retract).
+    #[inline]
+    pub fn joined<M: Memory>(&mut self, shared: &Shared<M>, state: &JobState<M>, index: u32) {
+        if state.is_fresh() {
+            // Older tasks may be on offer, which a thief finds at `bot` where it is.
+            return;
+        }
+        state.reset();
+        // Relaxed: I3; a thief that takes what will be offered here has acquired the offer.
+        shared.bot.store(index, Ordering::Relaxed);
+        self.reached = self.reached.max(index + 1);
+    }
+}

@@ -1,0 +1,228 @@
+//! Worklists on every kind of queue: nothing lost, nothing leaked, an end in every case.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+use common::watchdog;
+use filch::worklist::{Bag, Worklist};
+use filch_queue::{
+    Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, IdempotentDeque, IdempotentFifo,
+    IdempotentLifo, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2, PdqS, Queue, The, Wsq,
+};
+
+const WORKERS: [usize; 3] = [1, 2, 8];
+
+/// Lets a test have every queue that returns each task once.
+trait EveryQueue {
+    fn with<Q: Queue>(&self);
+
+    fn every(&self) {
+        self.with::<Abp>();
+        self.with::<Adws>();
+        self.with::<BwosF>();
+        self.with::<BwosL>();
+        self.with::<ChaseLev>();
+        self.with::<ChaseLevAsym>();
+        self.with::<Dsq>();
+        self.with::<HendlerShavit>();
+        self.with::<Lace>();
+        self.with::<Locked>();
+        self.with::<OneExposed>();
+        self.with::<PadWs>();
+        self.with::<PdqR>();
+        self.with::<PdqR2>();
+        self.with::<PdqS>();
+        self.with::<The>();
+        self.with::<Wsq>();
+    }
+}
+
+fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
+    Worklist::new(workers).capacity(capacity).queue::<Q>(Q::Params::default())
+}
+
+/// The children of a node of a tree of `size` nodes, numbered as in a heap whose root is 0.
+fn children(node: usize, size: usize) -> impl Iterator<Item = usize> {
+    [2 * node + 1, 2 * node + 2].into_iter().filter(move |&child| child < size)
+}
+
+#[test]
+fn every_task_is_run_once() {
+    struct Tree;
+    impl EveryQueue for Tree {
+        fn with<Q: Queue>(&self) {
+            for (workers, capacity, size) in WORKERS.into_iter().flat_map(|n| [(n, 4, 300), (n, 1 << 10, 3000)]) {
+                let runs: Vec<AtomicUsize> = (0..size).map(|_| AtomicUsize::new(0)).collect();
+                let outcome = list::<Q>(workers, capacity).run(
+                    [0_usize],
+                    |index| index,
+                    |crew, index, node| {
+                        assert_eq!(crew.index(), *index);
+                        runs[node].fetch_add(1, SeqCst);
+                        children(node, size).for_each(|child| crew.push(child));
+                    },
+                );
+                assert!(outcome.is_complete);
+                assert!(runs.iter().all(|runs| runs.load(SeqCst) == 1), "{} workers on {}", workers, Q::PROMISES.name);
+                assert_eq!(outcome.tallies.iter().map(|tally| tally.run).sum::<u64>(), size as u64);
+                assert!(outcome.states.into_iter().eq(0..workers));
+            }
+        }
+    }
+    let _watchdog = watchdog("trees");
+    Tree.every();
+}
+
+#[test]
+fn idempotent_tasks_are_run_at_least_once() {
+    fn search<Q: Queue>() {
+        for (workers, size) in WORKERS.into_iter().flat_map(|n| [(n, 300), (n, 20_000)]) {
+            let seen: Vec<AtomicBool> = (0..size).map(|_| AtomicBool::new(false)).collect();
+            let outcome = list::<Q>(workers, 16).run_idempotent(
+                [0_usize],
+                |_| (),
+                |crew, (), node| {
+                    // The second run finds the children's first, and pushes nothing.
+                    if !seen[node].swap(true, SeqCst) {
+                        children(node, size).for_each(|child| crew.push(child));
+                    }
+                },
+            );
+            assert!(outcome.is_complete);
+            let missed = seen.iter().filter(|seen| !seen.load(SeqCst)).count();
+            assert_eq!(missed, 0, "{} workers on {}", workers, Q::PROMISES.name);
+            assert!(outcome.tallies.iter().map(|tally| tally.run).sum::<u64>() >= size as u64);
+        }
+    }
+    let _watchdog = watchdog("idempotent tasks");
+    search::<IdempotentLifo>();
+    search::<IdempotentFifo>();
+    search::<IdempotentDeque>();
+    search::<ChaseLev>();
+}
+
+#[test]
+fn bags_are_emptied() {
+    struct Bags;
+    impl EveryQueue for Bags {
+        fn with<Q: Queue>(&self) {
+            const SIZE: usize = 3000;
+            for (workers, items) in WORKERS.into_iter().flat_map(|n| [(n, 1), (n, 64)]) {
+                let runs: Vec<AtomicUsize> = (0..SIZE).map(|_| AtomicUsize::new(0)).collect();
+                list::<Q>(workers, 16).run_bags(
+                    [vec![0_usize]],
+                    items,
+                    |_| (),
+                    |_, (), nodes| {
+                        let node = nodes.pop().expect("an item");
+                        runs[node].fetch_add(1, SeqCst);
+                        nodes.extend(children(node, SIZE));
+                    },
+                );
+                assert!(runs.iter().all(|runs| runs.load(SeqCst) == 1), "{} workers on {}", workers, Q::PROMISES.name);
+            }
+        }
+    }
+    let _watchdog = watchdog("bags");
+    Bags.every();
+    let mut one = vec![1];
+    assert_eq!((one.split(), Bag::is_empty(&one)), (None, false));
+}
+
+/// Counts how many there are.
+struct Counted(Arc<AtomicUsize>, usize);
+
+impl Counted {
+    fn new(alive: &Arc<AtomicUsize>, node: usize) -> Box<Self> {
+        alive.fetch_add(1, SeqCst);
+        Box::new(Self(Arc::clone(alive), node))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+/// How a run ends early.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Stopped,
+    Panicked,
+}
+
+#[test]
+fn an_early_end_drops_what_is_left() {
+    struct Early;
+    impl EveryQueue for Early {
+        fn with<Q: Queue>(&self) {
+            for (workers, end, after) in WORKERS
+                .into_iter()
+                .flat_map(|n| [End::Stopped, End::Panicked].map(|end| (n, end)))
+                .flat_map(|(n, end)| [1, 50, 2000].map(|after| (n, end, after)))
+            {
+                let alive = Arc::new(AtomicUsize::new(0));
+                let runs = AtomicUsize::new(0);
+                let list = list::<Q>(workers, 256);
+                let stop = list.stop();
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    list.run(
+                        (0..4).map(|node| Counted::new(&alive, node)),
+                        |_| (),
+                        |crew, (), task: Box<Counted>| {
+                            if runs.fetch_add(1, SeqCst) + 1 == after {
+                                match end {
+                                    End::Stopped => stop.stop(),
+                                    End::Panicked => std::panic::panic_any("enough"),
+                                }
+                            }
+                            // For ever, but that it does not grow without limit.
+                            for _ in 0..if runs.load(SeqCst) < 100_000 { 2 } else { 1 } {
+                                crew.push(Counted::new(&alive, task.1 + 1));
+                            }
+                        },
+                    )
+                }));
+                let name = Q::PROMISES.name;
+                match (end, result) {
+                    (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
+                    (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
+                    _ => panic!("{workers} workers on {name} ended in another way"),
+                }
+                assert_eq!(alive.load(SeqCst), 0, "{workers} workers on {name} leak");
+            }
+        }
+    }
+    let _watchdog = watchdog("early ends");
+    // Panics are expected; their messages are not wanted.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if info.payload().downcast_ref::<&str>() != Some(&"enough") {
+            hook(info);
+        }
+    }));
+    Early.every();
+}
+
+#[test]
+fn without_tasks_there_is_nothing_to_do() {
+    let _watchdog = watchdog("empty lists");
+    for workers in WORKERS {
+        let outcome = list::<ChaseLev>(workers, 1).run([0_u32; 0], |_| 7, |_, _, _| unreachable!());
+        assert_eq!((outcome.is_complete, outcome.states), (true, vec![7; workers]));
+        let outcome = list::<IdempotentLifo>(workers, 1).run_idempotent([0_u32; 0], |_| 7, |_, _, _| unreachable!());
+        assert!(outcome.is_complete);
+    }
+}
+
+#[test]
+fn references_are_tasks() {
+    let words: Vec<String> = ["fork", "join", "steal"].map(str::to_owned).into();
+    let outcome = Worklist::new(2).run(&words, |_| 0, |_, letters, word: &String| *letters += word.len());
+    assert_eq!(outcome.states.iter().sum::<usize>(), 13);
+}
