@@ -79,8 +79,9 @@ pub const SETTLED: &[Settled] = &[
     settled("thep", 9, 3),
     #[cfg(target_arch = "x86_64")]
     settled("patient-thep", 9, 3),
-    settled("runtime", 9, 14),
-    settled("wool", 9, 14),
+    settled("runtime", 11, 12),
+    settled("wool", 11, 12),
+    settled("beat", 11, 12),
     settled("termination", 4, 2),
 ];
 

@@ -5,7 +5,7 @@
 //!
 //! **Idea.** The owner works on an ordinary deque, and looks now and then whether a thief is to be given something:
 //! because the thief has asked ([`PdqR`], [`PdqR2`]), or because a clock says so and the thief is idle ([`PdqS`]).
-//! What is given is handed over on a [`Desk`] that belongs to the two of them. There is no race for a task,
+//! What is given is handed over on a desk that belongs to the two of them. There is no race for a task,
 //! so there is no fence; and any deque will do, and any policy of how much to give.
 //!
 //! What must always hold: a desk's bag is touched by the owner between its claiming a request and its answer, by the thief
