@@ -105,6 +105,8 @@ pub struct Report {
     pub unreached: Vec<(&'static str, u32)>,
     /// Runs that fail even without a change, and how: they were left out.
     pub left_out: Vec<(String, On, String)>,
+    /// Runs that a bound stopped even without a change: they may pass more call sites than they were seen to.
+    pub cut: Vec<(String, On)>,
 }
 
 impl Report {
@@ -276,7 +278,7 @@ fn is_in_question(site: &CallSite) -> bool {
 /// stopped has the rows that were finished, and looks for nothing else.
 pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(&Row)) -> Report {
     let mut report = Report::default();
-    let mut runs = survey(scenarios, effort, &mut report.left_out);
+    let mut runs = survey(scenarios, effort, &mut report);
     runs.sort_by_key(|run| run.cost);
     let mut sites: BTreeMap<_, &CallSite> = BTreeMap::new();
     for site in runs.iter().flat_map(|run| &run.sites) {
@@ -312,7 +314,7 @@ pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(
     report
 }
 
-fn survey<'a>(scenarios: &'a [Scenario], effort: &Effort, left_out: &mut Vec<(String, On, String)>) -> Vec<Run<'a>> {
+fn survey<'a>(scenarios: &'a [Scenario], effort: &Effort, report: &mut Report) -> Vec<Run<'a>> {
     let mut runs = Vec::new();
     for scenario in scenarios {
         let makes = [(On::Tso, Some(&scenario.tso)), (On::C11, scenario.c11.as_ref().ok())];
@@ -328,9 +330,13 @@ fn survey<'a>(scenarios: &'a [Scenario], effort: &Effort, left_out: &mut Vec<(St
                     (told_by_c11(explored.verdict), sites)
                 }
             };
-            if let Err(message) = told {
-                left_out.push((scenario.name.clone(), on, message));
-                continue;
+            match told {
+                Ok(true) => {}
+                Ok(false) => report.cut.push((scenario.name.clone(), on)),
+                Err(message) => {
+                    report.left_out.push((scenario.name.clone(), on, message));
+                    continue;
+                }
             }
             sites.retain(is_in_question);
             runs.push(Run { scenario, on, make, sites, cost: start.elapsed() });

@@ -312,3 +312,27 @@ fn a_reader_who_leaves_is_a_normal_end() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
 }
+
+#[test]
+fn an_interrupted_check_keeps_what_it_has() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_filch"))
+        // Half an hour of work, but for the first.
+        .args(["check", "chase-lev", "--all", "--memory", "tso", "--json", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut output = child.stdout.take().expect("a pipe");
+    let mut said = vec![0];
+    output.read_exact(&mut said).expect("a line comes");
+    let process = libc::pid_t::try_from(child.id()).expect("process numbers fit their type");
+    // SAFETY: the process is a child that has not been waited for, so the number is its own.
+    assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
+    output.read_to_end(&mut said).expect("it ends");
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
+    let lines = lines(&String::from_utf8(said).expect("text"));
+    assert_eq!(lines[0]["verdict"], "holds");
+    assert!(lines.len() < 50, "the rest is left out");
+    assert!(lines.iter().all(|line| line["verdict"] == "holds" || line["verdict"] == "interrupted"));
+}

@@ -135,6 +135,8 @@ struct Context {
     progress: Sender<u64>,
     /// Who sleeps where, in the order of their coming.
     sleepers: Vec<Sleeper>,
+    /// Who waits for another's store, and how often it has looked.
+    waits: Vec<(loom::thread::ThreadId, u32)>,
     /// What waits and wake-ups have in common, and what fences have: see `take_turn`.
     turns: Option<[Rc<Turns>; 2]>,
 }
@@ -250,6 +252,38 @@ fn wake(place: usize, all: bool) {
     woken.iter().for_each(loom::thread::Thread::unpark);
 }
 
+/// Looks of one wait after which an execution is followed in one order only. One that looks in vain more often is like
+/// one that looks less often; and two threads that wait keep each other going, as long as anybody wants to know more.
+const LOOKS: u32 = 3;
+
+/// Lets the others go on, since the running thread waits for them.
+pub(super) fn wait_for_others() {
+    let me = loom::thread::current().id();
+    let is_long = context(|context| {
+        let index = context.waits.iter().position(|&(thread, _)| thread == me).unwrap_or_else(|| {
+            context.waits.push((me, 0));
+            context.waits.len() - 1
+        });
+        context.waits[index].1 += 1;
+        context.waits[index].1 > LOOKS
+    });
+    if is_long {
+        loom::skip_branch();
+    }
+    loom::thread::yield_now();
+}
+
+/// The running thread has written something: its wait is over.
+#[inline]
+pub(super) fn end_wait() {
+    context(|context| {
+        if !context.waits.is_empty() {
+            let me = loom::thread::current().id();
+            context.waits.retain(|&(thread, _)| thread != me);
+        }
+    });
+}
+
 /// What a turn is for.
 #[derive(Clone, Copy)]
 pub(super) enum Turn {
@@ -303,6 +337,7 @@ fn run(
         stop: bounds.stop,
         progress,
         sleepers: Vec::new(),
+        waits: Vec::new(),
         turns: None,
     }));
     let mut model = loom::model::Builder::new();
@@ -345,6 +380,7 @@ fn execute(make: &Make, setting: Setting) {
     ALONE.set(false);
     let stop = context(|context| {
         context.sleepers.clear();
+        context.waits.clear();
         if context.executions >= context.limit {
             return Some("as many executions as were asked for");
         }

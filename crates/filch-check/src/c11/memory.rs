@@ -10,7 +10,9 @@ use std::panic::Location;
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Native, Ordering, Sleep};
 use loom::sync::atomic as loomed;
 
-use super::explore::{Turn, Turns, call, fall_asleep, get_up, is_aside, lie_down, order_at, take_turn};
+use super::explore::{
+    Turn, Turns, call, end_wait, fall_asleep, get_up, is_aside, lie_down, order_at, take_turn, wait_for_others,
+};
 use crate::Checker;
 use crate::sites::{Kind, Site};
 use crate::tso::Words;
@@ -39,7 +41,7 @@ impl Memory for Loom {
     #[track_caller]
     fn spin_loop() {
         if !is_aside() {
-            loom::thread::yield_now();
+            wait_for_others();
         }
     }
 }
@@ -134,6 +136,9 @@ impl<T: Words, L> Word<T, L> {
 
     fn set_updated(&self, value: T) {
         self.updated.store(true, Ordering::Relaxed);
+        if !is_aside() {
+            end_wait();
+        }
         self.set_newest(value);
     }
 
@@ -240,6 +245,7 @@ impl<T: Words + PartialEq, L: Loomed<T>> Atomic<T> for Word<T, L> {
             } else {
                 self.word.store(value, order);
             }
+            end_wait();
         }
         self.set_newest(value);
     }

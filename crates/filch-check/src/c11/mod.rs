@@ -30,6 +30,9 @@
 //! * *Stores* to a variable that has been updated before come last in the order of modification, and continue the
 //!   release sequences that they should end.
 //! * *Preemptions*, where they are bounded.
+//! * *Long waits*: once a thread has called `spin_loop` three times and written nothing in between, the rest of that
+//!   execution is tried in one order only. Looks in vain have no effect, so that where the loop does nothing else an
+//!   execution with fewer of them shows the same.
 //! * *Old values*: an atomic variable keeps its seven newest stores; older ones cannot be read any more.
 //! * *Failing for no reason*: a weak compare-and-swap does not, and nobody wakes up without being woken.
 //! * `finally` sees the newest value of each variable in the order of execution. Where two threads' stores to one

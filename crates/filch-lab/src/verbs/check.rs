@@ -85,47 +85,35 @@ struct Line<'a> {
 }
 
 fn explore(flags: &Flags, checks: &[Check]) -> Result {
-    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
+    let lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
+    let is_for_people = !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout);
+    let lines = Mutex::new((lines, Ok(())));
     let preemptions = Some(if flags.all { 3 } else { 2 });
     let executions = flags.executions.into();
     let limits = Limits { executions, preemptions, stop: interrupted, ..Limits::default() };
     let progress = Progress::new(!flags.output.quiet);
-    let results = in_parallel(flags, checks, &progress, |check, report| check.run(limits, report), name);
+    let work = |check: &Check, report: &mut dyn FnMut(u64)| {
+        let result = check.run(limits, report);
+        // As soon as there is one: the rest may take an hour.
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(file), written @ Ok(())) = &mut *lines {
+            *written = file.write(&line(check, &result));
+        }
+        result
+    };
+    let results = in_parallel(flags, checks, &progress, work, name);
     progress.end();
+    lines.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
     let mut rows = Vec::new();
     let mut wrong = Vec::new();
     for (check, result) in checks.iter().zip(&results) {
         let Some(result) = result else { continue };
-        let (verdict, message, schedule) = match &result.outcome {
-            Outcome::Holds => ("holds", None, None),
-            Outcome::HoldsSoFar => ("holds so far", None, None),
-            Outcome::Interrupted => ("interrupted", None, None),
-            Outcome::Breaks(message, schedule) => ("breaks", Some(message.as_str()), schedule.as_ref()),
-        };
-        if let Some(lines) = &mut lines {
-            lines.write(&Line {
-                subject: check.scenario.subject,
-                scenario: &check.scenario.name,
-                memory: check.memory(),
-                buffer: match check.room {
-                    Room::Tso { buffer, .. } if buffer != usize::MAX => Some(buffer),
-                    _ => None,
-                },
-                delta: check.delta,
-                executions: result.executions,
-                verdict,
-                as_expected: result.as_expected,
-                seconds: result.seconds,
-                message,
-                schedule: schedule.map(ToString::to_string),
-            })?;
-        }
         if !result.as_expected {
             wrong.push((check, result));
         }
-        rows.push(row(check, verdict, result.as_expected, result.executions, result.seconds));
+        rows.push(row(check, verdict(&result.outcome), result.as_expected, result.executions, result.seconds));
     }
-    if !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout) {
+    if is_for_people {
         let mut out = std::io::stdout().lock();
         let heads = ["of", "scenario", "memory", "S", "δ", "executions", "verdict", "time"];
         writeln!(out, "{}", table::list(&heads, rows, colour()))?;
@@ -141,6 +129,38 @@ fn explore(flags: &Flags, checks: &[Check]) -> Result {
         return Err(Error::Interrupted);
     }
     if wrong.is_empty() { Ok(()) } else { Err(Error::Failed) }
+}
+
+fn verdict(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "holds",
+        Outcome::HoldsSoFar => "holds so far",
+        Outcome::Interrupted => "interrupted",
+        Outcome::Breaks(..) => "breaks",
+    }
+}
+
+fn line<'a>(check: &'a Check, result: &'a filch_check::check::Result) -> Line<'a> {
+    let (message, schedule) = match &result.outcome {
+        Outcome::Breaks(message, schedule) => (Some(message.as_str()), schedule.as_ref()),
+        _ => (None, None),
+    };
+    Line {
+        subject: check.scenario.subject,
+        scenario: &check.scenario.name,
+        memory: check.memory(),
+        buffer: match check.room {
+            Room::Tso { buffer, .. } if buffer != usize::MAX => Some(buffer),
+            _ => None,
+        },
+        delta: check.delta,
+        executions: result.executions,
+        verdict: verdict(&result.outcome),
+        as_expected: result.as_expected,
+        seconds: result.seconds,
+        message,
+        schedule: schedule.map(ToString::to_string),
+    }
 }
 
 fn name(check: &Check) -> String {
@@ -366,6 +386,9 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
         }
         for (scenario, on, message) in &report.left_out {
             writeln!(out, "  left out: {scenario} on {on}: {}", message.lines().next().unwrap_or_default())?;
+        }
+        for (scenario, on) in &report.cut {
+            writeln!(out, "  not seen to its end: {scenario} on {on}")?;
         }
     }
     if interrupted() {
