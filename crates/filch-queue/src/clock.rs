@@ -10,7 +10,8 @@ use core::time::Duration;
 pub(crate) struct Poisson {
     /// The mean distance, in ticks; 0 if an event is always due.
     mean: f64,
-    next: u64,
+    /// When the next event is due, if the clock runs.
+    next: Option<u64>,
     random: fastrand::Rng,
 }
 
@@ -18,30 +19,37 @@ impl Poisson {
     pub(crate) fn new(mean: Duration) -> Self {
         if mean.is_zero() {
             // No chance either: a checker has to be able to repeat what happens.
-            return Self { mean: 0.0, next: 0, random: fastrand::Rng::with_seed(0) };
+            return Self { mean: 0.0, next: None, random: fastrand::Rng::with_seed(0) };
         }
         let mean = mean.as_nanos() as f64 * ticks::per_nanosecond();
-        Self { mean, next: 0, random: fastrand::Rng::new() }
+        Self { mean, next: None, random: fastrand::Rng::new() }
     }
 
-    /// Whether an event is due; if so, the next one is some time from now.
+    /// Whether an event is due; if so, the next one is some time from now. The first call after [`Poisson::new`] or
+    /// [`Poisson::stop`] starts the clock.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         if self.mean == 0.0 {
             return true;
         }
         let now = ticks::now();
-        now >= self.next && {
+        let is_due = self.next.is_some_and(|next| now >= next);
+        if is_due || self.next.is_none() {
             self.advance(now);
-            true
         }
+        is_due
+    }
+
+    /// Has the clock rest until somebody asks.
+    pub(crate) fn stop(&mut self) {
+        self.next = None;
     }
 
     #[cold]
     fn advance(&mut self, now: u64) {
         // In (0, 1], so that the logarithm is finite.
         let uniform = 1.0 - self.random.f64();
-        self.next = now.saturating_add((-self.mean * uniform.ln()) as u64);
+        self.next = Some(now.saturating_add((-self.mean * uniform.ln()) as u64));
     }
 
     /// A random number below `bound`, or 0.
@@ -101,10 +109,18 @@ mod tests {
         let mut sum = 0.0;
         for _ in 0..events {
             clock.advance(0);
-            sum += clock.next as f64;
+            sum += clock.next.expect("it runs") as f64;
         }
         let mean = sum / f64::from(events) / ticks::per_nanosecond();
         assert!((29_000.0..31_000.0).contains(&mean), "{mean} ns");
+    }
+
+    #[test]
+    fn the_first_event_takes_its_time_too() {
+        let mut clock = Poisson::new(Duration::from_secs(1 << 20));
+        assert!(!clock.is_due() && !clock.is_due());
+        clock.stop();
+        assert!(!clock.is_due());
     }
 
     #[test]

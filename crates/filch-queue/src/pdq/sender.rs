@@ -9,10 +9,12 @@
 //! **Fields.** Each on its own line.
 //! * `has_tasks`: whether the deque holds a task. Written by the owner when that changes; for hints, and so that thieves
 //!   do not wait where there is nothing.
+//! * `wanted`: whether to look at the desks. Raised by thieves that are idle, lowered by the owner that has found none; read by both.
+//!   So an owner nobody waits for does not look at the clock.
 //! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to. Changed by the thief
 //!   from busy to idle, and, if it does not want any more, back, by compare-and-swap; by the owner from idle to being dealt to,
 //!   by compare-and-swap, and on to dealt to.
-//! * the owner's own: `tasks`, oldest first; the clock.
+//! * the owner's own: `tasks`, oldest first; the clock, which rests while nobody waits.
 //! * a thief's own: whether its desk says idle; `loot`, which it has received and not returned.
 //!
 //! **Invariants.**
@@ -28,7 +30,9 @@
 //! **Departures.** The paper's worker has one cell that all others may deal to; ours has a desk with each victim, so that
 //! it knows whose task it has, and a fork–join worker can wait for one victim only. An owner therefore looks
 //! for an idle thief from a random one on, instead of trying one. All dealing is in two steps, as the paper's for several tasks; a
-//! thief takes nothing before the second (a twin in the checker). `has_tasks` and the going away are ours.
+//! thief takes nothing before the second (a twin in the checker). The paper's clock always runs; here it starts when
+//! somebody waits, which is the same, since the time to the next event of a Poisson process does not depend on when one
+//! begins to wait for it. `has_tasks`, `wanted` and the going away are ours.
 //!
 //! **Names.** The paper's `s` is a desk's number, `INCOMING` is `INCOMING`, its `d` is the clock's.
 //!
@@ -96,6 +100,7 @@ const DEALT: u32 = 4;
 
 struct Shared<M: Memory> {
     has_tasks: Padded<M::AtomicBool>,
+    wanted: Padded<M::AtomicBool>,
     desks: Box<[Padded<Desk<M>>]>,
     share: Amount,
 }
@@ -144,6 +149,7 @@ impl<M: Memory> Queue<M> for PdqS {
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
         let shared = Arc::new(Shared {
             has_tasks: Padded(Atomic::new(false)),
+            wanted: Padded(Atomic::new(false)),
             desks: (0..thieves).map(|_| Padded(Desk::new(BUSY))).collect(),
             share: params.share,
         });
@@ -156,17 +162,22 @@ impl<M: Memory> Queue<M> for PdqS {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn communicate(&mut self) {
-        if !self.tasks.is_empty() && self.clock.is_due() {
+        // Relaxed: a hint.
+        if self.shared.wanted.load(Ordering::Relaxed) && !self.tasks.is_empty() {
             self.deal();
         }
     }
 
-    /// Deals to one idle thief, if there is one. Precondition: there is a task.
+    /// Deals to one idle thief, if it is time and there is one. Precondition: there is a task.
     #[cold]
     fn deal(&mut self) {
         let Self { shared, tasks, clock } = self;
+        if !clock.is_due() {
+            return;
+        }
         let desks = &shared.desks;
         let first = clock.below(desks.len());
+        let mut has_dealt = false;
         for desk in desks[first..].iter().chain(&desks[..first]) {
             // Relaxed: the compare-and-swap validates it, and acquires.
             let wants = desk.state.load(Ordering::Relaxed);
@@ -183,7 +194,13 @@ impl<M: Memory> Owner<M> {
             unsafe { desk.give(tasks, wish, shared.share) };
             // E2: pairs with the load in `collect`.
             desk.state.store(DEALT, Ordering::Release);
+            has_dealt = true;
             break;
+        }
+        if !has_dealt {
+            clock.stop();
+            // Relaxed: a hint. A thief that has become idle since raises it again when it looks at its desk.
+            shared.wanted.store(false, Ordering::Relaxed);
         }
         if tasks.is_empty() {
             self.has_no_tasks();
@@ -249,13 +266,24 @@ impl<M: Memory> Thief<M> {
         // E1: pairs with the compare-and-swap in `deal`.
         self.desk().state.store(wants, Ordering::Release);
         self.wants = Some(wants);
+        self.want();
         Steal::Pending
+    }
+
+    /// Has the owner look at the desks.
+    #[inline]
+    fn want(&self) {
+        // Relaxed, both: a hint. Written only if that changes it, since the owner reads it all the time.
+        if !self.shared.wanted.load(Ordering::Relaxed) {
+            self.shared.wanted.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Collects what has been dealt into `loot`, if anything has.
     fn collect(&mut self) -> Steal<()> {
         // E2: pairs with the store in `deal`.
         if self.desk().state.load(Ordering::Acquire) != DEALT {
+            self.want();
             return Steal::Pending;
         }
         self.wants = None;
