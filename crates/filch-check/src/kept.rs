@@ -83,6 +83,7 @@ pub const SETTLED: &[Settled] = &[
     settled("wool", 11, 12),
     settled("beat", 11, 12),
     settled("termination", 4, 2),
+    settled("jobs", 9, 2),
 ];
 
 /// All of them.
@@ -473,6 +474,21 @@ pub const KEPT: &[Kept] = &[
         to: Some(Ordering::AcqRel),
         reason: "the victim's relaxed look at the stolen task lies between the two fences, so only their one order tells; to \
                  loom a fence also acquires what other threads have seen before it",
+    },
+    Kept {
+        file: "filch/src/protocol/lineage.rs",
+        line: "self.word.store(u64::from(life) << LIFE_SHIFT | if known { KNOWN } else { 0 } | 1, Ordering::Release);",
+        kind: Kind::Store,
+        to: Some(Ordering::Relaxed),
+        reason: "a relaxed store would end the release of the job before; to loom, a store after an update continues it",
+    },
+    Kept {
+        file: "filch/src/protocol/lineage.rs",
+        line: "let before = self.word.load(Ordering::Acquire);",
+        kind: Kind::Load,
+        to: Some(Ordering::Relaxed),
+        reason: "the store that may follow ends the release of the finishes before, which the end of the job has to acquire; to loom, a \
+                 store after an update continues it",
     },
     Kept {
         file: "filch/src/protocol/state.rs",

@@ -35,8 +35,10 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch/src/protocol/limits.rs", include_str!("../../filch/src/protocol/limits.rs")),
     ("filch/src/protocol/state.rs", include_str!("../../filch/src/protocol/state.rs")),
     ("filch/src/protocol/sleep/mod.rs", include_str!("../../filch/src/protocol/sleep/mod.rs")),
+    ("filch/src/protocol/lineage.rs", include_str!("../../filch/src/protocol/lineage.rs")),
     ("filch/src/protocol/termination.rs", include_str!("../../filch/src/protocol/termination.rs")),
     ("filch/src/protocol/wool.rs", include_str!("../../filch/src/protocol/wool.rs")),
+    ("filch-check/src/scenarios/lineage.rs", include_str!("scenarios/lineage.rs")),
     ("filch-check/src/scenarios/runtime.rs", include_str!("scenarios/runtime.rs")),
     ("filch-check/src/twins/abp.rs", include_str!("twins/abp.rs")),
     ("filch-check/src/twins/adws.rs", include_str!("twins/adws.rs")),
@@ -56,6 +58,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch-check/src/twins/lace.rs", include_str!("twins/lace.rs")),
     ("filch-check/src/twins/pdq.rs", include_str!("twins/pdq.rs")),
     ("filch-check/src/twins/wool.rs", include_str!("twins/wool.rs")),
+    ("filch-check/src/twins/lineage.rs", include_str!("twins/lineage.rs")),
     ("filch-check/src/twins/termination.rs", include_str!("twins/termination.rs")),
 ];
 

@@ -24,7 +24,11 @@ fn every_quick_check_ends_as_expected() {
                         check.scenario, result.executions, result.seconds
                     );
                     if !result.as_expected || matches!(result.outcome, Outcome::HoldsSoFar) {
-                        let line = format!("{:?} on {room:?}, δ {delta:?}: {:?}", check.scenario, result.outcome);
+                        let told = match &result.outcome {
+                            Outcome::Breaks(message, Some(schedule)) => format!("{message}; --replay '{schedule}'"),
+                            other => format!("{other:?}"),
+                        };
+                        let line = format!("{:?} on {room:?}, δ {delta:?}: {told}", check.scenario);
                         wrong.lock().unwrap().push(line);
                     }
                 }

@@ -4,12 +4,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use filch_check::Program;
+use filch_check::c11::{self, Loom};
 use filch_check::scenarios::queues::{self, Client};
 use filch_check::tso::{Bounds, Schedule, Tso, Verdict, explore, replay, shortest};
-use filch_check::twins::{Mutant, chase_lev, ff_cl, ff_the, lace, mutants, the, thep};
+use filch_check::twins::{Mutant, chase_lev, ff_cl, ff_the, lace, lineage, mutants, the, thep};
+use filch_check::{Make, Program, Setting};
 use filch_queue::Queue;
 
 #[test]
@@ -49,6 +51,24 @@ fn fences_are_not_missed_without_store_buffers() {
     for mutant in fences {
         passes(&|| mutant.program(), &Bounds::buffer(0), &mutant.name());
     }
+}
+
+/// Updates drain the store buffer, whatever they order: it takes another machine to tell.
+#[test]
+fn a_relaxed_decrement_is_missed_on_tso_and_found_on_c11() {
+    let on_c11 = |mistake| {
+        let make: Make = Arc::new(move |_| lineage::program::<Loom>(mistake));
+        c11::explore(&make, Setting::default(), &c11::Bounds::default(), &mut |_| ()).verdict
+    };
+    for buffer in 0..3 {
+        let program = || lineage::program::<Tso>(lineage::Mistake::RelaxedDecrement);
+        passes(&program, &Bounds::buffer(buffer), "a relaxed decrement");
+    }
+    match on_c11(lineage::Mistake::RelaxedDecrement) {
+        c11::Verdict::Failed(message) => assert!(message.contains("Causality violation"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(on_c11(lineage::Mistake::None), c11::Verdict::Passed);
 }
 
 /// Half of an odd number, rounded up, has room for the one pop more that a load of H before the store of T hides.

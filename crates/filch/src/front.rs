@@ -44,6 +44,10 @@ pub struct Operations {
     pub(crate) wait_until: unsafe fn(&Front, *mut Slot, &dyn Fn() -> bool),
     /// Whether a fork that goes through the word queue is worth while.
     pub(crate) wants_work: unsafe fn(&Front) -> bool,
+    /// Answers thieves.
+    pub(crate) poll: unsafe fn(&Front),
+    /// The same on a signal that has interrupted the worker anywhere, if the pool can; whether it could.
+    pub(crate) interrupt: unsafe fn(&Front) -> bool,
     /// If tasks of stack fronts lie on a task stack.
     pub(crate) stack: Option<StackOperations>,
 }
@@ -57,6 +61,8 @@ pub(crate) struct StackOperations {
     pub(crate) pop: unsafe fn(&Front, &Home, *mut Slot, bool) -> Popped,
     /// Whether somebody would take a task that the limits do not admit.
     pub(crate) wants_work: fn(&Front, *mut Slot) -> bool,
+    /// Answers thieves.
+    pub(crate) poll: fn(&Front, &Home, *mut Slot),
 }
 
 /// The limits of a worker, and the way to the rest of it.

@@ -86,10 +86,17 @@
 //! stack of Lace; [`pool::Wool`] is that of Wool. [`pool::Queued`] makes a pool of any queue of the crate `filch_queue`, and
 //! [`pool::Heartbeat`] one that uses it seldom.
 //!
+//! *Long tasks.* A task that neither forks nor joins for milliseconds keeps what its worker has forked before from thieves that have to
+//! ask for it; [`poll`] and [`Worker::poll`] answer them, and [`Interrupts`] has workers answer by themselves.
+//!
 //! # Worklists
 //!
 //! Searches of graphs are not fork–join: a task makes others, and nobody waits for one of them. [`worklist`] runs such tasks until
 //! there is none left, on a queue of any kind.
+//!
+//! # Jobs
+//!
+//! [`jobs`] are spawned and forgotten, or waited for with all that they spawn in their turn, wherever that is.
 //!
 //! # Panics
 //!
@@ -108,10 +115,13 @@ compile_error!(
 
 mod fork_all;
 mod front;
+mod interrupts;
 mod job;
+pub mod jobs;
 mod join;
 mod loops;
 pub mod pool;
+mod post;
 pub mod protocol;
 mod scope;
 mod spawn;
@@ -124,8 +134,9 @@ mod worker;
 pub mod worklist;
 
 pub use filch_macros::inline_recursion;
+pub use interrupts::{Interrupts, poll};
 pub use join::join;
-pub use loops::{Divisible, for_each, map_reduce, map_reduce_fixed};
+pub use loops::{Divisible, fold_blocks, for_each, map_reduce, map_reduce_fixed};
 pub use scope::{Scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};
 pub use thread_pool::{BuildError, Builder, DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, ThreadPool};

@@ -269,6 +269,39 @@ impl<P: Pool> Worker<'_, P> {
         self.fork_once(|w| divide(w, source, &zero, &fold, &reduce))
     }
 
+    /// Folds a range or slice block by block and reduces the results, in the order of the items. Splits when somebody wants
+    /// work: `fold` gets one block after the other and what came before, first of all `zero`.
+    ///
+    /// It is [`Worker::map_reduce`] for loops that have something to do per block, or whose sums are costly to make: as long
+    /// as nobody wants work, there is one sum.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let odd = |mut found: Vec<u32>, block: std::ops::Range<u32>| {
+    ///     found.extend(block.filter(|i| i % 2 == 1));
+    ///     found
+    /// };
+    /// let join = |mut left: Vec<u32>, right: Vec<u32>| {
+    ///     left.extend(right);
+    ///     left
+    /// };
+    /// let found = pool.run(|mut w| w.fold_blocks(0..10, Vec::new(), odd, join));
+    /// assert_eq!(found, [1, 3, 5, 7, 9]);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Worker::for_each`].
+    pub fn fold_blocks<D, T, F, R>(&mut self, source: D, zero: T, fold: F, reduce: R) -> T
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        F: Fn(T, D) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        self.fork_once(|w| divide(w, source, &zero, &fold, &reduce))
+    }
+
     /// As [`Worker::map_reduce`], with brackets that depend on the number of items only: halves down to at most 512 items,
     /// each leaf from the left. So a sum of floating-point numbers is the same in every run, on any number of workers.
     ///
@@ -342,6 +375,25 @@ where
     R: Fn(T, T) -> T + Sync,
 {
     let fold = fold_items(map, &reduce);
+    on_a_worker(|| divide(Closures, source, &zero, &fold, &reduce))
+}
+
+/// [`Worker::fold_blocks`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+///
+/// ```
+/// let sum = filch::fold_blocks(0..1000_u64, 0, |sum, block| sum + block.sum::<u64>(), |a, b| a + b);
+/// assert_eq!(sum, 499_500);
+/// ```
+///
+/// # Panics
+/// As [`Worker::for_each`].
+pub fn fold_blocks<D, T, F, R>(source: D, zero: T, fold: F, reduce: R) -> T
+where
+    D: Divisible,
+    T: Clone + Send + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
     on_a_worker(|| divide(Closures, source, &zero, &fold, &reduce))
 }
 

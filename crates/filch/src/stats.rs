@@ -93,6 +93,8 @@ counters! {
     parks,
     /// Times the worker woke another.
     wakeups,
+    /// Times that an [interrupt](crate::Interrupts) had the worker look whether thieves wait for an answer.
+    interrupts,
 }
 
 /// A count with one writer.

@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use filch_memory::{Atomic, Memory, Native, Ordering, Sleep};
 
 use crate::front::{Enter, Front, current};
+use crate::interrupts::{self, By, Interrupts, Ticker};
 use crate::job::Slot;
 use crate::pool::{Pool, Split};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
@@ -46,6 +47,7 @@ pub struct Builder<P: Pool = Split> {
     pin: bool,
     stack_size: usize,
     capacity: usize,
+    interrupts: Option<Interrupts>,
     name: NameOf,
     on_start: Option<Hook>,
     on_exit: Option<Hook>,
@@ -60,6 +62,7 @@ impl<P: Pool> fmt::Debug for Builder<P> {
             .field("pin", &self.pin)
             .field("stack_size", &self.stack_size)
             .field("deque_capacity", &self.capacity)
+            .field("interrupts", &self.interrupts)
             .finish_non_exhaustive()
     }
 }
@@ -74,6 +77,8 @@ pub enum BuildError {
     Capacity(usize),
     /// The strategy needs a pool whose stolen tasks can be followed: [`Split`] or [`Wool`](crate::pool::Wool).
     Wait(Wait),
+    /// The time between two interrupts must not be zero, and signals need a system that has them.
+    Interrupts(io::Error),
     /// The address space for the task stacks could not be reserved.
     Reserve {
         /// Tasks per worker.
@@ -113,6 +118,7 @@ impl fmt::Display for BuildError {
                     "this pool cannot wait by strategy '{wait}': only pools with a task stack let thieves follow their tasks"
                 )
             }
+            Self::Interrupts(source) => write!(f, "cannot interrupt the workers: {source}"),
             Self::Reserve { capacity, workers, source } => write!(
                 f,
                 "cannot reserve address space for {workers} task stacks of {capacity} tasks ({source}); \
@@ -131,7 +137,7 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Reserve { source, .. } | Self::Thread { source, .. } => Some(source),
+            Self::Interrupts(source) | Self::Reserve { source, .. } | Self::Thread { source, .. } => Some(source),
             _ => None,
         }
     }
@@ -152,6 +158,7 @@ impl<P: Pool> Builder<P> {
             pin: false,
             stack_size: DEFAULT_STACK_SIZE,
             capacity: DEFAULT_DEQUE_CAPACITY,
+            interrupts: None,
             name: Arc::new(|index| format!("filch {index}")),
             on_start: None,
             on_exit: None,
@@ -170,9 +177,9 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn pool<Q: Pool>(self) -> Builder<Q> {
-        let Self { workers, wait, pin, stack_size, capacity, name, on_start, on_exit, pool: _ } = self;
+        let Self { workers, wait, pin, stack_size, capacity, interrupts, name, on_start, on_exit, pool: _ } = self;
         let pool = std::marker::PhantomData;
-        Builder { workers, wait, pin, stack_size, capacity, name, on_start, on_exit, pool }
+        Builder { workers, wait, pin, stack_size, capacity, interrupts, name, on_start, on_exit, pool }
     }
 
     /// The number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors.
@@ -240,6 +247,21 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn deque_capacity(mut self, tasks: usize) -> Self {
         self.capacity = tasks;
+        self
+    }
+
+    /// What has workers answer thieves in the middle of a long task. Default: nothing; they answer when they fork, join, wait or
+    /// [poll](Worker::poll).
+    ///
+    /// ```
+    /// use filch::Interrupts;
+    ///
+    /// let pool = filch::ThreadPool::builder().workers(2).interrupts(Interrupts::flag()).build()?;
+    /// assert_eq!(pool.run(|mut w| w.join(|mut w| w.poll(), |_| 2)), ((), 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn interrupts(mut self, interrupts: Interrupts) -> Self {
+        self.interrupts = Some(interrupts);
         self
     }
 
@@ -321,16 +343,21 @@ impl<P: Pool> Builder<P> {
         if self.wait == Wait::Transitive && !P::TRANSITIVE {
             return Err(BuildError::Wait(self.wait));
         }
+        let interrupts = self.interrupts.filter(|interrupts| interrupts.by == By::Flag || P::ANSWERS_SIGNALS);
+        if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
+            return Err(BuildError::Interrupts(io::Error::other("the time between two of them is zero")));
+        }
+        let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
         let mut pools = P::create(workers, self.capacity).map_err(|source| BuildError::Reserve {
             capacity: self.capacity,
             workers,
             source,
         })?;
         P::start(&mut pools).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
-        let common = Arc::new(Common::new(workers, self.wait));
+        let common = Arc::new(Common::new(workers, self.wait, interrupts.is_some() && !has_signals));
         let cores: Arc<[Core<P>]> = Core::assemble(pools, Home::create(workers, &common));
         // Dropping it, on failure too, has the started threads leave and waits for them.
-        let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers) };
+        let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticking: None };
         let processors = if self.pin { core_affinity::get_core_ids().unwrap_or_default() } else { Vec::new() };
         for index in 0..workers {
             let cores = Arc::clone(&pool.cores);
@@ -345,7 +372,7 @@ impl<P: Pool> Builder<P> {
                     if let Some(hook) = on_start {
                         hook(index);
                     }
-                    work(&cores[index], stack_size);
+                    work(&cores[index], stack_size, has_signals);
                     if let Some(hook) = on_exit {
                         hook(index);
                     }
@@ -355,6 +382,9 @@ impl<P: Pool> Builder<P> {
                 Ok(thread) => pool.threads.push(thread),
                 Err(source) => return Err(BuildError::Thread { started: index, workers, source }),
             }
+        }
+        if let Some(interrupts) = interrupts {
+            pool.ticking = Some(pool.tick(interrupts).map_err(BuildError::Interrupts)?);
         }
         Ok(pool)
     }
@@ -368,8 +398,13 @@ fn default_workers() -> usize {
 }
 
 /// What a worker's thread does until its pool closes.
-fn work<P: Pool>(core: &Core<P>, stack_size: usize) {
+fn work<P: Pool>(core: &Core<P>, stack_size: usize, has_signals: bool) {
     core.home.measure_stack(stack_size);
+    #[cfg(unix)]
+    // SAFETY: this thread is the worker until the end of this function.
+    let _listening = has_signals.then(|| unsafe { interrupts::Listening::new(&core.detached) });
+    #[cfg(not(unix))]
+    let _ = has_signals;
     // SAFETY: this thread is the worker from here to the end, and its task stack is empty.
     unsafe { wait::live(core) };
 }
@@ -391,6 +426,15 @@ pub struct ThreadPool<P: Pool = Split> {
     cores: Arc<[Core<P>]>,
     common: Arc<Common>,
     threads: Vec<JoinHandle<()>>,
+    ticking: Option<Ticking>,
+}
+
+/// What interrupts the workers, until dropped.
+struct Ticking {
+    /// Dropped first: its signals need the handler.
+    _ticker: Ticker,
+    #[cfg(unix)]
+    _handler: Option<interrupts::Handler>,
 }
 
 impl<P: Pool> fmt::Debug for ThreadPool<P> {
@@ -568,6 +612,30 @@ impl<P: Pool> ThreadPool<P> {
         }
     }
 
+    #[cfg(unix)]
+    fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticking> {
+        let common = Arc::clone(&self.common);
+        let (_ticker, _handler) = match by {
+            By::Flag => (Ticker::start(common, period, Common::tick)?, None),
+            By::Signal => {
+                let handler = interrupts::Handler::install()?;
+                let threads = Ticker::names(&self.threads);
+                // SAFETY: the workers' threads leave when the pool closes, and it drops the ticker before that.
+                let tick = move |common: &Common| unsafe { interrupts::send(common, &threads) };
+                (Ticker::start(common, period, tick)?, Some(handler))
+            }
+        };
+        Ok(Ticking { _ticker, _handler })
+    }
+
+    #[cfg(not(unix))]
+    fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticking> {
+        match by {
+            By::Flag => Ok(Ticking { _ticker: Ticker::start(Arc::clone(&self.common), period, Common::tick)? }),
+            By::Signal => Err(io::Error::other("this system has no signals")),
+        }
+    }
+
     fn is_home_of(&self, front: &Front) -> bool {
         front.home().is_some_and(|home| Arc::ptr_eq(&home.common, &self.common))
     }
@@ -619,6 +687,7 @@ where
 
 impl<P: Pool> Drop for ThreadPool<P> {
     fn drop(&mut self) {
+        self.ticking = None;
         self.common.close();
         if self.is_home_of(current()) {
             // A task drops the last handle of its own pool. The threads leave by themselves, and keep the workers alive.

@@ -23,16 +23,21 @@ impl FirstPanic {
         match catch_unwind(AssertUnwindSafe(f)) {
             Ok(result) => Some(result),
             Err(payload) => {
-                let mut first = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                if first.is_none() {
-                    *first = Some(payload);
-                } else {
-                    drop(first);
-                    // The payload's own destructor may panic, which must not cut its siblings short.
-                    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-                }
+                self.keep(payload);
                 None
             }
+        }
+    }
+
+    /// Keeps a payload that was caught, if it is the first.
+    pub(crate) fn keep(&self, payload: Payload) {
+        let mut first = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if first.is_none() {
+            *first = Some(payload);
+        } else {
+            drop(first);
+            // The payload's own destructor may panic, which must not cut its siblings short.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         }
     }
 

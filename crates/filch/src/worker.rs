@@ -15,7 +15,7 @@ use filch_queue::{ChaseLev, Owner, Padded, Steal, Task, Thief};
 
 use crate::front::{Front, Kind};
 use crate::job::{self, Body, Job, Slot};
-use crate::pool::{Hand, Plumbing, Pool, Split, deal};
+use crate::pool::{self, Hand, Plumbing, Pool, Split, deal};
 use crate::protocol::sleep::{Place, Sleepers, Wanted};
 use crate::spawn::Spawned;
 use crate::stats::Counters;
@@ -37,6 +37,8 @@ pub(crate) struct Common {
     /// The pool is being dropped: leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     pub(crate) wait: Wait,
+    /// What ticks say, if workers answer thieves on ticks only: one flag for each, raised by the ticker, lowered by the worker.
+    ticked: Box<[Padded<<Native as Memory>::AtomicBool>]>,
 }
 
 impl fmt::Debug for Common {
@@ -46,8 +48,10 @@ impl fmt::Debug for Common {
 }
 
 impl Common {
-    pub(crate) fn new(workers: usize, wait: Wait) -> Self {
+    pub(crate) fn new(workers: usize, wait: Wait, polls_on_tick: bool) -> Self {
+        let flags = if polls_on_tick { workers } else { 0 };
         Self {
+            ticked: (0..flags).map(|_| Padded(Atomic::new(false))).collect(),
             sleepers: Sleepers::default(),
             places: (0..workers).map(|_| Padded(Place::default())).collect(),
             injected: SegQueue::new(),
@@ -80,6 +84,19 @@ impl Common {
         if self.sleepers.sleepers_after() {
             self.wake_for_spawned(0);
         }
+    }
+
+    /// Says at each worker that thieves are to be answered: [`Home::is_polling`].
+    pub(crate) fn tick(&self) {
+        for ticked in &self.ticked {
+            // Relaxed: seen late, it is answered late.
+            ticked.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether all workers sleep. A snapshot.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.sleepers.count() >= self.places.len()
     }
 
     /// Wakes everybody, to see that the pool is closing.
@@ -170,6 +187,19 @@ impl Home {
         self.detours.store(self.detours.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         f();
         self.detours.store(self.detours.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    }
+
+    /// Whether a poll is to answer thieves: always, or once for each tick.
+    #[inline]
+    pub(crate) fn is_polling(&self) -> bool {
+        let Some(ticked) = self.common.ticked.get(self.index) else { return true };
+        // Relaxed, both: it says when, never what.
+        let is_due = ticked.load(Ordering::Relaxed);
+        if is_due {
+            ticked.store(false, Ordering::Relaxed);
+            self.counters.interrupts.bump();
+        }
+        is_due
     }
 
     /// A number below `bound`: xorshift64*, which is enough to choose victims.
@@ -451,6 +481,38 @@ impl<'w, P: Pool> Worker<'w, P> {
     #[inline]
     pub fn wants_work(&self) -> bool {
         P::wants_work(self.front(), self.cursor)
+    }
+
+    /// Answers thieves that wait for this worker, in the middle of a task. Forks and joins do so anyway; call it now and then in a task
+    /// that does neither for long, if others should get at what was forked before.
+    ///
+    /// Whether it matters depends on the [pool](crate::pool): with [`Split`] a thief may be asking for more to be shared, with a queue
+    /// of private tasks it gets nothing without an answer, with [`ChaseLev`] nobody asks. See also
+    /// [`Interrupts`](crate::Interrupts).
+    ///
+    /// Costs a few loads and compares when nobody asks.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let (sum, _) = pool.run(|mut w| {
+    ///     w.join(
+    ///         |mut w| {
+    ///             let mut sum = 0;
+    ///             for n in 0..10_000_u64 {
+    ///                 sum += n;
+    ///                 w.poll();
+    ///             }
+    ///             sum
+    ///         },
+    ///         |_| "something else",
+    ///     )
+    /// });
+    /// assert_eq!(sum, 49_995_000);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn poll(&mut self) {
+        pool::poll(self.front(), P::head(self.cursor));
     }
 }
 

@@ -7,39 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use common::watchdog;
+use common::{EveryQueue, WORKERS, watchdog};
 use filch::worklist::{Bag, Worklist};
-use filch_queue::{
-    Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, IdempotentDeque, IdempotentFifo,
-    IdempotentLifo, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2, PdqS, Queue, The, Wsq,
-};
-
-const WORKERS: [usize; 3] = [1, 2, 8];
-
-/// Lets a test have every queue that returns each task once.
-trait EveryQueue {
-    fn with<Q: Queue>(&self);
-
-    fn every(&self) {
-        self.with::<Abp>();
-        self.with::<Adws>();
-        self.with::<BwosF>();
-        self.with::<BwosL>();
-        self.with::<ChaseLev>();
-        self.with::<ChaseLevAsym>();
-        self.with::<Dsq>();
-        self.with::<HendlerShavit>();
-        self.with::<Lace>();
-        self.with::<Locked>();
-        self.with::<OneExposed>();
-        self.with::<PadWs>();
-        self.with::<PdqR>();
-        self.with::<PdqR2>();
-        self.with::<PdqS>();
-        self.with::<The>();
-        self.with::<Wsq>();
-    }
-}
+use filch_queue::{ChaseLev, IdempotentDeque, IdempotentFifo, IdempotentLifo, Queue};
 
 fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
     Worklist::new(workers).capacity(capacity).queue::<Q>(Q::Params::default())

@@ -1,6 +1,7 @@
 //! The scenarios that every queue and every protocol must survive.
 
 mod blocks;
+pub mod lineage;
 pub mod queues;
 pub mod runtime;
 mod several;
@@ -163,6 +164,7 @@ pub fn all() -> Vec<Scenario> {
     all.extend(fence_free());
     all.extend(protocols());
     all.extend(direct_stack());
+    all.extend(jobs());
     all
 }
 
@@ -455,6 +457,36 @@ fn protocols() -> Vec<Scenario> {
         protocol!("termination", "three looks", QuickTso, termination(3)),
         protocol!("termination", "all at home, one look", Quick, all_home(1)),
         protocol!("termination", "all at home, three looks", QuickTso, all_home(3)),
+    ]
+}
+
+/// Jobs with parents, in places that are used again.
+fn jobs() -> Vec<Scenario> {
+    use lineage::Finishing::{Asking, OneByOne, Together};
+
+    type Make = (fn() -> Program, fn() -> Program);
+    let scenario = |name: &str, cost: Cost, (tso, c11): Make| Scenario {
+        subject: "jobs",
+        name: name.to_owned(),
+        quick: cost.quick(),
+        delta: Dependence::None,
+        tso: Arc::new(move |_| tso()),
+        c11: if cost == FullTso { Err(TOO_LARGE) } else { Ok(Arc::new(move |_| c11())) },
+    };
+    macro_rules! both {
+        ($program:ident ($($argument:expr),*)) => {
+            (|| lineage::$program::<Tso>($($argument),*), || lineage::$program::<Loom>($($argument),*))
+        };
+    }
+    vec![
+        scenario("two children", Quick, both!(family(OneByOne, None))),
+        scenario("two children, a look at them", Quick, both!(family(Asking, None))),
+        scenario("two children, two parts together", Quick, both!(family(Together, None))),
+        scenario("two children, one look at their parent", Quick, both!(family(Together, Some(1)))),
+        scenario("two children, three looks at their parent", FullTso, both!(family(OneByOne, Some(3)))),
+        scenario("one child after the other", QuickTso, both!(one_after_the_other())),
+        scenario("a place used again", Quick, both!(reuse(1))),
+        scenario("a place used again, three looks", QuickTso, both!(reuse(3))),
     ]
 }
 

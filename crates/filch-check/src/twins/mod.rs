@@ -18,6 +18,7 @@ pub mod ff_the;
 pub mod hendler_shavit;
 pub mod idempotent;
 pub mod lace;
+pub mod lineage;
 mod mutants;
 pub mod one_exposed;
 pub mod pdq;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use filch_queue::Queue;
 
-use super::{chase_lev, ff_cl, ff_the, lace, termination, the, thep, wool};
+use super::{chase_lev, ff_cl, ff_the, lace, lineage, termination, the, thep, wool};
 use crate::Program;
 use crate::scenarios::queues::{self, Client};
 use crate::scenarios::wool as stack;
@@ -167,7 +167,7 @@ pub(super) fn mutant<Q: Queue<Tso>>(
 
 /// All mutants, by twin.
 pub fn mutants() -> Vec<Mutant> {
-    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), wool()];
+    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), lineage(), wool()];
     let mut all: Vec<Mutant> = own.into_iter().flatten().collect();
     all.extend(super::abp::mutants());
     all.extend(super::adws::mutants());
@@ -503,6 +503,35 @@ fn termination() -> Vec<Mutant> {
             "counted-after-publishing",
             Mistake::CountedAfterPublishing,
             "a bag that is finished before it is counted makes up for one that is not finished",
+        ),
+    ]
+}
+
+fn lineage() -> Vec<Mutant> {
+    use lineage::Mistake;
+    let row = |name: &str, mistake, harm, shows| Mutant {
+        twin: "lineage",
+        mistake: name.to_owned(),
+        shows,
+        client: "two children, two workers, one wait".to_owned(),
+        processor: buffer(1),
+        delta: None,
+        harm,
+        program: Arc::new(move || lineage::program::<Tso>(mistake)),
+        control: Arc::new(|| lineage::program::<Tso>(Mistake::None)),
+    };
+    vec![
+        row(
+            "two-steps",
+            Mistake::TwoSteps,
+            Harm::Hang,
+            "two workers take off a part each, and the count is lower by one",
+        ),
+        row(
+            "counted-after-passing",
+            Mistake::CountedAfterPassing,
+            Harm::EarlyEnd,
+            "a child that is finished before it is counted ends the job in its parent's place",
         ),
     ]
 }

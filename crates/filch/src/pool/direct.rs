@@ -54,6 +54,12 @@ pub(crate) unsafe trait Direct: Sized + Send + Sync + 'static {
     /// As [`Direct::pushed`].
     unsafe fn take_back(&self, front: &Front, home: &Home, index: usize) -> bool;
 
+    /// Shares, if somebody wants work, while the head is at `index`.
+    ///
+    /// # Safety
+    /// The current thread is this worker, and everything below the index has been written.
+    unsafe fn polled(&self, front: &Front, home: &Home, index: usize);
+
     /// The stolen task at `index` has been waited for. Its state becomes fresh.
     ///
     /// # Safety
@@ -170,6 +176,9 @@ unsafe impl<D: Direct> Plumbing for D {
         },
         // Forks that lie on no stack cannot be asked for. Somebody who sleeps would take one.
         wants_work: |front| front.home().is_some_and(|home| home.common.sleepers.any()),
+        // What lies in the word queue is shared already, and what lies on the stack only its head knows.
+        poll: |_| (),
+        interrupt: |_| false,
         stack: Some(StackOperations {
             push: push_on_stack::<Self>,
             pop: pop_from_stack::<Self>,
@@ -179,6 +188,14 @@ unsafe impl<D: Direct> Plumbing for D {
                 let index = pool.stack().index_of(head);
                 // SAFETY: as above.
                 index < pool.stack().capacity() && unsafe { pool.wants_work(front, index) }
+            },
+            poll: |front, home, head| {
+                // SAFETY: as above.
+                let pool = &unsafe { Core::<Self>::of(front) }.pool;
+                if front.limits.is_wanted() {
+                    // SAFETY: as above: the worker's own thread, and `head` is exact.
+                    unsafe { pool.polled(front, home, pool.stack().index_of(head)) };
+                }
             },
         }),
     };
@@ -277,6 +294,22 @@ impl<D: Direct> Pool for D {
 #[inline]
 pub(crate) fn wants_work(front: &Front, head: *mut Slot) -> bool {
     !front.limits.admits_push(head.addr()) && wants_work_cold(front, head)
+}
+
+/// Answers thieves, on whatever pool.
+///
+/// `front` is a current one of this thread, and `head` is exact if it is a stack front.
+#[inline]
+pub(crate) fn poll(front: &Front, head: *mut Slot) {
+    let (Some(home), Some(operations)) = (front.home(), front.operations) else { return };
+    if !home.is_polling() {
+        return;
+    }
+    match (front.kind, &operations.stack) {
+        (Kind::Stack, Some(stack)) => (stack.poll)(front, home, head),
+        // SAFETY: a front of the current thread's worker.
+        _ => unsafe { (operations.poll)(front) },
+    }
 }
 
 /// The rare reasons for which a push is not admitted: which of them mean that somebody wants work?

@@ -266,6 +266,11 @@ impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {
         // SAFETY: the caller's promises.
         is_latent || unsafe { core.pool.take_back_promoted(core, job) }
     }
+
+    unsafe fn poll(core: &Core<Self>) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::beat_if_due(core) };
+    }
 }
 
 // SAFETY: a job is latent, and its owner's alone, or in the queue, which gives each word out once.

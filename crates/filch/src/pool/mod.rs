@@ -37,11 +37,11 @@ mod split;
 mod wool;
 
 pub(crate) use direct::{
-    Popped, UnwindFn, abandon, join, join_near, pop_and_run, push, push_unadmitted, resume, wants_work,
+    Popped, UnwindFn, abandon, join, join_near, poll, pop_and_run, push, push_unadmitted, resume, wants_work,
 };
 pub use heartbeat::{Beat, Clock, Heartbeat, Request};
 pub use queued::Queued;
-pub(crate) use queued::{Hand, deal, deal_any, steal};
+pub(crate) use queued::{Hand, deal, deal_any, steal_by};
 pub use split::Split;
 pub use wool::Wool;
 
@@ -64,6 +64,9 @@ use crate::worker::Core;
 pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// What the owner keeps in hand.
     type Cursor: Copy;
+
+    /// Whether it helps thieves that a signal has the worker answer them.
+    const ANSWERS_SIGNALS: bool = false;
 
     /// The cold operations on a front of this pool.
     const OPERATIONS: &'static Operations;

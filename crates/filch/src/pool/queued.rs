@@ -16,7 +16,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
 
-use filch_memory::Native;
+use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Stealable, Task, Thief};
 
 use super::{Plumbing, Pool};
@@ -43,6 +43,8 @@ pub struct Queued<Q: Queue<Native>> {
     thieves: UnsafeCell<Vec<Option<Q::Thief>>>,
     /// Jobs that were popped too soon and did not find their way back, oldest first.
     kept: UnsafeCell<Vec<Task>>,
+    /// Whether the worker is using its owner's end, for a signal that interrupts it.
+    is_busy: <Native as Memory>::AtomicBool,
 }
 
 // SAFETY: all parts are touched by the worker's own thread only; the queue's shared part is behind its handles.
@@ -58,13 +60,52 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// For queues that grow.
     pub(super) const INITIAL_CAPACITY: usize = 256;
 
+    /// Whether a signal may have the worker answer its thieves: with the other queues it need not.
+    const ANSWERS: bool = Q::PROMISES.owner_must_poll;
+
+    /// The owner's end, for `f`, which no signal's handler disturbs.
+    ///
+    /// # Safety
+    /// The current thread is this worker, and `f` does not come back to the owner's end.
+    #[inline(always)]
+    unsafe fn with_owner<R>(&self, f: impl FnOnce(&mut Q::Owner) -> R) -> R {
+        // Relaxed, with fences for the compiler: only a handler on this thread reads it.
+        if Self::ANSWERS {
+            self.is_busy.store(true, Ordering::Relaxed);
+            Native::compiler_fence();
+        }
+        // SAFETY: the owner's end is this thread's; the caller's promise; and a handler sees that it is in use.
+        let result = f(unsafe { &mut *self.owner.get() });
+        if Self::ANSWERS {
+            Native::compiler_fence();
+            self.is_busy.store(false, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Answers thieves from a signal's handler; `false` if the worker is using its owner's end, and so will soon answer itself.
+    ///
+    /// Allocates nothing: a fork–join worker steals one task at a time, for which there is always room.
+    ///
+    /// # Safety
+    /// The current thread is this worker, interrupted anywhere.
+    unsafe fn interrupt(&self) -> bool {
+        // Relaxed: this thread's own value.
+        if !Self::ANSWERS || self.is_busy.load(Ordering::Relaxed) {
+            return false;
+        }
+        // SAFETY: this thread has interrupted itself where it does not use the owner's end.
+        unsafe { self.with_owner(Owner::poll) };
+        true
+    }
+
     /// Pushes a job; returns whether there was room, and wakes nobody.
     ///
     /// # Safety
     /// The current thread is this worker.
     pub(super) unsafe fn push(&self, job: NonNull<Job>) -> bool {
-        // SAFETY: the owner's end is this thread's, and nothing called here comes back to it.
-        unsafe { &mut *self.owner.get() }.push(job_to_task(job)).is_ok()
+        // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
+        unsafe { self.with_owner(|owner| owner.push(job_to_task(job)).is_ok()) }
     }
 
     /// Takes `job` back if nobody has stolen it.
@@ -73,7 +114,7 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// The current thread is this worker; `job` is the newest one that it pushed and has not joined.
     pub(super) unsafe fn take_back(&self, job: NonNull<Job>) -> bool {
         // SAFETY: as above.
-        let newest = unsafe { &mut *self.owner.get() }.pop();
+        let newest = unsafe { self.with_owner(Owner::pop) };
         // SAFETY: the caller's promise.
         newest.is_some_and(|task| task_to_job(task) == job) || unsafe { self.was_kept(job, newest) }
     }
@@ -84,11 +125,11 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// The current thread is this worker.
     #[cold]
     unsafe fn was_kept(&self, job: NonNull<Job>, older: Option<Task>) -> bool {
-        // SAFETY: both are this thread's, and nothing called here comes back to them.
-        let (owner, kept) = unsafe { (&mut *self.owner.get(), &mut *self.kept.get()) };
+        // SAFETY: it is this thread's, and nothing called here comes back to it.
+        let kept = unsafe { &mut *self.kept.get() };
         let was_kept = kept.pop_if(|newest| task_to_job(*newest) == job).is_some();
-        // I1: `job`, if it was not kept, was stolen out of order.
-        if let Some(Err(full)) = older.map(|older| owner.push(older)) {
+        // I1: `job`, if it was not kept, was stolen out of order. SAFETY: as above.
+        if let Some(Err(full)) = older.map(|older| unsafe { self.with_owner(|owner| owner.push(older)) }) {
             // Thieves are taking so much that there is no room.
             kept.push(full.0);
         }
@@ -100,8 +141,8 @@ impl<Q: Queue<Native>> Queued<Q> {
     pub(super) unsafe fn steal_from(&self, victim: usize) -> Steal<NonNull<Job>> {
         // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
         let Some(Some(thief)) = (unsafe { &mut *self.thieves.get() }).get_mut(victim) else { return Steal::Empty };
-        // SAFETY: the owner's end is this thread's, and nothing called here comes back to it.
-        steal::<Q>(unsafe { &mut *self.owner.get() }, thief).map(task_to_job)
+        // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
+        unsafe { self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal)) }.map(task_to_job)
     }
 
     /// # Safety
@@ -121,27 +162,37 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// The current thread is this worker.
     unsafe fn is_empty(&self) -> bool {
         // SAFETY: as above.
-        unsafe { &*self.owner.get() }.len_hint() == 0
+        unsafe { self.with_owner(|owner| owner.len_hint() == 0) }
     }
 }
 
-/// Tries to take a task, and answers the worker's own thieves: stealing is what it does in every loop in which it waits.
+/// Tries to take a task by `attempt`, and answers the worker's own thieves: stealing is what it does in every loop in which it waits.
 ///
 /// Where thieves get nothing without an answer of the owner, waits for one a while, and then withdraws the request:
 /// afterwards nothing is outstanding that only this thief could take, so it may sleep, or run something else.
-pub(crate) fn steal<Q: Queue<Native>>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Steal<Task> {
+pub(crate) fn steal_by<Q: Queue<Native>>(
+    owner: &mut Q::Owner,
+    thief: &mut Q::Thief,
+    mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
+) -> Steal<Task> {
     // Longer than it takes an owner that runs to come to its next fork, or to deal, on average.
     const PATIENCE: u32 = 1 << 11;
+    const PAUSES: u32 = PATIENCE / 4;
     owner.poll();
-    let mut stolen = thief.steal();
+    let mut stolen = attempt(thief);
     if matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
-        for _ in 0..PATIENCE {
+        for round in 1..=PATIENCE {
             if stolen != Steal::Pending {
                 return stolen;
             }
-            std::hint::spin_loop();
+            if round % PAUSES == 0 {
+                // The owner may be waiting for this processor, and can answer only while the request stands.
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
             owner.poll();
-            stolen = thief.steal();
+            stolen = attempt(thief);
         }
         if stolen == Steal::Pending {
             stolen = thief.quiesce().map_or(Steal::Pending, Steal::Task);
@@ -201,6 +252,14 @@ pub(super) trait OnFrames: Pool<Cursor = ()> {
             unsafe { wait::wait_until(Core::<Self>::of(front), front, head, done) }
         },
         wants_work: |front| Self::wants_work(front, ()),
+        poll: |front| {
+            // SAFETY: as above.
+            unsafe { Self::poll(Core::of(front)) }
+        },
+        interrupt: |front| {
+            // SAFETY: as above, though perhaps in the middle of anything.
+            unsafe { Self::interrupt(Core::of(front)) }
+        },
         stack: None,
     };
 
@@ -215,15 +274,28 @@ pub(super) trait OnFrames: Pool<Cursor = ()> {
     /// # Safety
     /// The current thread is the worker `core`; `job` is the newest one that it pushed and has not joined.
     unsafe fn take_back(core: &Core<Self>, job: NonNull<Job>) -> bool;
+
+    /// Answers thieves.
+    ///
+    /// # Safety
+    /// The current thread is the worker `core`.
+    unsafe fn poll(core: &Core<Self>);
+
+    /// [`OnFrames::poll`] from a signal's handler; `false` if that is not possible now.
+    ///
+    /// # Safety
+    /// As [`OnFrames::poll`], but the signal may have interrupted anything.
+    unsafe fn interrupt(_: &Core<Self>) -> bool {
+        false
+    }
 }
 
 impl<Q: Queue<Native>> OnFrames for Queued<Q> {
     #[inline]
     unsafe fn push(core: &Core<Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller's promise, here and below.
-        let was_empty = unsafe { core.pool.is_empty() };
-        // SAFETY: as above.
-        let pushed = unsafe { core.pool.push(job) };
+        let push = |owner: &mut Q::Owner| (owner.len_hint() == 0, owner.push(job_to_task(job)).is_ok());
+        // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
+        let (was_empty, pushed) = unsafe { core.pool.with_owner(push) };
         if was_empty || core.home.common.sleepers.any() {
             wait::wake_next(core);
         }
@@ -234,12 +306,23 @@ impl<Q: Queue<Native>> OnFrames for Queued<Q> {
         // SAFETY: the caller's promises.
         unsafe { core.pool.take_back(job) }
     }
+
+    unsafe fn poll(core: &Core<Self>) {
+        // SAFETY: the caller's promise.
+        unsafe { core.pool.with_owner(Owner::poll) };
+    }
+
+    unsafe fn interrupt(core: &Core<Self>) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { core.pool.interrupt() }
+    }
 }
 
 // SAFETY: the queue gives each word out once.
 unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     type Cursor = ();
 
+    const ANSWERS_SIGNALS: bool = Self::ANSWERS;
     const OPERATIONS: &'static Operations = Self::TABLE;
 
     fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
@@ -253,6 +336,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
                 owner: UnsafeCell::new(owner),
                 thieves: UnsafeCell::new(thieves),
                 kept: UnsafeCell::default(),
+                is_busy: Atomic::new(false),
             })
             .collect())
     }

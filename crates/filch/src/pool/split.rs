@@ -142,6 +142,17 @@ unsafe impl Direct for Split {
         true
     }
 
+    unsafe fn polled(&self, front: &Front, home: &Home, index: usize) {
+        // SAFETY: this worker; no other reference.
+        if unsafe { self.owner() }.is_all_stolen() {
+            return;
+        }
+        // SAFETY: not all stolen; the caller's promise.
+        let has_shared = unsafe { self.share(home, index.min(self.stack.capacity())) };
+        // SAFETY: not all stolen.
+        unsafe { self.reopen(front, home, has_shared) };
+    }
+
     unsafe fn joined(&self, front: &Front, index: usize) {
         self.stack.get(index).expect("a stolen task has a slot").state.reset();
         // What was pushed above meanwhile may have reopened the deque; it is gone, and what is left below is stolen.

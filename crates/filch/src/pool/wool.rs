@@ -182,6 +182,14 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         true
     }
 
+    unsafe fn polled(&self, front: &Front, home: &Home, index: usize) {
+        // SAFETY: this worker; everything below the head has been written.
+        let has_public = unsafe { self.answer(home, index.min(self.stack.capacity())) };
+        // SAFETY: as above.
+        let public = unsafe { self.owner() }.public();
+        self.reopen(front, home, public, index, has_public);
+    }
+
     unsafe fn joined(&self, front: &Front, index: usize) {
         // SAFETY: this worker; no other reference.
         let owner = unsafe { self.owner() };

@@ -3,6 +3,7 @@
 //!
 //! * [`beat`]: when it is time to make private work public, and when nobody needs to know the time.
 //! * [`limits`]: how a thief asks an owner for work without costing the owner anything.
+//! * [`lineage`]: when a job is over with all its descendants, and its place free.
 //! * [`state`]: who has a stolen job, and when its result is there.
 //! * [`sleep`]: how a worker goes to sleep without missing the work that it should wake for.
 //! * [`termination`]: how workers find out that there is nothing left.
@@ -10,6 +11,7 @@
 
 pub mod beat;
 pub mod limits;
+pub mod lineage;
 pub mod sleep;
 pub mod state;
 pub mod termination;

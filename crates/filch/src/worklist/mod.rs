@@ -25,15 +25,18 @@ mod item;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{ChaseLev, Delivery, Owner as _, Progress, Queue, Steal, Task, Thief as _};
+use filch_queue::{ChaseLev, Delivery, Progress, StealMany, Task};
 
 pub use bag::Bag;
+#[doc(no_inline)]
+pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
 
-use crate::pool::{self, Hand, deal_any};
+use crate::pool::{Hand, deal_any};
+pub use crate::post::Tally;
+use crate::post::{Loot, Post};
 use crate::protocol::termination::Counts;
 use crate::unwind::FirstPanic;
 use crate::wait::Patience;
@@ -62,10 +65,11 @@ use crate::wait::Patience;
 /// assert_eq!(found, [1, 2, 3, 4, 6, 8, 9, 12, 16, 18]);
 /// ```
 pub struct Worklist<Q: Queue<Native> = ChaseLev> {
-    workers: usize,
-    capacity: usize,
-    params: Q::Params,
-    stop: Stop,
+    pub(crate) workers: usize,
+    pub(crate) capacity: usize,
+    pub(crate) params: Q::Params,
+    pub(crate) loot: Option<Loot<Q>>,
+    pub(crate) stop: Stop,
     queue: PhantomData<fn() -> Q>,
 }
 
@@ -88,7 +92,7 @@ impl Worklist {
     /// If `workers` is 0.
     pub fn new(workers: usize) -> Self {
         assert!(workers > 0, "a worklist needs a worker");
-        Self { workers, capacity: DEFAULT_CAPACITY, params: (), stop: Stop::default(), queue: PhantomData }
+        Self { workers, capacity: DEFAULT_CAPACITY, params: (), loot: None, stop: Stop::default(), queue: PhantomData }
     }
 }
 
@@ -105,7 +109,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     #[must_use]
     pub fn queue<R: Queue<Native>>(self, params: R::Params) -> Worklist<R> {
         let Self { workers, capacity, stop, .. } = self;
-        Worklist { workers, capacity, params, stop, queue: PhantomData }
+        Worklist { workers, capacity, params, loot: None, stop, queue: PhantomData }
     }
 
     /// The same with room for so many tasks in each worker's queue. What finds no room stays with its worker.
@@ -116,6 +120,28 @@ impl<Q: Queue<Native>> Worklist<Q> {
     pub fn capacity(self, capacity: usize) -> Self {
         assert!(capacity > 0, "a queue needs a place");
         Self { capacity, ..self }
+    }
+
+    /// The same with thieves that take up to `most` tasks at once: one to run, the others for their own queue.
+    ///
+    /// ```
+    /// use filch::worklist::Worklist;
+    /// use filch_queue::Lace;
+    ///
+    /// let list = Worklist::new(2).queue::<Lace>(Default::default()).loot(16);
+    /// let sum = list.run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
+    /// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
+    /// ```
+    ///
+    /// # Panics
+    /// If `most` is 0.
+    #[must_use]
+    pub fn loot(self, most: usize) -> Self
+    where
+        Q::Thief: StealMany<Task>,
+    {
+        assert!(most > 0, "who takes nothing does not steal");
+        Self { loot: Some(Loot::up_to(most)), ..self }
     }
 
     /// What stops the runs of this worklist early, from anywhere.
@@ -281,7 +307,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         let mut states: Vec<S> = (0..self.workers).map(&state).collect();
         let hands = deal_any::<Q>(self.workers, self.capacity, &self.params);
         let mut crews: Vec<Crew<'_, T, Q>> =
-            hands.into_iter().enumerate().map(|(index, hand)| Crew::new(index, hand, &shared)).collect();
+            hands.into_iter().enumerate().map(|(index, hand)| Crew::new(index, hand, self.loot, &shared)).collect();
         // With the caller, who is sure to run. It has set out before anybody looks.
         if crews[0].has_set_out() {
             shared.counts[0].sets_out();
@@ -306,7 +332,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
             }
         });
         let is_complete = !shared.is_stopped();
-        let tallies = crews.iter().map(|crew| crew.tally).collect();
+        let tallies = crews.iter().map(|crew| crew.post.tally).collect();
         drop(crews);
         panic.resume();
         Outcome { states, tallies, is_complete }
@@ -329,18 +355,6 @@ pub struct Outcome<S> {
     pub tallies: Vec<Tally>,
     /// Whether all tasks were run: nobody has called [`Stop::stop`].
     pub is_complete: bool,
-}
-
-/// What one worker has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tally {
-    /// Tasks that it has run. Twice, for one that was returned twice.
-    pub run: u64,
-    /// Those among them that it has stolen.
-    pub stolen: u64,
-    /// Its attempts to steal.
-    pub attempts: u64,
 }
 
 /// Stops a worklist's runs, the current one and later ones: its workers finish the tasks that they are at, and drop the others.
@@ -385,19 +399,14 @@ impl Shared<'_> {
 /// A worker of a run, as a task sees it.
 pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
     index: usize,
-    owner: Q::Owner,
-    thieves: Vec<Option<Q::Thief>>,
-    /// What the queue had no room for.
-    overflow: Vec<Task>,
+    post: Post<Q>,
     shared: &'s Shared<'s>,
-    random: fastrand::Rng,
-    tally: Tally,
     items: PhantomData<T>,
 }
 
 impl<T: Item, Q: Queue<Native>> fmt::Debug for Crew<'_, T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crew").field("index", &self.index).field("tally", &self.tally).finish_non_exhaustive()
+        f.debug_struct("Crew").field("index", &self.index).field("tally", &self.post.tally).finish_non_exhaustive()
     }
 }
 
@@ -405,10 +414,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// Whether a task is run once, so that runs can be counted.
     const COUNTS_TASKS: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
 
-    fn new(index: usize, (owner, thieves): Hand<Q>, shared: &'s Shared<'s>) -> Self {
-        let random = fastrand::Rng::with_seed(index as u64);
-        let (overflow, tally) = (Vec::new(), Tally::default());
-        Self { index, owner, thieves, overflow, shared, random, tally, items: PhantomData }
+    fn new(index: usize, hand: Hand<Q>, loot: Option<Loot<Q>>, shared: &'s Shared<'s>) -> Self {
+        Self { index, post: Post::new(index, hand, loot), shared, items: PhantomData }
     }
 
     /// The worker's number, below the number of workers.
@@ -422,21 +429,19 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         if Self::COUNTS_TASKS {
             self.counts().created(1);
         }
-        if let Err(full) = self.owner.push(task.into_task()) {
-            self.overflow.push(full.0);
-        }
+        self.post.push(task.into_task());
     }
 
     /// Answers thieves: for tasks that run long without pushing.
     #[inline]
     pub fn poll(&mut self) {
-        self.owner.poll();
+        self.post.poll();
     }
 
     /// Whether a task that can be divided should be: there is nothing for others to steal.
     #[inline]
     pub fn wants_tasks(&self) -> bool {
-        self.thieves.len() > 1 && self.owner.len_hint() == 0
+        self.post.wants_tasks()
     }
 
     /// Whether the run is to end early: a long task may return.
@@ -457,7 +462,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     fn live<S>(&mut self, state: &mut S, work: &impl Fn(&mut Self, &mut S, T)) {
         let mut patience = Patience::default();
         let mut run = |crew: &mut Self, task: Task| {
-            crew.tally.run += 1;
+            crew.post.tally.run += 1;
             // SAFETY: `push` made the word from a `T`, the queue gives each out once unless `T` is idempotent, and whatever
             // it borrows outlives the run.
             work(crew, state, unsafe { T::from_task(task) });
@@ -467,7 +472,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         };
         let mut is_out = self.has_set_out();
         loop {
-            while let Some(task) = self.next_own() {
+            while let Some(task) = self.post.pop() {
                 if self.is_stopped() {
                     return drop_task::<T>(task);
                 }
@@ -479,14 +484,14 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
             if self.is_stopped() || self.is_all_done() {
                 return;
             }
-            if Self::COUNTS_TASKS || self.sees_any() {
+            // Workers that set out all the time would never be at home together.
+            if Self::COUNTS_TASKS || self.post.sees_any() {
                 if !Self::COUNTS_TASKS {
                     self.counts().sets_out();
                     is_out = true;
                 }
-                if let Some(task) = self.steal() {
+                if let Some(task) = self.post.steal() {
                     patience.renew();
-                    self.tally.stolen += 1;
                     run(self, task);
                     continue;
                 }
@@ -494,71 +499,20 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
                     self.counts().comes_home();
                 }
             }
-            if !patience.wait() {
-                // Nobody wakes anybody here.
-                std::thread::sleep(NAP);
-            }
+            patience.wait_or_nap();
         }
-    }
-
-    /// Whether somebody may have work: workers that set out all the time would never be at home together.
-    fn sees_any(&self) -> bool {
-        self.thieves.iter().flatten().any(filch_queue::Thief::has_work_hint)
     }
 
     fn is_all_done(&self) -> bool {
         let all = if Self::COUNTS_TASKS { Counts::all_done } else { Counts::all_home };
         all(&self.shared.counts)
     }
-
-    /// The next task from the worker's own queue.
-    #[inline]
-    fn next_own(&mut self) -> Option<Task> {
-        self.owner.pop().or_else(|| self.next_of_overflow())
-    }
-
-    /// Moves what fits from the overflow into the queue, where others can take it, and takes one.
-    #[cold]
-    fn next_of_overflow(&mut self) -> Option<Task> {
-        let next = self.overflow.pop()?;
-        while let Some(task) = self.overflow.pop() {
-            if let Err(full) = self.owner.push(task) {
-                self.overflow.push(full.0);
-                break;
-            }
-        }
-        Some(next)
-    }
-
-    /// One attempt at each of the others, from a random one on.
-    fn steal(&mut self) -> Option<Task> {
-        let workers = self.thieves.len();
-        let start = self.random.usize(..workers);
-        for victim in (start..workers).chain(0..start) {
-            let Some(thief) = &mut self.thieves[victim] else { continue };
-            loop {
-                self.tally.attempts += 1;
-                match pool::steal::<Q>(&mut self.owner, thief) {
-                    Steal::Task(task) => return Some(task),
-                    Steal::Retry => std::hint::spin_loop(),
-                    Steal::Empty | Steal::Aborted | Steal::Pending => break,
-                }
-            }
-        }
-        None
-    }
 }
-
-/// How long a worker sleeps that has found nothing for long.
-const NAP: Duration = Duration::from_micros(100);
 
 impl<T: Item, Q: Queue<Native>> Drop for Crew<'_, T, Q> {
     /// Drops the tasks that are left: when all workers have stopped.
     fn drop(&mut self) {
-        let thieves = self.thieves.iter_mut().flatten();
-        thieves.flat_map(|thief| std::iter::from_fn(|| thief.quiesce())).for_each(drop_task::<T>);
-        std::iter::from_fn(|| self.owner.pop()).for_each(drop_task::<T>);
-        self.overflow.drain(..).for_each(drop_task::<T>);
+        self.post.drain().for_each(drop_task::<T>);
     }
 }
 

@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 
 use filch::pool::Pool;
 use filch::{Builder, ThreadPool, Wait};
+use filch_queue::{
+    Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2,
+    PdqS, Queue, The, Wsq,
+};
 
 /// Far beyond what anything here takes, on a busy machine and under a sanitizer too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -75,5 +79,33 @@ impl<'c> Counted<'c> {
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         assert!(self.0.fetch_sub(1, SeqCst) > 0, "dropped twice");
+    }
+}
+
+/// Numbers of workers to try.
+pub(crate) const WORKERS: [usize; 3] = [1, 2, 8];
+
+/// Lets a test have every queue that returns each task once.
+pub(crate) trait EveryQueue {
+    fn with<Q: Queue>(&self);
+
+    fn every(&self) {
+        self.with::<Abp>();
+        self.with::<Adws>();
+        self.with::<BwosF>();
+        self.with::<BwosL>();
+        self.with::<ChaseLev>();
+        self.with::<ChaseLevAsym>();
+        self.with::<Dsq>();
+        self.with::<HendlerShavit>();
+        self.with::<Lace>();
+        self.with::<Locked>();
+        self.with::<OneExposed>();
+        self.with::<PadWs>();
+        self.with::<PdqR>();
+        self.with::<PdqR2>();
+        self.with::<PdqS>();
+        self.with::<The>();
+        self.with::<Wsq>();
     }
 }

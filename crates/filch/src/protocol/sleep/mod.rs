@@ -65,7 +65,13 @@ impl<M: Memory> Sleepers<M> {
     /// Whether anybody sleeps. A snapshot that orders nothing.
     #[inline]
     pub fn any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
+        self.count() != 0
+    }
+
+    /// How many sleep. A snapshot that orders nothing.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -1,0 +1,89 @@
+//! What a job costs on one worker, besides what it does.
+#![allow(missing_docs, reason = "criterion's macros")]
+
+use std::hint::black_box;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use filch::jobs::{JobWorker, Jobs};
+use filch_queue::{
+    BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, Queue, Wsq,
+};
+
+/// As in the table of WSQ.
+const CHILDREN: u64 = 10_000;
+const DEPTH: u32 = 12;
+
+/// Lets a benchmark have every queue of a choice.
+trait Queues {
+    fn with<Q: Queue>(&mut self);
+
+    fn every(&mut self) {
+        self.with::<Wsq>();
+        self.with::<ChaseLev>();
+        self.with::<ChaseLevAsym>();
+        self.with::<Lace>();
+        self.with::<BwosL>();
+        self.with::<PadWs>();
+        self.with::<Dsq>();
+        self.with::<HendlerShavit>();
+        self.with::<OneExposed>();
+        self.with::<PdqR>();
+        self.with::<Locked>();
+    }
+}
+
+fn jobs<Q: Queue>() -> Jobs<Q> {
+    Jobs::new(1).capacity(1 << 16).queue::<Q>(Q::Params::default())
+}
+
+/// One job has them all.
+struct Children<'g, 'c>(&'g mut BenchmarkGroup<'c, WallTime>);
+
+impl Queues for Children<'_, '_> {
+    fn with<Q: Queue>(&mut self) {
+        self.0.throughput(Throughput::Elements(CHILDREN));
+        self.0.bench_function(Q::PROMISES.name, |b| {
+            jobs::<Q>().run(|w| {
+                b.iter(|| {
+                    let job = w.start(|w| {
+                        w.spawn_all((0..CHILDREN).map(|n| move |_: &mut JobWorker<'_, '_, Q>| _ = black_box(n)));
+                    });
+                    w.wait(job);
+                });
+            });
+        });
+    }
+}
+
+/// Each has two, down to the leaves.
+struct Tree<'g, 'c>(&'g mut BenchmarkGroup<'c, WallTime>);
+
+fn tree<Q: Queue>(w: &mut JobWorker<'_, '_, Q>, depth: u32) {
+    if black_box(depth) > 0 {
+        w.spawn(move |w| tree(w, depth - 1));
+        w.spawn(move |w| tree(w, depth - 1));
+    }
+}
+
+impl Queues for Tree<'_, '_> {
+    fn with<Q: Queue>(&mut self) {
+        self.0.throughput(Throughput::Elements((2 << DEPTH) - 2));
+        self.0.bench_function(Q::PROMISES.name, |b| {
+            jobs::<Q>().run(|w| {
+                b.iter(|| {
+                    tree(w, DEPTH);
+                    w.wait_for_children();
+                });
+            });
+        });
+    }
+}
+
+fn benches(c: &mut Criterion) {
+    Children(&mut c.benchmark_group("children")).every();
+    Tree(&mut c.benchmark_group("tree")).every();
+}
+
+criterion_group!(all, benches);
+criterion_main!(all);

@@ -1,0 +1,243 @@
+//! Where jobs lie: places of 64 bytes, in blocks that a worker fills one after the other.
+//!
+//! **Fields.** A block is 64 KiB, at a multiple of that, so that a place finds its block: a header, and 1023 places.
+//!
+//! **Invariants.**
+//! * I1: a worker hands out each place of a block once, and the block again only after all its places have been given back.
+//! * I2: a block is memory until its worker's [`Blocks`] are dropped, whatever has become of its places.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+use filch_memory::Native;
+
+use crate::protocol::lineage::{Lineage, Returned};
+
+/// A job without its work: what is told of it, and what it is told by.
+pub(super) type Kin = Lineage<Native>;
+
+/// Runs the work of a place for a worker; or drops it, without one.
+type RunFn = unsafe fn(place: NonNull<Place>, worker: *mut ());
+
+/// Where a job lies.
+#[repr(C, align(64))]
+pub(super) struct Place {
+    /// The first field: a place is known by its address.
+    pub(super) kin: Kin,
+    /// Written by [`Place::fill`].
+    run: UnsafeCell<MaybeUninit<RunFn>>,
+    /// A closure, or the box of one that is too large.
+    work: UnsafeCell<[MaybeUninit<u64>; 5]>,
+}
+
+const _: () = assert!(size_of::<Place>() == 64);
+
+/// Whether a closure need not be boxed.
+pub(super) const fn fits<F>() -> bool {
+    size_of::<F>() <= size_of::<[u64; 5]>() && align_of::<F>() <= align_of::<u64>()
+}
+
+impl Place {
+    /// Puts the work into a place, for workers of type `W`.
+    ///
+    /// # Safety
+    /// The place is the caller's, and holds no work.
+    #[inline]
+    pub(super) unsafe fn fill<W, F: FnOnce(&mut W)>(place: NonNull<Self>, work: F) {
+        // SAFETY: the place is the caller's. What is written fits: a box does.
+        unsafe {
+            let run: RunFn = if const { fits::<F>() } {
+                Self::work(place).cast::<F>().write(work);
+                |place, worker| call(Self::work(place).cast::<F>().read(), worker.cast::<W>())
+            } else {
+                Self::work(place).cast::<Box<F>>().write(Box::new(work));
+                |place, worker| call(Self::work(place).cast::<Box<F>>().read(), worker.cast::<W>())
+            };
+            (&raw mut (*place.as_ptr()).run).cast::<RunFn>().write(run);
+        }
+    }
+
+    /// Moves the work out, and runs it; or drops it, if `worker` is null.
+    ///
+    /// # Safety
+    /// * The place holds work, and the caller alone is entitled to it.
+    /// * `worker` is null, or the current thread's worker, of the type for which the place was filled, which nobody uses meanwhile.
+    #[inline]
+    pub(super) unsafe fn run(place: NonNull<Self>, worker: *mut ()) {
+        // SAFETY: `fill` wrote the function before the place was published, and the caller promises what it asks for.
+        unsafe { (&raw const (*place.as_ptr()).run).cast::<RunFn>().read()(place, worker) };
+    }
+
+    fn work(place: NonNull<Self>) -> *mut [MaybeUninit<u64>; 5] {
+        // SAFETY: places are memory.
+        unsafe { (&raw mut (*place.as_ptr()).work).cast() }
+    }
+}
+
+/// # Safety
+/// `worker` is null, or nobody else uses what it points to.
+#[inline]
+unsafe fn call<W>(work: impl FnOnce(&mut W), worker: *mut W) {
+    // SAFETY: the caller's promise.
+    if let Some(worker) = unsafe { worker.as_mut() } {
+        work(worker);
+    }
+}
+
+const PLACES: usize = 1023;
+
+#[repr(C, align(64))]
+struct Header {
+    /// The worker that fills the block. Never changes.
+    owner: usize,
+    returned: Returned<Native>,
+}
+
+#[repr(C)]
+struct Block {
+    header: Header,
+    places: [MaybeUninit<Place>; PLACES],
+}
+
+const BYTES: usize = size_of::<Block>();
+const _: () = assert!(BYTES == 1 << 16);
+
+const LAYOUT: Layout = match Layout::from_size_align(BYTES, BYTES) {
+    Ok(layout) => layout,
+    Err(_) => unreachable!(),
+};
+
+/// The blocks of a worker.
+pub(super) struct Blocks {
+    owner: usize,
+    /// The next place of the newest block, and its end.
+    next: *mut Place,
+    end: *mut Place,
+    /// Whether the places from `next` on have never been used.
+    are_fresh: bool,
+    /// All blocks, the one that is being filled last.
+    blocks: VecDeque<NonNull<Block>>,
+}
+
+impl Blocks {
+    /// Blocks that are looked at before there is another. So up to a quarter of the memory may be ready for reuse and not be used.
+    const LOOKS: usize = 4;
+
+    pub(super) fn new(owner: usize) -> Self {
+        Self { owner, next: ptr::null_mut(), end: ptr::null_mut(), are_fresh: true, blocks: VecDeque::new() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn number(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// A place for a job.
+    #[inline]
+    pub(super) fn take(&mut self) -> NonNull<Place> {
+        if self.next == self.end {
+            self.refill();
+        }
+        let place = self.next;
+        // SAFETY: it is not the end, so it is a place of the block, and the next is one or the end.
+        self.next = unsafe { place.add(1) };
+        if self.are_fresh {
+            // SAFETY: as above; nobody knows the place yet.
+            unsafe { (&raw mut (*place).kin).write(Kin::default()) };
+        }
+        // SAFETY: a place of a block.
+        unsafe { NonNull::new_unchecked(place) }
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        let looks = Self::LOOKS.min(self.blocks.len());
+        let reused = (0..looks).any(|_| {
+            self.blocks.rotate_left(1);
+            // SAFETY: I2; the header was written when the block was made.
+            let header = self.blocks.back().map(|block| unsafe { &(*block.as_ptr()).header });
+            header.is_some_and(|header| header.returned.all(PLACES as u32))
+        });
+        if !reused {
+            self.blocks.push_back(Block::new(self.owner));
+        }
+        self.are_fresh = !reused;
+        let newest = self.blocks[self.blocks.len() - 1];
+        // SAFETY: I2; the places are a part of the block, and the pointer may be used for all of it.
+        unsafe {
+            self.next = (&raw mut (*newest.as_ptr()).places).cast();
+            self.end = self.next.add(PLACES);
+        }
+    }
+
+    /// Gives back a place of any worker.
+    ///
+    /// # Safety
+    /// [`Blocks::take`] of some worker of the run handed the place out; it holds no work, and is not used any more.
+    #[inline]
+    pub(super) unsafe fn give_back(&self, place: NonNull<Place>) {
+        let block = place.as_ptr().map_addr(|address| address & !(BYTES - 1)).cast::<Block>();
+        // SAFETY: `take` makes places from pointers to their blocks, and blocks lie at multiples of their size; I2.
+        let header = unsafe { &(*block).header };
+        if header.owner == self.owner {
+            header.returned.by_owner();
+        } else {
+            header.returned.by_other();
+        }
+    }
+}
+
+impl Block {
+    fn new(owner: usize) -> NonNull<Self> {
+        // SAFETY: the layout is not empty.
+        let Some(block) = NonNull::new(unsafe { alloc(LAYOUT) }.cast::<Self>()) else { handle_alloc_error(LAYOUT) };
+        // SAFETY: the memory is new, large enough and aligned.
+        unsafe { (&raw mut (*block.as_ptr()).header).write(Header { owner, returned: Returned::default() }) };
+        block
+    }
+}
+
+impl Drop for Blocks {
+    /// When all jobs of the run are over.
+    fn drop(&mut self) {
+        for block in self.blocks.drain(..) {
+            // SAFETY: I2: allocated so in `Block::new`, and freed once.
+            unsafe { dealloc(block.as_ptr().cast(), LAYOUT) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_used_again_when_all_its_places_are_back_and_not_before() {
+        let (mut blocks, other) = (Blocks::new(0), Blocks::new(1));
+        let first: Vec<_> = (0..PLACES).map(|_| blocks.take()).collect();
+        let second: Vec<_> = (0..PLACES).map(|_| blocks.take()).collect();
+        assert!(first.iter().all(|place| !second.contains(place)));
+        let give_back = |places: &[NonNull<Place>], to: &Blocks| {
+            for &place in places {
+                // SAFETY: it holds no work.
+                unsafe { to.give_back(place) };
+            }
+        };
+        give_back(&first[1..500], &blocks);
+        give_back(&first[500..], &other);
+        give_back(&second[..], &other);
+        assert!((0..PLACES).all(|_| second.contains(&blocks.take())));
+        assert!((0..PLACES).all(|_| !first.contains(&blocks.take())));
+        give_back(&first[..1], &other);
+        assert!((0..PLACES).all(|_| first.contains(&blocks.take())));
+        assert_eq!(blocks.number(), 3);
+    }
+
+    #[test]
+    fn a_place_has_room_for_five_words() {
+        assert!(fits::<[u64; 5]>() && !fits::<[u64; 6]>() && !fits::<u128>());
+    }
+}

@@ -1,0 +1,536 @@
+//! A worker of a run: it makes jobs, runs them, and waits for them.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::{self, NonNull};
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_queue::{ChaseLev, Queue, Task};
+
+use super::blocks::{Blocks, Kin, Place};
+use crate::job::Payload;
+use crate::pool::Hand;
+use crate::post::{Loot, Post};
+use crate::unwind::FirstPanic;
+use crate::wait::Patience;
+use crate::worklist::Stop;
+
+/// What the workers of a run have in common.
+pub(super) struct Shared<'j, Q: Queue<Native>> {
+    /// The run itself: the job that has no parent, and lies in no block.
+    pub(super) root: Kin,
+    pub(super) root_life: u32,
+    pub(super) stop: &'j Stop,
+    /// Whether a job has panicked.
+    is_broken: <Native as Memory>::AtomicBool,
+    pub(super) panic: FirstPanic,
+    pub(super) loot: Option<Loot<Q>>,
+}
+
+/// The payload of a wait that ends because another job has panicked.
+struct Abandoned;
+
+impl<'j, Q: Queue<Native>> Shared<'j, Q> {
+    pub(super) fn new(stop: &'j Stop, loot: Option<Loot<Q>>) -> Self {
+        let root = Kin::default();
+        let root_life = root.begin(None, true);
+        Self { root, root_life, stop, is_broken: Atomic::new(false), panic: FirstPanic::default(), loot }
+    }
+
+    fn is_broken(&self) -> bool {
+        // Relaxed: it publishes nothing.
+        self.is_broken.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_broken() || self.stop.is_stopped()
+    }
+
+    #[cold]
+    pub(super) fn has_panicked(&self, payload: Payload) {
+        if !payload.is::<Abandoned>() {
+            self.panic.keep(payload);
+        }
+        // Relaxed: it publishes nothing; the payload is under a lock.
+        self.is_broken.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A job that can be waited for: one of the run that `'s` stands for.
+///
+/// Whoever has one can see whether the job is over; whose descendant it is can wait for it, with [`JobWorker::wait`].
+///
+/// ```compile_fail
+/// use filch::jobs::{Job, Jobs};
+///
+/// // It cannot leave its run,
+/// let job = Jobs::new(1).run(|w| w.start(|_| ())).result;
+/// ```
+///
+/// ```compile_fail
+/// # use filch::jobs::{Job, Jobs};
+/// // nor can another run's workers wait for it.
+/// Jobs::new(1).run(|w| {
+///     let job = w.start(|_| ());
+///     Jobs::new(1).run(|other| other.wait(job));
+/// });
+/// ```
+pub struct Job<'s> {
+    kin: NonNull<Kin>,
+    life: u32,
+    /// Invariant: the runs must not be mistaken for each other.
+    run: PhantomData<fn(&'s ()) -> &'s ()>,
+}
+
+// SAFETY: through it only atomics are reached, which stay as long as jobs of the run do.
+unsafe impl Send for Job<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Job<'_> {}
+
+impl Clone for Job<'_> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl Copy for Job<'_> {}
+
+impl PartialEq for Job<'_> {
+    /// Whether it is the same job.
+    fn eq(&self, other: &Self) -> bool {
+        (self.kin, self.life) == (other.kin, other.life)
+    }
+}
+
+impl Eq for Job<'_> {}
+
+impl fmt::Debug for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("is_over", &self.is_over()).finish_non_exhaustive()
+    }
+}
+
+impl Job<'_> {
+    /// Whether the job and all its descendants are over: run, or dropped because the run was stopped. `false` may be out of date
+    /// at once; after `true`, what they did is visible.
+    ///
+    /// ```
+    /// filch::jobs::Jobs::new(1).run(|w| {
+    ///     let job = w.start(|w| w.spawn(|_| ()));
+    ///     assert!(!job.is_over());
+    ///     w.wait(job);
+    ///     assert!(job.is_over());
+    /// });
+    /// ```
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.kin().is_over(self.life)
+    }
+
+    fn kin(&self) -> &Kin {
+        // SAFETY: blocks, and the root, stay until the run is over, and `'s` does not outlast the jobs of the run.
+        unsafe { self.kin.as_ref() }
+    }
+}
+
+/// A worker of a run, as a job sees it: it makes jobs, and waits for them.
+///
+/// `'s` is the run, `'env` what is borrowed from around it.
+pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
+    index: usize,
+    pub(super) post: Post<Q>,
+    blocks: Blocks,
+    /// The job that is being run; for the caller's worker, at the bottom, the run itself. It is unfinished.
+    current: NonNull<Kin>,
+    /// Parts of one job that are finished and not yet taken off. That job is not kept from its end by it: while there are such
+    /// parts, this worker is at another one of them, or about to look for its next job.
+    put_off: PutOff,
+    shared: &'s Shared<'s, Q>,
+    /// Invariant in both; and a worker belongs to its thread.
+    run: PhantomData<(&'s mut &'env mut (), *mut ())>,
+}
+
+/// So many finished parts of a job.
+struct PutOff {
+    kin: NonNull<Kin>,
+    parts: u32,
+}
+
+impl<Q: Queue<Native>> fmt::Debug for JobWorker<'_, '_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobWorker").field("index", &self.index).field("tally", &self.post.tally).finish_non_exhaustive()
+    }
+}
+
+impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
+    pub(super) fn new(index: usize, hand: Hand<Q>, shared: &'s Shared<'s, Q>) -> Self {
+        let (post, blocks) = (Post::new(index, hand, shared.loot), Blocks::new(index));
+        let root = NonNull::from(&shared.root);
+        let put_off = PutOff { kin: root, parts: 0 };
+        Self { index, post, blocks, current: root, put_off, shared, run: PhantomData }
+    }
+
+    /// The worker's number, below [`JobWorker::workers`].
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.post.workers()
+    }
+
+    /// Makes a child of the job that is being run, for this worker or one that steals it. What `run` was given makes children of
+    /// the run.
+    ///
+    /// Cost: the closure's bytes are copied, twice; more than 40 of them, or an alignment of more than 8, need a box. Two atomic
+    /// updates at most, besides those of the queue.
+    ///
+    /// ```
+    /// use filch::jobs::{JobWorker, Jobs};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// fn count<'s>(w: &mut JobWorker<'s, '_>, nodes: &'s AtomicU32, depth: u32) {
+    ///     nodes.fetch_add(1, Ordering::Relaxed);
+    ///     if depth > 0 {
+    ///         w.spawn(move |w| count(w, nodes, depth - 1));
+    ///         w.spawn(move |w| count(w, nodes, depth - 1));
+    ///     }
+    /// }
+    /// let nodes = AtomicU32::new(0);
+    /// Jobs::new(2).run(|w| count(w, &nodes, 5));
+    /// assert_eq!(nodes.into_inner(), 63);
+    /// ```
+    ///
+    /// # Panics
+    /// If the job has more than 2³⁰ unfinished children.
+    #[inline]
+    pub fn spawn<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) {
+        self.kin().add(1);
+        let (place, _) = self.make(self.current, work, false);
+        self.post.push(Task::from_ptr(place));
+    }
+
+    /// As [`JobWorker::spawn`] of all of them, with one update for 32 children.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// let sum = &AtomicU32::new(0);
+    /// filch::jobs::Jobs::new(2).run(|w| {
+    ///     w.spawn_all((1..=100).map(|n| move |_: &mut _| _ = sum.fetch_add(n, Ordering::Relaxed)));
+    ///     w.wait_for_children();
+    ///     assert_eq!(sum.load(Ordering::Relaxed), 5050);
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// As [`JobWorker::spawn`]; or if the iterator does, and then what it had returned before is spawned.
+    #[inline]
+    pub fn spawn_all<F: FnOnce(&mut Self) + Send + 's>(&mut self, works: impl IntoIterator<Item = F>) {
+        let mut works = works.into_iter();
+        loop {
+            let mut batch = Batch { worker: self, places: [NonNull::dangling(); BATCH], len: 0 };
+            for work in works.by_ref().take(BATCH) {
+                let (place, _) = batch.worker.make(batch.worker.current, work, false);
+                batch.places[batch.len] = place;
+                batch.len += 1;
+            }
+            if batch.len < BATCH {
+                return;
+            }
+        }
+    }
+
+    /// As [`JobWorker::spawn`], of a job that can be waited for.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let done = &AtomicBool::new(false);
+    /// filch::jobs::Jobs::new(2).run(|w| {
+    ///     // What the job spawns belongs to it.
+    ///     let job = w.start(|w| w.spawn(|_| done.store(true, Ordering::Relaxed)));
+    ///     w.wait(job);
+    ///     assert!(done.load(Ordering::Relaxed));
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// As [`JobWorker::spawn`].
+    #[inline]
+    pub fn start<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) -> Job<'s> {
+        self.start_in(self.current, work)
+    }
+
+    /// As [`JobWorker::start`], as a child of an ancestor of the job that is being run, which then is not over before it; of the
+    /// [run](JobWorker::root), for instance.
+    ///
+    /// Cost: a look at each job between the two.
+    ///
+    /// # Panics
+    /// As [`JobWorker::spawn`]; and if it is not an ancestor.
+    pub fn start_under<F: FnOnce(&mut Self) + Send + 's>(&mut self, ancestor: Job<'s>, work: F) -> Job<'s> {
+        let mut line = std::iter::successors(Some(self.current), |kin| {
+            // SAFETY: the current job and its ancestors are unfinished, so they are where they were.
+            unsafe { kin.as_ref() }.parent()
+        });
+        let is_ancestor = ancestor.kin == self.root().kin || line.any(|kin| kin == ancestor.kin);
+        assert!(is_ancestor && !ancestor.is_over(), "only ancestors of a job can have more children in its name");
+        self.start_in(ancestor.kin, work)
+    }
+
+    /// The job that is being run.
+    pub fn current(&mut self) -> Job<'s> {
+        Job { kin: self.current, life: self.kin().make_known(), run: PhantomData }
+    }
+
+    /// The run itself: the ancestor of all jobs.
+    pub fn root(&self) -> Job<'s> {
+        Job { kin: NonNull::from(&self.shared.root), life: self.shared.root_life, run: PhantomData }
+    }
+
+    /// Waits for a descendant of the job that is being run, until it is over, with all its own descendants. Meanwhile the worker
+    /// runs other jobs.
+    ///
+    /// It cannot come to a deadlock: any job that waits has begun after the one that it makes wait, if there is one. The stack
+    /// has to have room for the jobs that wait on top of each other. They are few on queues that are last in, first out; on others they
+    /// may be as many as there are.
+    ///
+    /// Once the run was stopped, jobs are dropped and not run, so that the wait ends soon.
+    ///
+    /// # Panics
+    /// If the job is not a descendant, unless it is over. If any job of the run has panicked, so that the run will.
+    pub fn wait(&mut self, job: Job<'s>) {
+        if !job.is_over() {
+            // SAFETY: all places stay until the run is over.
+            let descends = unsafe { job.kin().descends_from(job.life, self.current) };
+            let is_descendant = descends != Some(false) && (descends.is_none() || job.kin != self.current);
+            assert!(is_descendant, "a job can wait for its descendants only");
+        }
+        self.help_until(|_| job.is_over());
+    }
+
+    /// As [`JobWorker::wait`], for all children of the job that is being run.
+    ///
+    /// # Panics
+    /// If any job of the run has panicked, so that the run will.
+    #[inline]
+    pub fn wait_for_children(&mut self) {
+        self.help_until(|worker| worker.kin().is_left_with(1 + worker.put_off_of(worker.current)));
+    }
+
+    /// Answers thieves: for jobs that run long without making others.
+    #[inline]
+    pub fn poll(&mut self) {
+        self.post.poll();
+    }
+
+    /// Whether a job that can be divided should be: there is nothing for others to steal.
+    #[inline]
+    pub fn wants_jobs(&self) -> bool {
+        self.post.wants_tasks()
+    }
+
+    /// Whether the run is to end early: a long job may return.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.shared.is_stopped()
+    }
+
+    fn kin(&self) -> &Kin {
+        // SAFETY: the current job is unfinished, so its place is its own.
+        unsafe { self.current.as_ref() }
+    }
+
+    #[inline]
+    fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: NonNull<Kin>, work: F) -> Job<'s> {
+        // SAFETY: the current job or an ancestor of it, so it is unfinished.
+        unsafe { parent.as_ref() }.add(1);
+        let (place, life) = self.make(parent, work, true);
+        self.post.push(Task::from_ptr(place));
+        Job { kin: place.cast(), life, run: PhantomData }
+    }
+
+    /// A job, counted by its parent already, or soon, but before anybody else learns of it.
+    #[inline]
+    fn make<F: FnOnce(&mut Self) + Send + 's>(
+        &mut self,
+        parent: NonNull<Kin>,
+        work: F,
+        known: bool,
+    ) -> (NonNull<Place>, u32) {
+        let place = self.blocks.take();
+        // SAFETY: the place is this worker's, and no work is in it.
+        unsafe {
+            let life = place.cast::<Kin>().as_ref().begin(Some(parent), known);
+            Place::fill(place, work);
+            (place, life)
+        }
+    }
+
+    /// Runs jobs, of whatever descent, until `done`.
+    ///
+    /// # Panics
+    /// If a job has panicked.
+    #[inline]
+    fn help_until(&mut self, done: impl Fn(&Self) -> bool) {
+        let mut patience = Patience::default();
+        let is_broken = loop {
+            let is_done = done(self);
+            if self.shared.is_broken() {
+                break true;
+            }
+            if is_done {
+                break false;
+            }
+            self.help(&mut patience);
+        };
+        // What follows may take long.
+        if self.put_off.kin != self.current {
+            self.take_off();
+        }
+        if is_broken {
+            resume_unwind(Box::new(Abandoned));
+        }
+    }
+
+    /// Runs jobs until the run is over.
+    pub(super) fn live(&mut self) {
+        let mut patience = Patience::default();
+        while !self.root().is_over() {
+            self.help(&mut patience);
+        }
+    }
+
+    #[inline(always)]
+    fn help(&mut self, patience: &mut Patience) {
+        if let Some(task) = self.post.pop() {
+            *patience = Patience::default();
+            self.execute(task.as_ptr());
+        } else {
+            self.help_others(patience);
+        }
+    }
+
+    #[cold]
+    fn help_others(&mut self, patience: &mut Patience) {
+        self.take_off();
+        if let Some(task) = self.post.steal() {
+            patience.renew();
+            self.execute(task.as_ptr());
+        } else {
+            patience.wait_or_nap();
+        }
+    }
+
+    /// Runs a job, or drops it if the run has been stopped; then it is finished.
+    #[inline(always)]
+    fn execute(&mut self, place: NonNull<Place>) {
+        let kin = place.cast::<Kin>();
+        // SAFETY: the job is unfinished, so the place is its own.
+        if unsafe { kin.as_ref() }.parent() != Some(self.put_off.kin) {
+            self.take_off();
+        }
+        let outer = std::mem::replace(&mut self.current, kin);
+        let worker = if self.is_stopped() {
+            ptr::null_mut()
+        } else {
+            self.post.tally.run += 1;
+            ptr::from_mut(self).cast()
+        };
+        // SAFETY: the queue gives each job out once, to workers of this run, whose type differs in lifetimes only.
+        let result = catch_unwind(AssertUnwindSafe(|| unsafe { Place::run(place, worker) }));
+        self.current = outer;
+        if let Err(payload) = result {
+            self.shared.has_panicked(payload);
+        }
+        self.finish(kin);
+    }
+
+    fn put_off_of(&self, kin: NonNull<Kin>) -> u32 {
+        if self.put_off.kin == kin { self.put_off.parts } else { 0 }
+    }
+
+    /// Finishes a part of a job, later if that is early enough; and what is over by that.
+    #[inline]
+    pub(super) fn finish(&mut self, mut kin: NonNull<Kin>) {
+        loop {
+            if self.put_off.kin != kin {
+                self.take_off();
+                self.put_off.kin = kin;
+            }
+            self.put_off.parts += 1;
+            // SAFETY: the part is unfinished, so the place is the job's.
+            if !unsafe { kin.as_ref() }.is_left_with(self.put_off.parts) {
+                return;
+            }
+            let parts = std::mem::take(&mut self.put_off.parts);
+            match self.end(kin, parts) {
+                Some(parent) => kin = parent,
+                None => return,
+            }
+        }
+    }
+
+    /// Takes off what was put off.
+    fn take_off(&mut self) {
+        let mut parts = std::mem::take(&mut self.put_off.parts);
+        let mut kin = self.put_off.kin;
+        while parts > 0
+            && let Some(parent) = self.end(kin, parts)
+        {
+            (kin, parts) = (parent, 1);
+        }
+    }
+
+    /// Finishes parts of a job. If they were the last, gives its place back, and returns the parent, of which the caller now has
+    /// to finish a part.
+    #[inline]
+    fn end(&self, kin: NonNull<Kin>, parts: u32) -> Option<NonNull<Kin>> {
+        // SAFETY: the parts are unfinished, so the place is the job's; and if they were the last, still is.
+        let parent = unsafe { kin.as_ref().finish(parts).then(|| kin.as_ref().parent()) }??;
+        // SAFETY: a job that has a parent lies in a place of its maker's. It has been run or dropped, and is over.
+        unsafe { self.blocks.give_back(kin.cast()) };
+        Some(parent)
+    }
+}
+
+const BATCH: usize = 32;
+
+/// Jobs that have been made, and are neither counted nor pushed.
+struct Batch<'w, 's, 'env: 's, Q: Queue<Native>> {
+    worker: &'w mut JobWorker<'s, 'env, Q>,
+    places: [NonNull<Place>; BATCH],
+    len: usize,
+}
+
+impl<Q: Queue<Native>> Drop for Batch<'_, '_, '_, Q> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.len > 0 {
+            self.worker.kin().add(self.len as u32);
+            for place in &self.places[..self.len] {
+                self.worker.post.push(Task::from_ptr(*place));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Jobs;
+
+    #[test]
+    fn places_are_used_again() {
+        Jobs::new(1).run(|w| {
+            for _ in 0..20_000 {
+                w.spawn(|_| ());
+                w.wait_for_children();
+            }
+            assert_eq!(w.blocks.number(), 1);
+        });
+    }
+}

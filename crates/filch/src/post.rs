@@ -1,0 +1,156 @@
+//! A worker's post: its own queue and the others' to steal from, for tasks that nobody joins.
+
+use std::time::Duration;
+
+use filch_memory::Native;
+use filch_queue::{Owner as _, Queue, Steal, StealMany, Task, Thief as _};
+
+use crate::pool::{self, Hand};
+use crate::wait::Patience;
+
+/// What one worker has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// Tasks that it has run. Twice, for one that was returned twice.
+    pub run: u64,
+    /// Tasks that it has stolen.
+    pub stolen: u64,
+    /// Its attempts to steal.
+    pub attempts: u64,
+}
+
+/// How many tasks a thief asks for, and how.
+pub(crate) struct Loot<Q: Queue<Native>> {
+    most: usize,
+    steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
+}
+
+impl<Q: Queue<Native>> Clone for Loot<Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Q: Queue<Native>> Copy for Loot<Q> {}
+
+impl<Q: Queue<Native, Thief: StealMany<Task>>> Loot<Q> {
+    pub(crate) fn up_to(most: usize) -> Self {
+        Self { most, steal: Q::Thief::steal_many }
+    }
+}
+
+/// A worker's own queue, what had no room in it, and its way to the others' queues.
+pub(crate) struct Post<Q: Queue<Native>> {
+    owner: Q::Owner,
+    thieves: Vec<Option<Q::Thief>>,
+    overflow: Vec<Task>,
+    /// `None`: one at a time.
+    loot: Option<Loot<Q>>,
+    /// Between a theft and the pushes of what is too much of it, otherwise empty.
+    spoils: Vec<Task>,
+    random: fastrand::Rng,
+    pub(crate) tally: Tally,
+}
+
+impl<Q: Queue<Native>> Post<Q> {
+    pub(crate) fn new(index: usize, (owner, thieves): Hand<Q>, loot: Option<Loot<Q>>) -> Self {
+        let random = fastrand::Rng::with_seed(index as u64);
+        let (overflow, spoils, tally) = (Vec::new(), Vec::new(), Tally::default());
+        Self { owner, thieves, overflow, loot, spoils, random, tally }
+    }
+
+    /// The number of workers.
+    pub(crate) fn workers(&self) -> usize {
+        self.thieves.len()
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, task: Task) {
+        if let Err(full) = self.owner.push(task) {
+            self.overflow.push(full.0);
+        }
+    }
+
+    /// Answers thieves.
+    #[inline]
+    pub(crate) fn poll(&mut self) {
+        self.owner.poll();
+    }
+
+    /// Whether others would find nothing to steal here, and there are others.
+    #[inline]
+    pub(crate) fn wants_tasks(&self) -> bool {
+        self.thieves.len() > 1 && self.owner.len_hint() == 0
+    }
+
+    /// Whether somebody else may have work.
+    pub(crate) fn sees_any(&self) -> bool {
+        self.thieves.iter().flatten().any(filch_queue::Thief::has_work_hint)
+    }
+
+    /// The next task from the worker's own queue.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Task> {
+        self.owner.pop().or_else(|| self.pop_overflow())
+    }
+
+    /// Moves what fits from the overflow into the queue, where others can take it, and takes one.
+    #[cold]
+    fn pop_overflow(&mut self) -> Option<Task> {
+        let next = self.overflow.pop()?;
+        while let Some(task) = self.overflow.pop() {
+            if let Err(full) = self.owner.push(task) {
+                self.overflow.push(full.0);
+                break;
+            }
+        }
+        Some(next)
+    }
+
+    /// One attempt at each of the others, from a random one on. What is stolen in excess is pushed.
+    pub(crate) fn steal(&mut self) -> Option<Task> {
+        let workers = self.thieves.len();
+        let start = self.random.usize(..workers);
+        (start..workers).chain(0..start).find_map(|victim| self.steal_from(victim))
+    }
+
+    fn steal_from(&mut self, victim: usize) -> Option<Task> {
+        let thief = self.thieves[victim].as_mut()?;
+        loop {
+            self.tally.attempts += 1;
+            let stolen = pool::steal_by::<Q>(&mut self.owner, thief, |thief| match self.loot {
+                None => thief.steal(),
+                Some(Loot { most, steal }) => steal(thief, most, &mut self.spoils).map(|_| self.spoils.remove(0)),
+            });
+            match stolen {
+                Steal::Task(task) => {
+                    self.tally.stolen += 1 + self.spoils.len() as u64;
+                    let mut spoils = std::mem::take(&mut self.spoils);
+                    spoils.drain(..).for_each(|task| self.push(task));
+                    self.spoils = spoils;
+                    return Some(task);
+                }
+                Steal::Retry => std::hint::spin_loop(),
+                Steal::Empty | Steal::Aborted | Steal::Pending => return None,
+            }
+        }
+    }
+
+    /// All tasks that are left, once nobody steals any more.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Task> {
+        let thieves = self.thieves.iter_mut().flatten();
+        let outstanding = thieves.flat_map(|thief| std::iter::from_fn(|| thief.quiesce()));
+        outstanding.chain(std::iter::from_fn(|| self.owner.pop())).chain(self.overflow.drain(..))
+    }
+}
+
+impl Patience {
+    /// As [`Patience::wait`], and sleeps for a while when it has been long enough: where nobody wakes anybody.
+    pub(crate) fn wait_or_nap(&mut self) {
+        const NAP: Duration = Duration::from_micros(100);
+        if !self.wait() {
+            std::thread::sleep(NAP);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Interrupts: a task that never forks again does not keep others from what its worker has forked before.
+
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use filch::pool::{Pool, Queued, Split, Wool};
+use filch::{Builder, Interrupts, ThreadPool, Worker};
+use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqS};
+
+/// Signals are the whole process's.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn pool<P: Pool>(workers: usize, interrupts: Option<Interrupts>) -> ThreadPool<P> {
+    let builder = Builder::<P>::new().workers(workers).stack_size(1 << 20);
+    let builder = interrupts.into_iter().fold(builder, Builder::interrupts);
+    builder.build().expect("the pool starts")
+}
+
+/// Ends only if all second branches are stolen from under first branches that wait for them, calling `poll`.
+fn waits_for_thieves<P: Pool>(pool: &ThreadPool<P>, poll: fn()) {
+    let done = [const { AtomicBool::new(false) }; 3];
+    let set = |n: usize| done[n].store(true, Ordering::Relaxed);
+    let wait = || {
+        while !done.iter().all(|done| done.load(Ordering::Relaxed)) {
+            poll();
+        }
+    };
+    pool.install(|| filch::join(|| filch::join(|| filch::join(wait, || set(0)), || set(1)), || set(2)));
+}
+
+/// The same in handle style.
+fn waits_for_thieves_by_handle<P: Pool>(pool: &ThreadPool<P>, poll: fn(&mut Worker<'_, P>)) {
+    let done = [const { AtomicBool::new(false) }; 3];
+    let done = &done;
+    let set = |n: usize| done[n].store(true, Ordering::Relaxed);
+    pool.run(|mut w| {
+        w.join(
+            |mut w| {
+                w.join(
+                    |mut w| {
+                        w.join(
+                            |mut w| {
+                                while !done.iter().all(|done| done.load(Ordering::Relaxed)) {
+                                    poll(&mut w);
+                                }
+                            },
+                            |_| set(0),
+                        )
+                    },
+                    |_| set(1),
+                )
+            },
+            |_| set(2),
+        )
+    });
+}
+
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is not general enough")]
+fn answers<P: Pool>() {
+    let often = Duration::from_micros(100);
+    for workers in [2, 3] {
+        for interrupts in [None, Some(Interrupts::flag().every(often))] {
+            let pool = pool::<P>(workers, interrupts);
+            waits_for_thieves(&pool, filch::poll);
+            waits_for_thieves_by_handle(&pool, |w| w.poll());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn answers_signals<P: Pool>() {
+    let often = Duration::from_micros(100);
+    for workers in [2, 3] {
+        let pool = pool::<P>(workers, Some(Interrupts::signal().every(often)));
+        waits_for_thieves(&pool, std::hint::spin_loop);
+        waits_for_thieves_by_handle(&pool, |_| std::hint::spin_loop());
+        assert!(pool.stats().total().interrupts > 0, "who else has answered?");
+    }
+}
+
+#[test]
+fn a_polling_task_keeps_nothing_back() {
+    let _alive = common::watchdog("a polling task");
+    answers::<Split>();
+    answers::<Wool>();
+    answers::<Queued<ChaseLev>>();
+    answers::<Queued<PdqR>>();
+    answers::<Queued<PdqR2>>();
+    answers::<Queued<PdqS>>();
+    answers::<Queued<Adws>>();
+    answers::<Queued<PadWs>>();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_interrupts_a_task_that_does_not_poll() {
+    let _alive = common::watchdog("a task that does not poll");
+    let _alone = ALONE.lock();
+    answers_signals::<Queued<PdqR>>();
+    answers_signals::<Queued<PdqR2>>();
+    answers_signals::<Queued<PdqS>>();
+    answers_signals::<Queued<Adws>>();
+    answers_signals::<Queued<PadWs>>();
+}
+
+#[cfg(unix)]
+#[test]
+fn programs_are_right_in_a_storm_of_signals() {
+    let _alive = common::watchdog("a program in a storm of signals");
+    fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+        a + b
+    }
+    fn holds<P: Pool>() {
+        for workers in [2, 3] {
+            let pool = pool::<P>(workers, Some(Interrupts::signal().every(Duration::from_micros(1))));
+            for _ in 0..3 {
+                assert_eq!(pool.run(|w| fib(w, 22)), 17_711);
+                // The standard library's system calls are restarted.
+                pool.install(|| std::thread::sleep(Duration::from_millis(1)));
+            }
+        }
+    }
+    let _alone = ALONE.lock();
+    holds::<Split>();
+    holds::<Queued<PdqR>>();
+    holds::<Queued<PdqR2>>();
+    holds::<Queued<PdqS>>();
+    holds::<Queued<Adws>>();
+    holds::<Queued<PadWs>>();
+}
+
+#[cfg(unix)]
+#[test]
+fn the_programs_own_handler_is_called_elsewhere_and_comes_back() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    extern "C" fn own(_: libc::c_int) {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+    }
+    fn handler() -> usize {
+        // SAFETY: actions are plain data; asking changes nothing.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            assert_eq!(libc::sigaction(libc::SIGURG, std::ptr::null(), &raw mut action), 0);
+            action.sa_sigaction
+        }
+    }
+    let _alone = ALONE.lock();
+    let own_address = own as extern "C" fn(libc::c_int) as *const () as usize;
+    // SAFETY: the handler only counts.
+    let former = unsafe { libc::signal(libc::SIGURG, own_address) };
+    {
+        let pools = [(); 2].map(|()| pool::<Queued<PdqR>>(2, Some(Interrupts::signal())));
+        assert_ne!(handler(), own_address);
+        let before = CALLS.load(Ordering::Relaxed);
+        // SAFETY: it has a handler.
+        unsafe { libc::raise(libc::SIGURG) };
+        assert_eq!(CALLS.load(Ordering::Relaxed), before + 1);
+        let [first, second] = pools;
+        drop(first);
+        assert_ne!(handler(), own_address, "the other pool needs it");
+        drop(second);
+    }
+    assert_eq!(handler(), own_address);
+    // SAFETY: what was there before.
+    unsafe { libc::signal(libc::SIGURG, former) };
+    drop(pool::<Split>(2, Some(Interrupts::signal())));
+    assert_eq!(handler(), former, "nobody needs it on this pool");
+}
+
+#[test]
+fn a_period_of_zero_is_refused() {
+    let built = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::flag().every(Duration::ZERO)).build();
+    let error = built.expect_err("nobody can tick so often").to_string();
+    assert!(error.contains("zero"), "{error}");
+}
+
+#[test]
+fn a_task_may_drop_its_own_interrupted_pool() {
+    let _alone = ALONE.lock();
+    let pool = pool::<Queued<PdqR>>(2, Some(Interrupts::signal()));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let handed = std::sync::Arc::new(Mutex::new(Some(pool)));
+    let taken = std::sync::Arc::clone(&handed);
+    let guard = handed.lock().expect("nobody panics");
+    guard.as_ref().expect("not taken yet").spawn(move || {
+        drop(taken.lock().expect("nobody panics").take());
+        sender.send(()).expect("somebody waits");
+    });
+    drop(guard);
+    receiver.recv().expect("the task ends");
+}
