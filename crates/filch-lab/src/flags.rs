@@ -26,7 +26,7 @@ pub(crate) enum Verb {
     Compare(Compare),
     /// Runs one program on one scheduler
     Run(Run),
-    /// Lists pools, queues, workloads, peers, waiting strategies and scenarios
+    /// Lists pools, queues and their parameters, workloads, peers, waiting strategies and scenarios
     List(List),
     /// Makes the HTML report from JSON lines
     Report(Report),
@@ -62,7 +62,7 @@ pub(crate) struct Compare {
     /// Workloads, each perhaps with parameters as in `fib:n=40` or `uts:tree=T3,seed=1`
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
-    /// Pools of filch [default: split, filch-closures on fib, chase-lev]
+    /// Pools of filch [default: split, filch-closures on fib, chase-lev; for worklist programs some queues]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) pools: Option<Vec<String>>,
     /// Other schedulers; an empty list is none [default: rayon, chili, lace-ws]
@@ -106,6 +106,8 @@ Examples:
   filch run fib --pool serial                           the sequential program
   filch run uts --set tree=T3 --workers 2 --wait leapfrog
   filch run queens --peer rayon --repeat 10 --json -    ten JSON lines
+  filch run closure --pool idem-lifo                    a worklist program, whose tasks may be run twice
+  filch run wsq --set k=100 --pool wsq --workers 1,2    a job program, and what a job costs
   perf stat -e cycles:u filch run fib --set n=40 --workers 1 --repeat 1 --warmup 0")]
 pub(crate) struct Run {
     /// The workload: see `filch list workloads`
@@ -113,18 +115,19 @@ pub(crate) struct Run {
     /// A parameter of the workload [default: the size that `compare` uses]
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub(crate) set: Vec<String>,
-    /// `serial`, or a pool: see `filch list pools`
-    #[arg(long, value_name = "NAME", default_value = "split", conflicts_with = "peer")]
-    pub(crate) pool: String,
+    /// `serial`, or a pool: see `filch list pools` [default: split, for worklist programs chase-lev, for job programs wsq]; for these with
+    /// parameters as in `bwos-l:block=64:capacity=4096`, see `filch list parameters`
+    #[arg(long, value_name = "NAME", conflicts_with = "peer")]
+    pub(crate) pool: Option<String>,
     /// Another scheduler: see `filch list peers`
     #[arg(long, value_name = "NAME", conflicts_with_all = ["style", "wait", "pin"])]
     pub(crate) peer: Option<String>,
     /// How workers wait for a stolen task: see `filch list waits`
     #[arg(long, value_name = "NAME")]
     pub(crate) wait: Option<String>,
-    /// Worker threads [default: the number of processors]
-    #[arg(long, value_name = "N", value_parser = workers(), allow_negative_numbers = true)]
-    pub(crate) workers: Option<u16>,
+    /// Worker threads; several numbers are tried one after the other [default: the number of processors]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Option<Vec<u16>>,
     /// Timed runs
     #[arg(long, value_name = "R", default_value = "5", value_parser = count(1, 100_000), allow_negative_numbers = true)]
     pub(crate) repeat: u32,
@@ -171,6 +174,8 @@ pub(crate) enum Listed {
     Pools,
     /// Queues alone
     Queues,
+    /// What can be set of queues that run worklist programs
+    Parameters,
     /// Programs
     Workloads,
     /// Other schedulers

@@ -16,6 +16,7 @@ mod scheduler;
 mod stats;
 mod summary;
 mod terminal;
+mod tuning;
 mod verbs;
 mod warnings;
 

@@ -1,16 +1,21 @@
 //! Runs one program on one scheduler in this process, some number of times, and tells of each run.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use filch::ThreadPool;
+use filch::jobs::Jobs;
 use filch::pool::Pool;
+use filch::worklist::Worklist;
 use filch_peers::Peer;
-use filch_workloads::{Answer, Executor, FilchClosures, Instance, Workload};
+use filch_queue::Queue;
+use filch_workloads::{Answer, Executor, FilchClosures, Instance, Kind, Listed, Workload};
 use serde_json::Map;
 
 use crate::error::{Result, usage};
 use crate::machine::{Load, Machine, Usage, commit, now};
 use crate::pools::{PoolUser, Settings, with_pool};
+use crate::queues::{ListUser, with_list};
 use crate::record::{Run, value};
 use crate::scheduler::{Scheduler, Style};
 
@@ -83,6 +88,9 @@ fn measure_here(job: &Job, instance: &mut Instance, stack: usize, watcher: &mut 
             let settings = Settings { workers: job.workers, wait: *wait, pin: job.pin };
             with_pool(pool, settings, OnPool { job, style: *style, instance, watcher }).map_err(usage)?
         }
+        Scheduler::Worklist(tuning) => {
+            with_list(tuning, job.workers, OnList { job, instance, watcher }).map_err(usage)?
+        }
     }
 }
 
@@ -104,6 +112,11 @@ trait Contender {
     /// Its counters since it was started, by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
+    }
+
+    /// Tasks of the last run, if it has counted them.
+    fn tasks(&self) -> Option<u64> {
+        None
     }
 }
 
@@ -171,6 +184,72 @@ impl<P: Pool> Contender for Closures<'_, P> {
     }
 }
 
+struct OnList<'a> {
+    job: &'a Job,
+    instance: &'a mut Instance,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl ListUser for OnList<'_> {
+    type Output = Result;
+
+    fn exactly_once<Q: Queue>(self, list: Worklist<Q>) -> Result {
+        if self.instance.kind() == Kind::Jobs {
+            let run = |instance: &mut Instance, jobs: &Jobs<Q>| Some(instance.run_jobs(jobs));
+            let list = Jobs::from(list);
+            return repeat(self.job, &List { list, run, counts: Cell::default() }, self.instance, self.watcher);
+        }
+        let run = |instance: &mut Instance, list: &Worklist<Q>| Some(instance.list_exactly_once(list));
+        repeat(self.job, &List { list, run, counts: Cell::default() }, self.instance, self.watcher)
+    }
+
+    fn at_least_once<Q: Queue>(self, list: Worklist<Q>) -> Result {
+        let run = Instance::list_at_least_once;
+        repeat(self.job, &List { list, run, counts: Cell::default() }, self.instance, self.watcher)
+    }
+}
+
+/// A worklist or a job system, and how it runs a program, if the program permits that.
+struct List<L> {
+    list: L,
+    run: fn(&mut Instance, &L) -> Option<Listed>,
+    counts: Cell<Counts>,
+}
+
+/// What a worklist has counted in all its runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    steals: u64,
+    attempts: u64,
+    duplicates: Option<u64>,
+    /// Of the last run.
+    tasks: u64,
+}
+
+impl<L> Contender for List<L> {
+    fn run(&self, instance: &mut Instance) -> Outcome {
+        let name = instance.name();
+        let run = (self.run)(instance, &self.list).ok_or_else(|| format!("{name} must not run a task twice"))?;
+        let mut counts = self.counts.get();
+        counts.steals += run.tallies.iter().map(|tally| tally.stolen).sum::<u64>();
+        counts.attempts += run.tallies.iter().map(|tally| tally.attempts).sum::<u64>();
+        counts.duplicates = run.duplicates.map(|more| counts.duplicates.unwrap_or(0) + more);
+        counts.tasks = run.tasks();
+        self.counts.set(counts);
+        Ok(run.answer)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let Counts { steals, attempts, duplicates, .. } = self.counts.get();
+        let always = [("steals", steals), ("attempts", attempts)];
+        always.into_iter().chain(duplicates.map(|duplicates| ("duplicates", duplicates))).collect()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Some(self.counts.get().tasks)
+    }
+}
+
 fn counters<P: Pool>(pool: &ThreadPool<P>) -> Vec<(&'static str, u64)> {
     pool.stats().total().each().collect()
 }
@@ -205,23 +284,10 @@ fn repeat(job: &Job, contender: &impl Contender, instance: &mut Instance, watche
         watcher.ended(Run {
             workload: workload.name().to_owned(),
             params: workload.params().into_iter().map(|(name, text)| (name.to_owned(), value(&text))).collect(),
-            scheduler: match &job.scheduler {
-                Scheduler::Serial => "serial".to_owned(),
-                Scheduler::Filch { .. } => "filch".to_owned(),
-                Scheduler::Peer(name) => name.clone(),
-            },
-            pool: match &job.scheduler {
-                Scheduler::Filch { pool, .. } => Some((*pool).to_owned()),
-                _ => None,
-            },
-            wait: match &job.scheduler {
-                Scheduler::Filch { wait, .. } => Some(wait.to_string()),
-                _ => None,
-            },
-            style: match &job.scheduler {
-                Scheduler::Filch { style, .. } => Some(style.name().to_owned()),
-                _ => None,
-            },
+            scheduler: job.scheduler.name(),
+            pool: job.scheduler.pool(),
+            wait: job.scheduler.wait(),
+            style: job.scheduler.style(),
             version: version(&job.scheduler),
             workers: job.workers,
             copies: job.copies,
@@ -233,7 +299,7 @@ fn repeat(job: &Job, contender: &impl Contender, instance: &mut Instance, watche
             error,
             tasks: match job.scheduler {
                 Scheduler::Serial => None,
-                _ => instance.tasks(&answer).or_else(|| workload.tasks()),
+                _ => contender.tasks().or_else(|| instance.tasks(&answer)).or_else(|| workload.tasks()),
             },
             counters: since(&contender.counters(), &counters),
             cpu_seconds,

@@ -1,9 +1,12 @@
 //! A scheduler as people name it: the sequential program, one of filch's pools, or a peer.
 
 use filch::Wait;
+use filch_workloads::{Kind, Workload};
 
 use crate::error::{Result, unknown, usage};
 use crate::pools::POOLS;
+use crate::queues::{QUEUES, why_not_for};
+use crate::tuning::{Tuning, list_queues};
 
 /// How a program's forks reach the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -30,9 +33,14 @@ pub(crate) enum Scheduler {
     Serial,
     /// One of filch's pools.
     Filch { pool: &'static str, style: Style, wait: Wait },
+    /// filch's worklists, on a queue.
+    Worklist(Tuning),
     /// Somebody else's scheduler.
     Peer(String),
 }
+
+/// A scheduler, or why it cannot run a program.
+pub(crate) type Suited = std::result::Result<Scheduler, String>;
 
 /// The default pool in closure style, as a name among the pools.
 pub(crate) const CLOSURES: &str = "filch-closures";
@@ -46,31 +54,67 @@ pub(crate) const WAITS: &[(Wait, &str)] = &[
 ];
 
 impl Scheduler {
-    /// From `--pool`: `serial`, a pool, or the default pool in closure style.
-    pub(crate) fn from_pool(name: &str, style: Style, wait: Wait) -> Result<Self> {
+    /// From `--pool`, for this program: an error if nothing has this name.
+    pub(crate) fn from_pool(workload: &Workload, name: &str, style: Style, wait: Wait) -> Result<Suited> {
         if name == "serial" {
-            return Ok(Self::Serial);
+            return Ok(Ok(Self::Serial));
         }
+        match workload.kind() {
+            Kind::ForkJoin => Self::from_fork_join_pool(name, style, wait),
+            Kind::Worklist | Kind::Jobs => Self::from_queue(workload, name),
+            other => Err(usage(format!("{} is a {other} program, for which there are no pools", workload.name()))),
+        }
+    }
+
+    /// `serial`, a pool, or the default pool in closure style.
+    fn from_fork_join_pool(name: &str, style: Style, wait: Wait) -> Result<Suited> {
         if name == CLOSURES {
-            return Ok(Self::Filch { pool: "split", style: Style::Closures, wait });
+            return Ok(Ok(Self::Filch { pool: "split", style: Style::Closures, wait }));
         }
         if style == Style::Closures && POOLS.iter().any(|pool| pool.name == name && name != POOLS[0].name) {
             return Err(usage(format!("closure style runs on the pool `{}` only; leave out --style", POOLS[0].name)));
         }
-        match POOLS.iter().find(|pool| pool.name == name) {
-            Some(pool) => Ok(Self::Filch { pool: pool.name, style, wait }),
-            None => {
+        let (start, rest) = name.split_once(':').unwrap_or((name, ""));
+        match (POOLS.iter().find(|pool| pool.name == start), QUEUES.iter().find(|queue| queue.name == start)) {
+            (Some(_), _) if !rest.is_empty() => {
+                Ok(Err(format!("{name}: parameters are for worklist programs; a fork–join pool has none")))
+            }
+            (Some(pool), _) => Ok(Ok(Self::Filch { pool: pool.name, style, wait })),
+            (None, Some(queue)) => Ok(Err(format!("{}: not for fork–join, only for worklists", queue.name))),
+            (None, None) => {
                 let names = POOLS.iter().map(|pool| pool.name).chain(["serial", CLOSURES]);
                 Err(unknown("pool", name, &names.collect::<Vec<_>>()))
             }
         }
     }
 
-    /// From `--peer`: one that was built into this program.
-    pub(crate) fn from_peer(name: &str) -> Result<Self> {
+    /// A queue, and perhaps parameters, as in `bwos-l:block=64`.
+    fn from_queue(workload: &Workload, name: &str) -> Result<Suited> {
+        let (start, rest) = name.split_once(':').unwrap_or((name, ""));
+        let is_pool = start == CLOSURES || POOLS.iter().any(|pool| pool.name == start);
+        match QUEUES.iter().find(|queue| queue.name == start) {
+            Some(queue) => match why_not_for(queue, workload.is_idempotent()) {
+                Some(why) => Ok(Err(format!("{}: {why}", queue.name))),
+                None => Tuning::parse(queue.name, rest).map(|tuning| Ok(Self::Worklist(tuning))),
+            },
+            None if is_pool => {
+                Ok(Err(format!("{start}: only for fork–join; {} is a {} program", workload.name(), workload.kind())))
+            }
+            None => {
+                let names: Vec<&str> = list_queues().into_iter().chain(["serial"]).collect();
+                Err(unknown("queue for worklists", start, &names))
+            }
+        }
+    }
+
+    /// From `--peer`, for this program: an error unless it was built into ours.
+    pub(crate) fn from_peer(workload: &Workload, name: &str) -> Result<Suited> {
         let peers = filch_peers::specs();
         match peers.iter().find(|peer| peer.name == name) {
-            Some(peer) if peer.built => Ok(Self::Peer(name.to_owned())),
+            Some(peer) if peer.built => Ok(match workload.kind() {
+                Kind::ForkJoin => Ok(Self::Peer(name.to_owned())),
+                other => Err(format!("{name}: it does not run {other} programs")),
+            }),
             Some(peer) => {
                 let why = format!("this program was built without the peer `{name}`: {}", peer.how_to_get);
                 Err(usage(why))
@@ -88,6 +132,7 @@ impl Scheduler {
                     .map(str::to_owned)
                     .to_vec();
             }
+            Self::Worklist(tuning) => return ["--pool".to_owned(), tuning.to_string()].to_vec(),
             Self::Peer(name) => &["--peer", name],
         };
         flags.iter().map(ToString::to_string).collect()
@@ -100,7 +145,42 @@ impl Scheduler {
             Self::Filch { pool: "split", style: Style::Closures, .. } => "filch closures".to_owned(),
             Self::Filch { pool, style: Style::Closures, .. } => format!("filch {pool} closures"),
             Self::Filch { pool, .. } => format!("filch {pool}"),
+            Self::Worklist(tuning) => format!("filch {tuning}"),
             Self::Peer(name) => name.clone(),
+        }
+    }
+
+    /// What the record calls it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Serial => "serial".to_owned(),
+            Self::Filch { .. } | Self::Worklist(_) => "filch".to_owned(),
+            Self::Peer(name) => name.clone(),
+        }
+    }
+
+    /// Its pool, or its queue with what is set of its parameters.
+    pub(crate) fn pool(&self) -> Option<String> {
+        match self {
+            Self::Filch { pool, .. } => Some((*pool).to_owned()),
+            Self::Worklist(tuning) => Some(tuning.to_string()),
+            Self::Serial | Self::Peer(_) => None,
+        }
+    }
+
+    /// How it waits.
+    pub(crate) fn wait(&self) -> Option<String> {
+        match self {
+            Self::Filch { wait, .. } => Some(wait.to_string()),
+            _ => None,
+        }
+    }
+
+    /// How forks reach it.
+    pub(crate) fn style(&self) -> Option<String> {
+        match self {
+            Self::Filch { style, .. } => Some(style.name().to_owned()),
+            _ => None,
         }
     }
 }

@@ -151,6 +151,14 @@ fn lists_name_what_there_is() {
         assert!(all.contains(name), "{name}");
     }
     assert!(!all.contains('\u{1b}'), "no colour in a pipe");
+    let workloads = stdout(&well(&["list", "workloads"]));
+    for word in ["worklist, idempotent", "spanning-tree", "pseudo-dfs", "fork–join"] {
+        assert!(workloads.contains(word), "{word}");
+    }
+    let pools = stdout(&well(&["list", "pools"]));
+    assert!(pools.contains("fork–join, worklists") && pools.contains("idempotent worklists"));
+    let parameters = stdout(&well(&["list", "parameters"]));
+    assert!(parameters.contains("block") && parameters.contains("bwos-l bwos-f") && parameters.contains("delta"));
     let waits = stdout(&well(&["list", "waits"]));
     assert!(waits.contains("(the default)") && !waits.contains("rayon"));
 }
@@ -194,6 +202,93 @@ fn every_scheduler_computes_the_same() {
         assert_eq!(runs[0]["answer"], "610", "{scheduler:?}");
         assert_eq!(runs[0]["correct"], true, "{scheduler:?}");
     }
+}
+
+#[test]
+fn worklist_programs_run_on_queues() {
+    let small = ["run", "closure", "--set", "n=2000", "--workers", "2", "--repeat", "2", "--json", "-"];
+    for pool in
+        ["chase-lev", "idem-lifo", "bwos-f", "bwos-l:block=4:capacity=64", "pdq-r:steal=half", "pdq-s:delta=5us"]
+    {
+        let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool]].concat())));
+        assert_eq!(runs.len(), 2);
+        for run in runs {
+            assert_eq!(
+                (&run["workload"], &run["scheduler"], &run["pool"]),
+                (&"closure".into(), &"filch".into(), &pool.into())
+            );
+            assert_eq!((&run["answer"], &run["correct"]), (&"2000 vertices reached".into(), &true.into()));
+            assert!(run["wait"].is_null() && run["style"].is_null());
+            let count = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{pool}: no number in {run}"));
+            assert_eq!(count(&run["tasks"]), 2000 + count(&run["counters"]["duplicates"]));
+            assert!(count(&run["counters"]["steals"]) <= count(&run["counters"]["attempts"]));
+        }
+    }
+    let text = stdout(&well(&["run", "trees", "--set", "depth=6", "--workers", "1"]));
+    for word in ["trees tree=thin depth=6", "filch chase-lev", "127 nodes", "right", "steals 0"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    let serial = lines(&stdout(&well(&["run", "trees", "--set", "depth=6", "--pool", "serial", "--json", "-"])));
+    assert_eq!(serial[0]["answer"], "127 nodes, 64 leaves, depth 6");
+}
+
+#[test]
+fn job_programs_say_what_a_job_costs() {
+    let small = ["run", "wsq", "--set", "k=10", "--set", "jobs=500", "--workers", "1,2", "--repeat", "1"];
+    for pool in ["wsq", "chase-lev", "bwos-f", "lace:steal=half"] {
+        let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool, "--json", "-"]].concat())));
+        let who: Vec<_> = runs.iter().map(|run| (&run["scheduler"], &run["workers"])).collect();
+        let expected = [("serial".into(), 1.into()), ("filch".into(), 1.into()), ("filch".into(), 2.into())];
+        assert!(who.into_iter().eq(expected.iter().map(|(scheduler, workers)| (scheduler, workers))), "{pool}");
+        assert!(runs.iter().all(|run| run["correct"] == true && run["answer"] == runs[0]["answer"]), "{pool}");
+    }
+    let text = stdout(&well(&small));
+    for word in ["filch wsq, 2 workers", "serial", "parallel", "speedup", "overhead"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    refuses(&["run", "wsq", "--pool", "idem-lifo"], &["twice"]);
+    refuses(&["run", "wsq", "--pool", "split"], &["job program"]);
+}
+
+#[test]
+fn who_cannot_run_a_program_says_why() {
+    refuses(&["run", "trees", "--pool", "idem-lifo"], &["idem-lifo", "must not be run twice"]);
+    refuses(&["run", "pseudo-dfs", "--pool", "idem-fifo"], &["must not be run twice"]);
+    refuses(&["run", "trees", "--pool", "split"], &["only for fork–join", "trees is a worklist program"]);
+    refuses(&["run", "trees", "--pool", "filch-closures"], &["only for fork–join"]);
+    refuses(&["run", "trees", "--peer", "rayon"], &["does not run worklist programs"]);
+    refuses(&["run", "trees", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
+    refuses(&["run", "trees", "--wait", "random"], &["--wait"]);
+    refuses(&["run", "trees", "--pin"], &["--pin"]);
+    refuses(&["run", "fib", "--pool", "idem-lifo"], &["not for fork–join"]);
+    refuses(&["run", "fib", "--pool", "bwos-l:block=4"], &["for worklist programs"]);
+    refuses(&["run", "trees", "--pool", "bwos-l:blok=4"], &["did you mean `block`"]);
+    refuses(&["run", "trees", "--pool", "bwos-l:block=many"], &["block=`many`", "is not a number"]);
+    if cfg!(target_arch = "x86_64") {
+        refuses(&["run", "trees", "--pool", "patient-thep"], &["a thief may wait for an owner"]);
+    }
+}
+
+#[test]
+fn worklist_programs_are_compared_with_those_that_can_run_them() {
+    let json = folder().join("worklists.jsonl");
+    let json = json.to_str().unwrap();
+    let programs = ["compare", "closure:n=2000", "trees:depth=6", "fib:n=12"];
+    let session = ["--quick", "--repeat", "1", "--workers", "1,2", "--no-report", "--json", json];
+    let schedulers = ["--pools", "split,chase-lev,bwos-l:block=4,idem-lifo", "--peers", "rayon"];
+    let table = stdout(&well(&[&programs[..], &session, &schedulers].concat()));
+    for word in ["filch chase-lev", "filch bwos-l:block=4", "filch idem-lifo", "Left out", "closure, split: only for"] {
+        assert!(table.contains(word), "{word} in {table}");
+    }
+    let runs = lines(&fs::read_to_string(json).unwrap());
+    assert!(runs.iter().all(|run| run["correct"] == true));
+    let pools = |workload: &str| {
+        let mine = runs.iter().filter(|run| run["workload"] == workload && run["workers"] == 2);
+        mine.map(|run| run["pool"].as_str().unwrap_or("rayon")).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(pools("closure"), ["bwos-l:block=4", "chase-lev", "idem-lifo"].into());
+    assert_eq!(pools("trees"), ["bwos-l:block=4", "chase-lev"].into());
+    assert_eq!(pools("fib"), ["chase-lev", "rayon", "split"].into());
 }
 
 #[test]

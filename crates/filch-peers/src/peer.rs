@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::num::NonZero;
 
-use filch_workloads::{Answer, Instance, suggest};
+use filch_workloads::{Answer, Instance, Kind, suggest};
 
 /// What there is to know about a peer before it is started.
 #[derive(Clone, Debug)]
@@ -266,7 +266,7 @@ impl Peer {
         match self.scheduler {
             #[cfg(any(feature = "onetbb", feature = "openmp"))]
             Scheduler::Cpp(_) => crate::cpp::PORTED.contains(&workload),
-            _ => filch_workloads::specs().iter().any(|spec| spec.name == workload),
+            _ => filch_workloads::specs().iter().any(|spec| spec.name == workload && spec.kind() == Kind::ForkJoin),
         }
     }
 }

@@ -15,6 +15,21 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("matmul", &[("n", "150")]),
     ("cilksort", &[("n", "50000"), ("cutoff", "100"), ("input", "exponential")]),
     ("cilksort", &[("n", "13"), ("cutoff", "1")]),
+    ("quicksort", &[("n", "20000"), ("cutoff", "100")]),
+    ("integrate", &[("n", "20")]),
+    ("jacobi", &[("n", "60"), ("sweeps", "5")]),
+    ("heat", &[("nx", "61"), ("ny", "33"), ("steps", "5"), ("leaf", "3")]),
+    ("fft", &[("n", "8192"), ("cutoff", "64")]),
+    ("strassen", &[("n", "100"), ("cutoff", "16")]),
+    ("lud", &[("n", "100"), ("cutoff", "16")]),
+    ("knapsack", &[("items", "17")]),
+    ("matmul-inplace", &[("n", "100"), ("cutoff", "16")]),
+    ("matmul-temp", &[("n", "100"), ("cutoff", "16")]),
+    ("samplesort", &[("n", "10000")]),
+    ("hull", &[("n", "20000"), ("cutoff", "100")]),
+    ("cholesky", &[("n", "100"), ("nonzeros", "300")]),
+    ("mis", &[("n", "4000")]),
+    ("matching", &[("n", "2000")]),
 ];
 
 fn instance(name: &str, set: &[(&str, &str)]) -> Instance {

@@ -4,38 +4,18 @@
 //! halves are merged back. A merge forks as well: it puts the median of the longer run in its place, finds where it
 //! belongs in the other, and merges what is below and above. Below the cut-off all is sequential.
 
-use std::fmt;
-
-use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::workload::{Answer, Runs, Spec, expect};
+use crate::checks::{multiset, sequence, sorted};
+use crate::inputs::{DISTRIBUTIONS, Distribution, made};
+use crate::params::{ParamError, ParamSpec, Settings, filled};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
 use crate::{ForkJoin, workload};
-
-/// How the keys are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Evenly over all 32-bit numbers.
-    Random,
-    /// Exponentially, with a mean of an eighth of the number of keys: small keys occur many times.
-    Exponential,
-}
-
-const INPUTS: &[(&str, Input)] = &[("random", Input::Random), ("exponential", Input::Exponential)];
-
-impl fmt::Display for Input {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Random => "random",
-            Self::Exponential => "exponential",
-        })
-    }
-}
 
 /// How many keys of which kind, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     n: usize,
     cutoff: usize,
-    input: Input,
+    input: Distribution,
     seed: u64,
 }
 
@@ -60,7 +40,7 @@ impl workload::Params for Params {
         Ok(Self {
             n: settings.whole("n", 1, 1 << 40, "")? as usize,
             cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
-            input: settings.word("input", settings.text("input"), INPUTS)?,
+            input: settings.word("input", settings.text("input"), DISTRIBUTIONS)?,
             seed: settings.whole("seed", 0, u64::MAX, "")?,
         })
     }
@@ -78,33 +58,12 @@ impl workload::Params for Params {
     }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let mut input = filled("cilksort", self.n, 0)?;
-        for (key, index) in input.iter_mut().zip(0..) {
-            *key = self.key(index);
-        }
+        let input = made("cilksort", self.n, |index| self.input.key(self.seed, index, self.n))?;
         let keys = filled("cilksort", self.n, 0)?;
         let scratch = filled("cilksort", self.n, 0)?;
-        let fingerprint = fingerprint(&input);
+        let fingerprint = multiset(input.iter().map(|&key| key.into()));
         Ok(Instance { cutoff: self.cutoff, input, keys, scratch, fingerprint, forks: None })
     }
-}
-
-impl Params {
-    fn key(&self, index: u64) -> u32 {
-        let bits = hash(self.seed, index);
-        match self.input {
-            Input::Random => (bits >> 32) as u32,
-            Input::Exponential => {
-                let above_zero = ((bits >> 11) + 1) as f64 / 2_f64.powi(53);
-                (-above_zero.ln() * (self.n as f64 / 8.0)) as u32
-            }
-        }
-    }
-}
-
-/// The same for two sequences of keys only if, but for a chance of 2⁻⁶⁴, they have the same keys equally often.
-fn fingerprint(keys: &[u32]) -> u64 {
-    keys.iter().fold(0, |sum, &key| sum.wrapping_add(hash(0x5eed, key.into())))
 }
 
 /// The program, its input, and the keys being sorted.
@@ -141,24 +100,30 @@ impl Runs for Instance {
         Answer::Sorted(self.keys.len())
     }
 
-    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
-        self.forks = Some(sort(&mut j, &mut self.keys, &mut self.scratch, self.cutoff));
-        Answer::Sorted(self.keys.len())
-    }
-
     fn check(&self, answer: &Answer) -> Result<(), String> {
         expect(answer, &Answer::Sorted(self.keys.len()))?;
-        if let Some(at) = self.keys.windows(2).position(|pair| pair[0] > pair[1]) {
-            return Err(format!("keys {at} and {} are out of order", at + 1));
-        }
-        if fingerprint(&self.keys) != self.fingerprint {
-            return Err("the keys are in order, but they are not those of the input".to_owned());
-        }
-        Ok(())
+        sorted(&self.keys, u64::from, self.fingerprint)
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
         self.forks
+    }
+
+    fn digest(&self) -> u64 {
+        sequence(self.keys.iter().map(|&key| key.into()))
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        let at = at as usize % self.keys.len();
+        self.keys[at] ^= 1;
+        true
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        self.forks = Some(sort(&mut j, &mut self.keys, &mut self.scratch, self.cutoff));
+        Answer::Sorted(self.keys.len())
     }
 }
 
@@ -173,7 +138,12 @@ impl Runs for Instance {
 /// sort(&mut Serial, &mut keys, &mut [0; 8], 2);
 /// assert_eq!(keys, [1, 1, 2, 3, 4, 5, 6, 9]);
 /// ```
-pub fn sort<J: ForkJoin>(j: &mut J, keys: &mut [u32], scratch: &mut [u32], cutoff: usize) -> u64 {
+pub fn sort<J: ForkJoin, K: Copy + Ord + Send + Sync>(
+    j: &mut J,
+    keys: &mut [K],
+    scratch: &mut [K],
+    cutoff: usize,
+) -> u64 {
     if keys.len() <= cutoff {
         keys.sort_unstable();
         return 0;
@@ -190,7 +160,12 @@ pub fn sort<J: ForkJoin>(j: &mut J, keys: &mut [u32], scratch: &mut [u32], cutof
 }
 
 /// Sorts `keys` into `sorted`, by way of its quarters of the whole.
-fn sort_half<J: ForkJoin>(j: &mut J, keys: &mut [u32], sorted: &mut [u32], cutoff: usize) -> u64 {
+fn sort_half<J: ForkJoin, K: Copy + Ord + Send + Sync>(
+    j: &mut J,
+    keys: &mut [K],
+    sorted: &mut [K],
+    cutoff: usize,
+) -> u64 {
     let middle = keys.len() / 2;
     let (left, right) = keys.split_at_mut(middle);
     let (left_scratch, right_scratch) = sorted.split_at_mut(middle);
@@ -203,7 +178,13 @@ fn sort_half<J: ForkJoin>(j: &mut J, keys: &mut [u32], sorted: &mut [u32], cutof
 }
 
 /// Merges two runs into `merged` and says how many forks that took.
-fn merge<J: ForkJoin>(j: &mut J, a: &[u32], b: &[u32], merged: &mut [u32], cutoff: usize) -> u64 {
+fn merge<J: ForkJoin, K: Copy + Ord + Send + Sync>(
+    j: &mut J,
+    a: &[K],
+    b: &[K],
+    merged: &mut [K],
+    cutoff: usize,
+) -> u64 {
     if merged.len() <= cutoff {
         merge_serial(a, b, merged);
         return 0;
@@ -225,7 +206,7 @@ fn merge<J: ForkJoin>(j: &mut J, a: &[u32], b: &[u32], merged: &mut [u32], cutof
 
 /// Merges two runs from their lower ends. Out of line, so that everyone runs the same instructions.
 #[inline(never)]
-fn merge_serial(a: &[u32], b: &[u32], merged: &mut [u32]) {
+fn merge_serial<K: Copy + Ord>(a: &[K], b: &[K], merged: &mut [K]) {
     assert_eq!(a.len() + b.len(), merged.len());
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {

@@ -3,7 +3,7 @@
 //! `n < 2` gives `n`; else fork `n-1` and `n-2` and add. There are F(n+1) - 1 forks.
 
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Runs, Spec, expect};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
 use crate::{ForkJoin, workload};
 
 /// Beyond this a run would take years, and the count of forks would soon leave 64 bits.
@@ -129,17 +129,19 @@ impl Runs for Instance {
         Answer::Number(serial(self.params.n))
     }
 
-    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        let Params { n, cutoff } = self.params;
-        Answer::Number(if cutoff < 2 { fib(j, n) } else { fib_above(j, n, cutoff) })
-    }
-
     fn check(&self, answer: &Answer) -> Result<(), String> {
         expect(answer, &Answer::Number(number(self.params.n)))
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
         Some(forks(self.params.n, self.params.cutoff))
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        let Params { n, cutoff } = self.params;
+        Answer::Number(if cutoff < 2 { fib(j, n) } else { fib_above(j, n, cutoff) })
     }
 }
 
@@ -154,16 +156,18 @@ impl Runs for UnrolledInstance {
         Answer::Number(serial(self.n))
     }
 
-    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        Answer::Number(fib_unrolled(j, self.n))
-    }
-
     fn check(&self, answer: &Answer) -> Result<(), String> {
         expect(answer, &Answer::Number(number(self.n)))
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
         Some(forks(self.n, 0))
+    }
+}
+
+impl Forks for UnrolledInstance {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        Answer::Number(fib_unrolled(j, self.n))
     }
 }
 

@@ -1,9 +1,10 @@
 //! The programs on filch: by handle on any pool, and in closure style on the default one.
 
 use filch::pool::Pool;
-use filch::{ThreadPool, Worker};
+use filch::{Divisible, ThreadPool, Worker};
 
-use crate::{Executor, ForkJoin, Program};
+use crate::fork_join::halve_blocks;
+use crate::{Executor, ForkJoin, Grain, Program};
 
 impl<P: Pool> ForkJoin for Worker<'_, P> {
     type Branch<'b> = Worker<'b, P>;
@@ -29,6 +30,20 @@ impl<P: Pool> ForkJoin for Worker<'_, P> {
         G: FnMut(S, R) -> S,
     {
         Worker::fork_all(self, items, each, init, fold)
+    }
+
+    #[inline(always)]
+    fn fold_blocks<D, T, F, R>(&mut self, source: D, grain: Grain, zero: T, fold: F, reduce: R) -> T
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        F: Fn(T, D) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        match grain {
+            Grain::Advice(_) => Worker::fold_blocks(self, source, zero, fold, reduce),
+            Grain::Fixed(grain) => halve_blocks(self, source, grain, &zero, &fold, &reduce),
+        }
     }
 }
 
@@ -70,6 +85,20 @@ impl ForkJoin for FilchClosures {
             #[inline(always)]
             move || b(Self),
         )
+    }
+
+    #[inline(always)]
+    fn fold_blocks<D, T, F, R>(&mut self, source: D, grain: Grain, zero: T, fold: F, reduce: R) -> T
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        F: Fn(T, D) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        match grain {
+            Grain::Advice(_) => filch::fold_blocks(source, zero, fold, reduce),
+            Grain::Fixed(grain) => halve_blocks(self, source, grain, &zero, &fold, &reduce),
+        }
     }
 }
 

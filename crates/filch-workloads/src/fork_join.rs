@@ -4,6 +4,8 @@
 //! it, so that all of them run the same source. What must always hold: an implementation runs each closure exactly once
 //! before `join` or `fork_all` returns, and gives results to the right places whatever the schedule.
 
+use filch::Divisible;
+
 /// A fork–join executor as one task sees it: a handle, passed by value to each child.
 ///
 /// A recursive program takes the handle by value and hands each branch the one that it receives:
@@ -72,6 +74,109 @@ pub trait ForkJoin: Sized {
             Cell::Item(_) | Cell::Running => unreachable!("every leaf of the recursion ran"),
         })
     }
+
+    /// A loop: folds a range or slice block by block and reduces the results, in the order of the items.
+    ///
+    /// The default halves the source with [`ForkJoin::join`] down to blocks of `grain`. An executor with loops of its own that
+    /// need no grain uses these, unless the grain is [fixed](Grain::Fixed).
+    ///
+    /// ```
+    /// use filch_workloads::{ForkJoin, Grain, Serial};
+    ///
+    /// let sum = Serial.fold_blocks(0..100u64, Grain::Advice(10), 0, |sum, block| sum + block.sum::<u64>(), |a, b| a + b);
+    /// assert_eq!(sum, 4950);
+    /// ```
+    #[inline]
+    fn fold_blocks<D, T, F, R>(&mut self, source: D, grain: Grain, zero: T, fold: F, reduce: R) -> T
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        F: Fn(T, D) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        halve_blocks(self, source, grain.items(), &zero, &fold, &reduce)
+    }
+
+    /// [`ForkJoin::fold_blocks`] without results.
+    ///
+    /// ```
+    /// use filch_workloads::{ForkJoin, Grain, Serial};
+    ///
+    /// let mut squares: Vec<u64> = (0..100).collect();
+    /// Serial.for_blocks(&mut squares[..], Grain::Advice(10), |block| block.iter_mut().for_each(|x| *x *= *x));
+    /// assert_eq!(squares[9], 81);
+    /// ```
+    #[inline]
+    fn for_blocks<D, F>(&mut self, source: D, grain: Grain, f: F)
+    where
+        D: Divisible,
+        F: Fn(D) + Sync,
+    {
+        self.fold_blocks(source, grain, (), |(), block| f(block), |(), ()| ());
+    }
+}
+
+/// How many items of a loop are a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    /// So many for executors whose loops need a number: it should be some 10 µs of work. Others split on demand.
+    Advice(usize),
+    /// So many for every executor.
+    Fixed(usize),
+}
+
+impl Grain {
+    /// That of a parameter `grain`, whose value 0 means to split on demand.
+    pub(crate) fn from_param(grain: usize, advice: usize) -> Self {
+        if grain == 0 { Self::Advice(advice.max(1)) } else { Self::Fixed(grain) }
+    }
+
+    fn items(self) -> usize {
+        match self {
+            Self::Advice(items) | Self::Fixed(items) => items,
+        }
+    }
+}
+
+/// Halves a source down to blocks of `grain` items, each of which is folded by itself.
+pub(crate) fn halve_blocks<J, D, T, F, R>(j: &mut J, source: D, grain: usize, zero: &T, fold: &F, reduce: &R) -> T
+where
+    J: ForkJoin,
+    D: Divisible,
+    T: Clone + Send + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    let length = source.length();
+    if length <= grain.max(1) {
+        return fold(zero.clone(), source);
+    }
+    let (left, right) = source.cut(length / 2);
+    let (left, right) = j.join(
+        move |mut j| halve_blocks(&mut j, left, grain, zero, fold, reduce),
+        move |mut j| halve_blocks(&mut j, right, grain, zero, fold, reduce),
+    );
+    reduce(left, right)
+}
+
+/// Runs four branches, perhaps at the same time.
+#[inline]
+pub(crate) fn join4<J, A, B, C, D>(j: &mut J, a: A, b: B, c: C, d: D)
+where
+    J: ForkJoin,
+    A: for<'b> FnOnce(J::Branch<'b>) + Send,
+    B: for<'b> FnOnce(J::Branch<'b>) + Send,
+    C: for<'b> FnOnce(J::Branch<'b>) + Send,
+    D: for<'b> FnOnce(J::Branch<'b>) + Send,
+{
+    j.join(
+        move |mut j| {
+            j.join(a, b);
+        },
+        move |mut j| {
+            j.join(c, d);
+        },
+    );
 }
 
 /// One item on its way to its result.
@@ -177,6 +282,20 @@ impl ForkJoin for Serial {
         G: FnMut(S, R) -> S,
     {
         items.into_iter().fold(init, |sum, item| fold(sum, each(Self, item)))
+    }
+
+    #[inline(always)]
+    fn fold_blocks<D, T, F, R>(&mut self, source: D, grain: Grain, zero: T, fold: F, reduce: R) -> T
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        F: Fn(T, D) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        match grain {
+            Grain::Advice(_) => fold(zero, source),
+            Grain::Fixed(grain) => halve_blocks(self, source, grain, &zero, &fold, &reduce),
+        }
     }
 }
 

@@ -16,20 +16,50 @@
 //! assert!(instance.check(&answer).is_ok());
 //! # Ok::<(), filch_workloads::ParamError>(())
 //! ```
+//!
+//! Searches of [graphs](graph) and walks over [trees] are worklist programs instead: see [`Kind`]. They run on a
+//! [`Worklist`](filch::worklist::Worklist), whose queue returns each task once ([`Instance::list_exactly_once`]) or, for tasks
+//! that may be run twice, of any kind ([`Instance::list_at_least_once`]).
 
+mod checks;
+mod divided;
 mod filch_pool;
 mod fork_join;
+mod inputs;
+mod matrix;
+mod mesh;
 mod params;
 mod workload;
 
+pub mod cholesky;
 pub mod cilksort;
+pub mod closure;
+pub mod fft;
 pub mod fib;
+pub mod graph;
+pub mod heat;
+pub mod hull;
+pub mod independent_set;
+pub mod integrate;
+pub mod jacobi;
+pub mod knapsack;
+pub mod lud;
+pub mod matching;
 pub mod matmul;
+pub mod matmul8;
+pub mod pseudo_dfs;
 pub mod queens;
+pub mod quicksort;
 pub mod random_programs;
+pub mod samplesort;
+pub mod spanning_tree;
+pub mod strassen;
+pub mod trees;
 pub mod uts;
+pub mod wsq;
 
 pub use filch_pool::FilchClosures;
-pub use fork_join::{Executor, ForkJoin, Program, Serial};
+pub use fork_join::{Executor, ForkJoin, Grain, Program, Serial};
+pub use inputs::Distribution;
 pub use params::{ParamError, ParamSpec, suggest};
-pub use workload::{Answer, Instance, Preset, Spec, Workload, specs};
+pub use workload::{Answer, Instance, Kind, Listed, Preset, Real, Spec, Workload, specs};

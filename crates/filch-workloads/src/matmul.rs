@@ -6,8 +6,9 @@
 
 use std::marker::PhantomData;
 
+use crate::checks::sequence;
 use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::workload::{Answer, Runs, Spec};
+use crate::workload::{Answer, Forks, Runs, Spec};
 use crate::{ForkJoin, workload};
 
 /// Up to here all sums are whole numbers that single precision holds: 4 n < 2²⁴.
@@ -130,11 +131,6 @@ impl Runs for Instance {
         Answer::Product(self.n())
     }
 
-    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
-        multiply(&mut j, self.product());
-        Answer::Product(self.n())
-    }
-
     /// Freivalds' check: C·x must be A·(B·x) for a random x. All in whole numbers, so a wrong C passes by a chance of
     /// some 2⁻³⁰.
     fn check(&self, answer: &Answer) -> Result<(), String> {
@@ -156,6 +152,23 @@ impl Runs for Instance {
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
         Some(forks(self.n, self.n, self.n))
+    }
+
+    fn digest(&self) -> u64 {
+        sequence(self.c.iter().map(|c| c.to_bits().into()))
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        let at = at as usize % self.c.len();
+        self.c[at] += 1.0;
+        true
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        multiply(&mut j, self.product());
+        Answer::Product(self.n())
     }
 }
 

@@ -5,7 +5,7 @@
 //! hundred nanoseconds.
 
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Runs, Spec, expect};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
 use crate::{ForkJoin, workload};
 
 /// Beyond this a run would take weeks.
@@ -97,16 +97,18 @@ impl Runs for Instance {
         Answer::Number(serial(&Board::new(self.params.n)))
     }
 
-    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        Answer::Number(queens(j, &Board::new(self.params.n)))
-    }
-
     fn check(&self, answer: &Answer) -> Result<(), String> {
         expect(answer, &Answer::Number(SOLUTIONS[self.params.n - 1]))
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
         workload::Params::tasks(&self.params)
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        Answer::Number(queens(j, &Board::new(self.params.n)))
     }
 }
 

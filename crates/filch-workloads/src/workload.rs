@@ -2,11 +2,40 @@
 
 use std::fmt;
 
+use filch::jobs::Jobs;
+use filch::worklist::{Queue, Tally, Worklist};
+
 use crate::params::{ParamError, ParamSpec, Settings, check_memory, suggest};
-use crate::{ForkJoin, Program, cilksort, fib, matmul, queens, uts};
+use crate::{
+    ForkJoin, Program, cholesky, cilksort, closure, fft, fib, heat, hull, independent_set, integrate, jacobi, knapsack,
+    lud, matching, matmul, matmul8, pseudo_dfs, queens, quicksort, samplesort, spanning_tree, strassen, trees, uts,
+    wsq,
+};
 
 /// Values of some parameters, by name; the others keep their defaults.
 pub type Preset = &'static [(&'static str, &'static str)];
+
+/// How a program makes its tasks, hence who can run it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// It forks and joins: any [`Executor`](crate::Executor) runs it.
+    ForkJoin,
+    /// Its tasks make others, which nobody waits for one by one: [`filch::worklist`] runs it.
+    Worklist,
+    /// Its tasks make others, and wait for some with all their descendants: [`filch::jobs`] runs it.
+    Jobs,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ForkJoin => "fork–join",
+            Self::Worklist => "worklist",
+            Self::Jobs => "job",
+        })
+    }
+}
 
 /// What there is to know about a workload before it is made.
 #[derive(Clone, Copy, Debug)]
@@ -37,26 +66,145 @@ pub(crate) trait Params: Sized {
     fn values(&self) -> Vec<String>;
     fn tasks(&self) -> Option<u64>;
     fn memory_bytes(&self) -> u64;
+    fn is_idempotent(&self) -> bool {
+        false
+    }
     fn prepare(&self) -> Result<Self::Instance, ParamError>;
 }
 
-/// A program with its data. The methods are those of [`Instance`].
+/// A program with its data. The methods are those of [`Instance`], as are those of the traits for each kind of program.
 pub(crate) trait Runs {
     fn reset(&mut self) {}
     fn serial(&mut self) -> Answer;
-    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer;
     fn check(&self, answer: &Answer) -> Result<(), String>;
     fn tasks(&self, answer: &Answer) -> Option<u64>;
     /// How deep forks nest at most: each level takes a few frames of stack.
     fn nesting(&self) -> u64 {
         200
     }
+    fn digest(&self) -> u64 {
+        0
+    }
+    fn damage(&mut self, _at: u64) -> bool {
+        false
+    }
+}
+
+/// A fork–join program.
+pub(crate) trait Forks: Runs {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer;
+}
+
+/// A worklist program.
+pub(crate) trait Lists: Runs {
+    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed;
+
+    /// `None` unless the tasks may be run twice.
+    fn at_least_once<Q: Queue>(&mut self, _list: &Worklist<Q>) -> Option<Listed> {
+        None
+    }
+}
+
+/// A job program.
+pub(crate) trait Makes: Runs {
+    fn jobs<Q: Queue>(&mut self, jobs: &Jobs<Q>) -> Listed;
 }
 
 macro_rules! workloads {
-    ($($variant:ident($module:ident :: $params:ident, $instance:ident)),* $(,)?) => {
+    (
+        fork_join { $($forks:ident($forks_module:ident :: $forks_params:ident, $forks_instance:ident)),* $(,)? }
+        worklist { $($lists:ident($lists_module:ident :: $lists_params:ident, $lists_instance:ident)),* $(,)? }
+        jobs { $($makes:ident($makes_module:ident :: $makes_params:ident, $makes_instance:ident)),* $(,)? }
+    ) => {
+        workloads! {
+            all
+            $($forks($forks_module::$forks_params, $forks_instance),)*
+            $($lists($lists_module::$lists_params, $lists_instance),)*
+            $($makes($makes_module::$makes_params, $makes_instance),)*
+        }
+
+        impl Spec {
+            /// How the program makes its tasks.
+            pub fn kind(&self) -> Kind {
+                let lists: &[&str] = &[$(<$lists_module::$lists_params as Params>::SPEC.name),*];
+                let makes: &[&str] = &[$(<$makes_module::$makes_params as Params>::SPEC.name),*];
+                match self.name {
+                    name if lists.contains(&name) => Kind::Worklist,
+                    name if makes.contains(&name) => Kind::Jobs,
+                    _ => Kind::ForkJoin,
+                }
+            }
+        }
+
+        impl Program for Instance {
+            type Output = Answer;
+
+            /// # Panics
+            /// If it is not a fork–join program: see [`Instance::kind`].
+            fn run<J: ForkJoin>(&mut self, j: J) -> Answer {
+                match self {
+                    $(Self::$forks(program) => program.fork_join(j),)*
+                    other => panic!("{} does not fork and join", other.name()),
+                }
+            }
+        }
+
+        impl Instance {
+            /// Runs a worklist program on queues that return each task once.
+            ///
+            /// ```
+            /// use filch::worklist::Worklist;
+            /// use filch_workloads::Workload;
+            ///
+            /// let mut closure = Workload::new("closure", &[("n".into(), "1000".into())])?.prepare()?;
+            /// closure.reset();
+            /// let run = closure.list_exactly_once(&Worklist::new(2));
+            /// assert!(closure.check(&run.answer).is_ok());
+            /// # Ok::<(), filch_workloads::ParamError>(())
+            /// ```
+            ///
+            /// # Panics
+            /// If it is not a worklist program: see [`Instance::kind`].
+            pub fn list_exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+                match self {
+                    $(Self::$lists(program) => program.exactly_once(list),)*
+                    other => panic!("{} is not a worklist program", other.name()),
+                }
+            }
+
+            /// Runs a worklist program whose tasks may be run twice on queues of any kind; `None` if it is not one.
+            pub fn list_at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
+                match self {
+                    $(Self::$lists(program) => program.at_least_once(list),)*
+                    _ => None,
+                }
+            }
+
+            /// Runs a job program.
+            ///
+            /// ```
+            /// use filch::jobs::Jobs;
+            /// use filch_workloads::Workload;
+            ///
+            /// let mut wsq = Workload::new("wsq", &[])?.prepare()?;
+            /// let run = wsq.run_jobs(&Jobs::new(2));
+            /// assert!(wsq.check(&run.answer).is_ok());
+            /// # Ok::<(), filch_workloads::ParamError>(())
+            /// ```
+            ///
+            /// # Panics
+            /// If it is not a job program: see [`Instance::kind`].
+            pub fn run_jobs<Q: Queue>(&mut self, jobs: &Jobs<Q>) -> Listed {
+                match self {
+                    $(Self::$makes(program) => program.jobs(jobs),)*
+                    other => panic!("{} is not a job program", other.name()),
+                }
+            }
+        }
+    };
+    (all $($variant:ident($module:ident :: $params:ident, $instance:ident),)*) => {
         #[derive(Clone, Debug)]
-        enum Kind {
+        enum Made {
             $($variant($module::$params)),*
         }
 
@@ -71,17 +219,16 @@ macro_rules! workloads {
         }
 
         impl Instance {
-            /// The name of its workload.
-            pub fn name(&self) -> &'static str {
+            fn spec(&self) -> &'static Spec {
                 match self {
-                    $(Self::$variant(_) => <$module::$params as Params>::SPEC.name),*
+                    $(Self::$variant(_) => const { &<$module::$params as Params>::SPEC }),*
                 }
             }
         }
 
         const SPECS: &[Spec] = &[$(<$module::$params as Params>::SPEC),*];
 
-        impl Kind {
+        impl Made {
             fn parse(spec: &Spec, settings: &Settings<'_>) -> Result<Self, ParamError> {
                 $(if spec.name == <$module::$params as Params>::SPEC.name {
                     return Params::parse(settings).map(Self::$variant);
@@ -96,10 +243,10 @@ macro_rules! workloads {
             }
         }
 
-        macro_rules! on_kind {
-            ($kind:expr, $p:ident => $result:expr) => {
-                match $kind {
-                    $(Kind::$variant($p) => $result),*
+        macro_rules! on_made {
+            ($of:expr, $p:ident => $result:expr) => {
+                match $of {
+                    $(Made::$variant($p) => $result),*
                 }
             };
         }
@@ -115,12 +262,38 @@ macro_rules! workloads {
 }
 
 workloads! {
-    Fib(fib::Params, Instance),
-    FibUnrolled(fib::Unrolled, UnrolledInstance),
-    Queens(queens::Params, Instance),
-    Uts(uts::Params, Instance),
-    Matmul(matmul::Params, Instance),
-    Cilksort(cilksort::Params, Instance),
+    fork_join {
+        Fib(fib::Params, Instance),
+        FibUnrolled(fib::Unrolled, UnrolledInstance),
+        Queens(queens::Params, Instance),
+        Uts(uts::Params, Instance),
+        Matmul(matmul::Params, Instance),
+        Cilksort(cilksort::Params, Instance),
+        Quicksort(quicksort::Params, Instance),
+        Integrate(integrate::Params, Instance),
+        Jacobi(jacobi::Params, Instance),
+        Heat(heat::Params, Instance),
+        Fft(fft::Params, Instance),
+        Strassen(strassen::Params, Instance),
+        Lud(lud::Params, Instance),
+        Knapsack(knapsack::Params, Instance),
+        MatmulInPlace(matmul8::InPlace, InPlaceInstance),
+        MatmulTemporaries(matmul8::Temporaries, TemporariesInstance),
+        Samplesort(samplesort::Params, Instance),
+        Hull(hull::Params, Instance),
+        Cholesky(cholesky::Params, Instance),
+        IndependentSet(independent_set::Params, Instance),
+        Matching(matching::Params, Instance),
+    }
+    worklist {
+        PseudoDfs(pseudo_dfs::Params, Instance),
+        Closure(closure::Params, Instance),
+        SpanningTree(spanning_tree::Params, Instance),
+        Trees(trees::Params, Instance),
+    }
+    jobs {
+        Wsq(wsq::Params, Instance),
+    }
 }
 
 /// All workloads.
@@ -145,7 +318,7 @@ pub fn specs() -> &'static [Spec] {
 #[derive(Clone, Debug)]
 pub struct Workload {
     spec: &'static Spec,
-    kind: Kind,
+    made: Made,
 }
 
 impl Workload {
@@ -155,8 +328,8 @@ impl Workload {
             let suggestions = suggest(name, SPECS.iter().map(|spec| spec.name));
             return Err(ParamError::UnknownWorkload { name: name.to_owned(), suggestions });
         };
-        let kind = Kind::parse(spec, &Settings::new(spec.name, spec.params, set)?)?;
-        let workload = Self { spec, kind };
+        let made = Made::parse(spec, &Settings::new(spec.name, spec.params, set)?)?;
+        let workload = Self { spec, made };
         check_memory(spec.name, workload.memory_bytes())?;
         Ok(workload)
     }
@@ -166,29 +339,49 @@ impl Workload {
         self.spec.name
     }
 
+    /// How the program makes its tasks.
+    pub fn kind(&self) -> Kind {
+        self.spec.kind()
+    }
+
+    /// Whether it is a worklist program whose tasks may be run twice.
+    pub fn is_idempotent(&self) -> bool {
+        on_made!(&self.made, params => params.is_idempotent())
+    }
+
     /// All parameters with their values.
     pub fn params(&self) -> Vec<(&'static str, String)> {
-        let values = on_kind!(&self.kind, params => params.values());
+        let values = on_made!(&self.made, params => params.values());
         self.spec.params.iter().map(|param| param.name).zip(values).collect()
     }
 
     /// The forks of one run, where that is known beforehand; see also [`Instance::tasks`].
     pub fn tasks(&self) -> Option<u64> {
-        on_kind!(&self.kind, params => params.tasks())
+        on_made!(&self.made, params => params.tasks())
     }
 
     /// Bytes of input and output together.
     pub fn memory_bytes(&self) -> u64 {
-        on_kind!(&self.kind, params => params.memory_bytes())
+        on_made!(&self.made, params => params.memory_bytes())
     }
 
     /// Makes the input.
     pub fn prepare(&self) -> Result<Instance, ParamError> {
-        self.kind.prepare()
+        self.made.prepare()
     }
 }
 
 impl Instance {
+    /// The name of its workload.
+    pub fn name(&self) -> &'static str {
+        self.spec().name
+    }
+
+    /// How the program makes its tasks.
+    pub fn kind(&self) -> Kind {
+        self.spec().kind()
+    }
+
     /// Restores the input and spoils the last output. To be called, untimed, before every run.
     pub fn reset(&mut self) {
         on_instance!(self, program => program.reset());
@@ -209,6 +402,19 @@ impl Instance {
         on_instance!(self, program => program.tasks(answer))
     }
 
+    /// A hash of what the last run left in memory, in order: two runs with the same one agree bit for bit.
+    ///
+    /// A program leaves 0 if its answer says all, or if which of several right results it finds depends on the schedule.
+    pub fn digest(&self) -> u64 {
+        on_instance!(self, program => program.digest())
+    }
+
+    /// Changes one element, counted round and round, of what the last run left in memory: a test that
+    /// [`check`](Self::check) notices. Says whether there is anything in memory.
+    pub fn damage(&mut self, at: u64) -> bool {
+        on_instance!(self, program => program.damage(at))
+    }
+
     /// A generous estimate of the stack that a worker needs whose tasks nest as deeply as the sequential program.
     pub fn stack_bytes(&self) -> u64 {
         const BASE: u64 = 1 << 20;
@@ -217,11 +423,29 @@ impl Instance {
     }
 }
 
-impl Program for Instance {
-    type Output = Answer;
+/// What has come of a run of a worklist program.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The answer.
+    pub answer: Answer,
+    /// What each worker has done.
+    pub tallies: Vec<Tally>,
+    /// Tasks that were run although others had done their work, where the program can tell.
+    pub duplicates: Option<u64>,
+}
 
-    fn run<J: ForkJoin>(&mut self, j: J) -> Answer {
-        on_instance!(self, program => program.fork_join(j))
+impl Listed {
+    /// Of a program whose tasks are the vertices that it reaches.
+    pub(crate) fn reaching(vertices: u32, tallies: Vec<Tally>) -> Self {
+        let mut run = Self { answer: Answer::Reached(vertices), tallies, duplicates: None };
+        run.duplicates = Some(run.tasks().saturating_sub(vertices.into()));
+        run
+    }
+
+    /// Tasks run, by all workers.
+    pub fn tasks(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.run).sum()
     }
 }
 
@@ -237,7 +461,25 @@ pub enum Answer {
     Product(usize),
     /// So many keys are in order in memory.
     Sorted(usize),
+    /// So many vertices were reached: which, or from where, is in memory.
+    Reached(u32),
+    /// A real number.
+    Real(Real),
+    /// So many numbers are in memory.
+    Numbers(usize),
 }
+
+/// A real number, equal to another one only if all bits are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Real(pub f64);
+
+impl PartialEq for Real {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Real {}
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -248,6 +490,9 @@ impl fmt::Display for Answer {
             }
             Self::Product(n) => write!(f, "{n} × {n} product"),
             Self::Sorted(n) => write!(f, "{n} keys sorted"),
+            Self::Reached(n) => write!(f, "{n} vertices reached"),
+            Self::Real(Real(number)) => write!(f, "{number}"),
+            Self::Numbers(n) => write!(f, "{n} numbers"),
         }
     }
 }

@@ -82,19 +82,27 @@ fn checked(instance: &mut Instance, run: impl FnOnce(&mut Instance) -> Answer) -
     answer
 }
 
-/// Runs the sequential version and the fork–join one; gives the answer and the forks.
+/// Runs the sequential version and the fork–join one; gives the answer and the forks, which the program must know.
 fn run(name: &str, set: &[(&str, &str)]) -> (String, u64) {
+    let (answer, forks, counted) = run_uncounted(name, set);
+    assert_eq!(counted, Some(forks), "{name} {set:?}");
+    (answer, forks)
+}
+
+/// The same; gives the answer, the forks, and what the program says of them, which may be nothing.
+fn run_uncounted(name: &str, set: &[(&str, &str)]) -> (String, u64, Option<u64>) {
     let workload = workload(name, set);
     let mut instance = workload.prepare().expect("there is memory");
     let sequential = checked(&mut instance, Instance::serial);
+    let digest = instance.digest();
     let forks = Cell::new(0);
     let answer = checked(&mut instance, |instance| instance.run(Counting(&forks)));
-    assert_eq!(answer, sequential);
-    assert_eq!(instance.tasks(&answer), Some(forks.get()), "{name} {set:?}");
+    assert_eq!(answer, sequential, "{name} {set:?}");
+    assert_eq!(instance.digest(), digest, "{name} {set:?}");
     if let Some(tasks) = workload.tasks() {
         assert_eq!(tasks, forks.get(), "{name} {set:?}");
     }
-    (answer.to_string(), forks.get())
+    (answer.to_string(), forks.get(), instance.tasks(&answer))
 }
 
 #[test]
@@ -186,13 +194,40 @@ const MODERATE: &[(&str, &[(&str, &str)])] = &[
     ("uts", &[("tree", "T3"), ("b", "40")]),
     ("matmul", &[("n", "150")]),
     ("cilksort", &[("n", "50000"), ("cutoff", "100"), ("input", "exponential")]),
+    ("quicksort", &[("n", "50000"), ("cutoff", "100")]),
+    ("quicksort", &[("n", "50000"), ("cutoff", "2"), ("input", "exponential")]),
+    ("integrate", &[("n", "30")]),
+    ("jacobi", &[("n", "70"), ("sweeps", "9")]),
+    ("jacobi", &[("n", "41"), ("sweeps", "4"), ("grain", "1")]),
+    ("heat", &[("nx", "61"), ("ny", "33"), ("steps", "7"), ("leaf", "3")]),
+    ("fft", &[("n", "16384"), ("cutoff", "64")]),
+    ("fft", &[("n", "8192"), ("grain", "512")]),
+    ("strassen", &[("n", "200"), ("cutoff", "32")]),
+    ("lud", &[("n", "150"), ("cutoff", "16")]),
+    ("knapsack", &[("items", "17")]),
+    ("knapsack", &[("items", "22"), ("input", "independent")]),
+    ("matmul-inplace", &[("n", "120"), ("cutoff", "16")]),
+    ("matmul-temp", &[("n", "300"), ("cutoff", "64")]),
+    ("samplesort", &[("n", "40000")]),
+    ("samplesort", &[("n", "20000"), ("input", "exponential"), ("grain", "3")]),
+    ("hull", &[("n", "50000"), ("cutoff", "100")]),
+    ("hull", &[("n", "50000"), ("input", "plummer"), ("grain", "100")]),
+    ("cholesky", &[("n", "150"), ("nonzeros", "400")]),
+    ("mis", &[("n", "8000")]),
+    ("mis", &[("graph", "rmat"), ("n", "8000"), ("grain", "64")]),
+    ("matching", &[("graph", "randlocal"), ("n", "8000")]),
+    ("matching", &[("n", "4000"), ("grain", "64")]),
 ];
 
+/// Every run must leave what the sequential program leaves, bit for bit.
 fn moderate(run: impl Fn(&mut Instance) -> Answer) {
     for (name, set) in MODERATE {
         let mut instance = workload(name, set).prepare().expect("there is memory");
+        let answer = checked(&mut instance, Instance::serial);
+        let digest = instance.digest();
         for _ in 0..3 {
-            checked(&mut instance, &run);
+            assert_eq!(checked(&mut instance, &run), answer, "{name} {set:?}");
+            assert_eq!(instance.digest(), digest, "{name} {set:?}");
         }
     }
 }
@@ -209,7 +244,7 @@ fn on_threads() {
 
 #[test]
 fn on_filch() {
-    for workers in [1, 2] {
+    for workers in [1, 2, 8] {
         let pool = filch::ThreadPool::new(workers).expect("threads start");
         moderate(|instance| pool.execute(instance));
         moderate(|instance| pool.install(|| FilchClosures.execute(instance)));
@@ -223,6 +258,104 @@ fn what_is_left_in_memory_is_checked() {
         let answer = checked(&mut instance, Instance::serial);
         instance.reset();
         assert!(instance.check(&answer).is_err(), "{name} was not run again");
+    }
+}
+
+#[test]
+fn one_wrong_element_is_noticed() {
+    let mut with_memory = 0;
+    for (name, set) in MODERATE {
+        let mut instance = workload(name, set).prepare().expect("there is memory");
+        for at in [0, 1, 1234, 98_765] {
+            let answer = checked(&mut instance, Instance::serial);
+            let digest = instance.digest();
+            if !instance.damage(at) {
+                break;
+            }
+            assert!(instance.check(&answer).is_err(), "{name} {set:?}: element {at} was changed");
+            assert!(digest == 0 || digest != instance.digest(), "{name} {set:?}: element {at} was changed");
+            with_memory += usize::from(at == 0);
+        }
+    }
+    assert!(with_memory >= MODERATE.len() / 2, "{with_memory} programs leave something in memory");
+}
+
+/// Cut-offs, sizes that fit no tile, and loops that halve.
+#[test]
+fn small_sizes() {
+    let sizes = [1, 2, 3, 7, 8, 9, 16, 17, 31, 33, 64, 65, 100];
+    for n in sizes.map(|n| n.to_string()) {
+        for name in ["strassen", "lud", "matmul-inplace", "matmul-temp"] {
+            run_uncounted(name, &[("n", &n), ("cutoff", "8")]);
+        }
+        for input in ["random", "exponential"] {
+            run("quicksort", &[("n", &n), ("cutoff", "2"), ("input", input)]);
+        }
+    }
+    for items in 1..25 {
+        run_uncounted("knapsack", &[("items", &items.to_string()), ("range", "100"), ("input", "independent")]);
+    }
+    for n in 1..70 {
+        let n = n.to_string();
+        run_uncounted("samplesort", &[("n", &n)]);
+        run_uncounted("cholesky", &[("n", &n), ("nonzeros", "100")]);
+        for input in ["uniform", "plummer"] {
+            run_uncounted("hull", &[("n", if n == "1" { "2" } else { &n }), ("input", input), ("cutoff", "1")]);
+        }
+    }
+    for k in 0..14 {
+        for (cutoff, grain) in [("1", "0"), ("16", "7"), ("1000000", "0")] {
+            run_uncounted("fft", &[("n", &(1_u64 << k).to_string()), ("cutoff", cutoff), ("grain", grain)]);
+        }
+    }
+    for n in 3..20 {
+        let n = n.to_string();
+        run_uncounted("jacobi", &[("n", &n), ("sweeps", "3"), ("grain", "2")]);
+        run("heat", &[("nx", &n), ("ny", "5"), ("steps", "4"), ("leaf", "2")]);
+    }
+}
+
+/// No vertex and no edge can be added, and none is there that must not be.
+#[test]
+fn sets_and_matchings_are_maximal() {
+    for graph in ["grid", "randlocal", "rmat", "random"] {
+        for n in ["1", "2", "3", "10", "500", "3000"] {
+            let set = [("graph", graph), ("n", n)];
+            let Instance::IndependentSet(mis) = ready("mis", &set) else { panic!("that is its name") };
+            let (graph, members) = mis.set();
+            for vertex in 0..graph.vertices() {
+                let beside = graph.neighbours(vertex).iter().any(|&neighbour| members[neighbour as usize]);
+                assert_ne!(members[vertex as usize], beside, "{set:?}: {vertex}");
+            }
+            let Instance::Matching(matching) = ready("matching", &set) else { panic!("that is its name") };
+            let (edges, matched) = matching.matching();
+            for (&(u, v), edge) in edges.iter().zip(0..) {
+                let [a, b] = [matched[u as usize], matched[v as usize]];
+                assert_eq!(a == edge, b == edge, "{set:?}: half of edge {edge} is there");
+                assert!(a != u32::MAX || b != u32::MAX, "{set:?}: edge {edge} could be added");
+            }
+        }
+    }
+}
+
+/// A program after a run on two workers.
+fn ready(name: &str, set: &[(&str, &str)]) -> Instance {
+    let pool = filch::ThreadPool::new(2).expect("threads start");
+    let mut instance = workload(name, set).prepare().expect("there is memory");
+    checked(&mut instance, |instance| pool.execute(instance));
+    instance
+}
+
+/// The optimum is known, and so is the integral.
+#[test]
+fn known_answers() {
+    for seed in ["1", "2", "3"] {
+        run_uncounted("knapsack", &[("items", "18"), ("seed", seed)]);
+    }
+    for (n, right) in [(1, 0.75), (10, 2550.0), (100, 25_005_000.0)] {
+        let (answer, ..) = run_uncounted("integrate", &[("n", &n.to_string())]);
+        let answer: f64 = answer.parse().expect("it is a number");
+        assert!((answer - right).abs() <= 1e-6 * right, "{answer}, {right}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use filch_workloads::Workload;
+use filch_workloads::{Kind, Workload};
 
 use crate::child::{self, Trouble};
 use crate::error::{Error, Result, usage};
@@ -27,6 +27,8 @@ const PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts:tree=T1S", "ut
 const QUICK_PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts", "matmul", "cilksort"];
 const POOLS: &[&str] = &["split", CLOSURES, "chase-lev"];
 const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
+/// The queues of worklist programs; the last one for tasks that may be run twice.
+const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r", "idem-lifo"];
 
 const ROUNDS: usize = 3;
 const MOST_ROUNDS: usize = 30;
@@ -78,6 +80,8 @@ struct Session {
     titles: Vec<String>,
     size: Size,
     cells: Vec<Cell>,
+    /// Who was asked for and cannot run which program, and why.
+    left_out: Vec<String>,
 }
 
 impl Session {
@@ -90,12 +94,14 @@ impl Session {
         copies.retain(|&copies| copies > 1);
         copies.sort_unstable();
         copies.dedup();
-        let mut cells = Vec::new();
+        let (mut cells, mut left_out) = (Vec::new(), Vec::new());
         for (index, workload) in programs.iter().enumerate() {
             fits(workload, copies.last().copied().unwrap_or(1))?;
             let serial = Cell { program: index, scheduler: Scheduler::Serial, workers: 1, copies: copies.clone() };
             cells.push(serial);
-            for scheduler in schedulers(flags, workload.name(), wait)? {
+            let (suited, unsuited) = schedulers(flags, workload, wait)?;
+            left_out.extend(unsuited.into_iter().map(|why| format!("{}, {why}", workload.name())));
+            for scheduler in suited {
                 let cell = |&workers: &usize| Cell {
                     program: index,
                     scheduler: scheduler.clone(),
@@ -112,7 +118,7 @@ impl Session {
                 title(workload.name(), &params.collect::<Vec<_>>())
             })
             .collect();
-        Ok(Self { programs, titles, size, cells })
+        Ok(Self { programs, titles, size, cells, left_out })
     }
 
     /// The flags of `filch run` for a cell.
@@ -175,38 +181,48 @@ fn workers(flags: &Flags) -> Vec<usize> {
     workers
 }
 
-/// Who runs a program of this name.
-fn schedulers(flags: &Flags, workload: &str, wait: filch::Wait) -> Result<Vec<Scheduler>> {
-    let mut found = Vec::new();
+/// Who runs a program, and who was asked for by name and cannot.
+fn schedulers(flags: &Flags, workload: &Workload, wait: filch::Wait) -> Result<(Vec<Scheduler>, Vec<String>)> {
     let named = |list: &Option<Vec<String>>| -> Option<Vec<String>> {
         list.as_ref().map(|names| names.iter().filter(|name| !name.is_empty()).cloned().collect())
     };
-    match named(&flags.pools) {
+    let from_pool = |name: &str| Scheduler::from_pool(workload, name, Style::Handles, wait);
+    let from_peer = |name: &str| Scheduler::from_peer(workload, name);
+    let pools = match named(&flags.pools) {
         Some(names) => {
-            for name in names.iter().filter(|name| *name != "serial") {
-                found.push(Scheduler::from_pool(name, Style::Handles, wait)?);
-            }
+            names.iter().filter(|name| *name != "serial").map(|name| from_pool(name)).collect::<Result<_>>()?
         }
-        None => {
-            for name in POOLS.iter().filter(|&&name| name != CLOSURES || workload == "fib") {
-                found.push(Scheduler::from_pool(name, Style::Handles, wait)?);
-            }
+        None => default_pools(workload).into_iter().map(from_pool).collect::<Result<Vec<_>>>()?,
+    };
+    let peers = match named(&flags.peers) {
+        Some(names) => names.iter().map(|name| from_peer(name)).collect::<Result<_>>()?,
+        None => default_peers(workload).into_iter().map(from_peer).collect::<Result<Vec<_>>>()?,
+    };
+    let (mut suited, mut unsuited) = (Vec::new(), Vec::new());
+    for scheduler in pools.into_iter().chain(peers) {
+        match scheduler {
+            Ok(scheduler) => suited.push(scheduler),
+            Err(why) => unsuited.push(why),
         }
     }
-    match named(&flags.peers) {
-        Some(names) => {
-            for name in &names {
-                found.push(Scheduler::from_peer(name)?);
-            }
-        }
-        None => {
-            let built = filch_peers::specs();
-            let has = |name: &&&str| built.iter().any(|peer| peer.name == **name && peer.built);
-            found.extend(PEERS.iter().filter(has).map(|name| Scheduler::Peer(name.to_string())));
-        }
+    suited.dedup();
+    Ok((suited, unsuited))
+}
+
+fn default_pools(workload: &Workload) -> Vec<&'static str> {
+    match workload.kind() {
+        Kind::ForkJoin => POOLS.iter().copied().filter(|&name| name != CLOSURES || workload.name() == "fib").collect(),
+        _ => LISTS.iter().copied().filter(|&name| name != "idem-lifo" || workload.is_idempotent()).collect(),
     }
-    found.dedup();
-    Ok(found)
+}
+
+fn default_peers(workload: &Workload) -> Vec<&'static str> {
+    if workload.kind() != Kind::ForkJoin {
+        return Vec::new();
+    }
+    let built = filch_peers::specs();
+    let has = |name: &&str| built.iter().any(|peer| peer.name == *name && peer.built);
+    PEERS.iter().copied().filter(has).collect()
 }
 
 /// Runs visits in fresh processes.
@@ -258,21 +274,13 @@ impl Processes<'_> {
     /// The line of a run that broke.
     fn broken(&self, cell: &Cell, visit: Visit, why: &str) -> Run {
         let workload = &self.session.programs[cell.program];
-        let (pool, style, wait) = match &cell.scheduler {
-            Scheduler::Filch { pool, style, wait } => (Some(*pool), Some(style.name()), Some(wait.to_string())),
-            _ => (None, None, None),
-        };
         Run {
             workload: workload.name().to_owned(),
             params: workload.params().into_iter().map(|(name, text)| (name.to_owned(), value(&text))).collect(),
-            scheduler: match &cell.scheduler {
-                Scheduler::Serial => "serial".to_owned(),
-                Scheduler::Filch { .. } => "filch".to_owned(),
-                Scheduler::Peer(name) => name.clone(),
-            },
-            pool: pool.map(str::to_owned),
-            wait,
-            style: style.map(str::to_owned),
+            scheduler: cell.scheduler.name(),
+            pool: cell.scheduler.pool(),
+            wait: cell.scheduler.wait(),
+            style: cell.scheduler.style(),
             version: String::new(),
             workers: cell.workers,
             copies: 1,
@@ -341,9 +349,10 @@ fn conclude(flags: &Flags, session: &Session, runs: &[Run], finish: &Finish) -> 
     if finish.interrupted {
         doubts.insert(0, Warning::Interrupted);
     }
-    if !finish.refused.is_empty() {
-        let each = finish.refused.iter().map(|(cell, why)| format!("{} ({why})", session.describe(*cell)));
-        doubts.push(Warning::Refused(each.collect()));
+    let refused = finish.refused.iter().map(|(cell, why)| format!("{} ({why})", session.describe(*cell)));
+    let left_out: Vec<String> = refused.chain(session.left_out.iter().cloned()).collect();
+    if !left_out.is_empty() {
+        doubts.push(Warning::Refused(left_out));
     }
     if !flags.no_report {
         write_file(&flags.report, &html::report(runs, &session.titles, &doubts))?;

@@ -3,28 +3,41 @@
 use std::io::Write;
 
 use filch_queue::{Capacity, Delivery, MemoryModel, Progress, Promises, Stealable};
+use filch_workloads::Workload;
 
 use crate::error::Result;
 use crate::export::table;
 use crate::flags::{List as Flags, Listed};
 use crate::pools::{POOLS, PoolSpec};
-use crate::queues::QUEUES;
+use crate::queues::{QUEUES, knobs, why_not};
 use crate::scheduler::{CLOSURES, WAITS};
 use crate::terminal::{colour, paint};
+use crate::tuning::{Knob, list_queues};
 
 pub(crate) fn list(flags: &Flags) -> Result {
     let mut out = std::io::stdout().lock();
-    let all = [Listed::Pools, Listed::Queues, Listed::Workloads, Listed::Peers, Listed::Waits, Listed::Scenarios];
+    let all = [
+        Listed::Pools,
+        Listed::Queues,
+        Listed::Parameters,
+        Listed::Workloads,
+        Listed::Peers,
+        Listed::Waits,
+        Listed::Scenarios,
+    ];
     for (index, what) in all.iter().filter(|&&what| flags.what.is_none_or(|wanted| wanted == what)).enumerate() {
         let (name, heads, rows): (_, &[&str], _) = match what {
-            Listed::Pools => {
-                ("Pools", &["name", "thieves take", "progress", "capacity", "memory", "paper", "what it is"], pools())
-            }
+            Listed::Pools => (
+                "Pools",
+                &["name", "runs", "thieves take", "progress", "capacity", "memory", "paper", "what it is"],
+                pools(),
+            ),
             Listed::Queues => {
                 ("Queues", &["name", "tasks", "thieves take", "steal", "capacity", "memory", "paper"], queues())
             }
+            Listed::Parameters => ("Parameters", &["name", "of", "what it means"], parameters()),
             Listed::Workloads => {
-                ("Workloads", &["name", "what it computes", "sizes", "parameters", "source"], workloads())
+                ("Workloads", &["name", "tasks", "what it computes", "sizes", "parameters", "source"], workloads())
             }
             Listed::Peers => ("Peers", &["name", "version", "what it is", "home or how to get it"], peers()),
             Listed::Waits => ("Waits", &["name", "what a worker does while its task is stolen"], waits()),
@@ -49,22 +62,42 @@ fn pools() -> Vec<Vec<String>> {
     let split = &POOLS[0];
     let pool = |name, summary, pool: &PoolSpec| {
         let (stealable, memory) = (stealable(pool.stealable), memory(pool.memory_model));
-        row([name, stealable, pool.progress, pool.capacity, memory, pool.paper, summary])
+        let is_queue = QUEUES.iter().any(|queue| queue.name == name && why_not(queue).is_none());
+        let runs = if is_queue { "fork–join, worklists" } else { "fork–join" };
+        row([name, runs, stealable, pool.progress, pool.capacity, memory, pool.paper, summary])
     };
     let pools = POOLS.iter().map(|spec| pool(spec.name, spec.summary, spec));
     let closures = pool(CLOSURES, "split, its forks plain closures instead of handles", split);
-    let serial = row(["serial", "", "", "", "", "none", "the plain sequential program"]);
+    let serial = row(["serial", "everything", "", "", "", "", "none", "the plain sequential program"]);
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name)).map(|queue| {
-        let why = match (queue.delivery, queue.steal_progress) {
-            (Delivery::AtLeastOnce, _) => "not for fork–join: a task may be returned twice",
-            (_, Progress::WaitsForOwner) => "not for fork–join: an owner that waits at a join would hold up a thief",
-            _ => "not for fork–join: the owner's end is first in, first out",
+        let (runs, why) = match (queue.delivery, queue.steal_progress) {
+            (Delivery::AtLeastOnce, _) => ("idempotent worklists", "not for fork–join: a task may be returned twice"),
+            (_, Progress::WaitsForOwner) => {
+                ("", "not for fork–join: an owner that waits at a join would hold up a thief")
+            }
+            _ => ("worklists", "not for fork–join: the owner's end is first in, first out"),
         };
         let (progress, capacity) = (progress(queue.steal_progress), capacity(queue.capacity));
         let (stealable, memory) = (stealable(queue.stealable), memory(queue.memory_model));
-        row([queue.name, stealable, progress, capacity, memory, queue.paper, why])
+        row([queue.name, runs, stealable, progress, capacity, memory, queue.paper, why])
     });
     pools.chain([closures, serial]).chain(others).collect()
+}
+
+/// The parameters of queues; those of the same name and meaning once.
+fn parameters() -> Vec<Vec<String>> {
+    let mut found: Vec<(Knob, Vec<&str>)> = Vec::new();
+    for queue in list_queues() {
+        for knob in knobs(queue) {
+            match found.iter_mut().find(|(known, _)| *known == knob) {
+                Some((_, queues)) => queues.push(queue),
+                None => found.push((knob, vec![queue])),
+            }
+        }
+    }
+    let all = list_queues().len();
+    let of = |queues: &[&str]| if queues.len() == all { "all".to_owned() } else { queues.join(" ") };
+    found.iter().map(|(knob, queues)| row([knob.name, &of(queues), knob.help])).collect()
 }
 
 fn queues() -> Vec<Vec<String>> {
@@ -124,7 +157,10 @@ fn workloads() -> Vec<Vec<String>> {
         let sizes = [("quick", spec.quick), ("compare", spec.compare), ("paper", spec.paper)];
         let sizes: Vec<String> = sizes.iter().map(|(name, values)| format!("{name} {}", preset(values))).collect();
         let params: Vec<&str> = spec.params.iter().map(|param| param.name).collect();
-        row([spec.name, spec.summary, &sizes.join("; "), &params.join(" "), spec.source])
+        // What the default parameters make of it.
+        let idempotent = Workload::new(spec.name, &[]).is_ok_and(|workload| workload.is_idempotent());
+        let kind = if idempotent { format!("{}, idempotent", spec.kind()) } else { spec.kind().to_string() };
+        row([spec.name, &kind, spec.summary, &sizes.join("; "), &params.join(" "), spec.source])
     };
     filch_workloads::specs().iter().map(workload).collect()
 }

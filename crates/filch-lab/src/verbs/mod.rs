@@ -36,7 +36,7 @@ enum Size {
 }
 
 /// The parameter values of a command line, as `name=value`.
-fn assignment(text: &str) -> Result<(String, String)> {
+pub(crate) fn assignment(text: &str) -> Result<(String, String)> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
         _ => Err(usage(format!("`{text}` sets nothing: write it as NAME=VALUE, for example n=40"))),

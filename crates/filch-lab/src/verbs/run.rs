@@ -2,11 +2,14 @@
 
 use std::io::{BufRead, Write};
 
+use filch_workloads::{Kind, Workload};
+
 use crate::child::READY;
 use crate::error::{Error, Result, usage};
 use crate::export::json::Lines;
 use crate::flags::Run as Flags;
 use crate::measure::{Job, Watcher, measure};
+use crate::pools::POOLS;
 use crate::record::Run;
 use crate::scheduler::{Scheduler, Style, wait};
 use crate::stats::Sample;
@@ -20,27 +23,49 @@ pub(crate) fn run(flags: &Flags) -> Result {
     }
     let set = flags.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
     let program = workload(&flags.workload, Size::Compare, &set)?;
-    let job = Job {
-        warmup_workload: if flags.child { workload(&flags.workload, Size::Quick, &[])? } else { program.clone() },
-        workload: program,
-        scheduler: scheduler(flags)?,
-        workers: flags.workers.map_or_else(|| default_workers(flags), usize::from),
+    let scheduler = scheduler(flags, &program)?;
+    let workers: Vec<usize> = match &flags.workers {
+        Some(numbers) => numbers.iter().copied().map(usize::from).collect(),
+        None => vec![default_workers(flags)],
+    };
+    if scheduler == Scheduler::Serial && workers != [1] {
+        return Err(usage("the sequential program has one worker; leave out --workers"));
+    }
+    if matches!(scheduler, Scheduler::Worklist(_)) && flags.pin {
+        return Err(usage("the workers of worklists are not bound to processors; leave out --pin"));
+    }
+    let warmup_workload = if flags.child { workload(&flags.workload, Size::Quick, &[])? } else { program.clone() };
+    let job = |scheduler: &Scheduler, workers| Job {
+        warmup_workload: warmup_workload.clone(),
+        scheduler: scheduler.clone(),
+        workload: program.clone(),
+        workers,
         warmup: flags.warmup as usize,
         repeat: flags.repeat as usize,
         pin: flags.pin,
         copies: flags.copies,
         round: flags.round,
     };
-    if job.scheduler == Scheduler::Serial && job.workers > 1 {
-        return Err(usage("the sequential program has one worker; leave out --workers"));
+    let mut jobs: Vec<Job> = workers.iter().map(|&workers| job(&scheduler, workers)).collect();
+    // What a job costs is the difference.
+    let is_compared = program.kind() == Kind::Jobs && scheduler != Scheduler::Serial && !flags.child;
+    if is_compared {
+        jobs.insert(0, job(&Scheduler::Serial, 1));
     }
     let lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let talks = !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout);
     let mut teller = Teller { lines, gate: flags.gate, runs: Vec::new() };
-    measure(&job, &mut teller)?;
+    for job in &jobs {
+        measure(job, &mut teller)?;
+    }
     let wrong: Vec<&Run> = teller.runs.iter().filter(|run| !run.correct).collect();
     if talks {
-        say(&teller.runs)?;
+        for runs in teller.runs.chunk_by(|a, b| (&a.scheduler, a.workers) == (&b.scheduler, b.workers)) {
+            say(runs)?;
+        }
+        if let Some(tasks) = program.tasks().filter(|&tasks| is_compared && tasks > 0) {
+            say_what_a_job_costs(&teller.runs, tasks)?;
+        }
     }
     match wrong.first().and_then(|run| run.error.as_deref()) {
         Some(why) => {
@@ -51,21 +76,32 @@ pub(crate) fn run(flags: &Flags) -> Result {
 }
 
 fn default_workers(flags: &Flags) -> usize {
-    if flags.peer.is_none() && flags.pool == "serial" { 1 } else { crate::machine::cores() }
+    if flags.peer.is_none() && flags.pool.as_deref() == Some("serial") { 1 } else { crate::machine::cores() }
 }
 
-fn scheduler(flags: &Flags) -> Result<Scheduler> {
-    match &flags.peer {
-        Some(peer) => Scheduler::from_peer(peer),
-        None => {
-            let wait = flags.wait.as_deref().map(wait).transpose()?.unwrap_or_default();
-            let scheduler = Scheduler::from_pool(&flags.pool, flags.style.unwrap_or(Style::Handles), wait)?;
-            if scheduler == Scheduler::Serial && (flags.style.is_some() || flags.wait.is_some()) {
+fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
+    if let Some(peer) = &flags.peer {
+        return Scheduler::from_peer(program, peer)?.map_err(usage);
+    }
+    let default = match program.kind() {
+        Kind::Worklist => "chase-lev",
+        Kind::Jobs => "wsq",
+        _ => POOLS[0].name,
+    };
+    let pool = flags.pool.as_deref().unwrap_or(default);
+    let wait = flags.wait.as_deref().map(wait).transpose()?.unwrap_or_default();
+    let style = flags.style.unwrap_or(Style::Handles);
+    let scheduler = Scheduler::from_pool(program, pool, style, wait)?.map_err(usage)?;
+    if flags.style.is_some() || flags.wait.is_some() {
+        match scheduler {
+            Scheduler::Serial => {
                 return Err(usage("the sequential program has no tasks; leave out --style and --wait"));
             }
-            Ok(scheduler)
+            Scheduler::Worklist(_) => return Err(usage("worklists have no joins; leave out --style and --wait")),
+            Scheduler::Filch { .. } | Scheduler::Peer(_) => {}
         }
     }
+    Ok(scheduler)
 }
 
 /// Writes runs as they end.
@@ -106,6 +142,7 @@ fn say(runs: &[Run]) -> Result {
     let Some(times) = Sample::of(runs.iter().filter_map(|run| run.seconds)) else { return Ok(()) };
     let how = match &first.wait {
         Some(wait) => format!(", {wait}, {}", first.style.as_deref().unwrap_or_default()),
+        None if first.pool.is_some() => String::new(),
         None => format!(" {}", first.version).trim_end().to_owned(),
     };
     let workers = if first.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", first.workers) };
@@ -141,6 +178,26 @@ fn say(runs: &[Run]) -> Result {
     }
     if last.machine.is_debug() {
         writeln!(out, "  {}", paint("This is a debug build: measure with `cargo run --release`.", "33", colour))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// A table of times per job; first come the runs of the sequential program.
+fn say_what_a_job_costs(runs: &[Run], jobs: u64) -> Result {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let each = |runs: &[Run]| Some(Sample::of(runs.iter().filter_map(|run| run.seconds))?.median / jobs as f64);
+    let mut groups = runs.chunk_by(|a, b| (&a.scheduler, a.workers) == (&b.scheduler, b.workers));
+    let Some(serial) = groups.next().and_then(each) else { return Ok(()) };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "a job: {:>8} {:>9} {:>9} {:>9} {:>9}", "workers", "serial", "parallel", "speedup", "overhead")?;
+    for runs in groups {
+        let (Some(parallel), Some(first)) = (each(runs), runs.first()) else { continue };
+        #[expect(clippy::cast_precision_loss, reason = "there are not so many")]
+        let overhead = parallel * first.workers as f64 - serial;
+        let [serial, parallel, overhead, speedup] =
+            [duration(serial), duration(parallel), duration(overhead), format!("{:.2}", serial / parallel)];
+        writeln!(out, "       {:>8} {serial:>9} {parallel:>9} {speedup:>9} {overhead:>9}", first.workers)?;
     }
     out.flush()?;
     Ok(())

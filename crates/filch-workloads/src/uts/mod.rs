@@ -11,7 +11,7 @@ pub use tree::{Definition, Kind, Node, Shape, Tree};
 use std::sync::OnceLock;
 
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Runs, Spec, expect};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
 use crate::{ForkJoin, workload};
 
 /// The result of a search.
@@ -234,10 +234,6 @@ impl Runs for Instance {
         Answer::Tree(serial(&self.tree, &self.tree.root()))
     }
 
-    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        Answer::Tree(search(j, &self.tree, &self.tree.root()))
-    }
-
     fn check(&self, answer: &Answer) -> Result<(), String> {
         let Some(named) = self.params.named() else {
             let right = self.counted.get_or_init(|| serial(&self.tree, &self.tree.root()));
@@ -264,6 +260,12 @@ impl Runs for Instance {
         let Definition { kind, depth, .. } = self.params.definition;
         let known = self.params.named().and_then(|named| named.depth).map(u64::from);
         known.unwrap_or(if kind == Kind::Geometric { 6 * u64::from(depth) } else { UNKNOWN_BINOMIAL })
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        Answer::Tree(search(j, &self.tree, &self.tree.root()))
     }
 }
 

@@ -1,0 +1,118 @@
+//! Which vertices can be reached, with tasks that may be run twice.
+//!
+//! A task visits a vertex: it marks those of its neighbours that have no mark, and each of them becomes a task. A mark is tested by a load
+//! and set by a store; there is no atomic update anywhere. Two workers that meet may both find a vertex without a mark and
+//! both make a task of it, and a queue may return a task twice: the second visit does nothing, or what the first has done already.
+//! Such tasks are counted as duplicates: those run beyond one for each vertex.
+//!
+//! **What it stresses.** The queue, and little else: a visit takes some ten nanoseconds, so a fence in each pop shows. The torus
+//! seldom has many tasks at a time; in the other graphs everything is near everything.
+//!
+//! **Source.** *Transitive closure* in Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*, PPoPP 2009, and
+//! in Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014, figure 11. The sizes are ours.
+
+use filch::worklist::{Queue, Worklist};
+
+use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marks, N, ROOT, SEED};
+use crate::params::{ParamError, ParamSpec, Settings};
+use crate::workload;
+use crate::workload::{Answer, Listed, Lists, Runs, Spec};
+
+/// The graph.
+#[derive(Clone, Debug)]
+pub struct Params {
+    input: Input,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "closure",
+        summary: "transitive closure of a vertex, a task per vertex that may be run twice",
+        source: "Idempotent work stealing (Michael, Vechev, Saraswat, 2009); Morrison, Afek (2014)",
+        params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, SEED, CACHE],
+        quick: &[("n", "100000")],
+        compare: &[("n", "300000")],
+        paper: &[("n", "10000000")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self { input: Input::parse(Self::SPEC.name, settings)? })
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.input.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.input.memory_bytes() + Marks::bytes(self.input.vertices())
+    }
+
+    fn is_idempotent(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        Ok(Instance { marks: Marks::new(Self::SPEC.name, &self.input)? })
+    }
+}
+
+/// The program, its graph, and the marks.
+#[derive(Debug)]
+pub struct Instance {
+    marks: Marks,
+}
+
+impl Runs for Instance {
+    fn reset(&mut self) {
+        self.marks.clear();
+    }
+
+    fn serial(&mut self) -> Answer {
+        Answer::Reached(self.marks.search())
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        self.marks.check(answer)
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        self.marks.digest()
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        self.marks.damage(at)
+    }
+}
+
+impl Lists for Instance {
+    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+        let marks = &self.marks;
+        marks.set(ROOT);
+        let run = list.run_idempotent(
+            [ROOT],
+            |_| (),
+            |crew, (), vertex: u32| {
+                for &next in marks.graph().neighbours(vertex) {
+                    if !marks.has(next) {
+                        marks.set(next);
+                        crew.push(next);
+                    }
+                }
+            },
+        );
+        Listed::reaching(self.marks.count(), run.tallies)
+    }
+
+    fn at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
+        Some(self.exactly_once(list))
+    }
+}

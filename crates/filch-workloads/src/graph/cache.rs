@@ -1,0 +1,105 @@
+//! Graphs in files.
+//!
+//! A file is seven words, then the words of the graph, all with the lowest byte first:
+//! the mark and the version of the format; family, vertices, degree and seed of the shape; how many neighbours there are; the
+//! checksum of all other words. Then the ends of the lists, a word each, and the neighbours, two in a word.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::shape::FAMILIES;
+use super::{Graph, Shape};
+use crate::checks::sequence;
+
+/// Begins every file; the last digits are the version of the format.
+const MARK: u64 = u64::from_le_bytes(*b"filchg01");
+
+/// Where the graph of this shape is in a folder.
+pub(super) fn path(folder: &Path, shape: &Shape) -> PathBuf {
+    let (n, degree, seed) = (shape.vertices(), shape.degree(), shape.seed());
+    folder.join(format!("{}-n{n}-degree{degree}-seed{seed}.graph", shape.family()))
+}
+
+/// What the head says of the shape.
+fn identity(shape: &Shape) -> [u64; 5] {
+    let family = FAMILIES.iter().position(|&(_, family)| family == shape.family()).unwrap_or(usize::MAX);
+    [MARK, family as u64, shape.vertices().into(), shape.degree().into(), shape.seed()]
+}
+
+fn body(graph: &Graph) -> impl Iterator<Item = u64> + '_ {
+    let pairs = graph.neighbours.chunks(2).map(|pair| u64::from(pair[0]) | u64::from(*pair.get(1).unwrap_or(&0)) << 32);
+    graph.ends.iter().copied().chain(pairs)
+}
+
+fn checksum(shape: &Shape, graph: &Graph) -> u64 {
+    sequence(identity(shape).into_iter().chain([graph.neighbours.len() as u64]).chain(body(graph)))
+}
+
+/// Writes the graph of a shape: to a file beside its own first, so that nobody ever sees a part of one.
+pub(super) fn write(path: &Path, shape: &Shape, graph: &Graph) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = path.with_extension(format!("{}.part", std::process::id()));
+    let result = write_to(&beside, shape, graph).and_then(|()| fs::rename(&beside, path));
+    if result.is_err() {
+        // The first error says more than this one's.
+        let _ = fs::remove_file(&beside);
+    }
+    result
+}
+
+fn write_to(path: &Path, shape: &Shape, graph: &Graph) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let head = identity(shape).into_iter().chain([graph.neighbours.len() as u64, checksum(shape, graph)]);
+    for word in head.chain(body(graph)) {
+        file.write_all(&word.to_le_bytes())?;
+    }
+    file.flush()
+}
+
+/// The graph of a shape from its file; `None` if there is no file, and an error that says so if it is damaged.
+pub(super) fn read(path: &Path, shape: &Shape) -> io::Result<Option<Graph>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len();
+    let mut file = BufReader::new(file);
+    let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what);
+    let mut word = || -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        match file.read_exact(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(damaged("it is too short")),
+            result => result.map(|()| u64::from_le_bytes(bytes)),
+        }
+    };
+    for (right, what) in identity(shape).into_iter().zip(["mark", "family", "size", "degree", "seed"]) {
+        if word()? != right {
+            return Err(damaged(&format!("its {what} is wrong")));
+        }
+    }
+    let [count, sum] = [word()?, word()?];
+    let vertices = u64::from(shape.vertices());
+    // Before so much is allocated.
+    if count > 2 * shape.edges() as u64 || length != 8 * (7 + vertices + count.div_ceil(2)) {
+        return Err(damaged("its length is wrong"));
+    }
+    let mut graph =
+        Graph { ends: Vec::with_capacity(vertices as usize), neighbours: Vec::with_capacity(count as usize) };
+    for _ in 0..vertices {
+        graph.ends.push(word()?);
+    }
+    while (graph.neighbours.len() as u64) < count {
+        let pair = word()?;
+        graph.neighbours.push(pair as u32);
+        graph.neighbours.push((pair >> 32) as u32);
+    }
+    graph.neighbours.truncate(count as usize);
+    if checksum(shape, &graph) != sum {
+        return Err(damaged("its checksum is wrong"));
+    }
+    Ok(Some(graph))
+}

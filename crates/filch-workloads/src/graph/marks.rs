@@ -1,0 +1,117 @@
+//! A graph whose vertices are marked as they are reached.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::{Graph, Input};
+use crate::checks::sequence;
+use crate::params::{ParamError, filled};
+use crate::workload::{Answer, expect};
+
+/// Where every search starts.
+pub(crate) const ROOT: u32 = 0;
+
+/// A graph and a mark for each vertex.
+///
+/// All accesses are relaxed: a mark says nothing but that somebody has been there, the graph does not change, and the threads that mark
+/// are joined before the marks are checked.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    graph: Graph,
+    marks: Vec<AtomicU8>,
+    /// What breadth-first search reaches.
+    right: Vec<bool>,
+}
+
+impl Marks {
+    pub(crate) fn new(name: &'static str, input: &Input) -> Result<Self, ParamError> {
+        let graph = input.graph()?;
+        let marks = filled(name, graph.vertices() as usize, 0_u8)?;
+        let right = graph.reach(ROOT);
+        Ok(Self { graph, marks: marks.into_iter().map(AtomicU8::new).collect(), right })
+    }
+
+    /// Bytes beside the graph.
+    pub(crate) fn bytes(vertices: u32) -> u64 {
+        2 * u64::from(vertices)
+    }
+
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Whether a vertex is marked.
+    #[inline]
+    pub(crate) fn has(&self, vertex: u32) -> bool {
+        self.marks[vertex as usize].load(Ordering::Relaxed) != 0
+    }
+
+    /// Marks a vertex.
+    #[inline]
+    pub(crate) fn set(&self, vertex: u32) {
+        self.marks[vertex as usize].store(1, Ordering::Relaxed);
+    }
+
+    /// Marks a vertex, and says whether nobody else has: one of all who try is told so.
+    #[inline]
+    pub(crate) fn claim(&self, vertex: u32) -> bool {
+        // Without the first look, every other visit would fetch the line of the mark for writing.
+        !self.has(vertex) && self.marks[vertex as usize].swap(1, Ordering::Relaxed) == 0
+    }
+
+    /// Depth-first search by one thread: a vertex may be on the stack several times, and is marked at its first visit.
+    pub(crate) fn search_deep(&mut self) -> u32 {
+        let Self { graph, marks, .. } = self;
+        let (mut stack, mut count) = (vec![ROOT], 0);
+        while let Some(u) = stack.pop() {
+            if std::mem::replace(marks[u as usize].get_mut(), 1) == 0 {
+                count += 1;
+                stack.extend(graph.neighbours(u).iter().filter(|&&v| *marks[v as usize].get_mut() == 0));
+            }
+        }
+        count
+    }
+
+    /// Search by one thread with a stack on which a vertex is once, marked already.
+    pub(crate) fn search(&mut self) -> u32 {
+        let Self { graph, marks, .. } = self;
+        *marks[ROOT as usize].get_mut() = 1;
+        let (mut stack, mut count) = (vec![ROOT], 1);
+        while let Some(u) = stack.pop() {
+            for &v in graph.neighbours(u) {
+                if std::mem::replace(marks[v as usize].get_mut(), 1) == 0 {
+                    count += 1;
+                    stack.push(v);
+                }
+            }
+        }
+        count
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.marks.iter_mut().for_each(|mark| *mark.get_mut() = 0);
+    }
+
+    /// How many vertices are marked.
+    pub(crate) fn count(&mut self) -> u32 {
+        self.marks.iter_mut().map(|mark| u32::from(*mark.get_mut() != 0)).sum()
+    }
+
+    pub(crate) fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Reached(self.right.iter().map(|&reached| u32::from(reached)).sum()))?;
+        match (0..).zip(&self.right).find(|&(vertex, &right)| self.has(vertex) != right) {
+            None => Ok(()),
+            Some((vertex, true)) => Err(format!("vertex {vertex} can be reached, but it is not marked")),
+            Some((vertex, false)) => Err(format!("vertex {vertex} is marked, but it cannot be reached")),
+        }
+    }
+
+    pub(crate) fn digest(&self) -> u64 {
+        sequence((0..self.graph.vertices()).map(|vertex| self.has(vertex).into()))
+    }
+
+    pub(crate) fn damage(&mut self, at: u64) -> bool {
+        let at = (at % self.marks.len() as u64) as usize;
+        *self.marks[at].get_mut() ^= 1;
+        true
+    }
+}

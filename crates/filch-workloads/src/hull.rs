@@ -1,0 +1,474 @@
+//! The convex hull of points in the plane, by quickhull.
+//!
+//! The leftmost and the rightmost point are on the hull. One pass over all points tells those above the line between
+//! them from those below it, and finds of each the one farthest away, which is on the hull too. For each side a pass
+//! over its points finds those outside of the triangle with the farthest one: two smaller sets, each with its farthest
+//! point; and so on, both in parallel. A pass is a parallel loop, as long as there are more points than the cut-off.
+//!
+//! Points are sorted into sets in place. A set is a list of segments, at first of 4096 points each; a pass cuts each
+//! segment into one for either side, and what belongs to neither is left behind. So nothing is copied, and no memory
+//! taken, until a set is small enough to be put together and finished sequentially.
+//!
+//! What it stresses: a few large loops that read memory, and then a tree of smaller ones that is not balanced. Sets
+//! shrink fast: most points are gone after two passes, so the work is Θ(n) in practice. Points uniform in a disc leave
+//! a hull of some n^⅓ points; those of a Plummer model, dense in the middle with a few far outside, a hull of some ten.
+//! The span is Θ(log² n) and a segment for each pass.
+//!
+//! Of points equally far from a line the first in the order of coordinates counts, so the hull is the same in every
+//! run, bit for bit.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::checks::sequence;
+use crate::divided::Both;
+use crate::inputs::{made, uniform};
+use crate::params::{ParamError, ParamSpec, Settings, filled};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
+use crate::{ForkJoin, Grain, workload};
+
+/// How points are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cloud {
+    /// Evenly in the unit disc.
+    Uniform,
+    /// As the stars of a globular cluster, by Plummer's model.
+    Plummer,
+}
+
+const CLOUDS: &[(&str, Cloud)] = &[("uniform", Cloud::Uniform), ("plummer", Cloud::Plummer)];
+
+impl fmt::Display for Cloud {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Uniform => "uniform",
+            Self::Plummer => "plummer",
+        })
+    }
+}
+
+impl Cloud {
+    fn point(self, seed: u64, index: u64) -> Point {
+        let (mass, turn) = (uniform(seed, 2 * index), uniform(seed, 2 * index + 1));
+        let radius = match self {
+            Self::Uniform => mass.sqrt(),
+            // The part `mass` of all stars is within this radius.
+            Self::Plummer => (mass.max(1e-9).powf(-2.0 / 3.0) - 1.0).sqrt().recip(),
+        };
+        let (sin, cos) = (2.0 * std::f64::consts::PI * turn).sin_cos();
+        Point { x: radius * cos, y: radius * sin }
+    }
+}
+
+/// How many points of which kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    n: usize,
+    input: Cloud,
+    cutoff: usize,
+    grain: usize,
+    seed: u64,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "hull",
+        summary: "convex hull of points in the plane by quickhull",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
+        params: &[
+            ParamSpec { name: "n", help: "points", default: "5000000" },
+            ParamSpec { name: "input", help: "uniform or plummer", default: "uniform" },
+            ParamSpec { name: "cutoff", help: "no forks for so many points or fewer", default: "4096" },
+            ParamSpec { name: "grain", help: "segments that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "seed", help: "seed of the points", default: "1" },
+        ],
+        quick: &[("n", "1000000")],
+        compare: &[("n", "5000000")],
+        paper: &[("n", "100000000")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            n: settings.whole("n", 2, 1 << 40, "")? as usize,
+            input: settings.word("input", settings.text("input"), CLOUDS)?,
+            cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
+            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
+            seed: settings.whole("seed", 0, u64::MAX, "")?,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        let [n, cutoff, grain] = [self.n, self.cutoff, self.grain].map(|value| value.to_string());
+        vec![n, self.input.to_string(), cutoff, grain, self.seed.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// The points, and those that are sorted into sets.
+    fn memory_bytes(&self) -> u64 {
+        2 * 16 * self.n as u64
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        let points = made("hull", self.n, |index| self.input.point(self.seed, index))?;
+        let work = filled("hull", self.n, Point::default())?;
+        let quickhull = Quickhull { cutoff: self.cutoff, grain: Grain::from_param(self.grain, 1) };
+        Ok(Instance { quickhull, points, work, hull: Vec::new() })
+    }
+}
+
+/// A point in the plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Upwards.
+    pub y: f64,
+}
+
+impl Point {
+    /// From left to right, from below upwards.
+    fn precedes(self, other: Self) -> bool {
+        self.x < other.x || self.x == other.x && self.y < other.y
+    }
+
+    fn bits(self) -> [u64; 2] {
+        [self.x.to_bits(), self.y.to_bits()]
+    }
+}
+
+/// A line from one point to another.
+#[derive(Clone, Copy, Debug)]
+struct Line(Point, Point);
+
+impl Line {
+    /// How far to the left of the line a point is, times the line's length.
+    #[inline(always)]
+    fn left(self, point: Point) -> f64 {
+        let Self(from, to) = self;
+        (to.x - from.x) * (point.y - from.y) - (to.y - from.y) * (point.x - from.x)
+    }
+}
+
+/// What is known of the points to the left of a line.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    line: Line,
+    /// The one farthest from the line, and how far it is.
+    farthest: Point,
+    distance: f64,
+}
+
+impl Side {
+    fn new(from: Point, to: Point) -> Self {
+        Self { line: Line(from, to), farthest: from, distance: 0.0 }
+    }
+
+    /// The lines past which the farthest point hides nothing.
+    fn split(&self) -> [Self; 2] {
+        let Line(from, to) = self.line;
+        [Self::new(from, self.farthest), Self::new(self.farthest, to)]
+    }
+
+    #[inline(always)]
+    fn consider(&mut self, point: Point, distance: f64) {
+        if distance > self.distance || distance == self.distance && point.precedes(self.farthest) {
+            (self.distance, self.farthest) = (distance, point);
+        }
+    }
+
+    /// Whether the point is to the left.
+    #[inline(always)]
+    fn has(&mut self, point: Point) -> bool {
+        let distance = self.line.left(point);
+        let left = distance > 0.0;
+        if left {
+            self.consider(point, distance);
+        }
+        left
+    }
+
+    /// Adds what is known of other points.
+    fn merge(&mut self, other: &Self) {
+        if other.distance > 0.0 {
+            self.consider(other.farthest, other.distance);
+        }
+    }
+}
+
+/// Sorts points in place: first those on the first side, at the end those on the second one. Says where the one part ends and the
+/// other begins. Out of line, so that everyone runs the same instructions.
+#[inline(never)]
+fn separate(sides: &mut [Side; 2], points: &mut [Point]) -> (usize, usize) {
+    let [first, second] = sides;
+    let (mut low, mut at, mut high) = (0, 0, points.len());
+    while at < high {
+        let point = points[at];
+        if first.has(point) {
+            points.swap(low, at);
+            low += 1;
+            at += 1;
+        } else if second.has(point) {
+            high -= 1;
+            points.swap(high, at);
+        } else {
+            at += 1;
+        }
+    }
+    (low, high)
+}
+
+/// The leftmost and the rightmost point of those given and of `points`.
+#[inline(never)]
+fn extremes([mut least, mut most]: [Point; 2], points: &[Point]) -> [Point; 2] {
+    for &point in points {
+        if point.precedes(least) {
+            least = point;
+        }
+        if most.precedes(point) {
+            most = point;
+        }
+    }
+    [least, most]
+}
+
+/// Points of a segment at first.
+const SEGMENT: usize = 4096;
+
+/// The points on a side.
+struct Set<'p> {
+    side: Side,
+    segments: Vec<&'p mut [Point]>,
+    points: usize,
+}
+
+impl<'p> Set<'p> {
+    fn new(side: Side, segments: usize) -> Self {
+        Self { side, segments: Vec::with_capacity(segments), points: 0 }
+    }
+
+    fn add(&mut self, side: &Side, segment: &'p mut [Point]) {
+        if !segment.is_empty() {
+            self.side.merge(side);
+            self.points += segment.len();
+            self.segments.push(segment);
+        }
+    }
+}
+
+/// What all parts of a run have in common.
+#[derive(Clone, Copy, Debug)]
+struct Quickhull {
+    cutoff: usize,
+    grain: Grain,
+}
+
+impl Quickhull {
+    /// The fork–join program: the points of the hull, clockwise from the leftmost.
+    fn run<J: ForkJoin>(&self, mut j: J, points: &mut [Point]) -> Vec<Point> {
+        let first = [points[0]; 2];
+        let grain = match self.grain {
+            Grain::Advice(segments) => Grain::Advice(segments * SEGMENT),
+            Grain::Fixed(segments) => Grain::Fixed(segments.saturating_mul(SEGMENT)),
+        };
+        let [left, right] = j.fold_blocks(&*points, grain, first, extremes, |a, b| extremes(a, &b));
+        let sides = [Side::new(left, right), Side::new(right, left)];
+        let [above, below] = self.separate(&mut j, sides, points.chunks_mut(SEGMENT).collect());
+        let (above, below) = j.join(move |j| self.side(j, above), move |j| self.side(j, below));
+        [vec![left], above, vec![right], below].concat()
+    }
+
+    /// Makes the sets of two sides of the points of one.
+    fn separate<'p, J: ForkJoin>(
+        &self,
+        j: &mut J,
+        sides: [Side; 2],
+        mut segments: Vec<&'p mut [Point]>,
+    ) -> [Set<'p>; 2] {
+        let mut cuts = vec![(sides, 0, 0); segments.len()];
+        j.for_blocks(Both(&mut segments[..], &mut cuts[..]), self.grain, |block| {
+            for (segment, (sides, low, high)) in block {
+                (*low, *high) = separate(sides, segment);
+            }
+        });
+        let mut sets = sides.map(|side| Set::new(side, segments.len()));
+        for (segment, ([first, second], low, high)) in segments.into_iter().zip(&cuts) {
+            let (rest, high) = segment.split_at_mut(*high);
+            sets[0].add(first, &mut rest[..*low]);
+            sets[1].add(second, high);
+        }
+        sets
+    }
+
+    /// The points of the hull on a side, from the start of its line to the end.
+    fn side<J: ForkJoin>(&self, mut j: J, set: Set<'_>) -> Vec<Point> {
+        if set.points <= self.cutoff {
+            let mut points = Vec::with_capacity(set.points);
+            set.segments.iter().for_each(|segment| points.extend_from_slice(segment));
+            return serial_side(&set.side, &mut points);
+        }
+        let farthest = set.side.farthest;
+        let [first, second] = self.separate(&mut j, set.side.split(), set.segments);
+        let (first, second) = j.join(move |j| self.side(j, first), move |j| self.side(j, second));
+        [first, vec![farthest], second].concat()
+    }
+}
+
+/// The sequential program.
+fn serial(points: &mut [Point]) -> Vec<Point> {
+    let [left, right] = extremes([points[0]; 2], points);
+    let mut sides = [Side::new(left, right), Side::new(right, left)];
+    let (low, high) = separate(&mut sides, points);
+    let (rest, below) = points.split_at_mut(high);
+    [vec![left], serial_side(&sides[0], &mut rest[..low]), vec![right], serial_side(&sides[1], below)].concat()
+}
+
+fn serial_side(side: &Side, points: &mut [Point]) -> Vec<Point> {
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let mut sides = side.split();
+    let (low, high) = separate(&mut sides, points);
+    let (rest, second) = points.split_at_mut(high);
+    [serial_side(&sides[0], &mut rest[..low]), vec![side.farthest], serial_side(&sides[1], second)].concat()
+}
+
+/// The program, its points, and the hull.
+#[derive(Debug)]
+pub struct Instance {
+    quickhull: Quickhull,
+    points: Vec<Point>,
+    /// The points, to be sorted into sets.
+    work: Vec<Point>,
+    hull: Vec<Point>,
+}
+
+impl Instance {
+    /// The points, and the hull that the last run found, clockwise from the leftmost point.
+    pub fn points(&self) -> (&[Point], &[Point]) {
+        (&self.points, &self.hull)
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::Number(self.hull.len() as u64)
+    }
+
+    /// The hull must be points of the input, turn to the right everywhere, and have all points inside.
+    fn check_hull(&self) -> Result<(), String> {
+        /// Distances are of points some ten apart.
+        const ROUNDING: f64 = 1e-12;
+        let hull = &self.hull;
+        let corners: HashSet<[u64; 2]> = hull.iter().map(|corner| corner.bits()).collect();
+        let mut missing = corners.clone();
+        for point in &self.points {
+            missing.remove(&point.bits());
+        }
+        if hull.len() < 2 || corners.len() != hull.len() {
+            return Err(format!("the hull has {} corners, {} of them different", hull.len(), corners.len()));
+        }
+        if !missing.is_empty() {
+            return Err(format!("{} corners of the hull are no points of the input", missing.len()));
+        }
+        for (at, &corner) in hull.iter().enumerate() {
+            let line = Line(corner, hull[(at + 1) % hull.len()]);
+            if hull.len() > 2 && line.left(hull[(at + 2) % hull.len()]) >= 0.0 {
+                return Err(format!("the hull is not convex after corner {at}"));
+            }
+        }
+        let right = (0..hull.len()).fold(0, |best, at| if hull[best].precedes(hull[at]) { at } else { best });
+        let upper = &hull[..=right];
+        let lower: Vec<Point> = hull[right..].iter().chain(&hull[..1]).copied().collect();
+        for (at, &point) in self.points.iter().enumerate() {
+            // The edge above the point, and the one below it.
+            let above = upper.partition_point(|corner| corner.x <= point.x).clamp(1, upper.len() - 1);
+            let below = lower.partition_point(|corner| corner.x > point.x).clamp(1, lower.len() - 1);
+            let edges = [Line(upper[above - 1], upper[above]), Line(lower[below - 1], lower[below])];
+            if let Some(edge) = edges.iter().find(|edge| edge.left(point) > ROUNDING) {
+                return Err(format!("point {at} is outside of {edge:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Runs for Instance {
+    fn reset(&mut self) {
+        self.work.copy_from_slice(&self.points);
+        self.hull = Vec::new();
+    }
+
+    fn serial(&mut self) -> Answer {
+        self.hull = serial(&mut self.work);
+        self.answer()
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &self.answer())?;
+        self.check_hull()
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        sequence(self.hull.iter().flat_map(|point| point.bits()))
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        let at = at as usize % self.hull.len();
+        self.hull[at].y += 1e-6;
+        true
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        self.hull = self.quickhull.run(j, &mut self.work);
+        self.answer()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The size of the hull by another algorithm, the monotone chain.
+    fn chain(points: &[Point]) -> usize {
+        let mut points = points.to_vec();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+        let half = |points: &mut dyn Iterator<Item = Point>| {
+            let mut chain: Vec<Point> = Vec::new();
+            for point in points {
+                while let [.., a, b] = chain[..] {
+                    if Line(a, b).left(point) < 0.0 {
+                        break;
+                    }
+                    chain.pop();
+                }
+                chain.push(point);
+            }
+            chain.len() - 1
+        };
+        half(&mut points.iter().copied()) + half(&mut points.iter().rev().copied())
+    }
+
+    #[test]
+    fn sizes_agree_with_the_monotone_chain() {
+        for (input, n) in
+            [(Cloud::Uniform, 20_000), (Cloud::Plummer, 20_000), (Cloud::Uniform, 3), (Cloud::Plummer, 50)]
+        {
+            for seed in 1..5 {
+                let params = Params { n, input, cutoff: 64, grain: 0, seed };
+                let mut instance = workload::Params::prepare(&params).expect("there is memory");
+                instance.reset();
+                let answer = instance.serial();
+                assert_eq!(instance.check(&answer), Ok(()));
+                assert_eq!(answer, Answer::Number(chain(&instance.points) as u64), "{params:?}");
+            }
+        }
+    }
+}

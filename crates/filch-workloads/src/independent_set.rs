@@ -1,0 +1,249 @@
+//! A maximal independent set of a graph: vertices of which no two are neighbours, and to which none can be added.
+//!
+//! Vertices have hashed priorities. In the order of priorities, a vertex is in the set unless a neighbour already is:
+//! that is the sequential program. The parallel one goes in rounds over a prefix of the vertices that are left, in the
+//! same order. A vertex is out as soon as a neighbour is in, which tells it so, and in as soon as all neighbours of
+//! higher priority are out; otherwise it is left for the next round. The prefix has max(200, n/50) vertices: with more
+//! of them a round has more parallelism and finds more vertices that have to wait.
+//!
+//! What it stresses: a few hundred parallel loops one after the other, each of some thousand iterations of some hundred
+//! nanoseconds, whose results are collected, on memory without locality. It is one of the programs by which loops that
+//! split on demand are compared with those of a fixed number of chunks. Of each vertex that it takes into the set it
+//! looks at the neighbours twice, where the sequential program does so once. The span is Θ(log² n) rounds with high
+//! probability, as long as prefixes are short.
+//!
+//! The set is that of the sequential program whatever the schedule: what a vertex is depends on neighbours of higher
+//! priority only. This is the method of deterministic reservations; since a decision never changes, both of its phases
+//! are one loop here.
+//!
+//! **Source.** Guy E. Blelloch, Jeremy T. Fineman, Phillip B. Gibbons and Julian Shun, *Internally Deterministic
+//! Parallel Algorithms Can Be Fast*, PPoPP 2012, as measured in *Private deques*.
+
+#![allow(clippy::disallowed_types, reason = "a decision per vertex, no protocol that a checker should see")]
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::checks::sequence;
+use crate::graph::{CACHE, DEGREE, GRAPH, Graph, Input, N, SEED};
+use crate::inputs::shuffled;
+use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
+use crate::{ForkJoin, Grain, workload};
+
+/// The graph.
+#[derive(Clone, Debug)]
+pub struct Params {
+    input: Input,
+    grain: usize,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "mis",
+        summary: "maximal independent set of a graph by deterministic reservations",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
+        params: &[
+            GRAPH,
+            ParamSpec { default: "1000000", ..N },
+            DEGREE,
+            SEED,
+            CACHE,
+            ParamSpec { name: "grain", help: "vertices that are a task; 0: split on demand", default: "0" },
+        ],
+        quick: &[("n", "262144")],
+        compare: &[("n", "1000000")],
+        paper: &[("n", "40000000")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            input: Input::parse(Self::SPEC.name, settings)?,
+            grain: settings.whole("grain", 0, 1 << 32, "")? as usize,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.input.values().into_iter().chain([self.grain.to_string()]).collect()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// The graph, and of each vertex its place in the order, two states, and what sorting takes.
+    fn memory_bytes(&self) -> u64 {
+        self.input.memory_bytes() + (4 + 2 + 16) * u64::from(self.input.vertices())
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        let graph = self.input.graph()?;
+        let n = graph.vertices();
+        let states = filled(Self::SPEC.name, n as usize, UNDECIDED)?.into_iter().map(AtomicU8::new).collect();
+        let order = shuffled(ORDER_SEED, n);
+        Ok(Instance { graph, order, states, grain: Grain::from_param(self.grain, 256), right: OnceLock::new() })
+    }
+}
+
+const ORDER_SEED: u64 = 11;
+
+/// The earlier of two vertices has the smaller number. No two vertices have the same, since the hash is one to one.
+#[inline]
+fn priority(vertex: u32) -> u64 {
+    hash(ORDER_SEED, vertex.into())
+}
+
+const UNDECIDED: u8 = 0;
+const IN: u8 = 1;
+const OUT: u8 = 2;
+
+/// The program, its graph, and the set.
+#[derive(Debug)]
+pub struct Instance {
+    graph: Graph,
+    /// The vertices by priority.
+    order: Vec<u32>,
+    /// All accesses are relaxed: a state, once decided, does not change, it says nothing about other memory, and whoever reads an
+    /// old one decides a round later.
+    states: Vec<AtomicU8>,
+    grain: Grain,
+    right: OnceLock<Vec<u8>>,
+}
+
+impl Instance {
+    /// The graph, and which vertices are in the set.
+    pub fn set(&self) -> (&Graph, Vec<bool>) {
+        (&self.graph, self.states().map(|state| state == IN).collect())
+    }
+
+    fn states(&self) -> impl Iterator<Item = u8> {
+        self.states.iter().map(|state| state.load(Ordering::Relaxed))
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::Number(self.states().filter(|&state| state == IN).count() as u64)
+    }
+
+    /// What a vertex is according to its neighbours.
+    #[inline]
+    fn decide(&self, vertex: u32) -> u8 {
+        let mine = priority(vertex);
+        for &neighbour in self.graph.neighbours(vertex) {
+            match self.states[neighbour as usize].load(Ordering::Relaxed) {
+                // It is about to say so itself.
+                IN => return OUT,
+                UNDECIDED if priority(neighbour) < mine => return UNDECIDED,
+                _ => {}
+            }
+        }
+        IN
+    }
+
+    /// Decides those vertices that can be decided, and collects the others.
+    #[inline(never)]
+    fn round(&self, mut left: Vec<u32>, vertices: &[u32]) -> Vec<u32> {
+        for &vertex in vertices {
+            if self.states[vertex as usize].load(Ordering::Relaxed) != UNDECIDED {
+                continue;
+            }
+            match self.decide(vertex) {
+                UNDECIDED => left.push(vertex),
+                OUT => self.states[vertex as usize].store(OUT, Ordering::Relaxed),
+                _ => {
+                    self.states[vertex as usize].store(IN, Ordering::Relaxed);
+                    for &neighbour in self.graph.neighbours(vertex) {
+                        self.states[neighbour as usize].store(OUT, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        left
+    }
+}
+
+/// The sequential program; `state` gives access to one.
+fn serial<S>(graph: &Graph, order: &[u32], states: &mut [S], state: impl Fn(&mut S) -> &mut u8) {
+    for &vertex in order {
+        let mine = state(&mut states[vertex as usize]);
+        if *mine == UNDECIDED {
+            *mine = IN;
+            for &neighbour in graph.neighbours(vertex) {
+                *state(&mut states[neighbour as usize]) = OUT;
+            }
+        }
+    }
+}
+
+/// Vertices or edges of a round, when there are so many at first.
+pub(crate) fn prefix(n: usize) -> usize {
+    (n / 50).max(200)
+}
+
+/// Runs rounds over prefixes of `all` until nothing is left: `round` gets vertices or edges and gives those to try again.
+pub(crate) fn rounds(all: &[u32], mut round: impl FnMut(&[u32]) -> Vec<u32>) {
+    let size = prefix(all.len());
+    let (mut active, mut rest) = (Vec::with_capacity(size), all);
+    while !active.is_empty() || !rest.is_empty() {
+        let (fresh, later) = rest.split_at(size.saturating_sub(active.len()).min(rest.len()));
+        active.extend_from_slice(fresh);
+        rest = later;
+        active = round(&active);
+    }
+}
+
+/// One list after the other.
+pub(crate) fn append(mut left: Vec<u32>, right: Vec<u32>) -> Vec<u32> {
+    left.extend(right);
+    left
+}
+
+impl Runs for Instance {
+    fn reset(&mut self) {
+        self.states.iter_mut().for_each(|state| *state.get_mut() = UNDECIDED);
+    }
+
+    fn serial(&mut self) -> Answer {
+        serial(&self.graph, &self.order, &mut self.states, AtomicU8::get_mut);
+        self.answer()
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        let right = self.right.get_or_init(|| {
+            let mut states = vec![UNDECIDED; self.states.len()];
+            serial(&self.graph, &self.order, &mut states, |state| state);
+            states
+        });
+        let size = right.iter().filter(|&&state| state == IN).count();
+        expect(answer, &Answer::Number(size as u64))?;
+        match self.states().zip(right).position(|(found, &right)| found != right) {
+            None => Ok(()),
+            Some(vertex) => Err(format!("vertex {vertex} is on the wrong side, or undecided")),
+        }
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        sequence(self.states().map(u64::from))
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        let at = at as usize % self.states.len();
+        let state = self.states[at].get_mut();
+        *state = IN + OUT - *state;
+        true
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        let this = &*self;
+        rounds(&self.order, |vertices| {
+            j.fold_blocks(vertices, self.grain, Vec::new(), |left, block| this.round(left, block), append)
+        });
+        self.answer()
+    }
+}

@@ -1,0 +1,115 @@
+//! Inputs: numbers by hash, and arrays of them filled in parallel.
+
+use std::fmt;
+
+use filch::{Divisible, ThreadPool};
+
+use crate::divided::Rows;
+use crate::params::{ParamError, filled, hash};
+
+/// How numbers are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Evenly: keys over all 32-bit numbers, real numbers from 0 to 1.
+    Random,
+    /// Exponentially: keys with a mean of an eighth of their number, so that small ones occur many times; real numbers with
+    /// a mean of 1.
+    Exponential,
+}
+
+/// The words for [`Distribution`].
+pub(crate) const DISTRIBUTIONS: &[(&str, Distribution)] =
+    &[("random", Distribution::Random), ("exponential", Distribution::Exponential)];
+
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Random => "random",
+            Self::Exponential => "exponential",
+        })
+    }
+}
+
+impl Distribution {
+    /// Key `index` of `n`.
+    pub(crate) fn key(self, seed: u64, index: u64, n: usize) -> u32 {
+        match self {
+            Self::Random => (hash(seed, index) >> 32) as u32,
+            Self::Exponential => (exponential(seed, index) * (n as f64 / 8.0)) as u32,
+        }
+    }
+
+    /// Real number `index`.
+    pub(crate) fn real(self, seed: u64, index: u64) -> f64 {
+        match self {
+            Self::Random => uniform(seed, index),
+            Self::Exponential => exponential(seed, index),
+        }
+    }
+}
+
+/// A number from 0 up to 1, without 1.
+pub(crate) fn uniform(seed: u64, index: u64) -> f64 {
+    (hash(seed, index) >> 11) as f64 / 2_f64.powi(53)
+}
+
+/// A number from the exponential distribution with mean 1.
+pub(crate) fn exponential(seed: u64, index: u64) -> f64 {
+    let above_zero = ((hash(seed, index) >> 11) + 1) as f64 / 2_f64.powi(53);
+    -above_zero.ln()
+}
+
+/// The numbers below `n`, in the order of their hashes.
+pub(crate) fn shuffled(seed: u64, n: u32) -> Vec<u32> {
+    let mut pairs: Vec<(u64, u32)> = (0..n).map(|number| (hash(seed, number.into()), number)).collect();
+    pairs.sort_unstable();
+    pairs.into_iter().map(|(_, number)| number).collect()
+}
+
+/// From so many elements on, making an input is worth threads.
+const PARALLEL: usize = 1 << 18;
+
+/// An array of `value(0)`, `value(1)`, …, made by all processors if it is long.
+pub(crate) fn made<T>(workload: &'static str, len: usize, value: impl Fn(u64) -> T + Sync) -> Result<Vec<T>, ParamError>
+where
+    T: Clone + Default + Send,
+{
+    const BLOCK: usize = 4096;
+    let mut items = filled(workload, len, T::default())?;
+    let fill = |(block, items): (usize, &mut [T])| {
+        for (item, index) in items.iter_mut().zip((block * BLOCK) as u64..) {
+            *item = value(index);
+        }
+    };
+    on_all_processors(Rows::new(&mut items, BLOCK), len >= PARALLEL, &fill);
+    Ok(items)
+}
+
+/// Runs a loop on a pool that exists for it only, so that no thread is left when programs are measured.
+fn on_all_processors<D: Divisible>(source: D, parallel: bool, f: &(impl Fn(D::Item) + Sync)) {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool = if parallel && processors > 1 { ThreadPool::new(processors).ok() } else { None };
+    match pool {
+        Some(pool) => pool.run(|mut w| w.for_each(source, f)),
+        None => source.into_iter().for_each(f),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_threads_does_not_matter() {
+        let values = made("test", PARALLEL + 1, |index| hash(1, index)).expect("there is memory");
+        assert!(values.iter().zip(0..).all(|(&value, index)| value == hash(1, index)));
+    }
+
+    #[test]
+    fn means() {
+        let n = 100_000;
+        let mean = |real: fn(u64, u64) -> f64| (0..n).map(|index| real(7, index)).sum::<f64>() / n as f64;
+        assert!((mean(uniform) - 0.5).abs() < 0.01);
+        assert!((mean(exponential) - 1.0).abs() < 0.02);
+    }
+}

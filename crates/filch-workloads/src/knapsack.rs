@@ -1,0 +1,215 @@
+//! The 0/1 knapsack problem by branch and bound.
+//!
+//! Items are sorted by value per weight. A node either takes the next item or leaves it, both in parallel, and is given
+//! up if what it has, filled up with the next item's value per weight, is less than the best that anybody has found so
+//! far; what could only be as good is searched.
+//!
+//! What it stresses: a search whose size depends on the schedule. The best value is shared by all workers, and who
+//! finds a good one early saves the others work, so that two workers may be more than twice as fast as one, or slower:
+//! compare medians of many runs. A node takes some nanoseconds, like one of `fib`, and all of them read the shared
+//! value. The optimum is the same in every run; the number of nodes is not.
+//!
+//! By default an item's value is its weight and a constant, and weights are up to 10 000: this makes the bound weak and
+//! the search long. With `input=independent` and `range=100`, values and weights of their own from 1 to 100, there is
+//! little to search.
+
+#![allow(clippy::disallowed_types, reason = "one shared number, no protocol that a checker should see")]
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::params::{ParamError, ParamSpec, Settings, hash};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
+use crate::{ForkJoin, workload};
+
+/// How values are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// From the weight.
+    Correlated,
+    /// By themselves.
+    Independent,
+}
+
+const VALUES: &[(&str, Values)] = &[("correlated", Values::Correlated), ("independent", Values::Independent)];
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Correlated => "correlated",
+            Self::Independent => "independent",
+        })
+    }
+}
+
+/// How many items of which kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    items: usize,
+    range: u64,
+    input: Values,
+    seed: u64,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "knapsack",
+        summary: "0/1 knapsack by branch and bound",
+        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
+        params: &[
+            ParamSpec { name: "items", help: "things to choose from", default: "48" },
+            ParamSpec { name: "range", help: "the largest weight", default: "10000" },
+            ParamSpec { name: "input", help: "values correlated with weights, or independent", default: "correlated" },
+            ParamSpec { name: "seed", help: "seed of weights and values", default: "1" },
+        ],
+        quick: &[("items", "46")],
+        compare: &[("items", "48")],
+        paper: &[("items", "32")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            items: settings.whole("items", 1, 200, ", beyond which a run may take years")? as usize,
+            range: settings.whole("range", 1, 100_000, "")?,
+            input: settings.word("input", settings.text("input"), VALUES)?,
+            seed: settings.whole("seed", 0, u64::MAX, "")?,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.items.to_string(), self.range.to_string(), self.input.to_string(), self.seed.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        let number = |index: usize| 1 + hash(self.seed, index as u64) % self.range;
+        let mut items: Vec<Item> = (0..self.items)
+            .map(|index| {
+                let weight = number(2 * index);
+                let value = match self.input {
+                    Values::Correlated => weight + self.range.div_ceil(10),
+                    Values::Independent => number(2 * index + 1),
+                };
+                Item { value, weight }
+            })
+            .collect();
+        // a/b > c/d is a·d > c·b.
+        items.sort_by(|a, b| (b.value * a.weight).cmp(&(a.value * b.weight)));
+        let capacity = items.iter().map(|item| item.weight).sum::<u64>() / 2;
+        let optimum = optimum(&items, capacity);
+        Ok(Instance { items, capacity, optimum })
+    }
+}
+
+/// A thing that may be taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// What it is worth.
+    pub value: u64,
+    /// What it weighs, at least 1.
+    pub weight: u64,
+}
+
+/// The best value by dynamic programming over the capacities.
+fn optimum(items: &[Item], capacity: u64) -> u64 {
+    let mut best = vec![0; capacity as usize + 1];
+    for item in items {
+        for room in (item.weight as usize..best.len()).rev() {
+            best[room] = best[room].max(best[room - item.weight as usize] + item.value);
+        }
+    }
+    best[capacity as usize]
+}
+
+/// The program and its items.
+#[derive(Debug)]
+pub struct Instance {
+    items: Vec<Item>,
+    capacity: u64,
+    optimum: u64,
+}
+
+impl Runs for Instance {
+    fn serial(&mut self) -> Answer {
+        let mut best = 0;
+        serial(&mut best, &self.items, self.capacity, 0);
+        Answer::Number(best)
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Number(self.optimum))
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        Answer::Number(knapsack(j, &self.items, self.capacity))
+    }
+}
+
+/// The fork–join program: the largest value of items that weigh no more than `capacity` together. The items are in the order
+/// of falling value per weight.
+///
+/// ```
+/// use filch_workloads::{Serial, knapsack::{Item, knapsack}};
+///
+/// let items = [(60, 10), (100, 20), (120, 30)].map(|(value, weight)| Item { value, weight });
+/// assert_eq!(knapsack(Serial, &items, 50), 220);
+/// ```
+pub fn knapsack<J: ForkJoin>(j: J, items: &[Item], capacity: u64) -> u64 {
+    let best = AtomicU64::new(0);
+    search(j, &best, items, capacity, 0);
+    best.into_inner()
+}
+
+/// No choice of `items` that fit into `room` makes `value` larger than this.
+#[inline]
+fn bound(next: Item, room: u64, value: u64) -> u64 {
+    value + room * next.value / next.weight
+}
+
+fn search<J: ForkJoin>(mut j: J, best: &AtomicU64, items: &[Item], room: u64, value: u64) {
+    let Some((&next, others)) = items.split_first() else {
+        // Relaxed: the value is all that it says. Nobody needs the newest one until all have been joined.
+        best.fetch_max(value, Ordering::Relaxed);
+        return;
+    };
+    // Relaxed: an older value only gives up fewer nodes.
+    if bound(next, room, value) < best.load(Ordering::Relaxed) {
+        return;
+    }
+    if next.weight > room {
+        return search(j, best, others, room, value);
+    }
+    j.join(
+        move |j| search(j, best, others, room - next.weight, value + next.value),
+        move |j| search(j, best, others, room, value),
+    );
+}
+
+/// The sequential program.
+fn serial(best: &mut u64, items: &[Item], room: u64, value: u64) {
+    let Some((&next, others)) = items.split_first() else {
+        *best = value.max(*best);
+        return;
+    };
+    if bound(next, room, value) < *best {
+        return;
+    }
+    if next.weight <= room {
+        serial(best, others, room - next.weight, value + next.value);
+    }
+    serial(best, others, room, value);
+}

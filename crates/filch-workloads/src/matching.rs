@@ -1,0 +1,239 @@
+//! A maximal matching of a graph: edges of which no two have an end in common, and to which none can be added.
+//!
+//! Edges have hashed priorities. In the order of priorities, an edge is taken if both ends are free: that is the
+//! sequential program. The parallel one goes in rounds over a prefix of the edges that are left, in the same order, and
+//! each round has two loops. In the first one, every edge whose ends are free reserves both, by writing its number
+//! where that is smaller than what is there. In the second one, an edge that holds both ends is taken; one that does
+//! not gives back what it holds, and tries again in the next round. The prefix has max(200, m/50) edges.
+//!
+//! What it stresses: several hundred parallel loops one after the other, each of some thousand iterations of some ten
+//! nanoseconds, whose results are collected, with atomic operations on memory without locality. An edge is looked at
+//! twice in each round, where the sequential program looks at it once: with one worker it takes more than twice as
+//! long. The span is Θ(log² n) rounds with high probability, as long as prefixes are short.
+//!
+//! The matching is that of the sequential program whatever the schedule. This is the method of deterministic
+//! reservations.
+//!
+//! **Source.** Guy E. Blelloch, Jeremy T. Fineman, Phillip B. Gibbons and Julian Shun, *Internally Deterministic
+//! Parallel Algorithms Can Be Fast*, PPoPP 2012, as measured in *Private deques*.
+
+#![allow(clippy::disallowed_types, reason = "reservations, no protocol that a checker should see")]
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::checks::sequence;
+use crate::graph::{CACHE, DEGREE, GRAPH, Input, N, SEED};
+use crate::independent_set::{append, rounds};
+use crate::inputs::shuffled;
+use crate::params::{ParamError, ParamSpec, Settings, filled};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
+use crate::{ForkJoin, Grain, workload};
+
+/// The graph.
+#[derive(Clone, Debug)]
+pub struct Params {
+    input: Input,
+    grain: usize,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "matching",
+        summary: "maximal matching of a graph by deterministic reservations",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
+        params: &[
+            GRAPH,
+            ParamSpec { default: "3000000", ..N },
+            DEGREE,
+            SEED,
+            CACHE,
+            ParamSpec { name: "grain", help: "edges that are a task; 0: split on demand", default: "0" },
+        ],
+        quick: &[("n", "1000000")],
+        compare: &[("n", "3000000")],
+        paper: &[("n", "40000000")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            input: Input::parse(Self::SPEC.name, settings)?,
+            grain: settings.whole("grain", 0, 1 << 32, "")? as usize,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.input.values().into_iter().chain([self.grain.to_string()]).collect()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// The graph while it is made; then of each edge its ends twice, its number, and what sorting takes; of each vertex two
+    /// numbers.
+    fn memory_bytes(&self) -> u64 {
+        self.input.memory_bytes() + (8 + 8 + 16 + 4) * self.input.edges() + 8 * u64::from(self.input.vertices())
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        const NAME: &str = Params::SPEC.name;
+        let graph = self.input.graph()?;
+        let drawn: Vec<(u32, u32)> = graph.edges().collect();
+        let Some(count) = u32::try_from(drawn.len()).ok().filter(|&count| count < RESERVED) else {
+            return Err(ParamError::BadValue {
+                workload: NAME,
+                param: "n",
+                value: graph.vertices().to_string(),
+                why: "gives too many edges: there are at most 2147483647".to_owned(),
+            });
+        };
+        let edges = shuffled(11, count).into_iter().map(|edge| drawn[edge as usize]).collect();
+        let ends = filled(NAME, graph.vertices() as usize, FREE)?.into_iter().map(AtomicU32::new).collect();
+        Ok(Instance {
+            edges,
+            numbers: (0..count).collect(),
+            ends,
+            grain: Grain::from_param(self.grain, 512),
+            right: OnceLock::new(),
+        })
+    }
+}
+
+/// Neither in the matching nor reserved: more than all others, so that any edge can reserve it.
+const FREE: u32 = u32::MAX;
+
+/// Marks a reservation: more than all edges, so that none takes the place of an edge in the matching.
+const RESERVED: u32 = 1 << 31;
+
+/// The program, its graph, and the matching.
+#[derive(Debug)]
+pub struct Instance {
+    /// By priority.
+    edges: Vec<(u32, u32)>,
+    /// Those of the edges, 0, 1, 2, ….
+    numbers: Vec<u32>,
+    /// Of each vertex, the edge in the matching, or [`RESERVED`] and the edge that has reserved it, or [`FREE`]. All accesses are
+    /// relaxed: those of the two loops are ordered by the joins between them, and within a loop only the smallest edge
+    /// counts, or that it is not one's own.
+    ends: Vec<AtomicU32>,
+    grain: Grain,
+    right: OnceLock<Vec<u32>>,
+}
+
+impl Instance {
+    /// The edges by priority, and of each vertex the number of the edge in the matching, or `u32::MAX`.
+    pub fn matching(&self) -> (&[(u32, u32)], Vec<u32>) {
+        (&self.edges, self.ends().collect())
+    }
+
+    fn ends(&self) -> impl Iterator<Item = u32> {
+        self.ends.iter().map(|end| end.load(Ordering::Relaxed))
+    }
+
+    fn ends_of(&self, edge: u32) -> [&AtomicU32; 2] {
+        let (u, v) = self.edges[edge as usize];
+        [&self.ends[u as usize], &self.ends[v as usize]]
+    }
+
+    /// The first loop: edges reserve their ends. Collects those that could be taken.
+    #[inline(never)]
+    fn reserve(&self, mut alive: Vec<u32>, edges: &[u32]) -> Vec<u32> {
+        for &edge in edges {
+            let ends = self.ends_of(edge);
+            let found = ends.map(|end| end.load(Ordering::Relaxed));
+            if found.iter().all(|&found| found >= RESERVED) {
+                for (end, found) in ends.into_iter().zip(found) {
+                    // It could only have become smaller since.
+                    if RESERVED + edge < found {
+                        end.fetch_min(RESERVED + edge, Ordering::Relaxed);
+                    }
+                }
+                alive.push(edge);
+            }
+        }
+        alive
+    }
+
+    /// The second loop: edges that hold both ends are taken. Collects those that are to try again.
+    #[inline(never)]
+    fn commit(&self, mut left: Vec<u32>, edges: &[u32]) -> Vec<u32> {
+        for &edge in edges {
+            let ends = self.ends_of(edge);
+            let holds = ends.map(|end| end.load(Ordering::Relaxed) == RESERVED + edge);
+            let taken = holds == [true; 2];
+            for (end, _) in ends.into_iter().zip(holds).filter(|&(_, holds)| holds) {
+                end.store(if taken { edge } else { FREE }, Ordering::Relaxed);
+            }
+            if !taken {
+                left.push(edge);
+            }
+        }
+        left
+    }
+}
+
+/// The sequential program; `at` gives access to the edge of a vertex.
+fn serial<E>(edges: &[(u32, u32)], matched: &mut [E], at: impl Fn(&mut E) -> &mut u32) {
+    for (&(u, v), edge) in edges.iter().zip(0..) {
+        if *at(&mut matched[u as usize]) == FREE && *at(&mut matched[v as usize]) == FREE {
+            *at(&mut matched[u as usize]) = edge;
+            *at(&mut matched[v as usize]) = edge;
+        }
+    }
+}
+
+/// The number of edges, each of which two vertices have.
+fn answer(matched: impl Iterator<Item = u32>) -> Answer {
+    Answer::Number(matched.filter(|&edge| edge != FREE).count() as u64 / 2)
+}
+
+impl Runs for Instance {
+    fn reset(&mut self) {
+        self.ends.iter_mut().for_each(|end| *end.get_mut() = FREE);
+    }
+
+    fn serial(&mut self) -> Answer {
+        serial(&self.edges, &mut self.ends, AtomicU32::get_mut);
+        answer(self.ends())
+    }
+
+    fn check(&self, found: &Answer) -> Result<(), String> {
+        let right = self.right.get_or_init(|| {
+            let mut matched = vec![FREE; self.ends.len()];
+            serial(&self.edges, &mut matched, |edge| edge);
+            matched
+        });
+        expect(found, &answer(right.iter().copied()))?;
+        match self.ends().zip(right).position(|(found, &right)| found != right) {
+            None => Ok(()),
+            Some(vertex) => Err(format!("vertex {vertex} is not matched by the edge that comes first")),
+        }
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        sequence(self.ends().map(u64::from))
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        let at = at as usize % self.ends.len();
+        *self.ends[at].get_mut() ^= 1;
+        true
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        let (this, grain) = (&*self, self.grain);
+        rounds(&self.numbers, |edges| {
+            let alive = j.fold_blocks(edges, grain, Vec::new(), |alive, block| this.reserve(alive, block), append);
+            j.fold_blocks(&alive[..], grain, Vec::new(), |left, block| this.commit(left, block), append)
+        });
+        answer(self.ends())
+    }
+}

@@ -1,0 +1,173 @@
+//! Multiplication of square matrices by quadrants: eight products per level, in two forms.
+//!
+//! *In place* (`matmul-inplace`): four products are forked, then the four others, which add to the first. It takes no
+//! memory beyond the three matrices; the span is Θ(n), since the two halves of a sum wait for each other on each level.
+//! This is the form of the experiments on private deques, where the cut-off is chosen so that a leaf takes a given
+//! time: a thief that asks waits until the leaf is done.
+//!
+//! *With temporaries* (`matmul-temp`): all eight products are forked at once, four of them into a temporary matrix,
+//! which is then added in parallel. The span is Θ(log² n), so a level offers twice as many tasks; the price is the
+//! memory, and the time to go over it. It stands for the matrix product in the experiments on fence-free deques, whose
+//! text gives the order and a base case of 16 to 64, and no more.
+//!
+//! What they stress: little. Forks are rare and alike, so this is where all schedulers should agree. The sequential
+//! program is the recursion in place.
+
+use crate::divided::Both;
+use crate::fork_join::join4;
+use crate::matrix::{Buffers, Factors, Into, Size, instance_of_factors, product, quadrants, quadrants_mut};
+use crate::params::{ParamError, Settings};
+use crate::workload::{Answer, Forks, Spec};
+use crate::{ForkJoin, Grain, Serial, workload};
+
+/// The size of the matrices, and the cut-off.
+#[derive(Clone, Copy, Debug)]
+pub struct InPlace(Size);
+
+impl workload::Params for InPlace {
+    const SPEC: Spec = Spec {
+        name: "matmul-inplace",
+        summary: "product of matrices by quadrants, four products at a time",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013)",
+        params: &Size::PARAMS,
+        quick: &[("n", "384")],
+        compare: &[("n", "768")],
+        paper: &[("n", "3500")],
+    };
+    type Instance = InPlaceInstance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Size::parse(settings).map(Self)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.0.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Some(self.0.forks())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        3 * self.0.matrix_bytes()
+    }
+
+    fn prepare(&self) -> Result<InPlaceInstance, ParamError> {
+        Ok(InPlaceInstance { factors: Factors::new("matmul-inplace", self.0)?, forks: Some(self.0.forks()) })
+    }
+}
+
+/// The size of the matrices, and the cut-off, for the form with temporaries.
+#[derive(Clone, Copy, Debug)]
+pub struct Temporaries(Size);
+
+impl workload::Params for Temporaries {
+    const SPEC: Spec = Spec {
+        name: "matmul-temp",
+        summary: "product of matrices by quadrants, eight products at a time",
+        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
+        params: &Size::PARAMS,
+        quick: &[("n", "384")],
+        compare: &[("n", "768")],
+        paper: &[("n", "1024")],
+    };
+    type Instance = TemporariesInstance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Size::parse(settings).map(Self)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.0.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// With a temporary matrix on each level for each processor.
+    fn memory_bytes(&self) -> u64 {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+        (3 + 4 * processors / 3 + 1) * self.0.matrix_bytes()
+    }
+
+    fn prepare(&self) -> Result<TemporariesInstance, ParamError> {
+        Ok(TemporariesInstance { factors: Factors::new("matmul-temp", self.0)?, forks: None })
+    }
+}
+
+instance_of_factors! {
+    /// The program in place, and its matrices.
+    InPlaceInstance
+}
+
+instance_of_factors! {
+    /// The program with temporaries, and its matrices.
+    TemporariesInstance
+}
+
+/// The sequential program of both forms.
+fn serial(Factors { layout, a, b, c, .. }: &mut Factors) {
+    product(&mut Serial, Into::Set, c, a, b, layout.tile);
+}
+
+impl Forks for InPlaceInstance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        let Factors { layout, a, b, c, .. } = &mut self.factors;
+        product(&mut j, Into::Set, c, a, b, layout.tile);
+        self.factors.answer()
+    }
+}
+
+impl Forks for TemporariesInstance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        let Factors { layout, a, b, c, buffers } = &mut self.factors;
+        with_temporary(&mut j, buffers, c, a, b, layout.tile);
+        self.factors.answer()
+    }
+}
+
+/// Elements whose addition takes some 10 µs.
+const SUM: usize = 16 << 10;
+
+/// A product by eight products at once.
+fn with_temporary<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
+    // To go over a temporary of the last level would take a good part of the time of its products.
+    if c.len() <= 4 * tile * tile {
+        return product(j, Into::Set, c, a, b, tile);
+    }
+    let mut temporary = buffers.take(c.len());
+    let ([a00, a01, a10, a11], [b00, b01, b10, b11]) = (quadrants(a), quadrants(b));
+    let ([c00, c01, c10, c11], [t00, t01, t10, t11]) = (quadrants_mut(c), quadrants_mut(&mut temporary));
+    j.join(
+        move |mut j| {
+            join4(
+                &mut j,
+                move |mut j| with_temporary(&mut j, buffers, c00, a00, b00, tile),
+                move |mut j| with_temporary(&mut j, buffers, c01, a00, b01, tile),
+                move |mut j| with_temporary(&mut j, buffers, c10, a10, b00, tile),
+                move |mut j| with_temporary(&mut j, buffers, c11, a10, b01, tile),
+            );
+        },
+        move |mut j| {
+            join4(
+                &mut j,
+                move |mut j| with_temporary(&mut j, buffers, t00, a01, b10, tile),
+                move |mut j| with_temporary(&mut j, buffers, t01, a01, b11, tile),
+                move |mut j| with_temporary(&mut j, buffers, t10, a11, b10, tile),
+                move |mut j| with_temporary(&mut j, buffers, t11, a11, b11, tile),
+            );
+        },
+    );
+    if c.len() < 2 * SUM {
+        return add(c, &temporary);
+    }
+    j.for_blocks(Both(c, &temporary[..]), Grain::Advice(SUM), |Both(c, temporary)| add(c, temporary));
+}
+
+#[inline(never)]
+fn add(c: &mut [f64], temporary: &[f64]) {
+    for (c, temporary) in c.iter_mut().zip(temporary) {
+        *c += temporary;
+    }
+}

@@ -1,0 +1,228 @@
+//! Sample sort of floating-point numbers.
+//!
+//! The keys are cut into some √n/2 blocks, which are sorted in parallel. A sorted sample, eight keys for each of √n/2
+//! buckets, gives the pivots; each block is cut at them, and the pieces of all blocks that belong to a bucket are
+//! brought together and sorted, again in parallel.
+//!
+//! What it stresses: two parallel loops of some thousand iterations of some 100 µs, which are uneven in the second one,
+//! as the buckets are; and between them a transposition of all keys in pieces of four, which costs cache misses. It is
+//! what the experiments on private deques show large differences with, since loops there are cut by work and not into a
+//! fixed number of chunks. The span is Θ(√n log n).
+//!
+//! Without `grain` the loops split on demand, where the executor can do that; others halve down to single blocks. The
+//! sequential program is the standard library's unstable sort. To sort keys twice in pieces of about √n takes as many
+//! comparisons as once in one piece, but the library gains less on short pieces, and the sample and the transposition
+//! come on top: with one worker the program takes some 1.7 times as long.
+
+use crate::checks::{multiset, sequence, sorted};
+use crate::divided::{Both, Pieces, Rows};
+use crate::inputs::{DISTRIBUTIONS, Distribution, made};
+use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
+use crate::workload::{Answer, Forks, Runs, Spec, expect};
+use crate::{ForkJoin, Grain, workload};
+
+/// Keys in the sample for each bucket.
+const OVERSAMPLING: usize = 8;
+
+/// How many keys of which kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    n: usize,
+    input: Distribution,
+    grain: usize,
+    seed: u64,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "samplesort",
+        summary: "sample sort of floating-point numbers",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
+        params: &[
+            ParamSpec { name: "n", help: "keys", default: "2000000" },
+            ParamSpec { name: "input", help: "random or exponential", default: "random" },
+            ParamSpec { name: "grain", help: "blocks that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
+        ],
+        quick: &[("n", "500000")],
+        compare: &[("n", "2000000")],
+        paper: &[("n", "240000000")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            n: settings.whole("n", 1, 1 << 40, "")? as usize,
+            input: settings.word("input", settings.text("input"), DISTRIBUTIONS)?,
+            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
+            seed: settings.whole("seed", 0, u64::MAX, "")?,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.n.to_string(), self.input.to_string(), self.grain.to_string(), self.seed.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        3 * 8 * self.n as u64 + 4 * (self.blocks() * self.buckets()) as u64
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        let input = made("samplesort", self.n, |index| self.input.real(self.seed, index))?;
+        let fingerprint = multiset(input.iter().map(|key| key.to_bits()));
+        Ok(Instance {
+            buckets: self.buckets(),
+            block: self.block(),
+            grain: Grain::from_param(self.grain, 1),
+            input,
+            keys: filled("samplesort", self.n, 0.0)?,
+            sorted: filled("samplesort", self.n, 0.0)?,
+            ends: filled("samplesort", self.blocks() * self.buckets(), 0)?,
+            fingerprint,
+        })
+    }
+}
+
+impl Params {
+    /// Keys of a block, but for the last one.
+    fn block(&self) -> usize {
+        2 * self.n.isqrt()
+    }
+
+    fn blocks(&self) -> usize {
+        self.n.div_ceil(self.block())
+    }
+
+    fn buckets(&self) -> usize {
+        self.n.isqrt().div_ceil(2)
+    }
+}
+
+/// The program, its input, and the keys being sorted.
+#[derive(Debug)]
+pub struct Instance {
+    buckets: usize,
+    block: usize,
+    grain: Grain,
+    input: Vec<f64>,
+    /// At first the keys to be sorted.
+    keys: Vec<f64>,
+    /// In the end the keys in order.
+    sorted: Vec<f64>,
+    /// Of each block and each bucket, where in the block the keys of the bucket end.
+    ends: Vec<u32>,
+    fingerprint: u64,
+}
+
+impl Runs for Instance {
+    fn reset(&mut self) {
+        self.keys.copy_from_slice(&self.input);
+        self.sorted.fill(f64::NAN);
+    }
+
+    fn serial(&mut self) -> Answer {
+        self.sorted.copy_from_slice(&self.keys);
+        sort(&mut self.sorted);
+        Answer::Sorted(self.sorted.len())
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Sorted(self.sorted.len()))?;
+        sorted(&self.sorted, f64::to_bits, self.fingerprint)
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        sequence(self.sorted.iter().map(|key| key.to_bits()))
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        let at = at as usize % self.sorted.len();
+        self.sorted[at] = f64::from_bits(self.sorted[at].to_bits() ^ 1);
+        true
+    }
+}
+
+impl Forks for Instance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        let (block, buckets, grain) = (self.block, self.buckets, self.grain);
+        let pivots = pivots(&self.keys, buckets);
+        let source = Both(Rows::new(&mut self.keys, block), Rows::new(&mut self.ends, buckets));
+        j.for_blocks(source, grain, |blocks| {
+            for ((_, keys), (_, ends)) in blocks {
+                sort(keys);
+                cut(keys, &pivots, ends);
+            }
+        });
+        let (keys, ends) = (&self.keys[..], &self.ends[..]);
+        let bucket_ends = bucket_ends(&mut j, ends, buckets, grain);
+        j.for_blocks(Pieces::new(&mut self.sorted, &bucket_ends), grain, |pieces| {
+            for (bucket, piece) in pieces {
+                gather(keys, block, ends.chunks_exact(buckets), bucket, piece);
+                sort(piece);
+            }
+        });
+        Answer::Sorted(self.sorted.len())
+    }
+}
+
+/// Sorts keys. Out of line, so that everyone runs the same instructions.
+#[inline(never)]
+fn sort(keys: &mut [f64]) {
+    keys.sort_unstable_by(f64::total_cmp);
+}
+
+/// The first keys of all buckets but the first one.
+fn pivots(keys: &[f64], buckets: usize) -> Vec<f64> {
+    let pick = |index| keys[(hash(0x5a, index) % keys.len() as u64) as usize];
+    let mut sample: Vec<f64> = (0..(buckets * OVERSAMPLING) as u64).map(pick).collect();
+    sort(&mut sample);
+    sample.into_iter().step_by(OVERSAMPLING).skip(1).collect()
+}
+
+/// Where in sorted keys the buckets end.
+fn cut(keys: &[f64], pivots: &[f64], ends: &mut [u32]) {
+    let mut at = 0;
+    let (last, others) = ends.split_last_mut().expect("there is a bucket");
+    for (end, pivot) in others.iter_mut().zip(pivots) {
+        while at < keys.len() && keys[at] < *pivot {
+            at += 1;
+        }
+        *end = at as u32;
+    }
+    *last = keys.len() as u32;
+}
+
+/// Where in the whole the buckets end.
+fn bucket_ends<J: ForkJoin>(j: &mut J, ends: &[u32], buckets: usize, grain: Grain) -> Vec<usize> {
+    let add = |mut left: Vec<usize>, right: Vec<usize>| {
+        left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
+        left
+    };
+    // The sum over all blocks of where a bucket ends in the block is where it ends in the whole.
+    let sum = |mut sum: Vec<usize>, blocks: std::ops::Range<usize>| {
+        for ends in ends[blocks.start * buckets..blocks.end * buckets].chunks_exact(buckets) {
+            sum.iter_mut().zip(ends).for_each(|(sum, &end)| *sum += end as usize);
+        }
+        sum
+    };
+    j.fold_blocks(0..ends.len() / buckets, grain, vec![0; buckets], sum, add)
+}
+
+/// Brings together a bucket's pieces of all blocks.
+fn gather<'e>(keys: &[f64], block: usize, ends: impl Iterator<Item = &'e [u32]>, bucket: usize, mut place: &mut [f64]) {
+    for (keys, ends) in keys.chunks(block).zip(ends) {
+        let start = if bucket == 0 { 0 } else { ends[bucket - 1] as usize };
+        let piece = &keys[start..ends[bucket] as usize];
+        let (here, rest) = place.split_at_mut(piece.len());
+        here.copy_from_slice(piece);
+        place = rest;
+    }
+}

@@ -1,0 +1,234 @@
+//! A spanning tree of what can be reached, with tasks that may be run twice.
+//!
+//! A task visits a vertex and becomes the parent of those of its neighbours that have none; each of them becomes a task. Running
+//! it again does nothing. Which tree comes out depends on who is first; that it is one is checked: every vertex that can be reached has a
+//! parent that it is linked to, and every chain of parents ends at the root.
+//!
+//! **Why a compare-and-swap.** In the source a parent is tested by a load and set by a store, as the marks of [`closure`](crate::closure)
+//! are. Then two neighbours *x* and *y*, visited at the same time by two workers whose queues have no fence, may become each other's
+//! parents: each worker's look at the other's vertex comes before the other's store has left its store buffer. So here a worker
+//! that finds no parent takes the place by compare-and-swap: once for each vertex, not for each edge. Suppose that a chain of parents were a
+//! ring. Each parent in it was visited after its own swap and before its child's; so each swap would come after itself.
+//!
+//! **What it stresses.** As [`closure`](crate::closure), with more memory.
+//!
+//! **Source.** Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*, PPoPP 2009, after David Bader and Guojing
+//! Cong; Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014. The sizes are ours.
+#![allow(clippy::disallowed_types, reason = "parents are the program's result, no algorithm to check")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use filch::worklist::{Queue, Worklist};
+
+use crate::graph::{CACHE, DEGREE, GRAPH, Graph, Input, N, ROOT, SEED};
+use crate::params::{ParamError, ParamSpec, Settings, filled};
+use crate::workload;
+use crate::workload::{Answer, Listed, Lists, Runs, Spec, expect};
+
+/// Not a vertex: there is no parent yet.
+const NONE: u32 = u32::MAX;
+
+/// The graph.
+#[derive(Clone, Debug)]
+pub struct Params {
+    input: Input,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "spanning-tree",
+        summary: "a spanning tree, a task per vertex that may be run twice",
+        source: "Idempotent work stealing (Michael, Vechev, Saraswat, 2009); Morrison, Afek (2014)",
+        params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, SEED, CACHE],
+        quick: &[("n", "100000")],
+        compare: &[("n", "300000")],
+        paper: &[("n", "10000000")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self { input: Input::parse(Self::SPEC.name, settings)? })
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.input.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        // A parent, a mark of what can be reached, and one of the check for each vertex.
+        self.input.memory_bytes() + 6 * u64::from(self.input.vertices())
+    }
+
+    fn is_idempotent(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        let graph = self.input.graph()?;
+        let parents = filled(Self::SPEC.name, graph.vertices() as usize, NONE)?;
+        let right = graph.reach(ROOT);
+        Ok(Instance { graph, parents: parents.into_iter().map(AtomicU32::new).collect(), right })
+    }
+}
+
+/// The program, its graph, and the parents.
+#[derive(Debug)]
+pub struct Instance {
+    graph: Graph,
+    parents: Vec<AtomicU32>,
+    /// What breadth-first search reaches.
+    right: Vec<bool>,
+}
+
+/// What the check knows of a vertex.
+#[derive(Clone, Copy, PartialEq)]
+enum Chain {
+    Unknown,
+    /// It is on the chain that is being followed.
+    Followed,
+    EndsAtRoot,
+}
+
+impl Instance {
+    fn parent(&self, vertex: u32) -> u32 {
+        // Relaxed: nobody writes while this is read; it was joined.
+        self.parents[vertex as usize].load(Ordering::Relaxed)
+    }
+
+    /// The parent of a vertex is what it should be, whatever that one's parent is.
+    fn check_parent(&self, vertex: u32) -> Result<(), String> {
+        match (self.parent(vertex), self.right[vertex as usize]) {
+            (NONE, false) => Ok(()),
+            (NONE, true) => Err(format!("vertex {vertex} can be reached, but it has no parent")),
+            (_, false) => Err(format!("vertex {vertex} has a parent, but it cannot be reached")),
+            (ROOT, true) if vertex == ROOT => Ok(()),
+            (parent, true) if vertex != ROOT && self.graph.neighbours(vertex).binary_search(&parent).is_ok() => Ok(()),
+            (parent, true) => Err(format!("vertex {vertex} has {parent} as its parent, but they are not linked")),
+        }
+    }
+
+    /// Each chain of parents, which all are vertices, ends at the root.
+    fn check_chains(&self) -> Result<(), String> {
+        let mut chains = vec![Chain::Unknown; self.parents.len()];
+        chains[ROOT as usize] = Chain::EndsAtRoot;
+        let mut followed = Vec::new();
+        for start in (0..self.graph.vertices()).filter(|&vertex| self.parent(vertex) != NONE) {
+            let mut vertex = start;
+            while chains[vertex as usize] == Chain::Unknown {
+                chains[vertex as usize] = Chain::Followed;
+                followed.push(vertex);
+                vertex = self.parent(vertex);
+            }
+            if chains[vertex as usize] == Chain::Followed {
+                return Err(format!("vertex {vertex} is among its own ancestors"));
+            }
+            followed.drain(..).for_each(|vertex| chains[vertex as usize] = Chain::EndsAtRoot);
+        }
+        Ok(())
+    }
+}
+
+impl Runs for Instance {
+    fn reset(&mut self) {
+        self.parents.iter_mut().for_each(|parent| *parent.get_mut() = NONE);
+    }
+
+    fn serial(&mut self) -> Answer {
+        let Self { graph, parents, .. } = self;
+        *parents[ROOT as usize].get_mut() = ROOT;
+        let (mut stack, mut count) = (vec![ROOT], 1);
+        while let Some(u) = stack.pop() {
+            for &v in graph.neighbours(u) {
+                let parent = parents[v as usize].get_mut();
+                if *parent == NONE {
+                    *parent = u;
+                    count += 1;
+                    stack.push(v);
+                }
+            }
+        }
+        Answer::Reached(count)
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Reached(self.right.iter().map(|&reached| u32::from(reached)).sum()))?;
+        (0..self.graph.vertices()).try_for_each(|vertex| self.check_parent(vertex))?;
+        self.check_chains()
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        let at = (at % self.parents.len() as u64) as usize;
+        let parent = self.parents[at].get_mut();
+        *parent = !*parent;
+        true
+    }
+}
+
+impl Lists for Instance {
+    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+        let Self { graph, parents, .. } = &*self;
+        let adopt = |parent: u32, child: u32| {
+            let place = &parents[child as usize];
+            // Relaxed: a parent is only compared with `NONE` until all threads are joined. That there is no ring needs no more:
+            // a vertex is visited after the swap that made it a task, and the queue hands it on with an edge.
+            place.load(Ordering::Relaxed) == NONE
+                && place.compare_exchange(NONE, parent, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        adopt(ROOT, ROOT);
+        let run = list.run_idempotent(
+            [ROOT],
+            |_| (),
+            |crew, (), vertex: u32| {
+                for &next in graph.neighbours(vertex) {
+                    if adopt(vertex, next) {
+                        crew.push(next);
+                    }
+                }
+            },
+        );
+        let reached = self.parents.iter_mut().map(|parent| u32::from(*parent.get_mut() != NONE)).sum();
+        Listed::reaching(reached, run.tallies)
+    }
+
+    fn at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
+        Some(self.exactly_once(list))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The square 0–1–2–3 with a vertex apart, and these parents.
+    fn check(parents: [u32; 5]) -> Result<(), String> {
+        let graph = Graph::of_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
+        let right = graph.reach(ROOT);
+        let reached = parents.iter().filter(|&&parent| parent != NONE).count() as u32;
+        Instance { graph, parents: parents.map(AtomicU32::new).into(), right }.check(&Answer::Reached(reached))
+    }
+
+    #[test]
+    fn what_is_no_tree_is_noticed() {
+        assert_eq!(check([0, 0, 1, 2, NONE]), Ok(()));
+        assert_eq!(check([0, 0, 1, 0, NONE]), Ok(()));
+        let said = |parents, words: &str| {
+            let said = check(parents).expect_err("it is no spanning tree");
+            assert!(said.contains(words), "{said}");
+        };
+        said([0, 0, 1, NONE, NONE], "should be 4");
+        said([0, 0, NONE, 0, 0], "vertex 2 can be reached, but it has no parent");
+        said([0, 0, 0, 0, NONE], "vertex 2 has 0 as its parent, but they are not linked");
+        said([1, 0, 1, 0, NONE], "vertex 0 has 1 as its parent");
+        said([0, 0, 3, 2, NONE], "is among its own ancestors");
+        said([0, 1, 1, 0, NONE], "vertex 1 has 1 as its parent");
+        said([0, 0, 1, 7, NONE], "vertex 3 has 7 as its parent");
+    }
+}

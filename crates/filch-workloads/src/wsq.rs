@@ -1,0 +1,171 @@
+//! Many small jobs of one parent, each a dependent chain of additions.
+//!
+//! A job computes with `k` rounds on a 32-bit number, and adds the result to its worker's total. One job makes them all, in batches
+//! of 32, and the program waits for it.
+//!
+//! **What it stresses.** What a job costs: its place, its closure, a push and a pop or a theft, and the count of what is unfinished.
+//! Time per job, less what the sequential program takes for `k` rounds, is the overhead.
+//!
+//! **Source.** The synthetic workload of the job system injinj/WSQ, <https://github.com/injinj/WSQ>, whose table has `k` from 100 to 400,
+//! and whose plot goes on to 7000.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use filch::jobs::{JobWorker, Jobs};
+use filch::worklist::Queue;
+
+use crate::params::{ParamError, ParamSpec, Settings};
+use crate::workload;
+use crate::workload::{Answer, Listed, Makes, Runs, Spec, expect};
+
+/// How many jobs, and how long they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    rounds: u32,
+    jobs: u32,
+}
+
+impl workload::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "wsq",
+        summary: "many small jobs of one parent",
+        source: "WSQ (injinj/WSQ)",
+        params: &[
+            ParamSpec { name: "k", help: "rounds of a job, some 1.5 ns each", default: "100" },
+            ParamSpec { name: "jobs", help: "children of the one job", default: "10000" },
+        ],
+        quick: &[("k", "1000")],
+        compare: &[("k", "5000")],
+        paper: &[("k", "100")],
+    };
+    type Instance = Instance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        let rounds = settings.whole("k", 0, 1_000_000_000, ", a second")? as u32;
+        let jobs = settings.whole("jobs", 0, 10_000_000, ", which take 640 MB")? as u32;
+        Ok(Self { rounds, jobs })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.rounds.to_string(), self.jobs.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Some(self.jobs.into())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        u64::from(self.jobs) * 64
+    }
+
+    fn prepare(&self) -> Result<Instance, ParamError> {
+        Ok(Instance { params: *self })
+    }
+}
+
+/// The program; it has no data.
+#[derive(Debug)]
+pub struct Instance {
+    params: Params,
+}
+
+/// The work of a job: each round waits for the one before.
+fn work(rounds: u32) -> i32 {
+    (1..=rounds as i32)
+        .fold(0_i32, |result, round| result.wrapping_add(1 << (result & 3)).wrapping_sub(round.wrapping_mul(2)))
+}
+
+/// One worker's total, on its own line.
+#[derive(Default)]
+#[repr(align(128))]
+struct Total(AtomicI32);
+
+impl Total {
+    fn add(&self, result: i32) {
+        // Relaxed: the worker's own, and read when all jobs are over.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(result), Ordering::Relaxed);
+    }
+}
+
+/// Bit by bit: the sum wraps.
+fn answer(sum: i32) -> Answer {
+    Answer::Number(sum.cast_unsigned().into())
+}
+
+impl Runs for Instance {
+    fn serial(&mut self) -> Answer {
+        let total = Total::default();
+        for _ in 0..self.params.jobs {
+            total.add(work(black_box(self.params.rounds)));
+        }
+        answer(total.0.into_inner())
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        let Params { rounds, jobs } = self.params;
+        expect(answer, &self::answer(work(rounds).wrapping_mul(jobs.cast_signed())))
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        Some(self.params.jobs.into())
+    }
+}
+
+impl Makes for Instance {
+    fn jobs<Q: Queue>(&mut self, jobs: &Jobs<Q>) -> Listed {
+        let Params { rounds, jobs: number } = self.params;
+        let totals: Vec<Total> = (0..jobs.workers()).map(|_| Total::default()).collect();
+        let totals = &totals[..];
+        let outcome = jobs.run(|w| {
+            let parent = w.start(move |w| {
+                w.spawn_all(
+                    (0..number)
+                        .map(|_| move |w: &mut JobWorker<'_, '_, Q>| totals[w.index()].add(work(black_box(rounds)))),
+                );
+            });
+            w.wait(parent);
+        });
+        // Relaxed: all jobs are over.
+        let sum = totals.iter().fold(0, |sum: i32, total| sum.wrapping_add(total.0.load(Ordering::Relaxed)));
+        Listed { answer: answer(sum), tallies: outcome.tallies, duplicates: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use filch_queue::{BwosF, ChaseLev, Wsq};
+
+    use super::*;
+    use crate::Workload;
+
+    #[test]
+    fn the_sum_is_right_and_a_wrong_one_is_noticed() {
+        fn on<Q: Queue>(set: &[(String, String)], right: &Answer) {
+            for workers in [1, 2, 8] {
+                let mut instance = Workload::new("wsq", set).and_then(|wsq| wsq.prepare()).expect("it is small");
+                let run = instance.run_jobs(&Jobs::new(workers).capacity(64).queue::<Q>(Q::Params::default()));
+                assert_eq!(run.answer, *right);
+                assert_eq!(instance.check(&run.answer), Ok(()));
+                assert!(instance.check(&Answer::Number(0)).is_err());
+                // With their parent.
+                assert_eq!(run.tasks(), 1001);
+            }
+        }
+        let set = [("k", "17"), ("jobs", "1000")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let right = Workload::new("wsq", &set).and_then(|wsq| wsq.prepare()).expect("it is small").serial();
+        on::<Wsq>(&set, &right);
+        on::<ChaseLev>(&set, &right);
+        on::<BwosF>(&set, &right);
+    }
+
+    #[test]
+    fn work_is_what_the_source_has() {
+        let mut result = 0_i32;
+        for j in 1..=5 {
+            result = result + (1 << (result & 3)) - 2 * j;
+        }
+        assert_eq!(work(5), result);
+        assert_eq!(work(0), 0);
+    }
+}
