@@ -61,27 +61,5 @@ pub(crate) fn usage(why: impl ToString) -> Error {
 
 /// A sentence for a name that is not in a list: with what it resembles, or else with all there is.
 pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
-    let near = filch_workloads::suggest(name, known.iter().copied());
-    let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    let end = match quoted.as_slice() {
-        [] => "there are none".to_owned(),
-        all if all.len() == known.len() && all.len() > 1 => format!("there are {}", all.join(", ")),
-        [only] => format!("did you mean {only}?"),
-        [first @ .., last] => format!("did you mean {} or {last}?", first.join(", ")),
-    };
-    usage(format!("there is no {what} `{name}`; {end}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_misspelt_name_gets_a_suggestion_and_nonsense_gets_the_list() {
-        let known = ["split", "chase-lev", "locked"];
-        let Error::Usage(near) = unknown("pool", "chaselev", &known) else { panic!("not a usage error") };
-        assert_eq!(near, "there is no pool `chaselev`; did you mean `chase-lev`?");
-        let Error::Usage(far) = unknown("pool", "zzzz", &known) else { panic!("not a usage error") };
-        assert!(far.ends_with("there are `split`, `chase-lev`, `locked`"), "{far}");
-    }
+    Error::Usage(filch_schedulers::unknown(what, name, known))
 }

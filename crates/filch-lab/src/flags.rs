@@ -4,8 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
-use crate::scheduler::Style;
+use filch_schedulers::Style;
 
 /// More workers than this are a typing error, or wait for a larger machine.
 const MOST_WORKERS: i64 = 1024;

@@ -8,15 +8,12 @@ mod interrupt;
 mod machine;
 mod measure;
 mod plan;
-mod pools;
 mod progress;
-mod queues;
 mod record;
 mod scheduler;
 mod stats;
 mod summary;
 mod terminal;
-mod tuning;
 mod verbs;
 mod warnings;
 

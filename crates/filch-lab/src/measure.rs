@@ -1,23 +1,16 @@
 //! Runs one program on one scheduler in this process, some number of times, and tells of each run.
 
-use std::cell::Cell;
 use std::time::Instant;
 
-use filch::ThreadPool;
-use filch::jobs::Jobs;
-use filch::pool::Pool;
-use filch::worklist::Worklist;
 use filch_peers::Peer;
-use filch_queue::Queue;
-use filch_workloads::{Answer, Executor, FilchClosures, Instance, Kind, Listed, Workload};
+use filch_schedulers::{Contender, Sequential, Settings, start_list, start_pool};
+use filch_workloads::{Answer, Instance, Workload};
 use serde_json::Map;
 
 use crate::error::{Result, usage};
 use crate::machine::{Load, Machine, Usage, commit, now};
-use crate::pools::{PoolUser, Settings, with_pool};
-use crate::queues::{ListUser, with_list};
 use crate::record::{Run, value};
-use crate::scheduler::{Scheduler, Style};
+use crate::scheduler::Scheduler;
 
 /// Address space for a stack that a program may need: reserved, not used.
 const STACK_BYTES: usize = 64 << 20;
@@ -85,11 +78,14 @@ fn measure_here(job: &Job, instance: &mut Instance, stack: usize, watcher: &mut 
             repeat(job, &Rival(peer), instance, watcher)
         }
         Scheduler::Filch { pool, style, wait } => {
-            let settings = Settings { workers: job.workers, wait: *wait, pin: job.pin };
-            with_pool(pool, settings, OnPool { job, style: *style, instance, watcher }).map_err(usage)?
+            let mut settings = Settings::of(job.workers);
+            (settings.wait, settings.pin, settings.interrupts) = (*wait, job.pin, pool.interrupts());
+            let pool = start_pool(pool.pool(), *style, &settings).map_err(usage)?;
+            repeat(job, &*pool, instance, watcher)
         }
         Scheduler::Worklist(tuning) => {
-            with_list(tuning, job.workers, OnList { job, instance, watcher }).map_err(usage)?
+            let list = start_list(tuning, job.workers, instance.kind()).map_err(usage)?;
+            repeat(job, &*list, instance, watcher)
         }
     }
 }
@@ -102,156 +98,12 @@ fn pin_this_thread() -> Result {
     }
 }
 
-/// An answer, or why there is none.
-type Outcome = std::result::Result<Answer, String>;
-
-/// A started scheduler.
-trait Contender {
-    fn run(&self, instance: &mut Instance) -> Outcome;
-
-    /// Its counters since it was started, by name.
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-
-    /// Tasks of the last run, if it has counted them.
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-}
-
-struct Sequential;
-
-impl Contender for Sequential {
-    fn run(&self, instance: &mut Instance) -> Outcome {
-        Ok(instance.serial())
-    }
-}
-
 struct Rival(Peer);
 
 impl Contender for Rival {
-    fn run(&self, instance: &mut Instance) -> Outcome {
+    fn run(&self, instance: &mut Instance) -> std::result::Result<Answer, String> {
         self.0.run(instance).map_err(|error| error.to_string())
     }
-}
-
-struct OnPool<'a> {
-    job: &'a Job,
-    style: Style,
-    instance: &'a mut Instance,
-    watcher: &'a mut dyn Watcher,
-}
-
-impl PoolUser for OnPool<'_> {
-    type Output = Result;
-
-    fn with<P: Pool>(self, pool: &ThreadPool<P>) -> Result
-    where
-        ThreadPool<P>: Executor,
-    {
-        match self.style {
-            Style::Handles => repeat(self.job, &Handles(pool), self.instance, self.watcher),
-            Style::Closures => repeat(self.job, &Closures(pool), self.instance, self.watcher),
-        }
-    }
-}
-
-struct Handles<'a, P: Pool>(&'a ThreadPool<P>);
-
-impl<P: Pool> Contender for Handles<'_, P>
-where
-    ThreadPool<P>: Executor,
-{
-    fn run(&self, instance: &mut Instance) -> Outcome {
-        Ok(self.0.execute(instance))
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        counters(self.0)
-    }
-}
-
-struct Closures<'a, P: Pool>(&'a ThreadPool<P>);
-
-impl<P: Pool> Contender for Closures<'_, P> {
-    fn run(&self, instance: &mut Instance) -> Outcome {
-        Ok(self.0.install(|| FilchClosures.execute(instance)))
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        counters(self.0)
-    }
-}
-
-struct OnList<'a> {
-    job: &'a Job,
-    instance: &'a mut Instance,
-    watcher: &'a mut dyn Watcher,
-}
-
-impl ListUser for OnList<'_> {
-    type Output = Result;
-
-    fn exactly_once<Q: Queue>(self, list: Worklist<Q>) -> Result {
-        if self.instance.kind() == Kind::Jobs {
-            let run = |instance: &mut Instance, jobs: &Jobs<Q>| Some(instance.run_jobs(jobs));
-            let list = Jobs::from(list);
-            return repeat(self.job, &List { list, run, counts: Cell::default() }, self.instance, self.watcher);
-        }
-        let run = |instance: &mut Instance, list: &Worklist<Q>| Some(instance.list_exactly_once(list));
-        repeat(self.job, &List { list, run, counts: Cell::default() }, self.instance, self.watcher)
-    }
-
-    fn at_least_once<Q: Queue>(self, list: Worklist<Q>) -> Result {
-        let run = Instance::list_at_least_once;
-        repeat(self.job, &List { list, run, counts: Cell::default() }, self.instance, self.watcher)
-    }
-}
-
-/// A worklist or a job system, and how it runs a program, if the program permits that.
-struct List<L> {
-    list: L,
-    run: fn(&mut Instance, &L) -> Option<Listed>,
-    counts: Cell<Counts>,
-}
-
-/// What a worklist has counted in all its runs.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    steals: u64,
-    attempts: u64,
-    duplicates: Option<u64>,
-    /// Of the last run.
-    tasks: u64,
-}
-
-impl<L> Contender for List<L> {
-    fn run(&self, instance: &mut Instance) -> Outcome {
-        let name = instance.name();
-        let run = (self.run)(instance, &self.list).ok_or_else(|| format!("{name} must not run a task twice"))?;
-        let mut counts = self.counts.get();
-        counts.steals += run.tallies.iter().map(|tally| tally.stolen).sum::<u64>();
-        counts.attempts += run.tallies.iter().map(|tally| tally.attempts).sum::<u64>();
-        counts.duplicates = run.duplicates.map(|more| counts.duplicates.unwrap_or(0) + more);
-        counts.tasks = run.tasks();
-        self.counts.set(counts);
-        Ok(run.answer)
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        let Counts { steals, attempts, duplicates, .. } = self.counts.get();
-        let always = [("steals", steals), ("attempts", attempts)];
-        always.into_iter().chain(duplicates.map(|duplicates| ("duplicates", duplicates))).collect()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        Some(self.counts.get().tasks)
-    }
-}
-
-fn counters<P: Pool>(pool: &ThreadPool<P>) -> Vec<(&'static str, u64)> {
-    pool.stats().total().each().collect()
 }
 
 /// Counters of one run: differences, but for the depth, which is not a count.
@@ -263,7 +115,7 @@ fn since(later: &[(&'static str, u64)], earlier: &[(&'static str, u64)]) -> Map<
     later.iter().zip(earlier).map(difference).collect()
 }
 
-fn repeat(job: &Job, contender: &impl Contender, instance: &mut Instance, watcher: &mut dyn Watcher) -> Result {
+fn repeat(job: &Job, contender: &dyn Contender, instance: &mut Instance, watcher: &mut dyn Watcher) -> Result {
     let workload = &job.workload;
     warm_up(job, contender)?;
     let machine = Machine::here();
@@ -314,7 +166,7 @@ fn repeat(job: &Job, contender: &impl Contender, instance: &mut Instance, watche
     Ok(())
 }
 
-fn warm_up(job: &Job, contender: &impl Contender) -> Result {
+fn warm_up(job: &Job, contender: &dyn Contender) -> Result {
     if job.warmup == 0 {
         return Ok(());
     }

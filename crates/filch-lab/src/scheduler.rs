@@ -1,30 +1,10 @@
 //! A scheduler as people name it: the sequential program, one of filch's pools, or a peer.
 
 use filch::Wait;
+use filch_schedulers::{POOLS, PoolTuning, QUEUES, Style, Tuning, list_queues, why_not_for};
 use filch_workloads::{Kind, Workload};
 
 use crate::error::{Result, unknown, usage};
-use crate::pools::POOLS;
-use crate::queues::{QUEUES, why_not_for};
-use crate::tuning::{Tuning, list_queues};
-
-/// How a program's forks reach the pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Style {
-    /// Each task receives a worker handle.
-    Handles,
-    /// Plain closures; the worker is found in thread-local storage.
-    Closures,
-}
-
-impl Style {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Handles => "handles",
-            Self::Closures => "closures",
-        }
-    }
-}
 
 /// Who runs a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +12,7 @@ pub(crate) enum Scheduler {
     /// The plain sequential program.
     Serial,
     /// One of filch's pools.
-    Filch { pool: &'static str, style: Style, wait: Wait },
+    Filch { pool: PoolTuning, style: Style, wait: Wait },
     /// filch's worklists, on a queue.
     Worklist(Tuning),
     /// Somebody else's scheduler.
@@ -68,18 +48,20 @@ impl Scheduler {
 
     /// `serial`, a pool, or the default pool in closure style.
     fn from_fork_join_pool(name: &str, style: Style, wait: Wait) -> Result<Suited> {
-        if name == CLOSURES {
-            return Ok(Ok(Self::Filch { pool: "split", style: Style::Closures, wait }));
-        }
-        if style == Style::Closures && POOLS.iter().any(|pool| pool.name == name && name != POOLS[0].name) {
-            return Err(usage(format!("closure style runs on the pool `{}` only; leave out --style", POOLS[0].name)));
-        }
         let (start, rest) = name.split_once(':').unwrap_or((name, ""));
+        let default = POOLS[0].name;
+        let (start, style) = if start == CLOSURES { (default, Style::Closures) } else { (start, style) };
+        if style == Style::Closures && start != default && POOLS.iter().any(|pool| pool.name == start) {
+            return Err(usage(format!("closure style runs on the pool `{default}` only; leave out --style")));
+        }
         match (POOLS.iter().find(|pool| pool.name == start), QUEUES.iter().find(|queue| queue.name == start)) {
-            (Some(_), _) if !rest.is_empty() => {
-                Ok(Err(format!("{name}: parameters are for worklist programs; a fork–join pool has none")))
-            }
-            (Some(pool), _) => Ok(Ok(Self::Filch { pool: pool.name, style, wait })),
+            (Some(pool), queue) => match PoolTuning::parse(pool.name, rest) {
+                Ok(pool) => Ok(Ok(Self::Filch { pool, style, wait })),
+                Err(_) if queue.is_some_and(|queue| Tuning::parse(queue.name, rest).is_ok()) => {
+                    Ok(Err(format!("{name}: these parameters are for worklist programs, not for fork–join")))
+                }
+                Err(why) => Err(usage(why)),
+            },
             (None, Some(queue)) => Ok(Err(format!("{}: not for fork–join, only for worklists", queue.name))),
             (None, None) => {
                 let names = POOLS.iter().map(|pool| pool.name).chain(["serial", CLOSURES]);
@@ -95,7 +77,7 @@ impl Scheduler {
         match QUEUES.iter().find(|queue| queue.name == start) {
             Some(queue) => match why_not_for(queue, workload.is_idempotent()) {
                 Some(why) => Ok(Err(format!("{}: {why}", queue.name))),
-                None => Tuning::parse(queue.name, rest).map(|tuning| Ok(Self::Worklist(tuning))),
+                None => Tuning::parse(queue.name, rest).map(|tuning| Ok(Self::Worklist(tuning))).map_err(usage),
             },
             None if is_pool => {
                 Ok(Err(format!("{start}: only for fork–join; {} is a {} program", workload.name(), workload.kind())))
@@ -128,7 +110,7 @@ impl Scheduler {
         let flags: &[&str] = match self {
             Self::Serial => &["--pool", "serial"],
             Self::Filch { pool, style, wait } => {
-                return ["--pool", pool, "--style", style.name(), "--wait", &wait.to_string()]
+                return ["--pool", &pool.to_string(), "--style", style.name(), "--wait", &wait.to_string()]
                     .map(str::to_owned)
                     .to_vec();
             }
@@ -142,8 +124,10 @@ impl Scheduler {
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Serial => "serial".to_owned(),
-            Self::Filch { pool: "split", style: Style::Closures, .. } => "filch closures".to_owned(),
-            Self::Filch { pool, style: Style::Closures, .. } => format!("filch {pool} closures"),
+            Self::Filch { pool, style: Style::Closures, .. } => match pool.to_string().split_once(':') {
+                Some((_, rest)) => format!("filch closures:{rest}"),
+                None => "filch closures".to_owned(),
+            },
             Self::Filch { pool, .. } => format!("filch {pool}"),
             Self::Worklist(tuning) => format!("filch {tuning}"),
             Self::Peer(name) => name.clone(),
@@ -159,10 +143,10 @@ impl Scheduler {
         }
     }
 
-    /// Its pool, or its queue with what is set of its parameters.
+    /// Its pool or queue, with what is set of its parameters.
     pub(crate) fn pool(&self) -> Option<String> {
         match self {
-            Self::Filch { pool, .. } => Some((*pool).to_owned()),
+            Self::Filch { pool, .. } => Some(pool.to_string()),
             Self::Worklist(tuning) => Some(tuning.to_string()),
             Self::Serial | Self::Peer(_) => None,
         }

@@ -21,6 +21,7 @@ const TABLE: &[(&str, May)] = &[
     ("filch-check", Use(&["filch-memory", "filch-queue", "filch"])),
     ("filch-probe", Use(&["filch-memory", "filch-queue"])),
     ("filch-workloads", Use(&["filch"])),
+    ("filch-schedulers", Use(&["filch", "filch-queue", "filch-workloads"])),
     ("filch-sim", Use(&[])),
     ("rayon-core", Use(&["filch"])),
     ("filch-peers", Use(&["filch-workloads"])),

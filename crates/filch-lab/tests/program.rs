@@ -221,9 +221,16 @@ fn worklist_programs_run_on_queues() {
             assert!(run["wait"].is_null() && run["style"].is_null());
             let count = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{pool}: no number in {run}"));
             assert_eq!(count(&run["tasks"]), 2000 + count(&run["counters"]["duplicates"]));
-            assert!(count(&run["counters"]["steals"]) <= count(&run["counters"]["attempts"]));
+            // An attempt at half of the tasks may be several thefts.
+            let [steals, attempts] = ["steals", "attempts"].map(|name| count(&run["counters"][name]));
+            assert!(steals <= attempts || pool.contains("half") && attempts > 0);
         }
     }
+    let interrupted = "pdq-r:interrupts=signal:every=1ms";
+    let run =
+        &lines(&stdout(&well(&["run", "fib", "--set", "n=15", "--pool", interrupted, "--repeat", "1", "--json", "-"])))
+            [0];
+    assert_eq!((&run["pool"], &run["correct"]), (&interrupted.into(), &true.into()));
     let text = stdout(&well(&["run", "trees", "--set", "depth=6", "--workers", "1"]));
     for word in ["trees tree=thin depth=6", "filch chase-lev", "127 nodes", "right", "steals 0"] {
         assert!(text.contains(word), "{word} in {text}");

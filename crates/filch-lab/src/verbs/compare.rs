@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use filch_schedulers::Style;
 use filch_workloads::{Kind, Workload};
 
 use crate::child::{self, Trouble};
@@ -14,7 +15,7 @@ use crate::machine::{Machine, commit, cores, now};
 use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
 use crate::progress::Progress;
 use crate::record::{Run, title, value};
-use crate::scheduler::{CLOSURES, Scheduler, Style, wait};
+use crate::scheduler::{CLOSURES, Scheduler, wait};
 use crate::stats::Sample;
 use crate::summary::{Program, facts, summarize};
 use crate::terminal::{colour, colour_on_stderr, paint, width};

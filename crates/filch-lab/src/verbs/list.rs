@@ -5,14 +5,13 @@ use std::io::Write;
 use filch_queue::{Capacity, Delivery, MemoryModel, Progress, Promises, Stealable};
 use filch_workloads::Workload;
 
+use filch_schedulers::{Knob, POOL_KNOBS, POOLS, PoolSpec, QUEUES, knobs, list_queues, why_not};
+
 use crate::error::Result;
 use crate::export::table;
 use crate::flags::{List as Flags, Listed};
-use crate::pools::{POOLS, PoolSpec};
-use crate::queues::{QUEUES, knobs, why_not};
 use crate::scheduler::{CLOSURES, WAITS};
 use crate::terminal::{colour, paint};
-use crate::tuning::{Knob, list_queues};
 
 pub(crate) fn list(flags: &Flags) -> Result {
     let mut out = std::io::stdout().lock();
@@ -84,7 +83,7 @@ fn pools() -> Vec<Vec<String>> {
     pools.chain([closures, serial]).chain(others).collect()
 }
 
-/// The parameters of queues; those of the same name and meaning once.
+/// The parameters of queues, those of the same name and meaning once, and of pools.
 fn parameters() -> Vec<Vec<String>> {
     let mut found: Vec<(Knob, Vec<&str>)> = Vec::new();
     for queue in list_queues() {
@@ -96,8 +95,9 @@ fn parameters() -> Vec<Vec<String>> {
         }
     }
     let all = list_queues().len();
-    let of = |queues: &[&str]| if queues.len() == all { "all".to_owned() } else { queues.join(" ") };
-    found.iter().map(|(knob, queues)| row([knob.name, &of(queues), knob.help])).collect()
+    let of = |queues: &[&str]| if queues.len() == all { "all queues".to_owned() } else { queues.join(" ") };
+    let of_pools = POOL_KNOBS.iter().map(|knob| row([knob.name, "all pools for fork–join", knob.help]));
+    found.iter().map(|(knob, queues)| row([knob.name, &of(queues), knob.help])).chain(of_pools).collect()
 }
 
 fn queues() -> Vec<Vec<String>> {

@@ -37,10 +37,7 @@ enum Size {
 
 /// The parameter values of a command line, as `name=value`.
 pub(crate) fn assignment(text: &str) -> Result<(String, String)> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        _ => Err(usage(format!("`{text}` sets nothing: write it as NAME=VALUE, for example n=40"))),
-    }
+    filch_schedulers::assignment(text).map_err(usage)
 }
 
 /// A workload of a size, with some parameters set after that.

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Write};
 
+use filch_schedulers::{POOLS, Style};
 use filch_workloads::{Kind, Workload};
 
 use crate::child::READY;
@@ -9,9 +10,8 @@ use crate::error::{Error, Result, usage};
 use crate::export::json::Lines;
 use crate::flags::Run as Flags;
 use crate::measure::{Job, Watcher, measure};
-use crate::pools::POOLS;
 use crate::record::Run;
-use crate::scheduler::{Scheduler, Style, wait};
+use crate::scheduler::{Scheduler, wait};
 use crate::stats::Sample;
 use crate::terminal::{bytes, colour, count, duration, paint, significant};
 use crate::verbs::{Size, assignment, workload};

@@ -10,13 +10,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use filch_queue::{Delivery, Full, Owner, Progress as StealProgress, Promises, Queue, Steal, Task, Thief};
+use filch_schedulers::{QUEUES, QueueUser, with_queue};
 
 use super::{any_seed, as_float};
 use crate::error::{Error, Result, unknown};
 use crate::export::table;
 use crate::flags::StressQueues as Flags;
 use crate::progress::Progress;
-use crate::queues::{QUEUES, QueueUser, with_queue};
 use crate::terminal::{colour, count, duration};
 
 /// Tasks of a round.

@@ -1,26 +1,34 @@
-//! The one table in which names become types: a new algorithm is a row here.
+//! The table of pools: a new algorithm is a row here.
 
 #[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 
 use filch::pool::{Beat, Heartbeat, Pool, Queued, Request, Split, Wool};
-use filch::{ThreadPool, Wait};
+use filch::{Interrupts, ThreadPool, Wait};
 #[cfg(target_arch = "x86_64")]
 use filch_queue::Delta;
 use filch_queue::{BlockSize, MemoryModel, Promises, Queue, Stealable};
-use filch_workloads::Executor;
+
+use crate::contender::{Closures, Contender, Handles};
 
 /// What there is to say of a pool before it is started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PoolSpec {
-    pub(crate) name: &'static str,
-    pub(crate) summary: &'static str,
-    pub(crate) paper: &'static str,
-    pub(crate) progress: &'static str,
-    pub(crate) capacity: &'static str,
-    pub(crate) stealable: Stealable,
-    pub(crate) memory_model: MemoryModel,
+pub struct PoolSpec {
+    /// What it is asked for by.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// Who waits for whom.
+    pub progress: &'static str,
+    /// What becomes of a task for which there is no room.
+    pub capacity: &'static str,
+    /// What thieves can take.
+    pub stealable: Stealable,
+    /// What it assumes of the processor.
+    pub memory_model: MemoryModel,
 }
 
 /// What a pool promises as a queue does.
@@ -49,21 +57,44 @@ impl<Q: Queue, B: Beat> Promising for Heartbeat<Q, B> {
     const MEMORY_MODEL: MemoryModel = Q::PROMISES.memory_model;
 }
 
-/// How a pool is to be started.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) workers: usize,
-    pub(crate) wait: Wait,
-    pub(crate) pin: bool,
+/// How a program's forks reach the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Style {
+    /// Each task receives a worker handle.
+    Handles,
+    /// Plain closures; the worker is found in thread-local storage.
+    Closures,
 }
 
-/// Code that works with a pool whatever its type.
-pub(crate) trait PoolUser {
-    type Output;
+impl Style {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Handles => "handles",
+            Self::Closures => "closures",
+        }
+    }
+}
 
-    fn with<P: Pool>(self, pool: &ThreadPool<P>) -> Self::Output
-    where
-        ThreadPool<P>: Executor;
+/// How a pool is to be started.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How many workers.
+    pub workers: usize,
+    /// What a worker does while a task that it needs is with a thief.
+    pub wait: Wait,
+    /// Whether workers are bound to processors.
+    pub pin: bool,
+    /// What interrupts long tasks.
+    pub interrupts: Option<Interrupts>,
+}
+
+impl Settings {
+    /// So many workers, all else as by default.
+    pub fn of(workers: usize) -> Self {
+        Self { workers, wait: Wait::default(), pin: false, interrupts: None }
+    }
 }
 
 macro_rules! pools {
@@ -72,7 +103,7 @@ macro_rules! pools {
         $name:literal: $type:ty, $summary:literal, $paper:literal, $progress:literal, $capacity:literal;
     )+) => {
         /// All pools; the first is the default.
-        pub(crate) const POOLS: &[PoolSpec] = &[$($(#[$cfg])* PoolSpec {
+        pub const POOLS: &[PoolSpec] = &[$($(#[$cfg])* PoolSpec {
             name: $name,
             summary: $summary,
             paper: $paper,
@@ -82,10 +113,15 @@ macro_rules! pools {
             memory_model: <$type as Promising>::MEMORY_MODEL,
         }),+];
 
-        /// Starts the pool of this name, which must be in the table, and lets `user` have it.
-        pub(crate) fn with_pool<U: PoolUser>(name: &str, settings: Settings, user: U) -> Result<U::Output, String> {
-            match name {
-                $($(#[$cfg])* $name => start::<$type>(settings).map(|pool| user.with(&pool)),)+
+        /// Starts the pool of this name. Closure style is for the default pool.
+        ///
+        /// # Errors
+        /// If there is no such pool, or it cannot be started so: a sentence.
+        pub fn start_pool(name: &str, style: Style, settings: &Settings) -> Result<Box<dyn Contender>, String> {
+            match (name, style) {
+                ("split", Style::Closures) => Ok(Box::new(Closures(start::<Split>(settings)?))),
+                (_, Style::Closures) => Err(format!("closure style runs on the pool `{}` only", POOLS[0].name)),
+                $($(#[$cfg])* ($name, Style::Handles) => Ok(Box::new(Handles(start::<$type>(settings)?))),)+
                 _ => Err(format!("there is no pool `{name}`")),
             }
         }
@@ -215,53 +251,11 @@ impl Queue for ShortBlocks {
     }
 }
 
-fn start<P: Pool>(settings: Settings) -> Result<ThreadPool<P>, String> {
-    filch::Builder::<P>::new()
-        .workers(settings.workers)
-        .wait(settings.wait)
-        .pin(settings.pin)
-        .build()
-        .map_err(|error| error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use filch_workloads::Workload;
-
-    use super::*;
-
-    /// Runs fib, queens and an unbalanced tree, and checks their answers.
-    struct Programs;
-
-    impl PoolUser for Programs {
-        type Output = ();
-
-        fn with<P: Pool>(self, pool: &ThreadPool<P>)
-        where
-            ThreadPool<P>: Executor,
-        {
-            let programs: [(&str, &[(&str, &str)]); 3] =
-                [("fib", &[("n", "16")]), ("queens", &[("n", "6")]), ("uts", &[("tree", "T1"), ("depth", "5")])];
-            for (name, set) in programs {
-                let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-                let workload = Workload::new(name, &set).unwrap();
-                let mut instance = workload.prepare().unwrap();
-                for _ in 0..2 {
-                    instance.reset();
-                    let answer = pool.execute(&mut instance);
-                    instance.check(&answer).unwrap();
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn programs_are_right_on_every_pool() {
-        for pool in POOLS {
-            for workers in [1, 2, 8] {
-                let settings = Settings { workers, wait: Wait::default(), pin: false };
-                with_pool(pool.name, settings, Programs).unwrap_or_else(|error| panic!("{}: {error}", pool.name));
-            }
-        }
-    }
+fn start<P: Pool>(settings: &Settings) -> Result<ThreadPool<P>, String> {
+    let builder = filch::Builder::<P>::new().workers(settings.workers).wait(settings.wait).pin(settings.pin);
+    let builder = match settings.interrupts {
+        Some(interrupts) => builder.interrupts(interrupts),
+        None => builder,
+    };
+    builder.build().map_err(|error| error.to_string())
 }

@@ -4,41 +4,43 @@ use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
+use filch::Interrupts;
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::pdq::{receiver, sender};
 use filch_queue::{Amount, BlockSize, CrossTaking, Delegation, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
 
-use crate::error::{Result, unknown, usage};
-use crate::queues::{ListUser, QUEUES, knobs, with_list};
+use crate::queues::{ListUser, QUEUES, knobs, why_not, with_list};
+use crate::unknown;
 
 /// A queue for worklists and what is set of its parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tuning {
+pub struct Tuning {
     pub(crate) queue: &'static str,
     set: Vec<(String, String)>,
 }
 
 /// A parameter: its name, and what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Knob {
-    pub(crate) name: &'static str,
-    pub(crate) help: &'static str,
+pub struct Knob {
+    /// What it is set by.
+    pub name: &'static str,
+    /// What it means.
+    pub help: &'static str,
 }
 
 /// The parameters of every queue.
-pub(crate) const CAPACITY: Knob =
-    Knob { name: "capacity", help: "tasks that a queue has room for at first, or at all" };
+pub const CAPACITY: Knob = Knob { name: "capacity", help: "tasks that a queue has room for at first, or at all" };
 /// That of queues from which several tasks can be stolen at once.
-pub(crate) const STEAL: Knob =
-    Knob { name: "steal", help: "what a thief takes: one, half, all, all-but-one or a number" };
+pub const STEAL: Knob = Knob { name: "steal", help: "what a thief takes: one, half, all, all-but-one or a number" };
 
 /// The parameters of a queue's own.
-pub(crate) trait Tunable: Default {
+pub trait Tunable: Default {
+    /// What there is to set.
     const KNOBS: &'static [Knob] = &[];
 
     /// Sets one of them, or says which values there are.
-    fn set(&mut self, _knob: &str, _value: &str) -> std::result::Result<(), String> {
+    fn set(&mut self, _knob: &str, _value: &str) -> Result<(), String> {
         Ok(())
     }
 
@@ -50,36 +52,122 @@ pub(crate) trait Tunable: Default {
 
 impl fmt::Display for Tuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.queue)?;
-        self.set.iter().try_for_each(|(name, value)| write!(f, ":{name}={value}"))
+        write_with(f, self.queue, &self.set)
     }
+}
+
+/// A pool and what is set of its parameters, as in `pdq-r:interrupts=signal:every=1ms`.
+///
+/// ```
+/// use filch_schedulers::PoolTuning;
+///
+/// let pool = PoolTuning::parse("pdq-r", "interrupts=flag:every=1ms")?;
+/// assert!(pool.interrupts().is_some());
+/// assert_eq!(pool.to_string(), "pdq-r:interrupts=flag:every=1ms");
+/// assert!(PoolTuning::parse("pdq-r", "every=1ms").is_err(), "nothing ticks");
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolTuning {
+    pool: &'static str,
+    set: Vec<(String, String)>,
+    interrupts: Option<Interrupts>,
+}
+
+/// The parameters of every pool.
+pub const POOL_KNOBS: &[Knob] = &[
+    Knob { name: "interrupts", help: "what makes workers answer thieves in long tasks: off, flag or signal" },
+    Knob { name: "every", help: "the time between two interrupts, as 200us" },
+];
+
+impl fmt::Display for PoolTuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_with(f, self.pool, &self.set)
+    }
+}
+
+impl PoolTuning {
+    /// Of a pool in the table, with all parameters set as the rest of a name says.
+    ///
+    /// # Errors
+    /// If there is no such parameter or value: a sentence.
+    pub fn parse(pool: &'static str, rest: &str) -> Result<Self, String> {
+        let set = assignments(pool, rest, POOL_KNOBS)?;
+        let (mut interrupts, mut period) = (None, None);
+        for (name, value) in &set {
+            let words = [("off", None), ("flag", Some(Interrupts::flag())), ("signal", Some(Interrupts::signal()))];
+            let done = match name.as_str() {
+                "interrupts" => word(value, &words).map(|by| interrupts = by),
+                _ => match duration(value) {
+                    Ok(Duration::ZERO) => Err("is no time between two ticks".to_owned()),
+                    other => other.map(|time| period = Some(time)),
+                },
+            };
+            done.map_err(|why| format!("{pool}: {name}=`{value}` {why}"))?;
+        }
+        interrupts = match (interrupts, period) {
+            (Some(by), Some(period)) => Some(by.every(period)),
+            (None, Some(_)) => {
+                return Err(format!("{pool}: nothing ticks without interrupts=flag or interrupts=signal"));
+            }
+            (by, None) => by,
+        };
+        Ok(Self { pool, set, interrupts })
+    }
+
+    /// The pool's name in the table.
+    pub fn pool(&self) -> &'static str {
+        self.pool
+    }
+
+    /// What interrupts long tasks.
+    pub fn interrupts(&self) -> Option<Interrupts> {
+        self.interrupts
+    }
+}
+
+fn write_with(f: &mut fmt::Formatter<'_>, name: &str, set: &[(String, String)]) -> fmt::Result {
+    f.write_str(name)?;
+    set.iter().try_for_each(|(name, value)| write!(f, ":{name}={value}"))
+}
+
+/// Values of such parameters, each as `NAME=VALUE`, between colons.
+fn assignments(of: &str, rest: &str, knobs: &[Knob]) -> Result<Vec<(String, String)>, String> {
+    let known: Vec<&str> = knobs.iter().map(|knob| knob.name).collect();
+    let mut set = Vec::new();
+    for text in rest.split(':').filter(|text| !text.is_empty()) {
+        let (name, value) = assignment(text)?;
+        if !known.contains(&name.as_str()) {
+            return Err(unknown(&format!("parameter of {of} called"), &name, &known));
+        }
+        set.push((name, value));
+    }
+    Ok(set)
 }
 
 impl Tuning {
     /// Of a queue in the table that worklists can use, with all parameters set as the rest of a name says.
-    pub(crate) fn parse(queue: &'static str, rest: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If there is no such parameter or value, or worklists cannot use the queue: a sentence.
+    pub fn parse(queue: &'static str, rest: &str) -> Result<Self, String> {
         struct Nothing;
         impl ListUser for Nothing {
             type Output = ();
             fn exactly_once<Q: filch_queue::Queue>(self, _: filch::worklist::Worklist<Q>) {}
             fn at_least_once<Q: filch_queue::Queue>(self, _: filch::worklist::Worklist<Q>) {}
         }
-        let known: Vec<&str> = knobs(queue).iter().map(|knob| knob.name).collect();
-        let mut set = Vec::new();
-        for text in rest.split(':').filter(|text| !text.is_empty()) {
-            let (name, value) = crate::verbs::assignment(text)?;
-            if !known.contains(&name.as_str()) {
-                return Err(unknown(&format!("parameter of {queue} called"), &name, &known));
-            }
-            set.push((name, value));
-        }
+        let set = assignments(queue, rest, &knobs(queue))?;
         let tuning = Self { queue, set };
-        with_list(&tuning, 1, Nothing).map_err(usage)?;
+        with_list(&tuning, 1, Nothing)?;
         Ok(tuning)
     }
 
     /// The parameters, and the capacity if it is set.
-    pub(crate) fn apply<P: Tunable>(&self) -> std::result::Result<(P, Option<usize>), String> {
+    ///
+    /// # Errors
+    /// If the queue's parameters have no such value: a sentence.
+    pub fn apply<P: Tunable>(&self) -> Result<(P, Option<usize>), String> {
         const MOST: usize = 1 << 20;
         let (mut params, mut capacity) = (P::default(), None);
         for (name, value) in &self.set {
@@ -101,19 +189,32 @@ impl Tuning {
     }
 
     /// Whether thieves take several tasks at once.
-    pub(crate) fn steals_many(&self) -> bool {
+    pub fn steals_many(&self) -> bool {
         let steal = self.set.iter().rev().find(|(name, _)| name == STEAL.name);
         steal.is_some_and(|(_, value)| amount(value) != Ok(Amount::One))
     }
 }
 
+/// A name and a value, from `NAME=VALUE`.
+///
+/// ```
+/// assert_eq!(filch_schedulers::assignment("n=40"), Ok(("n".into(), "40".into())));
+/// assert!(filch_schedulers::assignment("n").is_err());
+/// ```
+pub fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        _ => Err(format!("`{text}` sets nothing: write it as NAME=VALUE, for example n=40")),
+    }
+}
+
 /// The queues that worklists can use, for messages.
-pub(crate) fn list_queues() -> Vec<&'static str> {
-    let can = |queue: &&filch_queue::Promises| crate::queues::why_not(queue).is_none();
+pub fn list_queues() -> Vec<&'static str> {
+    let can = |queue: &&filch_queue::Promises| why_not(queue).is_none();
     QUEUES.iter().filter(can).map(|queue| queue.name).collect()
 }
 
-type Parsed<T> = std::result::Result<T, String>;
+type Parsed<T> = Result<T, String>;
 
 fn number(text: &str, least: usize, most: usize) -> Parsed<usize> {
     let number = text.replace('_', "").parse().ok().filter(|number| (least..=most).contains(number));
@@ -279,93 +380,5 @@ impl Tunable for sender::Params {
     fn steals(&mut self, amount: Amount) -> bool {
         self.share = amount;
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Error;
-
-    fn tuning(queue: &'static str, rest: &str) -> Tuning {
-        Tuning::parse(queue, rest).unwrap_or_else(|error| panic!("{queue}:{rest}: {error:?}"))
-    }
-
-    fn refused(queue: &'static str, rest: &str) -> String {
-        match Tuning::parse(queue, rest) {
-            Err(Error::Usage(why)) => why,
-            other => panic!("{queue}:{rest}: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn parameters_are_what_they_say() {
-        let blocks = tuning("bwos-l", "block=64:capacity=1_000");
-        assert_eq!(blocks.to_string(), "bwos-l:block=64:capacity=1_000");
-        let entries = NonZeroUsize::new(64).expect("it is not 0");
-        assert_eq!(blocks.apply(), Ok((BlockSize::Entries(entries), Some(1000))));
-        assert_eq!(tuning("bwos-f", "block=sqrt").apply(), Ok((BlockSize::SquareRoot, None)));
-        let pdq = tuning("pdq-s", "delta=5us:steal=all-but-one");
-        assert_eq!(pdq.apply(), Ok((sender::Params { share: Amount::AllButOne, gap: Duration::from_micros(5) }, None)));
-        assert!(pdq.steals_many() && !tuning("pdq-s", "steal=one").steals_many() && !tuning("pdq-s", "").steals_many());
-        let three = Amount::UpTo(NonZeroU32::new(3).expect("it is not 0"));
-        assert_eq!(tuning("pdq-r", "steal=3").apply(), Ok((receiver::Params { share: three }, None)));
-        let lace = lace::Policies { grow: Amount::One, shrink: Amount::All, steal: Amount::All };
-        assert_eq!(tuning("lace", "grow=one:shrink=all:steal=all").apply(), Ok((lace, None)));
-        let (padws, _) = tuning("padws", "block=4:cross=each:revocation=off:prefetch=always:keep=2:poll=8")
-            .apply::<pad_ws::Params>()
-            .expect("all are right");
-        assert_eq!(padws.block_size, BlockSize::Entries(NonZeroUsize::new(4).expect("it is not 0")));
-        let delegation = padws.delegation;
-        assert_eq!((delegation.cross_taking, delegation.revocation), (CrossTaking::Each, Revocation::Off));
-        assert_eq!((delegation.prefetch, delegation.keep, delegation.poll_every.get()), (Prefetch::Always, 2, 8));
-        let dsq = dsq::Params { steal: Amount::All, copying: Copying::Deferred, contention: Contention::Retry };
-        assert_eq!(tuning("dsq", "steal=all:copying=deferred:contention=retry").apply(), Ok((dsq, None)));
-        assert_eq!(tuning("chase-lev-asym", "fences=symmetric").apply(), Ok((Fences::Symmetric, None)));
-        assert_eq!(tuning("wsq", "spare=0").apply(), Ok((wsq::Params { spare: 0 }, None)));
-    }
-
-    #[test]
-    fn what_cannot_be_set_is_refused() {
-        assert!(refused("bwos-l", "blck=64").contains("did you mean `block`"));
-        assert!(refused("chase-lev", "block=64").contains("capacity"));
-        assert!(refused("chase-lev", "capacity").contains("NAME=VALUE"));
-        assert_eq!(refused("bwos-l", "block=0"), "bwos-l: block=`0` is not a number from 1 to 65536, and not sqrt");
-        assert!(refused("bwos-l", "steal=half").contains("there is no parameter of bwos-l called `steal`"));
-        assert!(refused("pdq-r", "steal=most").contains("is not one of one, half, all, all-but-one, or a number"));
-        assert!(refused("wsq", "steal=all").contains("one or half"));
-        assert!(refused("locked", "capacity=0").contains("is not a number from 1"));
-        for (time, words) in
-            [("30", "write it as"), ("us", "at most an hour"), ("2h", "write it as"), ("99999s", "hour")]
-        {
-            assert!(refused("pdq-s", &format!("delta={time}")).contains(words), "{time}");
-        }
-    }
-
-    /// No queue is without a value for a parameter that it lists.
-    #[test]
-    fn every_knob_can_be_turned() {
-        const VALUES: [&str; 13] = [
-            "1",
-            "one",
-            "off",
-            "always",
-            "locked",
-            "wait",
-            "symmetric",
-            "sqrt",
-            "30us",
-            "half",
-            "deferred",
-            "each",
-            "retry",
-        ];
-        for queue in list_queues() {
-            for knob in knobs(queue) {
-                let fits = |value: &&str| Tuning::parse(queue, &format!("{}={value}", knob.name)).is_ok();
-                assert!(VALUES.iter().any(fits), "{queue}: {}", knob.name);
-                assert!(!fits(&"nonsense"), "{queue}: {}", knob.name);
-            }
-        }
     }
 }

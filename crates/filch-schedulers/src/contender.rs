@@ -1,0 +1,159 @@
+//! A started scheduler, whatever its type.
+
+use std::cell::Cell;
+
+use filch::ThreadPool;
+use filch::jobs::Jobs;
+use filch::pool::Pool;
+use filch::worklist::Worklist;
+use filch_queue::Queue;
+use filch_workloads::{Answer, Executor, FilchClosures, Instance, Kind, Listed};
+
+use crate::queues::{ListUser, with_list};
+use crate::tuning::Tuning;
+
+/// A started scheduler.
+pub trait Contender {
+    /// Runs a program; an error if this scheduler cannot.
+    ///
+    /// # Panics
+    /// If the program is not of a kind that it can run: see [`Instance::kind`].
+    fn run(&self, instance: &mut Instance) -> Result<Answer, String>;
+
+    /// Its counters since it was started, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// Tasks of the last run, if it has counted them.
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// The plain sequential program, on the calling thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sequential;
+
+impl Contender for Sequential {
+    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
+        Ok(instance.serial())
+    }
+}
+
+pub(crate) struct Handles<P: Pool>(pub(crate) ThreadPool<P>);
+
+impl<P: Pool> Contender for Handles<P>
+where
+    ThreadPool<P>: Executor,
+{
+    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
+        Ok(self.0.execute(instance))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        counters(&self.0)
+    }
+}
+
+pub(crate) struct Closures<P: Pool>(pub(crate) ThreadPool<P>);
+
+impl<P: Pool> Contender for Closures<P> {
+    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
+        Ok(self.0.install(|| FilchClosures.execute(instance)))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        counters(&self.0)
+    }
+}
+
+fn counters<P: Pool>(pool: &ThreadPool<P>) -> Vec<(&'static str, u64)> {
+    pool.stats().total().each().collect()
+}
+
+/// A worklist with so many workers, or a job system, on the queue that `tuning` says.
+///
+/// ```
+/// use filch_schedulers::{Tuning, start_list};
+/// use filch_workloads::Workload;
+///
+/// let mut closure = Workload::new("closure", &[("n".into(), "1000".into())]).and_then(|made| made.prepare()).unwrap();
+/// let list = start_list(&Tuning::parse("bwos-l", "block=64")?, 2, closure.kind())?;
+/// closure.reset();
+/// let answer = list.run(&mut closure)?;
+/// assert!(closure.check(&answer).is_ok());
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// If the queue cannot be used so.
+pub fn start_list(tuning: &Tuning, workers: usize, kind: Kind) -> Result<Box<dyn Contender>, String> {
+    with_list(tuning, workers, Start { kind })
+}
+
+struct Start {
+    kind: Kind,
+}
+
+impl ListUser for Start {
+    type Output = Box<dyn Contender>;
+
+    fn exactly_once<Q: Queue>(self, list: Worklist<Q>) -> Box<dyn Contender> {
+        if self.kind == Kind::Jobs {
+            return List::boxed(Jobs::from(list), |instance, jobs| Some(instance.run_jobs(jobs)));
+        }
+        List::boxed(list, |instance, list| Some(instance.list_exactly_once(list)))
+    }
+
+    fn at_least_once<Q: Queue>(self, list: Worklist<Q>) -> Box<dyn Contender> {
+        List::boxed(list, Instance::list_at_least_once)
+    }
+}
+
+/// A worklist or a job system, and how it runs a program, if the program permits that.
+struct List<L> {
+    list: L,
+    run: fn(&mut Instance, &L) -> Option<Listed>,
+    counts: Cell<Counts>,
+}
+
+impl<L: 'static> List<L> {
+    fn boxed(list: L, run: fn(&mut Instance, &L) -> Option<Listed>) -> Box<dyn Contender> {
+        Box::new(Self { list, run, counts: Cell::default() })
+    }
+}
+
+/// What a worklist has counted in all its runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    steals: u64,
+    attempts: u64,
+    duplicates: Option<u64>,
+    /// Of the last run.
+    tasks: u64,
+}
+
+impl<L> Contender for List<L> {
+    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
+        let name = instance.name();
+        let run = (self.run)(instance, &self.list).ok_or_else(|| format!("{name} must not run a task twice"))?;
+        let mut counts = self.counts.get();
+        counts.steals += run.tallies.iter().map(|tally| tally.stolen).sum::<u64>();
+        counts.attempts += run.tallies.iter().map(|tally| tally.attempts).sum::<u64>();
+        counts.duplicates = run.duplicates.map(|more| counts.duplicates.unwrap_or(0) + more);
+        counts.tasks = run.tasks();
+        self.counts.set(counts);
+        Ok(run.answer)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let Counts { steals, attempts, duplicates, .. } = self.counts.get();
+        let always = [("steals", steals), ("attempts", attempts)];
+        always.into_iter().chain(duplicates.map(|duplicates| ("duplicates", duplicates))).collect()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Some(self.counts.get().tasks)
+    }
+}
