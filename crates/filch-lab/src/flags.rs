@@ -54,6 +54,7 @@ pub(crate) struct Output {
 Examples:
   filch compare                            a minute on two cores; writes filch-report.html
   filch compare --quick                    smaller programs, for a first look
+  filch compare --all                      every program there is, in small sizes: some minutes
   filch compare fib queens --peers rayon   two programs, one peer
   filch compare fib:n=40 --repeat 20       another size, a fixed number of rounds
   filch compare --workers 1,2,8 --json runs.jsonl")]
@@ -61,6 +62,9 @@ pub(crate) struct Compare {
     /// Workloads, each perhaps with parameters as in `fib:n=40` or `uts:tree=T3,seed=1`
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
+    /// Every program, on every input that it has, in the sizes of --quick
+    #[arg(long, conflicts_with = "workloads")]
+    pub(crate) all: bool,
     /// Pools of filch [default: split, filch-closures on fib, chase-lev; for worklist programs some queues]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) pools: Option<Vec<String>>,
@@ -79,7 +83,7 @@ pub(crate) struct Compare {
     /// Exactly so many rounds over everything, whatever time they take
     #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
     pub(crate) repeat: Option<u32>,
-    /// Seconds to fill with rounds; three are always made [default: 60, with --quick 15]
+    /// Seconds to fill with rounds; three are always made, with --all one [default: 60, with --quick 15, with --all 180]
     #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
     /// Seconds after which a run counts as hung
@@ -114,6 +118,9 @@ pub(crate) struct Run {
     /// A parameter of the workload [default: the size that `compare` uses]
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub(crate) set: Vec<String>,
+    /// The size that `compare --quick` uses
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// `serial`, or a pool: see `filch list pools` [default: split, for worklist programs chase-lev, for job programs wsq]; for these with
     /// parameters as in `bwos-l:block=64:capacity=4096`, see `filch list parameters`
     #[arg(long, value_name = "NAME", conflicts_with = "peer")]

@@ -32,6 +32,11 @@ impl<P: Pool> ForkJoin for Worker<'_, P> {
         Worker::fork_all(self, items, each, init, fold)
     }
 
+    #[inline]
+    fn poll(&mut self) {
+        Worker::poll(self);
+    }
+
     #[inline(always)]
     fn fold_blocks<D, T, F, R>(&mut self, source: D, grain: Grain, zero: T, fold: F, reduce: R) -> T
     where
@@ -85,6 +90,11 @@ impl ForkJoin for FilchClosures {
             #[inline(always)]
             move || b(Self),
         )
+    }
+
+    #[inline]
+    fn poll(&mut self) {
+        filch::poll();
     }
 
     #[inline(always)]

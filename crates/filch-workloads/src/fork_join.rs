@@ -75,6 +75,10 @@ pub trait ForkJoin: Sized {
         })
     }
 
+    /// In the middle of a long task: a good moment to answer thieves, for executors whose thieves ask.
+    #[inline]
+    fn poll(&mut self) {}
+
     /// A loop: folds a range or slice block by block and reduces the results, in the order of the items.
     ///
     /// The default halves the source with [`ForkJoin::join`] down to blocks of `grain`. An executor with loops of its own that

@@ -117,7 +117,7 @@ pub(crate) enum Into {
 /// A product of matrices in place: eight products of quadrants, four at a time.
 pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
     if c.len() == tile * tile {
-        return tile_product(into, c, a, b, tile);
+        return if tile < LONG { tile_product(into, c, a, b, tile) } else { long_product(j, into, c, a, b, tile) };
     }
     let then = if into == Into::Set { Into::Add } else { into };
     let ([a00, a01, a10, a11], [b00, b01, b10, b11]) = (quadrants(a), quadrants(b));
@@ -141,7 +141,19 @@ pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f6
     );
 }
 
-/// The product of tiles.
+/// A side from which the product of two tiles takes so long, almost a millisecond, that thieves want an answer in between.
+const LONG: usize = 128;
+
+/// The product of large tiles, four rows at a time.
+fn long_product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
+    let rows = 4 * tile;
+    for (c, a) in c.chunks_mut(rows).zip(a.chunks(rows)) {
+        tile_product(into, c, a, b, tile);
+        j.poll();
+    }
+}
+
+/// The product of tiles, or of some rows of the first one with the second.
 #[inline]
 pub(crate) fn tile_product(into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
     match into {

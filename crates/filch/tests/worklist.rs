@@ -4,8 +4,8 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Once};
 
 use common::{EveryQueue, WORKERS, watchdog};
 use filch::worklist::{Bag, Worklist};
@@ -169,14 +169,62 @@ fn an_early_end_drops_what_is_left() {
         }
     }
     let _watchdog = watchdog("early ends");
-    // Panics are expected; their messages are not wanted.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if info.payload().downcast_ref::<&str>() != Some(&"enough") {
-            hook(info);
-        }
-    }));
+    expect_panics();
     Early.every();
+}
+
+/// The messages of panics with `enough` are not wanted.
+fn expect_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if info.payload().downcast_ref::<&str>() != Some(&"enough") {
+                hook(info);
+            }
+        }));
+    });
+}
+
+#[test]
+fn idempotent_tasks_end_early_too() {
+    fn early<Q: Queue>() {
+        for (workers, end, after) in WORKERS
+            .into_iter()
+            .flat_map(|n| [End::Stopped, End::Panicked].map(|end| (n, end)))
+            .flat_map(|(n, end)| [1, 50, 2000].map(|after| (n, end, after)))
+        {
+            let runs = AtomicUsize::new(0);
+            let list = list::<Q>(workers, 256);
+            let stop = list.stop();
+            let run = || {
+                list.run_idempotent(
+                    0..4,
+                    |_| (),
+                    |crew, (), task: usize| {
+                        if runs.fetch_add(1, SeqCst) + 1 == after {
+                            match end {
+                                End::Stopped => stop.stop(),
+                                End::Panicked => std::panic::panic_any("enough"),
+                            }
+                        }
+                        // For ever.
+                        crew.push(task + 1);
+                    },
+                )
+            };
+            match (end, catch_unwind(AssertUnwindSafe(run))) {
+                (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
+                (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
+                _ => panic!("{workers} workers on {} ended in another way", Q::PROMISES.name),
+            }
+        }
+    }
+    let _watchdog = watchdog("early ends of idempotent tasks");
+    expect_panics();
+    early::<IdempotentLifo>();
+    early::<IdempotentFifo>();
+    early::<IdempotentDeque>();
 }
 
 #[test]

@@ -26,6 +26,25 @@ use crate::warnings::{Warning, warnings};
 const PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts:tree=T1S", "uts:tree=T3S", "matmul", "cilksort"];
 /// The same with --quick: UTS's trees are as large as they are, so a part of one stands in for them.
 const QUICK_PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts", "matmul", "cilksort"];
+/// What there is besides every program with its own defaults.
+const VARIANTS: &[&str] = &[
+    "uts:tree=T3,b=60",
+    "cilksort:input=exponential",
+    "quicksort:input=exponential",
+    "samplesort:input=exponential",
+    "knapsack:input=independent,items=22",
+    "hull:input=plummer",
+    "mis:graph=randlocal",
+    "mis:graph=rmat",
+    "matching:graph=randlocal",
+    "matching:graph=rmat",
+    "pseudo-dfs:graph=randlocal",
+    "pseudo-dfs:graph=rmat",
+    "closure:graph=torus",
+    "spanning-tree:graph=random",
+    "trees:tree=fat,fanout=40,depth=3",
+    "trees:tree=comb,depth=50000",
+];
 const POOLS: &[&str] = &["split", CLOSURES, "chase-lev"];
 const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
 /// The queues of worklist programs; the last one for tasks that may be run twice.
@@ -41,13 +60,17 @@ pub(crate) fn compare(flags: &Flags) -> Result {
         check_writable(&flags.report)?;
     }
     crate::interrupt::watch()?;
-    let budget = flags.budget.unwrap_or(if flags.quick { 15 } else { 60 });
+    let budget = flags.budget.unwrap_or(match (flags.all, flags.quick) {
+        (true, _) => 180,
+        (_, true) => 15,
+        _ => 60,
+    });
     let settings = Settings {
         seed: flags.seed,
         budget: f64::from(budget),
-        at_least: flags.repeat.map_or(ROUNDS, |repeat| repeat as usize),
+        at_least: flags.repeat.map_or(if flags.all { 1 } else { ROUNDS }, |repeat| repeat as usize),
         at_most: flags.repeat.map_or(MOST_ROUNDS, |repeat| repeat as usize),
-        visit: if flags.quick { 0.05 } else { 0.15 },
+        visit: if flags.quick || flags.all { 0.05 } else { 0.15 },
     };
     let mut processes = Processes {
         session: &session,
@@ -87,7 +110,7 @@ struct Session {
 
 impl Session {
     fn new(flags: &Flags) -> Result<Self> {
-        let size = if flags.quick { Size::Quick } else { Size::Compare };
+        let size = if flags.quick || flags.all { Size::Quick } else { Size::Compare };
         let programs = programs(flags, size)?;
         let workers = workers(flags);
         let wait = flags.wait.as_deref().map(wait).transpose()?.unwrap_or_default();
@@ -149,7 +172,11 @@ fn programs(flags: &Flags, size: Size) -> Result<Vec<Workload>> {
     let mut wanted: Vec<String> = Vec::new();
     let default = if size == Size::Quick { QUICK_PROGRAMS } else { PROGRAMS };
     let all = || default.iter().filter(|program| known.contains(&name_of(program)));
-    if flags.workloads.is_empty() {
+    if flags.all {
+        wanted.extend(known.iter().chain(VARIANTS).map(ToString::to_string));
+        // Next to each other what is of one name.
+        wanted.sort_by_key(|program| known.iter().position(|name| *name == name_of(program)));
+    } else if flags.workloads.is_empty() {
         wanted.extend(all().map(ToString::to_string));
     }
     for given in &flags.workloads {

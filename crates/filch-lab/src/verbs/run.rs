@@ -22,7 +22,8 @@ pub(crate) fn run(flags: &Flags) -> Result {
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     }
     let set = flags.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
-    let program = workload(&flags.workload, Size::Compare, &set)?;
+    let size = if flags.quick { Size::Quick } else { Size::Compare };
+    let program = workload(&flags.workload, size, &set)?;
     let scheduler = scheduler(flags, &program)?;
     let workers: Vec<usize> = match &flags.workers {
         Some(numbers) => numbers.iter().copied().map(usize::from).collect(),
