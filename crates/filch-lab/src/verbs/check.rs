@@ -9,6 +9,7 @@ use filch_check::tso::{self, Schedule, Verdict};
 use filch_check::twins::{Mutant, mutants};
 use filch_check::weaken::{self, Effort, weaken};
 use filch_check::{Scenario, Setting, scenarios};
+use filch_schedulers::QUEUES;
 use serde::Serialize;
 
 use crate::error::{Error, Result, unknown, usage};
@@ -84,16 +85,27 @@ struct Line<'a> {
     schedule: Option<String>,
 }
 
+/// How far a check goes. The large ones of queues have more executions than anybody can wait for.
+fn limits(flags: &Flags, check: &Check) -> Limits {
+    let preemptions = Some(if flags.all { 3 } else { 2 });
+    let mut limits = Limits { preemptions, stop: interrupted, ..Limits::default() };
+    match flags.executions {
+        Some(executions) => (limits.executions, limits.time) = (executions.into(), None),
+        None if flags.all && QUEUES.iter().any(|queue| queue.name == check.scenario.subject) => {
+            (limits.executions, limits.time) = (250_000, Some(Duration::from_secs(60)));
+        }
+        None => {}
+    }
+    limits
+}
+
 fn explore(flags: &Flags, checks: &[Check]) -> Result {
     let lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let is_for_people = !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout);
     let lines = Mutex::new((lines, Ok(())));
-    let preemptions = Some(if flags.all { 3 } else { 2 });
-    let executions = flags.executions.into();
-    let limits = Limits { executions, preemptions, stop: interrupted, ..Limits::default() };
     let progress = Progress::new(!flags.output.quiet);
     let work = |check: &Check, report: &mut dyn FnMut(u64)| {
-        let result = check.run(limits, report);
+        let result = check.run(limits(flags, check), report);
         // As soon as there is one: the rest may take an hour.
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(file), written @ Ok(())) = &mut *lines {

@@ -4,13 +4,14 @@
 //!
 //! **Invariants.**
 //! * I1: a worker hands out each place of a block once, and the block again only after all its places have been given back.
-//! * I2: a block is memory until its worker's [`Blocks`] are dropped, whatever has become of its places.
+//! * I2: a block is memory, and no other worker's, until its worker's [`Blocks`] are dropped, whatever has become of its places.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use filch_memory::Native;
 
@@ -110,9 +111,34 @@ const LAYOUT: Layout = match Layout::from_size_align(BYTES, BYTES) {
     Err(_) => unreachable!(),
 };
 
+/// Blocks that nobody uses, kept from one run for the next: new memory costs more than what is done with it.
+#[derive(Default)]
+pub(super) struct Spare(Mutex<Vec<NonNull<Block>>>);
+
+// SAFETY: nobody else knows the blocks.
+unsafe impl Send for Spare {}
+// SAFETY: they are under a lock.
+unsafe impl Sync for Spare {}
+
+impl Spare {
+    fn lock(&self) -> MutexGuard<'_, Vec<NonNull<Block>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        for block in self.lock().drain(..) {
+            // SAFETY: allocated so in `Block::new`, and freed once.
+            unsafe { dealloc(block.as_ptr().cast(), LAYOUT) };
+        }
+    }
+}
+
 /// The blocks of a worker.
-pub(super) struct Blocks {
+pub(super) struct Blocks<'j> {
     owner: usize,
+    spare: &'j Spare,
     /// The next place of the newest block, and its end.
     next: *mut Place,
     end: *mut Place,
@@ -122,12 +148,12 @@ pub(super) struct Blocks {
     blocks: VecDeque<NonNull<Block>>,
 }
 
-impl Blocks {
+impl<'j> Blocks<'j> {
     /// Blocks that are looked at before there is another. So up to a quarter of the memory may be ready for reuse and not be used.
     const LOOKS: usize = 4;
 
-    pub(super) fn new(owner: usize) -> Self {
-        Self { owner, next: ptr::null_mut(), end: ptr::null_mut(), are_fresh: true, blocks: VecDeque::new() }
+    pub(super) fn new(owner: usize, spare: &'j Spare) -> Self {
+        Self { owner, spare, next: ptr::null_mut(), end: ptr::null_mut(), are_fresh: true, blocks: VecDeque::new() }
     }
 
     #[cfg(test)]
@@ -162,7 +188,8 @@ impl Blocks {
             header.is_some_and(|header| header.returned.all(PLACES as u32))
         });
         if !reused {
-            self.blocks.push_back(Block::new(self.owner));
+            let spare = self.spare.lock().pop();
+            self.blocks.push_back(Block::new(self.owner, spare));
         }
         self.are_fresh = !reused;
         let newest = self.blocks[self.blocks.len() - 1];
@@ -191,22 +218,21 @@ impl Blocks {
 }
 
 impl Block {
-    fn new(owner: usize) -> NonNull<Self> {
+    /// In the place of a spare one, if there is one.
+    fn new(owner: usize, spare: Option<NonNull<Self>>) -> NonNull<Self> {
         // SAFETY: the layout is not empty.
-        let Some(block) = NonNull::new(unsafe { alloc(LAYOUT) }.cast::<Self>()) else { handle_alloc_error(LAYOUT) };
-        // SAFETY: the memory is new, large enough and aligned.
+        let block = spare.or_else(|| NonNull::new(unsafe { alloc(LAYOUT) }.cast::<Self>()));
+        let Some(block) = block else { handle_alloc_error(LAYOUT) };
+        // SAFETY: the memory is nobody else's, large enough and aligned.
         unsafe { (&raw mut (*block.as_ptr()).header).write(Header { owner, returned: Returned::default() }) };
         block
     }
 }
 
-impl Drop for Blocks {
+impl Drop for Blocks<'_> {
     /// When all jobs of the run are over.
     fn drop(&mut self) {
-        for block in self.blocks.drain(..) {
-            // SAFETY: I2: allocated so in `Block::new`, and freed once.
-            unsafe { dealloc(block.as_ptr().cast(), LAYOUT) };
-        }
+        self.spare.lock().extend(self.blocks.drain(..));
     }
 }
 
@@ -216,11 +242,12 @@ mod tests {
 
     #[test]
     fn a_block_is_used_again_when_all_its_places_are_back_and_not_before() {
-        let (mut blocks, other) = (Blocks::new(0), Blocks::new(1));
+        let spare = Spare::default();
+        let (mut blocks, other) = (Blocks::new(0, &spare), Blocks::new(1, &spare));
         let first: Vec<_> = (0..PLACES).map(|_| blocks.take()).collect();
         let second: Vec<_> = (0..PLACES).map(|_| blocks.take()).collect();
         assert!(first.iter().all(|place| !second.contains(place)));
-        let give_back = |places: &[NonNull<Place>], to: &Blocks| {
+        let give_back = |places: &[NonNull<Place>], to: &Blocks<'_>| {
             for &place in places {
                 // SAFETY: it holds no work.
                 unsafe { to.give_back(place) };
@@ -234,6 +261,11 @@ mod tests {
         give_back(&first[..1], &other);
         assert!((0..PLACES).all(|_| first.contains(&blocks.take())));
         assert_eq!(blocks.number(), 3);
+        drop(blocks);
+        assert_eq!(spare.lock().len(), 3);
+        let mut next = Blocks::new(0, &spare);
+        let _ = next.take();
+        assert_eq!(spare.lock().len(), 2);
     }
 
     #[test]

@@ -26,6 +26,7 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Delivery, Progress, Queue, StealMany, Task};
 
+use self::blocks::Spare;
 use self::worker::Shared;
 pub use self::worker::{Job, JobWorker};
 use crate::pool::deal_any;
@@ -52,11 +53,14 @@ pub use crate::worklist::{Stop, Tally};
 /// assert_eq!(outcome.result, 2450);
 /// assert_eq!(outcome.tallies.iter().map(|tally| tally.run).sum::<u64>(), 51);
 /// ```
-pub struct Jobs<Q: Queue<Native> = ChaseLev>(Worklist<Q>);
+pub struct Jobs<Q: Queue<Native> = ChaseLev> {
+    settings: Worklist<Q>,
+    spare: Spare,
+}
 
 impl<Q: Queue<Native>> fmt::Debug for Jobs<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Jobs").field(&self.0).finish()
+        f.debug_struct("Jobs").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
@@ -66,21 +70,21 @@ impl Jobs {
     /// # Panics
     /// If `workers` is 0.
     pub fn new(workers: usize) -> Self {
-        Self(Worklist::new(workers))
+        Worklist::new(workers).into()
     }
 }
 
 /// The same settings for jobs.
 impl<Q: Queue<Native>> From<Worklist<Q>> for Jobs<Q> {
     fn from(settings: Worklist<Q>) -> Self {
-        Self(settings)
+        Self { settings, spare: Spare::default() }
     }
 }
 
 impl<Q: Queue<Native>> Jobs<Q> {
     /// The number of workers.
     pub fn workers(&self) -> usize {
-        self.0.workers
+        self.settings.workers
     }
 
     /// The same on queues of another kind.
@@ -94,7 +98,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// ```
     #[must_use]
     pub fn queue<R: Queue<Native>>(self, params: R::Params) -> Jobs<R> {
-        Jobs(self.0.queue(params))
+        self.settings.queue(params).into()
     }
 
     /// The same with room for so many jobs in each worker's queue. What finds no room stays with its worker.
@@ -103,7 +107,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// If `capacity` is 0. A run panics if it is more than the queue can count.
     #[must_use]
     pub fn capacity(self, capacity: usize) -> Self {
-        Self(self.0.capacity(capacity))
+        Self { settings: self.settings.capacity(capacity), ..self }
     }
 
     /// The same with thieves that take up to `most` jobs at once: one to run, the others for their own queue.
@@ -123,7 +127,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     where
         Q::Thief: StealMany<Task>,
     {
-        Self(self.0.loot(most))
+        Self { settings: self.settings.loot(most), ..self }
     }
 
     /// What stops the runs of this system early, from anywhere: jobs that have not begun are dropped.
@@ -143,14 +147,14 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// assert!(!outcome.is_complete);
     /// ```
     pub fn stop(&self) -> Stop {
-        self.0.stop()
+        self.settings.stop()
     }
 
     /// Runs `body` on the calling thread, as the first worker, and the jobs that it makes, and theirs, on all; returns when all
     /// are over. Jobs may borrow what is around the run.
     ///
     /// Cost: a thread for each worker but one. Memory: 64 bytes for each job that is not over, in blocks of 64 KiB that are used
-    /// again, and freed at the end.
+    /// again, also by the next run, and freed with the system.
     ///
     /// # Panics
     /// If `body` or a job does, with the payload of the first, once all workers have stopped. Jobs that have not begun are
@@ -174,8 +178,8 @@ impl<Q: Queue<Native>> Jobs<Q> {
                 "a thief of the queue may wait for an owner that has gone home"
             );
         };
-        let Worklist { workers, capacity, ref params, loot, ref stop, .. } = self.0;
-        let shared = Shared::new(stop, loot);
+        let Worklist { workers, capacity, ref params, loot, ref stop, .. } = self.settings;
+        let shared = Shared::new(stop, loot, &self.spare);
         let mut tallies = vec![Tally::default(); workers];
         let mut hands = deal_any::<Q>(workers, capacity, params).into_iter().enumerate();
         let own = hands.next();

@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Queue, Task};
 
-use super::blocks::{Blocks, Kin, Place};
+use super::blocks::{Blocks, Kin, Place, Spare};
 use crate::job::Payload;
 use crate::pool::Hand;
 use crate::post::{Loot, Post};
@@ -22,6 +22,7 @@ pub(super) struct Shared<'j, Q: Queue<Native>> {
     pub(super) root: Kin,
     pub(super) root_life: u32,
     pub(super) stop: &'j Stop,
+    pub(super) spare: &'j Spare,
     /// Whether a job has panicked.
     is_broken: <Native as Memory>::AtomicBool,
     pub(super) panic: FirstPanic,
@@ -32,10 +33,10 @@ pub(super) struct Shared<'j, Q: Queue<Native>> {
 struct Abandoned;
 
 impl<'j, Q: Queue<Native>> Shared<'j, Q> {
-    pub(super) fn new(stop: &'j Stop, loot: Option<Loot<Q>>) -> Self {
+    pub(super) fn new(stop: &'j Stop, loot: Option<Loot<Q>>, spare: &'j Spare) -> Self {
         let root = Kin::default();
         let root_life = root.begin(None, true);
-        Self { root, root_life, stop, is_broken: Atomic::new(false), panic: FirstPanic::default(), loot }
+        Self { root, root_life, stop, spare, is_broken: Atomic::new(false), panic: FirstPanic::default(), loot }
     }
 
     fn is_broken(&self) -> bool {
@@ -140,7 +141,7 @@ impl Job<'_> {
 pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     index: usize,
     pub(super) post: Post<Q>,
-    blocks: Blocks,
+    blocks: Blocks<'s>,
     /// The job that is being run; for the caller's worker, at the bottom, the run itself. It is unfinished.
     current: NonNull<Kin>,
     /// Parts of one job that are finished and not yet taken off. That job is not kept from its end by it: while there are such
@@ -165,7 +166,7 @@ impl<Q: Queue<Native>> fmt::Debug for JobWorker<'_, '_, Q> {
 
 impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     pub(super) fn new(index: usize, hand: Hand<Q>, shared: &'s Shared<'s, Q>) -> Self {
-        let (post, blocks) = (Post::new(index, hand, shared.loot), Blocks::new(index));
+        let (post, blocks) = (Post::new(index, hand, shared.loot), Blocks::new(index, shared.spare));
         let root = NonNull::from(&shared.root);
         let put_off = PutOff { kin: root, parts: 0 };
         Self { index, post, blocks, current: root, put_off, shared, run: PhantomData }
