@@ -17,6 +17,7 @@ use filch_memory::Native;
 use crate::job::{Job, Slot};
 use crate::pool::{self, Popped, UnwindFn};
 use crate::protocol::limits::Limits;
+use crate::wait::Reach;
 use crate::worker::Home;
 
 /// Which situation a front stands for.
@@ -42,6 +43,10 @@ pub struct Operations {
     pub(crate) wait_job: unsafe fn(&Front, *mut Slot, NonNull<Job>, bool) -> Option<bool>,
     /// Runs jobs of any kind, or sleeps, until the condition holds; whoever makes it hold wakes the worker.
     pub(crate) wait_until: unsafe fn(&Front, *mut Slot, &dyn Fn() -> bool),
+    /// Runs one job, if there is one within reach; whether there was.
+    pub(crate) run_one: unsafe fn(&Front, *mut Slot, Reach) -> bool,
+    /// Whether the worker itself has something to run. A snapshot.
+    pub(crate) has_own: unsafe fn(&Front, *mut Slot) -> bool,
     /// Whether a fork that goes through the word queue is worth while.
     pub(crate) wants_work: unsafe fn(&Front) -> bool,
     /// Answers thieves.

@@ -130,6 +130,19 @@ pub trait Body: Sized {
     /// Whether a thread outside of all pools may fork this body.
     const MAY_BE_OUTSIDE: bool = false;
 
+    /// Whether this body is run even if its fork's other branch has panicked and nobody has started it.
+    const ALWAYS_RUN: bool = false;
+
+    /// As [`Body::inline`], on a worker to which the whole fork has moved from outside of all pools.
+    ///
+    /// # Safety
+    /// As [`Body::inline`].
+    #[inline(always)]
+    unsafe fn moved(self, front: &Front, head: *mut Slot) -> Self::Out {
+        // SAFETY: the caller's promise.
+        unsafe { self.inline(front, head) }
+    }
+
     /// Joins with `b` from outside.
     fn outside<B: Body>(self, _: B) -> (Self::Out, B::Out) {
         unreachable!("who has a handle is a worker")

@@ -132,7 +132,7 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     #[inline(never)]
     fn outside<B: Body>(self, b: B) -> (R, B::Out) {
         let branches = ByClosureIsSend((self, b));
-        let results = ThreadPool::global().enter(|front, head| {
+        let results = ThreadPool::global().common.enter(|front, head| {
             let ByClosureIsSend((a, b)) = { branches };
             // SAFETY: the worker's front and head; it is a near join that has come here.
             ByClosureIsSend(unsafe { pool::join_near(front, head, a, b) })

@@ -115,10 +115,12 @@ compile_error!(
 
 mod fork_all;
 mod front;
+pub mod host;
 mod interrupts;
 mod job;
 pub mod jobs;
 mod join;
+mod latch;
 mod loops;
 pub mod pool;
 mod post;

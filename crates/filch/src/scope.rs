@@ -7,9 +7,8 @@ use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use filch_memory::{Atomic, Memory, Native, Ordering};
-
 use crate::front::{Front, current};
+use crate::latch::Latch;
 use crate::spawn::Spawned;
 use crate::thread_pool::ThreadPool;
 use crate::unwind::FirstPanic;
@@ -17,20 +16,17 @@ use crate::worker::Common;
 
 /// A scope for tasks that borrow from outside of it: see [`scope()`].
 pub struct Scope<'scope> {
-    /// Tasks that have not ended, and one for the scope's body.
-    pending: <Native as Memory>::AtomicUsize,
+    /// For the tasks that have not ended, and for the scope's body.
+    latch: Latch,
     panic: FirstPanic,
     common: Arc<Common>,
-    /// The worker that waits for the scope.
-    waiter: usize,
     /// Invariant in `'scope`.
     scope: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: a snapshot.
-        f.debug_struct("Scope").field("pending", &self.pending.load(Ordering::Relaxed)).finish_non_exhaustive()
+        f.debug_struct("Scope").field("pending", &self.latch.pending()).finish_non_exhaustive()
     }
 }
 
@@ -67,23 +63,20 @@ where
     R: Send,
 {
     let front = current();
-    let (Some(home), Some(operations)) = (front.home(), front.operations) else {
+    let Some(home) = front.home() else {
         return ThreadPool::global().install(|| scope(body));
     };
     let scope = Scope {
-        pending: Atomic::new(1),
+        latch: Latch::new(1, front),
         panic: FirstPanic::default(),
         common: Arc::clone(&home.common),
-        waiter: home.index,
         scope: PhantomData,
     };
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
-    // Relaxed: the tasks' own subtractions publish what they did; this one publishes nothing.
-    scope.pending.fetch_sub(1, Ordering::Relaxed);
-    // SAFETY: the current front and head of a worker.
+    // SAFETY: the body was counted; the latch is this frame's, and the front and head are those of its worker.
     unsafe {
-        // Acquire: pairs with `ended`.
-        (operations.wait_until)(front, front.head(), &|| scope.pending.load(Ordering::Acquire) == 0);
+        Latch::end(&raw const scope.latch);
+        scope.latch.wait(front, front.head());
     }
     match result {
         Ok(result) => {
@@ -113,36 +106,23 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        // Relaxed: the task's spawner is itself pending, so the count cannot reach zero meanwhile.
-        self.pending.fetch_add(1, Ordering::Relaxed);
+        // The task's spawner is itself pending.
+        self.latch.add(1);
         let scope = ScopePtr(self);
         // SAFETY: the scope does not end before the task has, and what the task borrows outlives the scope; it does not
         // unwind.
         let job = unsafe {
-            Spawned::new(move |front: &Front, _| {
+            Spawned::new(move |_: &Front, _| {
                 let scope = scope;
                 let scope = &*scope.0;
                 scope.panic.catch(|| task(scope));
-                scope.ended(front);
+                Latch::end(&raw const scope.latch);
             })
         };
         match current().home() {
             // SAFETY: this thread is that worker.
             Some(home) if Arc::ptr_eq(&home.common, &self.common) => unsafe { home.spawn(job) },
             _ => self.common.inject(job),
-        }
-    }
-
-    /// One task less. The scope must not be touched any more, since it may be gone.
-    fn ended(&self, front: &Front) {
-        // Everything needed afterwards comes from the worker that runs the task, which is one of the scope's pool.
-        let common = &front.home().expect("tasks run on workers").common;
-        let waiter = self.waiter;
-        // Release: what the task did. Acquire: what the others did, for the one who ends the scope on their behalf.
-        if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Either the waiter's last look sees the zero, or its place is seen to sleep.
-            common.sleepers.sleepers_after();
-            common.places[waiter].wake(&common.sleepers);
         }
     }
 }

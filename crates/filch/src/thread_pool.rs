@@ -5,18 +5,15 @@
 
 use std::fmt;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use filch_memory::{Atomic, Memory, Native, Ordering, Sleep};
-
 use crate::front::{Enter, Front, current};
+use crate::host::{Crew, Lease, Seat};
 use crate::interrupts::{self, By, Interrupts, Ticker};
 use crate::job::Slot;
 use crate::pool::{Pool, Split};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
-use crate::spawn::Spawned;
 use crate::stats::Stats;
 use crate::wait::{self, Wait};
 use crate::worker::{Common, Core, Home, Worker};
@@ -333,7 +330,30 @@ impl<P: Pool> Builder<P> {
         }
     }
 
-    fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
+    /// Makes the pool without starting threads: the host has them, and gives each worker one. See [`host`](crate::host).
+    ///
+    /// The thread's name and the hooks are the host's business too; workers are not pinned, and not interrupted.
+    ///
+    /// # Errors
+    /// [`BuildError`], if a setting is out of range or the system refuses memory.
+    ///
+    /// ```
+    /// let (crew, lease, seats) = filch::ThreadPool::builder().workers(2).seats()?;
+    /// std::thread::scope(|s| {
+    ///     for seat in seats {
+    ///         s.spawn(move || seat.run(2 << 20, || (), || ()));
+    ///     }
+    ///     assert_eq!(crew.enter(|| filch::join(|| 1, || 2)), (1, 2));
+    ///     drop(lease); // it was the only one, so the workers leave
+    /// });
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn seats(self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
+        self.prepare(self.workers.unwrap_or_else(default_workers), false).map(Crew::new)
+    }
+
+    /// The workers, without threads.
+    fn prepare(&self, workers: usize, polls_on_tick: bool) -> Result<Arc<[Core<P>]>, BuildError> {
         if workers == 0 || workers > MAX_WORKERS {
             return Err(BuildError::Workers(workers));
         }
@@ -343,19 +363,24 @@ impl<P: Pool> Builder<P> {
         if self.wait == Wait::Transitive && !P::TRANSITIVE {
             return Err(BuildError::Wait(self.wait));
         }
-        let interrupts = self.interrupts.filter(|interrupts| interrupts.by == By::Flag || P::ANSWERS_SIGNALS);
-        if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
-            return Err(BuildError::Interrupts(io::Error::other("the time between two of them is zero")));
-        }
-        let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
         let mut pools = P::create(workers, self.capacity).map_err(|source| BuildError::Reserve {
             capacity: self.capacity,
             workers,
             source,
         })?;
         P::start(&mut pools).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
-        let common = Arc::new(Common::new(workers, self.wait, interrupts.is_some() && !has_signals));
-        let cores: Arc<[Core<P>]> = Core::assemble(pools, Home::create(workers, &common));
+        let common = Arc::new(Common::new(workers, self.wait, polls_on_tick));
+        Ok(Core::assemble(pools, Home::create(workers, &common)))
+    }
+
+    fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
+        let interrupts = self.interrupts.filter(|interrupts| interrupts.by == By::Flag || P::ANSWERS_SIGNALS);
+        if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
+            return Err(BuildError::Interrupts(io::Error::other("the time between two of them is zero")));
+        }
+        let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
+        let cores = self.prepare(workers, interrupts.is_some() && !has_signals)?;
+        let common = Arc::clone(&cores[0].home.common);
         // Dropping it, on failure too, has the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticking: None };
         let processors = if self.pin { core_affinity::get_core_ids().unwrap_or_default() } else { Vec::new() };
@@ -424,7 +449,7 @@ fn work<P: Pool>(core: &Core<P>, stack_size: usize, has_signals: bool) {
 /// ```
 pub struct ThreadPool<P: Pool = Split> {
     cores: Arc<[Core<P>]>,
-    common: Arc<Common>,
+    pub(crate) common: Arc<Common>,
     threads: Vec<JoinHandle<()>>,
     ticking: Option<Ticking>,
 }
@@ -535,7 +560,7 @@ impl<P: Pool> ThreadPool<P> {
             return unsafe { in_handle_style(front, front.head(), f) };
         }
         // SAFETY: as above, once it is there.
-        self.enter(|front, head| unsafe { in_handle_style(front, head, f) })
+        self.common.enter(|front, head| unsafe { in_handle_style(front, head, f) })
     }
 
     /// Runs `f` on a worker, in closure style, and returns its result: the free functions use this pool in it.
@@ -557,7 +582,7 @@ impl<P: Pool> ThreadPool<P> {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.is_home_of(current()) { f() } else { self.enter(|_, _| f()) }
+        if self.is_home_of(current()) { f() } else { self.common.enter(|_, _| f()) }
     }
 
     /// Has `f` run some time on a worker, in closure style, and returns at once. A panic in it is reported on standard error and
@@ -592,8 +617,7 @@ impl<P: Pool> ThreadPool<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn stats(&self) -> Stats {
-        let read = |core: &Core<P>| core.home.counters.read(core.pool.peak_depth() as u64);
-        Stats { workers: self.cores.iter().map(read).collect() }
+        Core::stats(&self.cores)
     }
 
     /// Starts the peak depth afresh. Call it while nothing runs; otherwise the figure will be too low.
@@ -639,34 +663,6 @@ impl<P: Pool> ThreadPool<P> {
     fn is_home_of(&self, front: &Front) -> bool {
         front.home().is_some_and(|home| Arc::ptr_eq(&home.common, &self.common))
     }
-
-    /// Runs `f` on a worker of this pool; the current thread is none.
-    pub(crate) fn enter<F, R>(&self, f: F) -> R
-    where
-        F: FnOnce(&Front, *mut Slot) -> R + Send,
-        R: Send,
-    {
-        let mut outcome = None;
-        let place = SendPtr(&raw mut outcome);
-        let front = current();
-        let latch = Arc::new(Latch::new(front));
-        let settled = Arc::clone(&latch);
-        // SAFETY: this function does not return before the job has set the latch, its last act; and it does not unwind.
-        let job = unsafe {
-            Spawned::new(move |front: &Front, head| {
-                let place = place;
-                let result = catch_unwind(AssertUnwindSafe(|| f(front, head)));
-                *place.0 = Some(result);
-                settled.set();
-            })
-        };
-        self.common.inject(job);
-        latch.wait(front, front.head());
-        match outcome.expect("the job has run") {
-            Ok(result) => result,
-            Err(payload) => resume_unwind(payload),
-        }
-    }
 }
 
 /// Runs `f` with a handle, on the worker of `front`.
@@ -696,69 +692,6 @@ impl<P: Pool> Drop for ThreadPool<P> {
         for thread in self.threads.drain(..) {
             let outcome = thread.join();
             debug_assert!(outcome.is_ok(), "workers abort rather than panic");
-        }
-    }
-}
-
-/// A pointer that its user vouches for.
-struct SendPtr<T>(*mut T);
-
-// SAFETY: see the uses.
-unsafe impl<T> Send for SendPtr<T> {}
-
-/// What a call from outside waits for.
-#[derive(Debug)]
-struct Latch {
-    word: <Native as Memory>::AtomicU32,
-    /// The caller's place, if it is a worker of another pool.
-    waiter: Option<(Arc<Common>, usize)>,
-}
-
-impl Latch {
-    const OPEN: u32 = 0;
-    const SLEEPING: u32 = 1;
-    const SET: u32 = 2;
-    /// How often to look before sleeping: about as long as it takes to wake a worker for a small job.
-    const LOOKS: u32 = 400;
-
-    fn new(front: &Front) -> Self {
-        let waiter = front.home().map(|home| (Arc::clone(&home.common), home.index));
-        Self { word: Atomic::new(Self::OPEN), waiter }
-    }
-
-    fn is_set(&self) -> bool {
-        // Acquire: pairs with `set`.
-        self.word.load(Ordering::Acquire) == Self::SET
-    }
-
-    fn set(&self) {
-        // Release: the outcome of the job; pairs with `is_set`.
-        let former = self.word.swap(Self::SET, Ordering::Release);
-        if let Some((common, index)) = &self.waiter {
-            // Either the waiter's last look sees the word, or its place is seen to sleep.
-            common.sleepers.sleepers_after();
-            common.places[*index].wake(&common.sleepers);
-        } else if former == Self::SLEEPING {
-            Native::wake_one(&self.word);
-        }
-    }
-
-    fn wait(&self, front: &Front, head: *mut Slot) {
-        if let Some(operations) = front.operations {
-            // SAFETY: the front and the head are the current ones of this thread, which is a worker.
-            unsafe { (operations.wait_until)(front, head, &|| self.is_set()) };
-            return;
-        }
-        for _ in 0..Self::LOOKS {
-            if self.is_set() {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        // Relaxed: says only that a wake-up is wanted; if the word has been set, it stays so.
-        let _ = self.word.compare_exchange(Self::OPEN, Self::SLEEPING, Ordering::Relaxed, Ordering::Relaxed);
-        while !self.is_set() {
-            Native::wait(&self.word, Self::SLEEPING);
         }
     }
 }

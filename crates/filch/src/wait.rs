@@ -183,6 +183,11 @@ pub(crate) unsafe fn wait_job<P: Pool>(
         if help && unsafe { leap(core, front, head, state, theft, &mut failures) } {
             patience.renew();
             roused = false;
+        } else if let Some(job) = core.home.next_mail() {
+            // Nobody else can run it, and what this worker waits for may be waiting for it.
+            // SAFETY: the caller's promises.
+            core.home.on_detour(|| unsafe { job.run(front, head) });
+            patience.renew();
         } else if !patience.wait() {
             roused |= sleep_on(core, state, theft, help);
             patience.renew();
@@ -402,7 +407,7 @@ fn sleep_on<P: Pool>(core: &Core<P>, state: &JobState<filch_memory::Native>, the
     place.settled();
     // SAFETY: this thread is the worker.
     let found = victims.iter().any(|victim| unsafe { P::has_work(core, victim) });
-    if found || !state.announce_sleep() {
+    if found || home.has_mail() || !state.announce_sleep() {
         return place.cancel(&home.common.sleepers);
     }
     home.counters.parks.bump();
@@ -488,6 +493,43 @@ unsafe fn run_until<P: Pool>(core: &Core<P>, done: &dyn Fn() -> bool, run: impl 
     }
 }
 
+/// Where a worker that yields looks for something to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// What it has spawned or forked itself, and what is for it alone.
+    Own,
+    /// Everywhere.
+    All,
+}
+
+/// Runs one job, if there is one within reach, in the middle of whatever the worker is doing; returns whether there was.
+///
+/// # Safety
+/// As [`wait_job`]; `front` is a current one, and `head` is exact if it is a stack front.
+pub(crate) unsafe fn run_one<P: Pool>(core: &Core<P>, front: &Front, head: *mut Slot, reach: Reach) -> bool {
+    let home = &core.home;
+    // SAFETY: the caller's promises, here and below.
+    if let Some(find) = unsafe { find_own(core) } {
+        // SAFETY: as above; the find is this worker's, here and below.
+        home.on_detour(|| unsafe { find.run(core, front, head) });
+        return true;
+    }
+    // SAFETY: as above.
+    if let Some(job) = unsafe { P::steal_own(core, front, head) } {
+        // SAFETY: as above. The job was won as if by a thief, so its join will look at its state.
+        home.on_detour(|| unsafe {
+            job.as_ref().state.claim(home.index, P::height(core, front, head));
+            run_stolen(core, front, head, home.index, job);
+        });
+        return true;
+    }
+    // SAFETY: as above.
+    let Some(find) = (if reach == Reach::All { unsafe { find_any(core) } } else { None }) else { return false };
+    // SAFETY: as above.
+    home.on_detour(|| unsafe { find.run(core, front, head) });
+    true
+}
+
 /// Something to run.
 pub(crate) enum Find {
     /// A task won from a worker's pool.
@@ -515,7 +557,17 @@ impl Find {
     }
 }
 
-/// Looks everywhere for something to run: own spawned jobs, the others from a random one on, the outside.
+/// What the worker has spawned itself, then what is for it alone.
+///
+/// # Safety
+/// The current thread is the worker `core`.
+unsafe fn find_own<P: Pool>(core: &Core<P>) -> Option<Find> {
+    // SAFETY: the caller's promise.
+    let spawned = unsafe { core.home.pop_spawned() };
+    spawned.or_else(|| core.home.next_mail()).map(Find::Spawned)
+}
+
+/// Looks everywhere for something to run: own spawned jobs and mail, the others from a random one on, the outside.
 ///
 /// # Safety
 /// The current thread is the worker `core`.
@@ -523,8 +575,8 @@ pub(crate) unsafe fn find_any<P: Pool>(core: &Core<P>) -> Option<Find> {
     let home = &core.home;
     let workers = core.peers().len();
     // SAFETY: the caller's promise, here and below.
-    if let Some(job) = unsafe { home.pop_spawned() } {
-        return Some(Find::Spawned(job));
+    if let Some(find) = unsafe { find_own(core) } {
+        return Some(find);
     }
     if home.is_stack_low() {
         // Scopes nested this deep make do with their own jobs, and those that have nobody else.
@@ -551,7 +603,8 @@ pub(crate) unsafe fn find_any<P: Pool>(core: &Core<P>) -> Option<Find> {
 pub(crate) unsafe fn sees_any<P: Pool>(core: &Core<P>) -> bool {
     let others = core.peers().iter().filter(|victim| victim.home.index != core.home.index);
     // SAFETY: the caller's promise.
-    !core.home.common.injected.is_empty()
+    core.home.has_mail()
+        || !core.home.common.injected.is_empty()
         || others
             .into_iter()
             .any(|victim| unsafe { P::has_work(core, victim) || core.home.has_spawned(victim.home.index) })

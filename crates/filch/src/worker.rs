@@ -18,7 +18,7 @@ use crate::job::{self, Body, Job, Slot};
 use crate::pool::{self, Hand, Plumbing, Pool, Split, deal};
 use crate::protocol::sleep::{Place, Sleepers, Wanted};
 use crate::spawn::Spawned;
-use crate::stats::Counters;
+use crate::stats::{Counters, Stats};
 use crate::wait::Wait;
 
 /// A sleeper that takes work of every kind: an idle worker, or one that waits for a scope.
@@ -34,6 +34,8 @@ pub(crate) struct Common {
     pub(crate) places: Box<[Padded<Place<Native>>]>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
+    /// Jobs for one worker and no other, by worker.
+    mail: Box<[Padded<SegQueue<Spawned>>]>,
     /// The pool is being dropped: leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     pub(crate) wait: Wait,
@@ -55,6 +57,7 @@ impl Common {
             sleepers: Sleepers::default(),
             places: (0..workers).map(|_| Padded(Place::default())).collect(),
             injected: SegQueue::new(),
+            mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
             wait,
         }
@@ -84,6 +87,14 @@ impl Common {
         if self.sleepers.sleepers_after() {
             self.wake_for_spawned(0);
         }
+    }
+
+    /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.
+    pub(crate) fn post(&self, worker: usize, job: Spawned) {
+        self.mail[worker].push(job);
+        // Either the worker's last look sees the job, or its place is seen to sleep.
+        self.sleepers.sleepers_after();
+        self.places[worker].wake(&self.sleepers);
     }
 
     /// Says at each worker that thieves are to be answered: [`Home::is_polling`].
@@ -172,6 +183,16 @@ impl Home {
     /// The worker's place to sleep.
     pub(crate) fn place(&self) -> &Place<Native> {
         &self.common.places[self.index]
+    }
+
+    /// A job that only this worker may run.
+    pub(crate) fn next_mail(&self) -> Option<Spawned> {
+        self.common.mail[self.index].pop()
+    }
+
+    /// Whether there is such a job. A snapshot, good enough for a last look before sleep.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.common.mail[self.index].is_empty()
     }
 
     /// Whether what the worker has to give may descend from something else than what it had stolen. Precondition, for `false` to
@@ -267,6 +288,15 @@ impl Home {
                 Steal::Empty | Steal::Aborted | Steal::Pending => return None,
             }
         }
+    }
+
+    /// Whether the worker has spawned jobs that nobody has taken. A snapshot.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn has_own_spawned(&self) -> bool {
+        // SAFETY: as in `spawn`.
+        unsafe { &(*self.spawned.get()).0 }.len_hint() > 0
     }
 
     /// Whether `victim` has spawned jobs to take. A snapshot, good enough for a last look before sleep.
@@ -371,6 +401,12 @@ impl<P: Plumbing> Core<P> {
     pub(crate) fn peers(&self) -> &[Self] {
         // SAFETY: set by `assemble` to the slice that `self` is in.
         unsafe { self.peers.get().as_ref() }
+    }
+
+    /// The counters of all workers.
+    pub(crate) fn stats(workers: &[Self]) -> Stats {
+        let read = |core: &Self| core.home.counters.read(core.pool.peak_depth() as u64);
+        Stats { workers: workers.iter().map(read).collect() }
     }
 
     /// The worker behind a front.

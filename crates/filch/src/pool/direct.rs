@@ -174,6 +174,14 @@ unsafe impl<D: Direct> Plumbing for D {
             // SAFETY: as above.
             unsafe { wait::wait_until(Core::<Self>::of(front), front, head, done) }
         },
+        run_one: |front, head, reach| {
+            // SAFETY: as above, and the caller's promise.
+            unsafe { wait::run_one(Core::<Self>::of(front), front, head, reach) }
+        },
+        has_own: |front, head| {
+            // SAFETY: as above, and the caller's promise.
+            unsafe { <Self as Plumbing>::has_own(Core::of(front), front, head) }
+        },
         // Forks that lie on no stack cannot be asked for. Somebody who sleeps would take one.
         wants_work: |front| front.home().is_some_and(|home| home.common.sleepers.any()),
         // What lies in the word queue is shared already, and what lies on the stack only its head knows.
@@ -260,6 +268,33 @@ unsafe impl<D: Direct> Plumbing for D {
     unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool {
         // SAFETY: the caller's promise.
         victim.pool.has_shared() || unsafe { thief.pool.words().sees_work_of(victim.home.index) }
+    }
+
+    unsafe fn steal_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> Option<NonNull<Job>> {
+        // SAFETY: the caller's promise.
+        if let Some(job) = unsafe { core.pool.words().pop_own() } {
+            return Some(job);
+        }
+        if front.kind == Kind::Stack && core.pool.may_share() {
+            // SAFETY: the caller's promise: everything below the exact head has been written.
+            unsafe { core.pool.polled(front, &core.home, core.pool.stack().index_of(head)) };
+        }
+        loop {
+            match core.pool.steal() {
+                StealIndex::Index(index) => return NonNull::new(core.pool.stack().at(index)).map(NonNull::cast),
+                StealIndex::Retry => std::hint::spin_loop(),
+                StealIndex::NothingShared | StealIndex::AllStolen => return None,
+            }
+        }
+    }
+
+    unsafe fn has_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> bool {
+        let height = if front.kind == Kind::Stack { core.pool.stack().index_of(head) } else { 0 };
+        // Thieves take the oldest first, so the newest says whether there is one left.
+        let newest = height.checked_sub(1).and_then(|index| core.pool.stack().get(index));
+        newest.is_some_and(|job| matches!(job.state.status(), Status::Fresh | Status::Offered))
+            // SAFETY: the caller's promise.
+            || unsafe { core.pool.words().has_own() }
     }
 
     fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize {
@@ -374,8 +409,8 @@ unsafe fn pop_cold<B: Body>(front: &Front, head: *mut Slot) -> B::Out {
     }
 }
 
-/// Ends the fork of a task that nobody will ask for, because its forker unwinds: drops the task, or what became of it once its
-/// thief is done. Meanwhile nothing else is run.
+/// Ends the fork of a task that nobody will ask for, because its forker unwinds: drops the task, unless it is
+/// [always run](Body::ALWAYS_RUN), or what became of it once its thief is done. Meanwhile nothing else is run.
 ///
 /// As a function that cannot unwind it costs its callers no second landing pad. A panic in a destructor during unwinding
 /// ends the process in any case.
@@ -392,6 +427,13 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
         } else {
             pop_or_wait(front, head, false)
         };
+        if B::ALWAYS_RUN && settled.is_none() {
+            let work = job::take_work::<B, B::Out>(job);
+            // Nobody sees what its panic left behind, since another one goes on.
+            let outcome = catch_unwind(AssertUnwindSafe(|| work.inline(front, head)));
+            B::restore(front, head);
+            return drop(outcome);
+        }
         B::restore(front, head);
         match settled {
             None => drop(job::take_work::<B, B::Out>(job)),
@@ -608,6 +650,13 @@ impl<B: Body> Body for FarWork<B> {
         // SAFETY: as above.
         unsafe { self.run(|work| work.stolen(front, head)) };
     }
+
+    unsafe fn moved(self, front: &Front, head: *mut Slot) {
+        // SAFETY: as above.
+        unsafe { self.run(|work| work.moved(front, head)) };
+    }
+
+    const ALWAYS_RUN: bool = B::ALWAYS_RUN;
 
     fn restore(front: &Front, head: *mut Slot) {
         B::restore(front, head);

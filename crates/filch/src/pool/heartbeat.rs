@@ -370,6 +370,19 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         unsafe { thief.pool.words.sees_work_of(victim.home.index) }
     }
 
+    unsafe fn steal_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> Option<NonNull<Job>> {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { core.pool.words.pop_own() }.or_else(|| {
+            // SAFETY: as above.
+            if unsafe { core.pool.promote() } { unsafe { core.pool.words.pop_own() } } else { None }
+        })
+    }
+
+    unsafe fn has_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { core.pool.latent().oldest().is_some() || core.pool.words.has_own() }
+    }
+
     fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {
         0
     }

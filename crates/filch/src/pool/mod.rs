@@ -116,6 +116,20 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// The current thread is the worker `thief`.
     unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool;
 
+    /// Takes one of the worker's own forks as a thief would, so that its join will find it stolen. For a worker that yields in the
+    /// middle of a branch.
+    ///
+    /// # Safety
+    /// The current thread is the worker `core`; `front` is a current one of its fronts, and `head` is exact if it is a stack
+    /// front.
+    unsafe fn steal_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> Option<NonNull<Job>>;
+
+    /// Whether the worker has forked something that nobody has stolen. A snapshot.
+    ///
+    /// # Safety
+    /// As [`Plumbing::steal_own`].
+    unsafe fn has_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> bool;
+
     /// The number of tasks below `head`.
     fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize;
 

@@ -158,6 +158,22 @@ impl<Q: Queue<Native>> Queued<Q> {
         thieves.get(victim).and_then(Option::as_ref).is_some_and(Thief::has_work_hint)
     }
 
+    /// Takes the worker's own newest task as a thief would: its fork will find it stolen.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(super) unsafe fn pop_own(&self) -> Option<NonNull<Job>> {
+        // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
+        unsafe { self.with_owner(Owner::pop) }.map(task_to_job)
+    }
+
+    /// # Safety
+    /// The current thread is this worker.
+    pub(super) unsafe fn has_own(&self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { !self.is_empty() }
+    }
+
     /// # Safety
     /// The current thread is this worker.
     unsafe fn is_empty(&self) -> bool {
@@ -250,6 +266,14 @@ pub(super) trait OnFrames: Pool<Cursor = ()> {
         wait_until: |front, head, done| {
             // SAFETY: as above.
             unsafe { wait::wait_until(Core::<Self>::of(front), front, head, done) }
+        },
+        run_one: |front, head, reach| {
+            // SAFETY: as above, and the caller's promise.
+            unsafe { wait::run_one(Core::<Self>::of(front), front, head, reach) }
+        },
+        has_own: |front, head| {
+            // SAFETY: as above, and the caller's promise.
+            unsafe { <Self as Plumbing>::has_own(Core::of(front), front, head) }
         },
         wants_work: |front| Self::wants_work(front, ()),
         poll: |front| {
@@ -380,6 +404,16 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool {
         // SAFETY: the caller's promise.
         unsafe { thief.pool.sees_work_of(victim.home.index) }
+    }
+
+    unsafe fn steal_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> Option<NonNull<Job>> {
+        // SAFETY: the caller's promise.
+        unsafe { core.pool.pop_own() }
+    }
+
+    unsafe fn has_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { core.pool.has_own() }
     }
 
     fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {

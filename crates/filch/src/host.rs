@@ -1,0 +1,471 @@
+//! For libraries that give filch another face: pools whose kind is chosen at run time, and whose threads are the host's.
+//!
+//! The drop-in for `rayon-core` stands on this module. A [`Crew`] is a handle on the workers of a pool of any kind; each worker has a
+//! [`Seat`], which the host gives to a thread; and the workers stay as long as somebody has a [`Lease`]. Jobs are spawned, in
+//! either order, or addressed to one worker; a [`Countdown`] waits for them. [`join`] is the fast one of closure style, except that it
+//! tells its branches whether they have moved and runs both whatever happens.
+//!
+//! What must always hold: a seat is taken by one thread, which is the worker from then on; and a job that borrows is waited for
+//! before what it borrows ends, which is the duty of whoever pushes it.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Weak};
+
+use crossbeam_queue::SegQueue;
+
+use crate::front::{Enter, Front, current};
+use crate::job::{Body, Slot};
+use crate::latch::{Latch, SendPtr};
+use crate::pool::{self, Pool};
+use crate::spawn::Spawned;
+use crate::stats::Stats;
+use crate::wait::{self, Reach};
+use crate::worker::{Common, Core};
+
+/// A handle on the workers of a pool, whatever its kind: [`Builder::seats`](crate::Builder::seats) makes it.
+///
+/// It does not keep the workers at work; a [`Lease`] does. Without one, jobs may never be run.
+#[derive(Clone)]
+pub struct Crew {
+    common: Arc<Common>,
+    workers: Arc<dyn Workers>,
+}
+
+/// The workers, for what depends on the kind of their pool.
+trait Workers: Send + Sync {
+    fn stats(&self) -> Stats;
+
+    fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut());
+
+    fn occupy(self: Arc<Self>, index: usize, stack_size: usize);
+}
+
+/// As long as there is one, the workers of its pool stay.
+#[derive(Clone, Debug)]
+pub struct Lease(Arc<Closer>);
+
+/// The way to a [`Lease`] for somebody who must not keep the workers from leaving.
+#[derive(Clone, Debug)]
+pub struct WeakLease(Weak<Closer>);
+
+#[derive(Debug)]
+struct Closer(Arc<Common>);
+
+impl Drop for Closer {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl Lease {
+    /// A way to get another one as long as this or any other is there.
+    pub fn downgrade(&self) -> WeakLease {
+        WeakLease(Arc::downgrade(&self.0))
+    }
+}
+
+impl WeakLease {
+    /// A lease, unless the last one has been given up.
+    pub fn upgrade(&self) -> Option<Lease> {
+        self.0.upgrade().map(Lease)
+    }
+}
+
+impl fmt::Debug for Crew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Crew").field("workers", &self.workers()).finish_non_exhaustive()
+    }
+}
+
+impl Crew {
+    /// The crew of these workers, its first lease, and the seats in the order of their numbers.
+    pub(crate) fn new<P: Pool>(cores: Arc<[Core<P>]>) -> (Self, Lease, Vec<Seat>) {
+        let common = Arc::clone(&cores[0].home.common);
+        let workers: Arc<dyn Workers> = Arc::new(Cores(cores));
+        let seats = (0..common.places.len()).map(|index| Seat { index, workers: Arc::clone(&workers) }).collect();
+        (Self { common: Arc::clone(&common), workers }, Lease(Arc::new(Closer(common))), seats)
+    }
+
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.common.places.len()
+    }
+
+    /// The number of the worker of this crew that the current thread is.
+    pub fn here(&self) -> Option<usize> {
+        let home = current().home()?;
+        Arc::ptr_eq(&home.common, &self.common).then_some(home.index)
+    }
+
+    /// The counters of all workers.
+    pub fn stats(&self) -> Stats {
+        self.workers.stats()
+    }
+
+    /// Runs `f` on a worker of this crew, in closure style, and returns its result: at once on one of them; a worker of another pool
+    /// runs its own pool's jobs meanwhile, and other threads sleep.
+    ///
+    /// # Panics
+    /// If `f` panics, with its payload.
+    pub fn enter<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        if self.here().is_some() { f() } else { self.common.enter(|_, _| f()) }
+    }
+
+    /// Has `job` run some time: last in, first out if the current thread is a worker of this crew, otherwise after what others
+    /// have pushed from outside. A panic in it ends the process.
+    ///
+    /// Cost: an allocation, a push to the worker's word deque or to the shared queue, and a fence.
+    ///
+    /// # Safety
+    /// Whatever `job` borrows lives until it has run.
+    pub unsafe fn push<F: FnOnce() + Send>(&self, job: F) {
+        // SAFETY: the caller's promise; a job that unwinds ends the process.
+        unsafe { self.hand_in(Spawned::new(move |_: &Front, _| job())) };
+    }
+
+    /// As [`Crew::push`], except that jobs pushed by one worker through one queue run first in, first out: among themselves; among
+    /// others, each where a job of [`Crew::push`] would.
+    ///
+    /// # Safety
+    /// As [`Crew::push`]; and `queue` too lives until the job has run.
+    pub unsafe fn push_fifo<F: FnOnce() + Send>(&self, queue: &Fifo, job: F) {
+        // SAFETY: as in `push`.
+        let job = unsafe { Spawned::new(move |_: &Front, _| job()) };
+        if self.here().is_none() {
+            return self.common.inject(job);
+        }
+        queue.0.push(job);
+        let queue = SendPtr((&raw const queue.0).cast_mut());
+        // SAFETY: there are as many of these as jobs in the queue, so each finds one, and until it has been run the queue is alive by
+        // the caller's promise. Its fronts and heads are those of the job that hands them on.
+        unsafe {
+            self.hand_in(Spawned::new(move |front: &Front, head| {
+                let queue = queue;
+                let oldest = (*queue.0).pop().expect("as many turns as jobs");
+                oldest.run(front, head);
+            }));
+        }
+    }
+
+    /// Has worker number `worker`, and no other, run `job`, as soon as it waits for something and has spawned nothing itself that is
+    /// still to be run. A panic in it ends the process.
+    ///
+    /// # Safety
+    /// As [`Crew::push`].
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    pub unsafe fn post<F: FnOnce() + Send>(&self, worker: usize, job: F) {
+        assert!(worker < self.workers(), "there is no worker {worker} among {}", self.workers());
+        // SAFETY: as in `push`.
+        self.common.post(worker, unsafe { Spawned::new(move |_: &Front, _| job()) });
+    }
+
+    /// Pushes a job where it belongs.
+    fn hand_in(&self, job: Spawned) {
+        match current().home() {
+            // SAFETY: this thread is that worker.
+            Some(home) if Arc::ptr_eq(&home.common, &self.common) => unsafe { home.spawn(job) },
+            _ => self.common.inject(job),
+        }
+    }
+}
+
+/// Jobs in the order in which they were pushed: see [`Crew::push_fifo`].
+#[derive(Default)]
+pub struct Fifo(SegQueue<Spawned>);
+
+impl fmt::Debug for Fifo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fifo").field("jobs", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+/// A worker's place at work, for one thread to take.
+#[must_use = "a pool whose seats are not taken runs nothing"]
+pub struct Seat {
+    index: usize,
+    workers: Arc<dyn Workers>,
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+impl Seat {
+    /// The worker's number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Makes the current thread the worker until the last lease is given up, and runs what is left then. `start` and `exit` are
+    /// called before and after, by the worker. `stack_size`: how large the thread's stack is, or a lower bound of it.
+    ///
+    /// # Panics
+    /// If the thread is a worker already. A panic in the two functions ends the process.
+    pub fn run(self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
+        assert!(current().home().is_none(), "this thread is a worker already");
+        let (mut start, mut exit) = (Some(start), Some(exit));
+        crate::unwind::abort_on_panic("a worker's thread", || {
+            self.workers.run(
+                self.index,
+                stack_size,
+                &mut || {
+                    if let Some(start) = start.take() {
+                        start();
+                    }
+                },
+                &mut || {
+                    if let Some(exit) = exit.take() {
+                        exit();
+                    }
+                },
+            );
+        });
+    }
+
+    /// Makes the current thread the worker for the rest of its life. It works only while it waits, in a join, for a
+    /// [`Countdown`] or for another pool, or when it calls [`run_one`]. The workers' memory is never freed.
+    ///
+    /// # Errors
+    /// If the thread is a worker already; the seat is free for another one.
+    pub fn occupy(self, stack_size: usize) -> Result<(), Self> {
+        if current().home().is_some() {
+            return Err(self);
+        }
+        self.workers.occupy(self.index, stack_size);
+        Ok(())
+    }
+}
+
+struct Cores<P: Pool>(Arc<[Core<P>]>);
+
+impl<P: Pool> Workers for Cores<P> {
+    fn stats(&self) -> Stats {
+        Core::stats(&self.0)
+    }
+
+    fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
+        let core = &self.0[index];
+        core.home.measure_stack(stack_size);
+        let _enter = Enter::new(P::front(core), core.pool.bottom());
+        start();
+        // SAFETY: the thread took the worker's only seat, and its task stack is empty.
+        unsafe { wait::live(core) };
+        exit();
+    }
+
+    fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {
+        // The thread may refer to it at any time.
+        let workers = Arc::into_raw(self);
+        // SAFETY: never freed.
+        let core = unsafe { &(&(*workers).0)[index] };
+        core.home.measure_stack(stack_size);
+        std::mem::forget(Enter::new(P::front(core), core.pool.bottom()));
+    }
+}
+
+/// Waits until a number of things have ended.
+///
+/// ```
+/// use filch::host::Countdown;
+///
+/// let countdown = Countdown::new(2);
+/// std::thread::scope(|s| {
+///     for _ in 0..2 {
+///         // SAFETY: the countdown outlives both threads, and each ends it once.
+///         s.spawn(|| unsafe { Countdown::end(&raw const countdown) });
+///     }
+///     countdown.wait();
+/// });
+/// ```
+#[derive(Debug)]
+pub struct Countdown(Latch);
+
+impl Countdown {
+    /// For the current thread to wait until `things` things have ended.
+    pub fn new(things: usize) -> Self {
+        Self(Latch::new(things, current()))
+    }
+
+    /// More things to wait for. Call it while something that has been counted has not ended; otherwise the wait may be over already.
+    pub fn add(&self, things: usize) {
+        self.0.add(things);
+    }
+
+    /// The number of things that have not ended. A snapshot.
+    pub fn pending(&self) -> usize {
+        self.0.pending()
+    }
+
+    /// One thing has ended.
+    ///
+    /// # Safety
+    /// `this` is alive as long as the thing is counted, and the thing ends once. Afterwards it may be gone.
+    pub unsafe fn end(this: *const Self) {
+        // SAFETY: the caller's promise.
+        unsafe { Latch::end(&raw const (*this).0) };
+    }
+
+    /// Waits until everything has ended. A worker runs jobs of any kind meanwhile; other threads sleep.
+    ///
+    /// # Panics
+    /// If another thread made the countdown.
+    pub fn wait(&self) {
+        let front = current();
+        assert!(self.0.is_for(front), "a countdown is for the thread that made it");
+        // SAFETY: this thread made it, and this is its current front and head.
+        unsafe { self.0.wait(front, front.head()) };
+    }
+}
+
+/// The number of the worker, of whatever pool, that the current thread is.
+#[inline]
+pub fn here() -> Option<usize> {
+    current().home().map(|home| home.index)
+}
+
+/// The number of workers of the pool that the current thread belongs to.
+pub fn workers_here() -> Option<usize> {
+    current().home().map(|home| home.common.places.len())
+}
+
+/// Runs one job on the current worker, in the middle of whatever it is doing; returns whether there was one, or `None` if the
+/// thread is no worker. First what it has spawned itself, what has been posted to it, and its own forks; if `everywhere`, then
+/// whatever others have.
+pub fn run_one(everywhere: bool) -> Option<bool> {
+    let front = current();
+    let operations = front.operations?;
+    let reach = if everywhere { Reach::All } else { Reach::Own };
+    // SAFETY: the current front and head of this thread.
+    Some(unsafe { (operations.run_one)(front, front.head(), reach) })
+}
+
+/// Whether the current worker has something to run that nobody has taken: spawned, posted or forked. `None` if the thread is no
+/// worker. A snapshot.
+pub fn has_pending() -> Option<bool> {
+    let front = current();
+    let (home, operations) = (front.home()?, front.operations?);
+    // SAFETY: this thread is the worker, and this is its current front and head.
+    Some(home.has_mail() || unsafe { home.has_own_spawned() || (operations.has_own)(front, front.head()) })
+}
+
+/// Who [`join`]s, and where forks from outside of all pools go.
+pub trait Host: 'static {
+    /// The crew for threads that are no workers. Called only by them.
+    fn crew() -> &'static Crew;
+}
+
+/// As [`filch::join`](crate::join()), for another host: threads outside go to [`Host::crew`]; each branch is told whether it runs
+/// on another thread than the one that forked it; and both are always run, even if the other panics.
+///
+/// Costs as much.
+///
+/// # Panics
+/// If a branch panics, with its payload, once both have ended. If both panic, it is with the payload of `a`.
+#[inline(always)]
+pub fn join<H, A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    H: Host,
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let front = current();
+    // SAFETY: the current front and its head are valid on a worker, and the branches see others while they run; from
+    // outside, `Hosted` finds a worker first, for which its parts are `Send`, as they are here.
+    unsafe { pool::join(front, front.head(), Hosted::<H, A>::new(a), Hosted::<H, B>::new(b)) }
+}
+
+/// Work of [`join`]; its parts are `Send`.
+#[repr(transparent)]
+struct Hosted<H, F> {
+    work: F,
+    host: PhantomData<H>,
+}
+
+impl<H, F> Hosted<H, F> {
+    #[inline(always)]
+    fn new(work: F) -> Self {
+        Self { work, host: PhantomData }
+    }
+}
+
+impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
+    type Out = R;
+
+    const MAY_BE_OUTSIDE: bool = true;
+
+    const ALWAYS_RUN: bool = true;
+
+    #[inline(always)]
+    unsafe fn inline(self, front: &Front, head: *mut Slot) -> R {
+        front.set_head(head);
+        (self.work)(false)
+    }
+
+    #[inline]
+    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> R {
+        let _enter = Enter::new(front, head);
+        (self.work)(true)
+    }
+
+    unsafe fn moved(self, front: &Front, head: *mut Slot) -> R {
+        front.set_head(head);
+        (self.work)(true)
+    }
+
+    #[inline(always)]
+    fn restore(front: &Front, head: *mut Slot) {
+        front.set_head(head);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn outside<B: Body>(self, b: B) -> (R, B::Out) {
+        let branches = HostedIsSend((Moved(self), Moved(b)));
+        let results = H::crew().common.enter(|front, head| {
+            let HostedIsSend((a, b)) = { branches };
+            // SAFETY: the worker's front and head.
+            HostedIsSend(unsafe { pool::join(front, head, a, b) })
+        });
+        results.0
+    }
+}
+
+/// Work that has moved to a worker together with its fork.
+struct Moved<B>(B);
+
+impl<B: Body> Body for Moved<B> {
+    type Out = B::Out;
+
+    const ALWAYS_RUN: bool = B::ALWAYS_RUN;
+
+    unsafe fn inline(self, front: &Front, head: *mut Slot) -> B::Out {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.moved(front, head) }
+    }
+
+    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> B::Out {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.stolen(front, head) }
+    }
+
+    fn restore(front: &Front, head: *mut Slot) {
+        B::restore(front, head);
+    }
+}
+
+/// Bodies of [`join`], or their results.
+struct HostedIsSend<T>(T);
+
+// SAFETY: only bodies that `join` made are ever outside, and their parts are `Send`.
+unsafe impl<T> Send for HostedIsSend<T> {}

@@ -1,0 +1,385 @@
+//! What a host of filch relies on: seats and leases, spawned and posted jobs, yielding, and joins that run both branches whatever
+//! happens, on every kind of pool.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier, Mutex, OnceLock};
+use std::thread;
+
+use common::{throw, thrown_by, wait_for, watchdog};
+use filch::host::{Countdown, Crew, Fifo, Host, Lease, Seat, has_pending, here, join, run_one, workers_here};
+use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
+use filch::{Builder, Wait};
+use filch_queue::{ChaseLev, PdqR};
+
+type Made = (Crew, Lease, Vec<Seat>);
+
+/// The kinds of pools, each by a way to make one.
+const KINDS: [fn(usize, Wait) -> Made; 5] = [
+    |workers, wait| Builder::<Split>::new().workers(workers).wait(wait).seats().unwrap(),
+    |workers, wait| Builder::<Wool>::new().workers(workers).wait(wait).seats().unwrap(),
+    |workers, wait| Builder::<Queued<ChaseLev>>::new().workers(workers).wait(wait).seats().unwrap(),
+    |workers, wait| Builder::<Queued<PdqR>>::new().workers(workers).wait(wait).seats().unwrap(),
+    |workers, wait| Builder::<Heartbeat<ChaseLev, Request>>::new().workers(workers).wait(wait).seats().unwrap(),
+];
+
+/// Where joins from outside go, in all tests.
+struct Global;
+
+impl Host for Global {
+    fn crew() -> &'static Crew {
+        static GLOBAL: OnceLock<(Crew, Lease)> = OnceLock::new();
+        let (crew, _) = GLOBAL.get_or_init(|| {
+            let (crew, lease, seats) = KINDS[0](2, Wait::default());
+            for seat in seats {
+                thread::spawn(move || seat.run(2 << 20, || (), || ()));
+            }
+            (crew, lease)
+        });
+        crew
+    }
+}
+
+/// Of the kinds, those whose thieves get a lone fork without an answer from its owner, who may be blocked.
+const SHARING: &[fn(usize, Wait) -> Made] = KINDS.split_at(3).0;
+
+/// Runs `test` on every kind of pool with so many workers, which must all have left afterwards.
+fn with_crews(workers: usize, wait: Wait, test: impl Fn(&Crew)) {
+    with_crews_of(&KINDS, workers, wait, test);
+}
+
+fn with_crews_of(kinds: &[fn(usize, Wait) -> Made], workers: usize, wait: Wait, test: impl Fn(&Crew)) {
+    for make in kinds {
+        let (crew, lease, seats) = make(workers, wait);
+        thread::scope(|s| {
+            for seat in seats {
+                s.spawn(move || seat.run(2 << 20, || (), || ()));
+            }
+            test(&crew);
+            drop(lease);
+        });
+    }
+}
+
+fn fork<RA: Send, RB: Send>(a: impl FnOnce() -> RA + Send, b: impl FnOnce() -> RB + Send) -> (RA, RB) {
+    join::<Global, _, _, _, _>(|_| a(), |_| b())
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = fork(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+#[test]
+fn joins_compute_on_every_kind_and_from_outside() {
+    let _watchdog = watchdog("joining");
+    for workers in common::WORKERS {
+        with_crews(workers, Wait::default(), |crew| assert_eq!(crew.enter(|| fib(18)), 2584));
+    }
+    assert_eq!(fib(18), 2584);
+    assert_eq!(here(), None);
+}
+
+#[test]
+fn branches_know_whether_they_have_moved() {
+    let moved = || join::<Global, _, _, _, _>(|a| a, |b| b);
+    // Results and captures too large for a slot take another way.
+    let far = || {
+        let large = [1_u64; 20];
+        let (a, b) = join::<Global, _, _, _, _>(move |a| (a, large), move |b| (b, large));
+        assert_eq!(a.1, b.1);
+        (a.0, b.0)
+    };
+    assert_eq!(moved(), (true, true), "nobody else could have run them where they were forked");
+    assert_eq!(far(), (true, true));
+    with_crews(1, Wait::default(), |crew| {
+        assert_eq!(crew.enter(moved), (false, false));
+        assert_eq!(crew.enter(far), (false, false));
+    });
+    let _watchdog = watchdog("a barrier in a fork");
+    with_crews_of(SHARING, 2, Wait::default(), |crew| {
+        let barrier = Barrier::new(2);
+        let met = |moved: bool| {
+            barrier.wait();
+            moved
+        };
+        assert_eq!(crew.enter(|| join::<Global, _, _, _, _>(met, met)), (false, true));
+    });
+}
+
+#[test]
+fn the_second_branch_runs_even_if_the_first_panics() {
+    let run = AtomicUsize::new(0);
+    let second = |result: usize| {
+        run.fetch_add(1, SeqCst);
+        if result == 2 { throw(result) } else { result }
+    };
+    let both = |second_throws: bool| {
+        thrown_by(|| fork(|| fork(|| throw(1), || second(0)), || second(if second_throws { 2 } else { 0 })))
+    };
+    let far = || {
+        let large = [1_usize; 20];
+        thrown_by(|| fork(|| throw(1), move || (second(0), large)))
+    };
+    for workers in [1, 2] {
+        with_crews(workers, Wait::default(), |crew| {
+            for _ in 0..100 {
+                run.store(0, SeqCst);
+                assert_eq!((crew.enter(|| both(false)), run.load(SeqCst)), (1, 2));
+                assert_eq!((crew.enter(|| both(true)), run.load(SeqCst)), (1, 4), "the first branch's panic wins");
+                assert_eq!((crew.enter(far), run.load(SeqCst)), (1, 5));
+                // The stack is as it was.
+                assert_eq!(crew.enter(|| fib(8)), 21);
+            }
+        });
+    }
+    run.store(0, SeqCst);
+    assert_eq!((both(true), run.load(SeqCst)), (1, 2), "from outside");
+}
+
+#[test]
+fn workers_start_and_leave_as_they_are_told() {
+    let (crew, lease, seats) = KINDS[0](3, Wait::default());
+    let (started, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|s| {
+        for seat in seats {
+            let (index, crew) = (seat.index(), &crew);
+            let (started, left) = (&started, &left);
+            s.spawn(move || {
+                let is_here =
+                    move || assert_eq!((crew.here(), here(), workers_here()), (Some(index), Some(index), Some(3)));
+                let start = || {
+                    is_here();
+                    started.fetch_add(1, SeqCst);
+                };
+                let exit = || {
+                    is_here();
+                    left.fetch_add(1, SeqCst);
+                };
+                seat.run(2 << 20, start, exit);
+                assert_eq!((crew.here(), here(), workers_here()), (None, None, None), "it is a worker no more");
+            });
+        }
+        wait_for("starting", || started.load(SeqCst) == 3);
+        let weak = lease.downgrade();
+        let second = weak.upgrade().expect("there is one");
+        drop(lease);
+        assert_eq!(crew.enter(|| fib(10)), 55, "the second lease keeps them");
+        assert_eq!(left.load(SeqCst), 0);
+        drop(second);
+        assert!(weak.upgrade().is_none());
+    });
+    assert_eq!(left.load(SeqCst), 3);
+}
+
+#[test]
+fn what_holds_a_lease_runs_after_the_owner_has_gone() {
+    let _watchdog = watchdog("a lease");
+    for make in KINDS {
+        let (crew, lease, seats) = make(2, Wait::default());
+        let threads = seats.into_iter().map(|seat| thread::spawn(move || seat.run(2 << 20, || (), || ())));
+        let threads: Vec<_> = threads.collect();
+        let (go, start) = channel();
+        let (done, end) = channel();
+        let (held, again) = (lease.clone(), crew.clone());
+        let job = move || {
+            start.recv().unwrap();
+            // Its spawner's lease outlives the push.
+            let job = move || {
+                done.send(here().is_some()).unwrap();
+                drop(held);
+            };
+            // SAFETY: borrows nothing.
+            unsafe { again.push(job) };
+        };
+        // SAFETY: borrows nothing.
+        unsafe { crew.push(job) };
+        drop(lease);
+        go.send(()).unwrap();
+        assert_eq!(end.recv(), Ok(true));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}
+
+#[test]
+fn jobs_run_in_the_order_asked_for() {
+    with_crews(1, Wait::default(), |crew| {
+        let order = Mutex::new(Vec::new());
+        let queue = Fifo::default();
+        crew.enter(|| {
+            let countdown = Countdown::new(6);
+            for n in 0..6 {
+                let (order, over) = (&order, &countdown);
+                let job = move || {
+                    order.lock().unwrap().push(n);
+                    // SAFETY: counted once; the countdown outlives the wait.
+                    unsafe { Countdown::end(over) };
+                };
+                // SAFETY: everything borrowed outlives the wait.
+                unsafe { if n % 2 == 0 { crew.push(job) } else { crew.push_fifo(&queue, job) } }
+            }
+            assert_eq!(has_pending(), Some(true));
+            countdown.wait();
+        });
+        // Newest turn first; the odd ones among themselves oldest first.
+        assert_eq!(*order.lock().unwrap(), [1, 4, 3, 2, 5, 0]);
+    });
+}
+
+thread_local! {
+    static VISITS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Has every worker run a job, from wherever, and waits for it.
+fn visit_all(crew: &Crew, visits: &AtomicUsize) {
+    let countdown = Countdown::new(crew.workers());
+    for worker in 0..crew.workers() {
+        let over = &countdown;
+        let job = move || {
+            assert_eq!(crew.here(), Some(worker));
+            VISITS.set(VISITS.get() + 1);
+            visits.fetch_add(1, SeqCst);
+            // SAFETY: counted once; the countdown outlives the wait below.
+            unsafe { Countdown::end(over) };
+        };
+        // SAFETY: everything borrowed outlives the wait.
+        unsafe { crew.post(worker, job) };
+    }
+    countdown.wait();
+}
+
+#[test]
+fn posts_reach_workers_wherever_they_wait() {
+    let _watchdog = watchdog("posting");
+    for wait in [Wait::Leapfrog, Wait::LeapfrogRandom] {
+        with_crews_of(SHARING, 3, wait, |crew| {
+            let visits = AtomicUsize::new(0);
+            visit_all(crew, &visits);
+            // One worker waits at a join for a thief that posts to it.
+            for _ in 0..20 {
+                let barrier = Barrier::new(2);
+                crew.enter(|| {
+                    fork(
+                        || {
+                            barrier.wait();
+                        },
+                        || {
+                            barrier.wait();
+                            // Long enough for the other one to fall asleep at the join.
+                            thread::sleep(std::time::Duration::from_millis(2));
+                            visit_all(crew, &visits);
+                        },
+                    )
+                });
+            }
+            assert_eq!(visits.load(SeqCst), 21 * 3);
+        });
+    }
+}
+
+#[test]
+fn one_who_yields_runs_its_own_forks_and_jobs() {
+    let _watchdog = watchdog("yielding");
+    assert_eq!((run_one(true), has_pending()), (None, None));
+    with_crews(1, Wait::default(), |crew| {
+        crew.enter(|| {
+            assert_eq!((run_one(true), run_one(false)), (Some(false), Some(false)));
+            let run = AtomicUsize::new(0);
+            // The second branches have run before the first ones end.
+            let (_, inner) = fork(
+                || {
+                    fork(
+                        || {
+                            assert_eq!(has_pending(), Some(true));
+                            while run.load(SeqCst) < 2 {
+                                assert_eq!(run_one(false), Some(true));
+                            }
+                            assert_eq!((run_one(false), has_pending()), (Some(false), Some(false)));
+                            fib(8)
+                        },
+                        || run.fetch_add(1, SeqCst),
+                    )
+                },
+                || {
+                    run.fetch_add(1, SeqCst);
+                    fib(9)
+                },
+            );
+            assert_eq!((inner, run.load(SeqCst)), (34, 2));
+            // A panic in a branch run so early waits for its join.
+            let thrown = thrown_by(|| fork(|| while run_one(false) == Some(true) {}, || throw(7)));
+            assert_eq!(thrown, 7);
+            assert_eq!(fib(10), 55);
+        });
+    });
+    // With thieves about, whoever is first.
+    with_crews(3, Wait::default(), |crew| {
+        for _ in 0..200 {
+            let run = AtomicUsize::new(0);
+            let branch = || run.fetch_add(1, SeqCst);
+            let until = || {
+                while run.load(SeqCst) < 2 {
+                    run_one(true);
+                }
+            };
+            crew.enter(|| fork(|| fork(until, branch), branch));
+            assert_eq!(run.load(SeqCst), 2);
+        }
+    });
+}
+
+#[test]
+fn a_thread_may_take_a_seat_for_life() {
+    let _watchdog = watchdog("occupying");
+    for make in KINDS {
+        thread::spawn(move || {
+            let (crew, lease, mut seats) = make(2, Wait::default());
+            let other = seats.pop().unwrap();
+            seats.pop().unwrap().occupy(2 << 20).unwrap();
+            let thread = thread::spawn(move || other.run(2 << 20, || (), || ()));
+            assert_eq!((crew.here(), here()), (Some(0), Some(0)));
+            assert_eq!(fib(15), 610);
+            let visits = AtomicUsize::new(0);
+            visit_all(&crew, &visits);
+            assert_eq!((visits.load(SeqCst), VISITS.get()), (2, 1));
+            // One seat is enough for a thread.
+            let (_, _, mut more) = make(1, Wait::default());
+            assert_eq!(more.pop().unwrap().occupy(2 << 20).unwrap_err().index(), 0);
+            drop(lease);
+            thread.join().unwrap();
+            assert_eq!(fib(10), 55, "alone");
+        })
+        .join()
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_countdown_is_for_its_thread() {
+    let countdown = Countdown::new(0);
+    countdown.wait();
+    let refused = thread::scope(|s| s.spawn(|| countdown.wait()).join());
+    assert!(refused.is_err());
+}
+
+#[test]
+fn a_worker_of_one_crew_may_wait_for_another() {
+    let _watchdog = watchdog("waiting across");
+    let alive = Arc::new(());
+    with_crews(1, Wait::default(), |first| {
+        with_crews(1, Wait::default(), |second| {
+            let alive = Arc::clone(&alive);
+            // The only worker of each waits for the other's.
+            let depth =
+                first.enter(|| second.enter(|| first.enter(|| second.enter(move || Arc::strong_count(&alive)))));
+            assert_eq!(depth, 2);
+        });
+    });
+}
