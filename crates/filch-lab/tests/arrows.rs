@@ -23,7 +23,8 @@ const TABLE: &[(&str, May)] = &[
     ("filch-workloads", Use(&["filch"])),
     ("filch-schedulers", Use(&["filch", "filch-queue", "filch-workloads"])),
     ("filch-sim", Use(&[])),
-    ("rayon-core", Use(&["filch"])),
+    // The queues by name: `FILCH_POOL` chooses among pools made of them.
+    ("rayon-core", Use(&["filch", "filch-queue"])),
     ("filch-peers", Use(&["filch-workloads"])),
     ("filch-lab", UseAll),
 ];

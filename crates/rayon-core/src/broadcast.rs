@@ -1,0 +1,166 @@
+//! The same closure on every thread of a pool.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use filch::host::Countdown;
+
+use crate::registry::Registry;
+use crate::unwind::{self, Payload};
+
+/// Runs `op` once on every thread of the current thread's pool, or of the global one, and returns the results in the order of the
+/// threads' numbers.
+///
+/// Each thread runs it when it has nothing left that it has spawned itself, and before it takes anything from others; at the
+/// latest, while it waits for something. A thread in the middle of a long task does so after it.
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+/// assert_eq!(pool.install(|| rayon_core::broadcast(|context| context.index())), [0, 1, 2]);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+///
+/// # Panics
+/// If `op` panics anywhere, with the payload of the first thread by number, once all have ended.
+pub fn broadcast<OP, R>(op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    // Not under the borrow of a thread's handle only: the wait may last long.
+    let registry = Registry::with_current(Arc::clone);
+    broadcast_in(&op, &registry)
+}
+
+/// Has `op` run once on every thread of the current thread's pool, or of the global one, and returns at once.
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool.install(|| rayon_core::spawn_broadcast(move |context| sender.send(context.index()).unwrap()));
+/// assert_eq!(receiver.iter().sum::<usize>(), 0 + 1 + 2);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+///
+/// # Panics
+/// Never itself. A panic in `op` goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler); without one it ends
+/// the process.
+pub fn spawn_broadcast<OP>(op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    Registry::with_current(|registry| spawn_broadcast_in(op, registry));
+}
+
+/// Where a broadcast runs. It stays on that thread.
+///
+/// ```compile_fail,E0277
+/// fn send<T: Send>(_: T) {}
+/// rayon_core::broadcast(|context| send(context));
+/// ```
+pub struct BroadcastContext<'a> {
+    registry: &'a Registry,
+    index: usize,
+    /// Neither `Send` nor `Sync`.
+    _marker: PhantomData<&'a mut dyn Fn()>,
+}
+
+impl<'a> BroadcastContext<'a> {
+    /// Runs `f` as the broadcast on worker `index`, which is the current thread.
+    pub(crate) fn with<R>(registry: &Registry, index: usize, f: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
+        debug_assert_eq!(registry.current_index(), Some(index));
+        f(BroadcastContext { registry, index, _marker: PhantomData })
+    }
+
+    /// The number of the thread in its pool.
+    ///
+    /// ```
+    /// assert!(rayon_core::broadcast(|context| context.index() < context.num_threads()).into_iter().all(|is| is));
+    /// ```
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The number of threads of the pool: how often the broadcast runs.
+    ///
+    /// ```
+    /// let counts = rayon_core::broadcast(|context| context.num_threads());
+    /// assert!(counts.iter().all(|&count| count == counts.len()));
+    /// ```
+    #[inline]
+    pub fn num_threads(&self) -> usize {
+        self.registry.num_threads()
+    }
+}
+
+impl fmt::Debug for BroadcastContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastContext")
+            .field("index", &self.index())
+            .field("num_threads", &self.num_threads())
+            .field("pool_id", &self.registry.id())
+            .finish()
+    }
+}
+
+/// What one thread leaves of a broadcast.
+struct Outcome<R>(UnsafeCell<Option<Result<R, Payload>>>);
+
+// SAFETY: each is written by one thread, and read once the countdown is over.
+unsafe impl<R: Send> Sync for Outcome<R> {}
+
+pub(crate) fn broadcast_in<OP, R>(op: &OP, registry: &Registry) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    let threads = registry.num_threads();
+    let outcomes: Vec<Outcome<R>> = (0..threads).map(|_| Outcome(UnsafeCell::new(None))).collect();
+    let countdown = Countdown::new(threads);
+    let over = Ptr(&raw const countdown);
+    for (index, outcome) in outcomes.iter().enumerate() {
+        let over = Ptr(over.0);
+        let job = move || {
+            let over = over;
+            let result = unwind::halt_unwinding(|| BroadcastContext::with(registry, index, op));
+            // SAFETY: this thread's alone until the countdown.
+            unsafe { *outcome.0.get() = Some(result) };
+            // SAFETY: counted once, and alive. This is the job's last act.
+            unsafe { Countdown::end(over.0) };
+        };
+        // SAFETY: everything borrowed lives until the countdown below is over.
+        unsafe { registry.crew.post(index, job) };
+    }
+    countdown.wait();
+    let results = outcomes.into_iter().map(|outcome| outcome.0.into_inner().expect("every thread has run it"));
+    results.map(|result| result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))).collect()
+}
+
+/// A pointer that its user vouches for.
+pub(crate) struct Ptr<T>(pub(crate) *const T);
+
+// SAFETY: what it points to may be shared.
+unsafe impl<T: Sync> Send for Ptr<T> {}
+
+pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    // As for a spawned task: `None` if the threads are leaving.
+    let Some(lease) = registry.lease() else { return };
+    let op = Arc::new(op);
+    for index in 0..registry.num_threads() {
+        let (op, lease, of) = (Arc::clone(&op), lease.clone(), Arc::clone(registry));
+        let job = move || {
+            of.catch_unwind(|| BroadcastContext::with(&of, index, &*op));
+            // Whatever its destructor does, before the threads may leave.
+            of.catch_unwind(|| drop(op));
+            drop(lease);
+        };
+        // SAFETY: the job borrows nothing.
+        unsafe { registry.crew.post(index, job) };
+    }
+}

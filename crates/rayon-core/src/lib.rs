@@ -1,0 +1,527 @@
+//! rayon-core's interface on [filch]: every program that uses rayon runs on filch by
+//!
+//! ```toml
+//! [patch.crates-io]
+//! rayon-core = { path = "…/filch/crates/rayon-core" }
+//! ```
+//!
+//! Everything that `rayon-core` 1.13 offers is here, with the same names, bounds and behaviour; see the documentation page
+//! `docs/drop-in.md` for what is different. Code of our own throughout.
+//!
+//! The task pool is [`Split`](filch::pool::Split), the direct task stack, used in closure style. The environment chooses
+//! differently, at the time when a pool is built:
+//!
+//! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r` or `heartbeat-request`;
+//! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a [`join`](join());
+//! * `FILCH_STATS=1`: counters on standard error when a pool, or the process, ends;
+//! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of pools for which none is given.
+
+mod broadcast;
+mod join;
+mod private;
+mod registry;
+mod scope;
+mod settings;
+mod spawn;
+mod thread_pool;
+mod unwind;
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+
+pub use self::broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use self::join::{join, join_context};
+pub use self::registry::ThreadBuilder;
+pub use self::scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
+pub use self::spawn::{spawn, spawn_fifo};
+pub use self::thread_pool::{
+    ThreadPool, Yield, current_thread_has_pending_tasks, current_thread_index, yield_local, yield_now,
+};
+
+use self::registry::{CustomSpawn, DefaultSpawn, Registry, ThreadSpawn};
+
+/// The largest number of threads that a pool can have; who asks for more gets so many.
+///
+/// ```
+/// assert!(rayon_core::max_num_threads() >= 1 << 14);
+/// ```
+pub fn max_num_threads() -> usize {
+    filch::BuildError::MAX_WORKERS
+}
+
+/// The number of threads of the current thread's pool, or of the global one, which this starts.
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+/// assert_eq!(pool.install(rayon_core::current_num_threads), 3);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+pub fn current_num_threads() -> usize {
+    Registry::with_current(|registry| registry.num_threads())
+}
+
+/// Why a pool could not be built.
+#[derive(Debug)]
+pub struct ThreadPoolBuildError {
+    kind: ErrorKind,
+}
+
+#[derive(Debug)]
+enum ErrorKind {
+    GlobalPoolAlreadyInitialized,
+    CurrentThreadAlreadyInPool,
+    IOError(io::Error),
+}
+
+impl ThreadPoolBuildError {
+    fn new(kind: ErrorKind) -> Self {
+        Self { kind }
+    }
+
+    /// Whether the system has no threads.
+    fn is_unsupported(&self) -> bool {
+        matches!(&self.kind, ErrorKind::IOError(error) if error.kind() == io::ErrorKind::Unsupported)
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.kind {
+            ErrorKind::IOError(error) => Some(error),
+            ErrorKind::GlobalPoolAlreadyInitialized | ErrorKind::CurrentThreadAlreadyInPool => None,
+        }
+    }
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            // Programs compare these two.
+            ErrorKind::GlobalPoolAlreadyInitialized => f.pad("The global thread pool has already been initialized."),
+            ErrorKind::CurrentThreadAlreadyInPool => {
+                f.pad("The current thread is already part of another thread pool.")
+            }
+            ErrorKind::IOError(error) => error.fmt(f),
+        }
+    }
+}
+
+type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
+type StartHandler = dyn Fn(usize) + Send + Sync;
+type ExitHandler = dyn Fn(usize) + Send + Sync;
+type ThreadName = dyn FnMut(usize) -> String;
+
+/// Settings of a pool that is to be built.
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).thread_name(|n| format!("cruncher {n}")).build()?;
+/// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+#[must_use]
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    /// 0: as the environment says.
+    num_threads: usize,
+    use_current_thread: bool,
+    panic_handler: Option<Box<PanicHandler>>,
+    get_thread_name: Option<Box<ThreadName>>,
+    stack_size: Option<usize>,
+    start_handler: Option<Box<StartHandler>>,
+    exit_handler: Option<Box<ExitHandler>>,
+    spawn_handler: S,
+    breadth_first: bool,
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            use_current_thread: false,
+            panic_handler: None,
+            get_thread_name: None,
+            stack_size: None,
+            start_handler: None,
+            exit_handler: None,
+            spawn_handler: DefaultSpawn,
+            breadth_first: false,
+        }
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// The default settings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Builds a pool of threads that may borrow: each is one of [`std::thread::scope`], in which `wrapper` is called to
+    /// [run](ThreadBuilder::run) it. Then runs `with_pool`, and returns its result once all the threads have left.
+    ///
+    /// ```
+    /// let greeting = String::from("hello");
+    /// thread_local! { static GREETING: std::cell::Cell<usize> = const { std::cell::Cell::new(0) } }
+    /// let length = rayon_core::ThreadPoolBuilder::new().num_threads(1).build_scoped(
+    ///     |thread| {
+    ///         GREETING.set(greeting.len());
+    ///         thread.run();
+    ///     },
+    ///     |pool| pool.install(|| GREETING.get()),
+    /// )?;
+    /// assert_eq!(length, 5);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ThreadPoolBuilder::build`].
+    ///
+    /// # Panics
+    /// If `wrapper` or `with_pool` panics.
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        std::thread::scope(|scope| {
+            let wrapper = &wrapper;
+            let pool = self
+                .spawn_handler(|mut thread| {
+                    thread.prepare().spawn_scoped(scope, || wrapper(thread))?;
+                    Ok(())
+                })
+                .build()?;
+            Ok(with_pool(&pool))
+        })
+    }
+}
+
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds the pool.
+    ///
+    /// # Errors
+    /// If a thread cannot be started, or `FILCH_POOL` or `FILCH_WAIT` is not understood; if the
+    /// [current thread is to be used](Self::use_current_thread), and belongs to a pool. The threads that have been started leave
+    /// again.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().build()?;
+    /// assert!(pool.current_num_threads() >= 1);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        ThreadPool::build(self)
+    }
+
+    /// Builds the global pool, for threads that belong to none, and waits until its threads have started. Otherwise it is built by
+    /// default at first use.
+    ///
+    /// # Errors
+    /// As [`ThreadPoolBuilder::build`]; and if there is a global pool already.
+    ///
+    /// ```
+    /// rayon_core::ThreadPoolBuilder::new().num_threads(2).build_global()?;
+    /// assert_eq!(rayon_core::current_num_threads(), 2);
+    /// assert!(rayon_core::ThreadPoolBuilder::new().build_global().is_err());
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        let registry = registry::init_global_registry(self)?;
+        registry.wait_until_primed();
+        Ok(())
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Has `spawn` start the threads. It is called once for each, and need not have it [run](ThreadBuilder::run) at once; but until
+    /// then, what is [broadcast](broadcast()) to that thread waits.
+    ///
+    /// ```
+    /// let mut threads = Vec::new();
+    /// let pool = rayon_core::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|thread| {
+    ///         threads.push(std::thread::spawn(|| thread.run()));
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// drop(pool);
+    /// threads.into_iter().for_each(|thread| thread.join().unwrap());
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder {
+            spawn_handler: CustomSpawn::new(spawn),
+            num_threads: self.num_threads,
+            use_current_thread: self.use_current_thread,
+            panic_handler: self.panic_handler,
+            get_thread_name: self.get_thread_name,
+            stack_size: self.stack_size,
+            start_handler: self.start_handler,
+            exit_handler: self.exit_handler,
+            breadth_first: self.breadth_first,
+        }
+    }
+
+    /// As set, as the environment says, or as many as the process may use processors.
+    fn get_num_threads(&self) -> usize {
+        let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<usize>().ok());
+        let processors = || std::thread::available_parallelism().map_or(1, Into::into);
+        match (self.num_threads, variable("RAYON_NUM_THREADS"), variable("RAYON_RS_NUM_CPUS")) {
+            (0, Some(0), _) | (0, None, None | Some(0)) => processors(),
+            (0, Some(asked), _) | (0, None, Some(asked)) | (asked, _, _) => asked,
+        }
+    }
+
+    /// Gives each thread the name that `closure` returns for its number. By default they have none.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).thread_name(|n| format!("cruncher {n}")).build()?;
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("cruncher 0"));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn thread_name<F>(mut self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        self.get_thread_name = Some(Box::new(closure));
+        self
+    }
+
+    /// The number of threads. 0, the default: `RAYON_NUM_THREADS` if that is set, and not 0; else as many as the process may use
+    /// processors.
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// Makes the current thread number 0 of the pool, for the rest of its life; one thread less is started.
+    ///
+    /// It works for the pool only while it waits for something in it, or [yields](yield_now()). The pool's memory is never freed.
+    ///
+    /// ```
+    /// std::thread::spawn(|| {
+    ///     let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+    ///     assert_eq!(rayon_core::current_thread_index(), Some(0));
+    ///     assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// })
+    /// .join()
+    /// .unwrap();
+    /// ```
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+
+    /// Called with the payload of each panic in a spawned task, or in another handler. Without one such a panic ends the process; as
+    /// does one in this handler.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
+    /// let pool = builder.panic_handler(move |payload| sender.send(payload.is::<&str>()).unwrap()).build()?;
+    /// pool.spawn(|| panic!("as expected"));
+    /// assert_eq!(receiver.recv(), Ok(true));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        self.panic_handler = Some(Box::new(panic_handler));
+        self
+    }
+
+    /// The stack of each thread, in bytes. By default 64 MiB of address space, which cost memory only as far as they are used.
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.stack_size = Some(stack_size);
+        self
+    }
+
+    /// Runs spawned tasks oldest first, as if they had been spawned by [`spawn_fifo`]. The order of [`join`](join()) stays.
+    #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
+    pub fn breadth_first(mut self) -> Self {
+        self.breadth_first = true;
+        self
+    }
+
+    /// Called by each thread before it takes work, with its number.
+    ///
+    /// A panic in it goes to the [panic handler](Self::panic_handler).
+    pub fn start_handler<H>(mut self, start_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.start_handler = Some(Box::new(start_handler));
+        self
+    }
+
+    /// Called by each thread after its last work, with its number. What it spawns is not run.
+    ///
+    /// A panic in it goes to the [panic handler](Self::panic_handler).
+    pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.exit_handler = Some(Box::new(exit_handler));
+        self
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Closure;
+
+        impl fmt::Debug for Closure {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("<closure>")
+            }
+        }
+
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("get_thread_name", &self.get_thread_name.as_ref().map(|_| Closure))
+            .field("panic_handler", &self.panic_handler.as_ref().map(|_| Closure))
+            .field("stack_size", &self.stack_size)
+            .field("start_handler", &self.start_handler.as_ref().map(|_| Closure))
+            .field("exit_handler", &self.exit_handler.as_ref().map(|_| Closure))
+            .field("breadth_first", &self.breadth_first)
+            .finish()
+    }
+}
+
+/// The older name of a [`ThreadPoolBuilder`].
+#[deprecated(note = "Use `ThreadPoolBuilder`")]
+#[derive(Default)]
+pub struct Configuration {
+    builder: ThreadPoolBuilder,
+}
+
+#[allow(deprecated, reason = "it is part of the interface")]
+impl Configuration {
+    /// The default settings.
+    pub fn new() -> Self {
+        Self { builder: ThreadPoolBuilder::new() }
+    }
+
+    /// See [`ThreadPoolBuilder::build`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
+        self.builder.build().map_err(Box::from)
+    }
+
+    /// See [`ThreadPoolBuilder::thread_name`].
+    #[must_use]
+    pub fn thread_name<F>(self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        Self { builder: self.builder.thread_name(closure) }
+    }
+
+    /// See [`ThreadPoolBuilder::num_threads`].
+    #[must_use]
+    pub fn num_threads(self, num_threads: usize) -> Self {
+        Self { builder: self.builder.num_threads(num_threads) }
+    }
+
+    /// See [`ThreadPoolBuilder::panic_handler`].
+    #[must_use]
+    pub fn panic_handler<H>(self, panic_handler: H) -> Self
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        Self { builder: self.builder.panic_handler(panic_handler) }
+    }
+
+    /// See [`ThreadPoolBuilder::stack_size`].
+    #[must_use]
+    pub fn stack_size(self, stack_size: usize) -> Self {
+        Self { builder: self.builder.stack_size(stack_size) }
+    }
+
+    /// See [`ThreadPoolBuilder::breadth_first`].
+    #[must_use]
+    pub fn breadth_first(self) -> Self {
+        Self { builder: self.builder.breadth_first() }
+    }
+
+    /// See [`ThreadPoolBuilder::start_handler`].
+    #[must_use]
+    pub fn start_handler<H>(self, start_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        Self { builder: self.builder.start_handler(start_handler) }
+    }
+
+    /// See [`ThreadPoolBuilder::exit_handler`].
+    #[must_use]
+    pub fn exit_handler<H>(self, exit_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        Self { builder: self.builder.exit_handler(exit_handler) }
+    }
+
+    pub(crate) fn into_builder(self) -> ThreadPoolBuilder {
+        self.builder
+    }
+}
+
+#[allow(deprecated, reason = "it is part of the interface")]
+impl fmt::Debug for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.builder.fmt(f)
+    }
+}
+
+/// The older name of [`ThreadPoolBuilder::build_global`].
+///
+/// # Errors
+/// As there.
+#[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
+#[allow(deprecated, reason = "it is part of the interface")]
+pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
+    config.into_builder().build_global().map_err(Box::from)
+}
+
+/// What [`join_context`] tells its closures. It stays on its thread.
+///
+/// ```compile_fail,E0277
+/// fn send<T: Send>(_: T) {}
+/// rayon_core::join_context(|context| send(context), |_| ());
+/// ```
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    /// Neither `Send` nor `Sync`.
+    _marker: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    #[inline]
+    fn new(migrated: bool) -> Self {
+        Self { migrated, _marker: PhantomData }
+    }
+
+    /// Whether the closure runs on another thread than the one that gave it: it was stolen, or it came from outside of all pools.
+    ///
+    /// ```
+    /// // This thread belongs to no pool.
+    /// assert_eq!(rayon_core::join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
+    /// ```
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}

@@ -1,0 +1,436 @@
+//! What the threads of one pool have in common, and how a thread finds it.
+//!
+//! A [`Registry`] is a crew of filch with the handlers that rayon has. Threads of the pool have a way to it in [`CURRENT`].
+//!
+//! What must always hold: a thread's [`CURRENT`] is null, or points to a handle that outlives its being so; it is set exactly while
+//! the thread is a worker of that registry's crew.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, Write as _};
+use std::ptr::null;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::thread;
+
+use filch::host::{Crew, Fifo, Host, Lease, Seat, WeakLease};
+
+use crate::private::Sealed;
+use crate::unwind::{self, AbortIfPanic};
+use crate::{ErrorKind, ExitHandler, PanicHandler, StartHandler, ThreadPoolBuildError, ThreadPoolBuilder, settings};
+
+/// The stack that a thread is assumed to have if a handler that was given no size has started it: Rust's default.
+const ASSUMED_STACK_SIZE: usize = 2 << 20;
+
+pub(crate) struct Registry {
+    pub(crate) crew: Crew,
+    lease: WeakLease,
+    /// For `spawn_fifo`, by worker.
+    fifos: Box<[Fifo]>,
+    breadth_first: bool,
+    panic_handler: Option<Box<PanicHandler>>,
+    start_handler: Option<Box<StartHandler>>,
+    exit_handler: Option<Box<ExitHandler>>,
+    /// How many threads have started.
+    started: Mutex<usize>,
+    starts: Condvar,
+}
+
+thread_local! {
+    /// The registry whose worker this thread is.
+    static CURRENT: Cell<*const Arc<Registry>> = const { Cell::new(null()) };
+}
+
+/// Runs `f` with the registry whose worker the current thread is.
+fn with_current<R>(f: impl FnOnce(Option<&Arc<Registry>>) -> R) -> R {
+    let current = CURRENT.with(Cell::get);
+    // SAFETY: the file's invariant; the reference does not leave `f`, in which the thread stays a worker.
+    f(unsafe { current.as_ref() })
+}
+
+/// Makes the current thread know its registry, until dropped.
+struct Inside<'r>(&'r Arc<Registry>);
+
+impl<'r> Inside<'r> {
+    fn new(registry: &'r Arc<Registry>) -> Self {
+        CURRENT.set(registry);
+        Self(registry)
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        debug_assert!(std::ptr::eq(CURRENT.get(), self.0), "a thread is a worker of one pool");
+        CURRENT.set(null());
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        if settings::wants_stats() {
+            self.print_stats();
+        }
+    }
+}
+
+impl Registry {
+    /// Starts the threads that `builder` asks for. The pool lives as long as its lease, and what is spawned on it.
+    pub(crate) fn new<S>(mut builder: ThreadPoolBuilder<S>) -> Result<(Arc<Self>, Lease), ThreadPoolBuildError>
+    where
+        S: ThreadSpawn,
+    {
+        let threads = builder.get_num_threads().min(crate::max_num_threads());
+        if builder.use_current_thread && is_worker() {
+            return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
+        }
+        let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
+        let (crew, lease, seats) = settings::crew(threads).map_err(io_error)?;
+        let registry = Arc::new(Self {
+            crew,
+            lease: lease.downgrade(),
+            fifos: (0..threads).map(|_| Fifo::default()).collect(),
+            breadth_first: builder.breadth_first,
+            panic_handler: builder.panic_handler.take(),
+            start_handler: builder.start_handler.take(),
+            exit_handler: builder.exit_handler.take(),
+            started: Mutex::new(0),
+            starts: Condvar::new(),
+        });
+        // From here on, if anything fails or panics, dropping the lease sends the threads home that have been started.
+        for seat in seats {
+            let name = builder.get_thread_name.as_mut().map(|name| name(seat.index()));
+            if seat.index() == 0 && builder.use_current_thread {
+                let handle: &'static Arc<Self> = Box::leak(Box::new(Arc::clone(&registry)));
+                if seat.occupy(ASSUMED_STACK_SIZE).is_err() {
+                    return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
+                }
+                // For the rest of the thread's life.
+                std::mem::forget(Inside::new(handle));
+                registry.has_started();
+                continue;
+            }
+            let registry = Arc::clone(&registry);
+            let stack_size = builder.stack_size;
+            let stack = stack_size.unwrap_or(ASSUMED_STACK_SIZE);
+            let thread = ThreadBuilder { name, stack_size, stack, registry, seat };
+            builder.spawn_handler.spawn(thread).map_err(io_error)?;
+        }
+        if settings::wants_stats() {
+            print_stats_at_exit(&registry);
+        }
+        Ok((registry, lease))
+    }
+
+    pub(crate) fn num_threads(&self) -> usize {
+        self.crew.workers()
+    }
+
+    /// The number of the worker of this registry that the current thread is.
+    pub(crate) fn current_index(&self) -> Option<usize> {
+        self.crew.here()
+    }
+
+    /// Tells this registry from others, for messages.
+    pub(crate) fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Runs `f` with the current registry: that of the current thread, else the global one.
+    pub(crate) fn with_current<R>(f: impl FnOnce(&Arc<Self>) -> R) -> R {
+        with_current(|registry| f(registry.unwrap_or_else(|| global_registry())))
+    }
+
+    /// Runs `f` on a worker of this registry.
+    pub(crate) fn in_worker<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        self.crew.enter(f)
+    }
+
+    /// A lease for a task that is being spawned: none once the last one is over and the threads are leaving, when only their exit
+    /// handlers can still spawn anything.
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        self.lease.upgrade()
+    }
+
+    /// Has `job` run some time, newest first.
+    ///
+    /// # Safety
+    /// What it borrows lives until it has run.
+    pub(crate) unsafe fn push(&self, job: impl FnOnce() + Send) {
+        if self.breadth_first {
+            // SAFETY: the caller's promise; the queues live as long as the registry, which its threads keep alive.
+            unsafe { self.push_fifo(&self.fifos, job) };
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { self.crew.push(job) };
+        }
+    }
+
+    /// Has `job` run some time, oldest first among those of `fifos`, one for each worker. Without them: among all that are
+    /// spawned on the registry.
+    ///
+    /// # Safety
+    /// As [`Registry::push`], and the queues live as long.
+    pub(crate) unsafe fn push_fifo(&self, fifos: &[Fifo], job: impl FnOnce() + Send) {
+        let here = self.current_index().unwrap_or(0);
+        // SAFETY: the caller's promises.
+        unsafe { self.crew.push_fifo(&fifos[here], job) };
+    }
+
+    /// The queues for tasks that belong to no scope.
+    pub(crate) fn fifos(&self) -> &[Fifo] {
+        &self.fifos
+    }
+
+    /// Runs a spawned task; a panic in it goes to the panic handler, or ends the process.
+    pub(crate) fn catch_unwind(&self, f: impl FnOnce()) {
+        if let Err(payload) = unwind::halt_unwinding(f) {
+            // Without a handler it strikes, and if the handler panics.
+            let abort = AbortIfPanic;
+            if let Some(handler) = &self.panic_handler {
+                handler(payload);
+                std::mem::forget(abort);
+            }
+        }
+    }
+
+    fn has_started(&self) {
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.starts.notify_all();
+    }
+
+    /// Waits until all threads have started.
+    pub(crate) fn wait_until_primed(&self) {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.starts.wait_while(started, |started| *started < self.num_threads());
+        drop(all.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn print_stats(&self) {
+        // Whoever has closed standard error does not want to know.
+        let _ = writeln!(io::stderr(), "filch: pool of {}: {}", self.num_threads(), self.crew.stats().total());
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("id", &self.id())
+            .field("num_threads", &self.num_threads())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether the current thread is a worker of any registry.
+pub(crate) fn is_worker() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// The number of the worker that the current thread is, of whatever registry.
+pub(crate) fn current_index() -> Option<usize> {
+    if is_worker() { filch::host::here() } else { None }
+}
+
+/// Runs `f` on a worker: at once on the current thread if it is one, else on one of the global registry.
+pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    if is_worker() { f() } else { global_registry().in_worker(f) }
+}
+
+/// The registry that is never dropped.
+static GLOBAL: OnceLock<(Arc<Registry>, Lease)> = OnceLock::new();
+/// Held while somebody makes it.
+static MAKING: Mutex<()> = Mutex::new(());
+
+/// The registry of threads that are no workers. Started at first use.
+#[inline]
+pub(crate) fn global_registry() -> &'static Arc<Registry> {
+    match GLOBAL.get() {
+        Some((registry, _)) => registry,
+        None => make_global(default_global_registry, false)
+            .unwrap_or_else(|error| panic!("the global thread pool cannot be started: {error}")),
+    }
+}
+
+/// Makes the global registry as `builder` says, unless there is one.
+pub(crate) fn init_global_registry<S>(
+    builder: ThreadPoolBuilder<S>,
+) -> Result<&'static Arc<Registry>, ThreadPoolBuildError>
+where
+    S: ThreadSpawn,
+{
+    make_global(|| Registry::new(builder), true)
+}
+
+#[cold]
+fn make_global(
+    make: impl FnOnce() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError>,
+    must_be_first: bool,
+) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    if GLOBAL.get().is_some() && must_be_first {
+        return Err(ThreadPoolBuildError::new(ErrorKind::GlobalPoolAlreadyInitialized));
+    }
+    if GLOBAL.get().is_none() {
+        let made = make()?;
+        // Nobody else sets it: the lock.
+        let _ = GLOBAL.set(made);
+    }
+    Ok(&GLOBAL.get().expect("set above").0)
+}
+
+/// With as many threads as the system and the environment say; on a system without threads, with the current one.
+fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
+    match Registry::new(ThreadPoolBuilder::new()) {
+        Err(error) if error.is_unsupported() && !is_worker() => {
+            // The first error says more than a second one would.
+            Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()).map_err(|_| error)
+        }
+        made => made,
+    }
+}
+
+/// Where `join` goes from outside of all pools.
+pub(crate) struct Global;
+
+impl Host for Global {
+    fn crew() -> &'static Crew {
+        &global_registry().crew
+    }
+}
+
+/// Has the counters printed when the process ends, if the registry is still there then.
+fn print_stats_at_exit(registry: &Arc<Registry>) {
+    static REGISTRIES: Mutex<Vec<Weak<Registry>>> = Mutex::new(Vec::new());
+
+    extern "C" fn print() {
+        let registries = REGISTRIES.lock().unwrap_or_else(PoisonError::into_inner);
+        registries.iter().filter_map(Weak::upgrade).for_each(|registry| registry.print_stats());
+    }
+
+    unsafe extern "C" {
+        /// Of the C library that the Rust standard library uses too.
+        safe fn atexit(print: extern "C" fn()) -> std::ffi::c_int;
+    }
+
+    let mut registries = REGISTRIES.lock().unwrap_or_else(PoisonError::into_inner);
+    if registries.is_empty() {
+        // If it does not work there is nothing to be said at the end.
+        let _ = atexit(print);
+    }
+    registries.retain(|registry| registry.strong_count() > 0);
+    registries.push(Arc::downgrade(registry));
+}
+
+/// One thread that a pool needs: what a [spawn handler](ThreadPoolBuilder::spawn_handler) gets to start.
+///
+/// The handler starts a thread, in whatever way, with the name and the stack that are asked for here if it can, and has it call
+/// [`run`](Self::run), which returns when the pool has ended.
+pub struct ThreadBuilder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+    /// How large the stack is taken to be.
+    stack: usize,
+    registry: Arc<Registry>,
+    seat: Seat,
+}
+
+impl ThreadBuilder {
+    /// The number of the thread in its pool, from 0 on.
+    pub fn index(&self) -> usize {
+        self.seat.index()
+    }
+
+    /// The name that [`ThreadPoolBuilder::thread_name`] gives it.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack that [`ThreadPoolBuilder::stack_size`] asks for, in bytes.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Works for the pool until it ends. A thread may do this again for another pool afterwards.
+    ///
+    /// # Panics
+    /// If the thread belongs to a pool.
+    pub fn run(self) {
+        let Self { registry, seat, stack, .. } = self;
+        assert!(!is_worker(), "this thread belongs to a pool already");
+        let _inside = Inside::new(&registry);
+        let index = seat.index();
+        let start = || {
+            registry.has_started();
+            if let Some(handler) = &registry.start_handler {
+                registry.catch_unwind(|| handler(index));
+            }
+        };
+        let exit = || {
+            if let Some(handler) = &registry.exit_handler {
+                registry.catch_unwind(|| handler(index));
+            }
+        };
+        seat.run(stack, start, exit);
+    }
+
+    /// What to start the thread with, and how large its stack is then: as asked for, or as large as filch's workers have it.
+    pub(crate) fn prepare(&mut self) -> thread::Builder {
+        // As the standard library has it.
+        let least = std::env::var("RUST_MIN_STACK").ok().and_then(|size| size.parse().ok()).unwrap_or(0);
+        self.stack = self.stack_size.unwrap_or(filch::DEFAULT_STACK_SIZE.max(least));
+        let builder = thread::Builder::new().stack_size(self.stack);
+        match &self.name {
+            Some(name) => builder.name(name.clone()),
+            None => builder,
+        }
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("pool", &self.registry.id())
+            .field("index", &self.index())
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}
+
+/// How a pool's threads are started: by default, or by a handler. Sealed.
+pub trait ThreadSpawn {
+    #[doc(hidden)]
+    fn sealed(_: Sealed);
+
+    /// Starts one.
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// As ordinary threads of the standard library.
+#[derive(Debug, Default)]
+pub struct DefaultSpawn;
+
+impl ThreadSpawn for DefaultSpawn {
+    fn sealed(_: Sealed) {}
+
+    fn spawn(&mut self, mut thread: ThreadBuilder) -> io::Result<()> {
+        thread.prepare().spawn(|| thread.run())?;
+        Ok(())
+    }
+}
+
+/// By a handler.
+#[derive(Debug)]
+pub struct CustomSpawn<F>(F);
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> CustomSpawn<F> {
+    pub(crate) fn new(spawn: F) -> Self {
+        Self(spawn)
+    }
+}
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn sealed(_: Sealed) {}
+
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}

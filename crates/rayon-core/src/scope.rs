@@ -1,0 +1,345 @@
+//! Tasks that borrow, and a scope that waits for them.
+//!
+//! What must always hold: a scope does not return before all its tasks have ended, and each of them touches the scope for the last
+//! time when it counts itself out.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use filch::host::{Countdown, Fifo};
+
+use crate::broadcast::{BroadcastContext, Ptr};
+use crate::registry::{self, Registry};
+use crate::unwind::FirstPanic;
+
+/// A fork–join scope for any number of tasks, which may borrow whatever outlives it: see [`scope()`].
+pub struct Scope<'scope> {
+    base: ScopeBase<'scope>,
+}
+
+/// A scope whose tasks run oldest first: see [`scope_fifo`].
+pub struct ScopeFifo<'scope> {
+    base: ScopeBase<'scope>,
+    /// By worker.
+    fifos: Box<[Fifo]>,
+}
+
+type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>;
+
+struct ScopeBase<'scope> {
+    registry: Arc<Registry>,
+    panic: FirstPanic,
+    /// For the tasks that have not ended, and for the scope's body.
+    countdown: Countdown,
+    /// Invariant in `'scope`.
+    marker: Marker<'scope>,
+}
+
+/// Runs `op`, which may [spawn](Scope::spawn) tasks that borrow what outlives the scope, and returns once all of them have ended.
+///
+/// On a thread of a pool, `op` runs at once; on others, it moves to the global pool. In the absence of thieves, a thread runs the
+/// tasks that it has spawned newest first. A thread that waits for a scope runs whatever it finds, under each waiting strategy; so
+/// hold no lock meanwhile. [`join`](crate::join()) is several times cheaper where two tasks are enough.
+///
+/// ```
+/// let mut squares = [0; 10];
+/// rayon_core::scope(|s| {
+///     for (i, square) in squares.iter_mut().enumerate() {
+///         s.spawn(move |_| *square = i * i);
+///     }
+/// });
+/// assert_eq!(squares[9], 81);
+/// ```
+///
+/// What a task borrows must outlive the scope:
+///
+/// ```compile_fail,E0373
+/// rayon_core::scope(|s| {
+///     let local = 1;
+///     s.spawn(|_| println!("{local}"));
+/// });
+/// ```
+///
+/// # Panics
+/// If `op` or a task panics, with the first payload, once all tasks have ended; the others are run nevertheless.
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    registry::in_worker(|| in_place_scope(op))
+}
+
+/// As [`scope()`], for tasks that a thread, in the absence of thieves, runs oldest first.
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let order = std::sync::Mutex::new(Vec::new());
+/// pool.scope_fifo(|s| {
+///     for n in 0..3 {
+///         let order = &order;
+///         s.spawn_fifo(move |_| order.lock().unwrap().push(n));
+///     }
+/// });
+/// assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+///
+/// # Panics
+/// As [`scope()`].
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    registry::in_worker(|| in_place_scope_fifo(op))
+}
+
+/// As [`scope()`], except that `op` runs on the current thread, whatever it is; so it need not be `Send`. Its tasks run in the current
+/// thread's pool, or in the global one.
+///
+/// ```
+/// let local = std::rc::Rc::new(1);
+/// let total = std::sync::Mutex::new(0);
+/// rayon_core::in_place_scope(|s| {
+///     for _ in 0..*local {
+///         s.spawn(|_| *total.lock().unwrap() += 1);
+///     }
+/// });
+/// assert_eq!(*total.lock().unwrap(), 1);
+/// ```
+///
+/// # Panics
+/// As [`scope()`].
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    do_in_place_scope(&Registry::with_current(Arc::clone), op)
+}
+
+/// As [`in_place_scope`], for tasks that run oldest first.
+///
+/// ```
+/// let local = std::rc::Rc::new(1);
+/// let total = std::sync::Mutex::new(0);
+/// rayon_core::in_place_scope_fifo(|s| {
+///     for _ in 0..*local {
+///         s.spawn_fifo(|_| *total.lock().unwrap() += 1);
+///     }
+/// });
+/// assert_eq!(*total.lock().unwrap(), 1);
+/// ```
+///
+/// # Panics
+/// As [`scope()`].
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    do_in_place_scope_fifo(&Registry::with_current(Arc::clone), op)
+}
+
+/// [`in_place_scope`] for tasks of a certain pool.
+pub(crate) fn do_in_place_scope<'scope, OP, R>(registry: &Arc<Registry>, op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    let scope = Scope { base: ScopeBase::new(registry) };
+    scope.base.complete(|| op(&scope))
+}
+
+/// [`in_place_scope_fifo`] for tasks of a certain pool.
+pub(crate) fn do_in_place_scope_fifo<'scope, OP, R>(registry: &Arc<Registry>, op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    let fifos = (0..registry.num_threads()).map(|_| Fifo::default()).collect();
+    let scope = ScopeFifo { base: ScopeBase::new(registry), fifos };
+    scope.base.complete(|| op(&scope))
+}
+
+impl<'scope> Scope<'scope> {
+    /// Has `body` run some time before the scope ends. It may spawn further tasks by its argument.
+    ///
+    /// Cost: an allocation, a push, and a fence.
+    ///
+    /// ```
+    /// # use rayon_core::Scope;
+    /// fn walk<'scope>(s: &Scope<'scope>, depth: u32) {
+    ///     if depth > 0 {
+    ///         s.spawn(move |s| walk(s, depth - 1));
+    ///         s.spawn(move |s| walk(s, depth - 1));
+    ///     }
+    /// }
+    /// rayon_core::scope(|s| walk(s, 5));
+    /// ```
+    ///
+    /// # Panics
+    /// Never itself: a panic in `body` is the scope's.
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let job = ScopeBase::job(self, body);
+        // SAFETY: the scope waits for the job, which borrows only what outlives the scope.
+        unsafe { self.base.registry.push(job) };
+    }
+
+    /// Has `body` run once on every thread of the scope's pool before the scope ends.
+    ///
+    /// ```
+    /// let count = std::sync::atomic::AtomicUsize::new(0);
+    /// rayon_core::scope(|s| {
+    ///     s.spawn_broadcast(|_, _| {
+    ///         count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    ///     });
+    /// });
+    /// assert_eq!(count.into_inner(), rayon_core::current_num_threads());
+    /// ```
+    ///
+    /// # Panics
+    /// Never itself: a panic in `body` is the scope's.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        ScopeBase::broadcast(self, body);
+    }
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    /// Has `body` run some time before the scope ends, after those that the same thread has spawned before. It may spawn further
+    /// tasks by its argument.
+    ///
+    /// Cost: two allocations, two pushes, and a fence.
+    ///
+    /// ```
+    /// let mut n = 0;
+    /// rayon_core::scope_fifo(|s| s.spawn_fifo(|_| n += 1));
+    /// assert_eq!(n, 1);
+    /// ```
+    ///
+    /// # Panics
+    /// Never itself: a panic in `body` is the scope's.
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        let job = ScopeBase::job(self, body);
+        // SAFETY: the scope with its queues waits for the job, which borrows only what outlives the scope.
+        unsafe { self.base.registry.push_fifo(&self.fifos, job) };
+    }
+
+    /// Has `body` run once on every thread of the scope's pool before the scope ends.
+    ///
+    /// ```
+    /// let count = std::sync::atomic::AtomicUsize::new(0);
+    /// rayon_core::scope_fifo(|s| {
+    ///     s.spawn_broadcast(|_, _| {
+    ///         count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    ///     });
+    /// });
+    /// assert_eq!(count.into_inner(), rayon_core::current_num_threads());
+    /// ```
+    ///
+    /// # Panics
+    /// Never itself: a panic in `body` is the scope's.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        ScopeBase::broadcast(self, body);
+    }
+}
+
+/// Either kind of scope.
+trait Based<'scope>: Sync {
+    fn base(&self) -> &ScopeBase<'scope>;
+}
+
+impl<'scope> Based<'scope> for Scope<'scope> {
+    fn base(&self) -> &ScopeBase<'scope> {
+        &self.base
+    }
+}
+
+impl<'scope> Based<'scope> for ScopeFifo<'scope> {
+    fn base(&self) -> &ScopeBase<'scope> {
+        &self.base
+    }
+}
+
+impl<'scope> ScopeBase<'scope> {
+    fn new(registry: &Arc<Registry>) -> Self {
+        let registry = Arc::clone(registry);
+        Self { registry, panic: FirstPanic::default(), countdown: Countdown::new(1), marker: PhantomData }
+    }
+
+    /// A task of `scope`, counted in.
+    fn job<S: Based<'scope>>(scope: &S, body: impl FnOnce(&S) + Send) -> impl FnOnce() + Send {
+        // Its spawner is itself a task that has not ended, or the body.
+        scope.base().countdown.add(1);
+        let scope = Ptr(scope);
+        move || {
+            let scope = scope;
+            // SAFETY: the scope waits for the task, so it is alive until it is counted out, which `run` does last.
+            unsafe { Self::run((*scope.0).base(), || body(&*scope.0)) };
+        }
+    }
+
+    /// Has `body` run on every worker as a task of `scope`.
+    fn broadcast<S: Based<'scope>>(scope: &S, body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope) {
+        let body = Arc::new(body);
+        let registry = &scope.base().registry;
+        for index in 0..registry.num_threads() {
+            let (body, on) = (Arc::clone(&body), Arc::clone(registry));
+            let job = Self::job(scope, move |scope| {
+                BroadcastContext::with(&on, index, |context| body(scope, context));
+            });
+            // SAFETY: the scope waits for the job, which borrows only what outlives the scope.
+            unsafe { registry.crew.post(index, job) };
+        }
+    }
+
+    /// Runs a task, keeps its panic, and counts it out.
+    ///
+    /// # Safety
+    /// The scope is alive, and the task has been counted in. Afterwards it may be gone.
+    unsafe fn run<R>(this: *const Self, task: impl FnOnce() -> R) -> Option<R> {
+        // SAFETY: alive: the task has not been counted out.
+        let result = unsafe { &(*this).panic }.catch(task);
+        // SAFETY: as above, and this is the last use.
+        unsafe { Countdown::end(&raw const (*this).countdown) };
+        result
+    }
+
+    /// Runs the scope's body, and waits for all tasks.
+    fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
+        // SAFETY: the body was counted in when the countdown was made.
+        let result = unsafe { Self::run(self, body) };
+        self.countdown.wait();
+        self.panic.resume();
+        result.expect("a body that returned nothing has panicked")
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("pool_id", &self.base.registry.id())
+            .field("pending", &self.base.countdown.pending())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopeFifo")
+            .field("num_fifos", &self.fifos.len())
+            .field("pool_id", &self.base.registry.id())
+            .field("pending", &self.base.countdown.pending())
+            .finish_non_exhaustive()
+    }
+}

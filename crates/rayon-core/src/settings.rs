@@ -1,0 +1,59 @@
+//! What the environment says of how filch is to run: read whenever a pool is built.
+//!
+//! `FILCH_POOL` names the task pool, `FILCH_WAIT` what workers do while they wait, and `FILCH_STATS=1` asks for the counters at the
+//! end. A value that nobody knows is an error, not a default: who sets one wants to see its effect.
+
+use std::env;
+use std::io;
+
+use filch::host::{Crew, Lease, Seat};
+use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
+use filch::{Builder, Wait};
+use filch_queue::{ChaseLev, Lace, PdqR, The};
+
+/// The task pools that `FILCH_POOL` may name.
+const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"];
+
+/// The value of a variable, unless it is unset or empty.
+fn variable(name: &str) -> io::Result<Option<String>> {
+    match env::var(name) {
+        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
+        Err(env::VarError::NotPresent) => Ok(None),
+        Err(env::VarError::NotUnicode(value)) => Err(invalid(name, &value.to_string_lossy(), "it is not Unicode")),
+    }
+}
+
+fn invalid(name: &str, value: &str, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
+}
+
+/// Makes a crew of `workers` workers as the environment asks.
+pub(crate) fn crew(workers: usize) -> io::Result<(Crew, Lease, Vec<Seat>)> {
+    let wait = match variable("FILCH_WAIT")? {
+        Some(value) => {
+            value.parse().map_err(|error: filch::UnknownWait| invalid("FILCH_WAIT", &value, &error.to_string()))?
+        }
+        None => Wait::default(),
+    };
+    let pool = variable("FILCH_POOL")?;
+    let builder = Builder::<Split>::new().workers(workers).wait(wait);
+    let built = match pool.as_deref() {
+        None | Some("split") => builder.seats(),
+        Some("wool") => builder.pool::<Wool>().seats(),
+        Some("chase-lev") => builder.pool::<Queued<ChaseLev>>().seats(),
+        Some("lace") => builder.pool::<Queued<Lace>>().seats(),
+        Some("the") => builder.pool::<Queued<The>>().seats(),
+        Some("pdq-r") => builder.pool::<Queued<PdqR>>().seats(),
+        Some("heartbeat-request") => builder.pool::<Heartbeat<ChaseLev, Request>>().seats(),
+        Some(other) => {
+            let why = format!("there is no such pool; there are {}", POOLS.join(", "));
+            return Err(invalid("FILCH_POOL", other, &why));
+        }
+    };
+    built.map_err(io::Error::other)
+}
+
+/// Whether the counters are to be printed.
+pub(crate) fn wants_stats() -> bool {
+    env::var("FILCH_STATS").is_ok_and(|value| value == "1")
+}
