@@ -1,0 +1,151 @@
+//! What the environment chooses, each in a process of its own; and what the published tests leave out.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+use std::env;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rayon_core::{ThreadPoolBuilder, join};
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Runs [`child`] with these variables and no others of ours.
+fn child_with(variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "child", "--ignored", "--nocapture"]);
+    for name in ["FILCH_POOL", "FILCH_WAIT", "FILCH_STATS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"] {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+/// What the child says: its number of threads, or the error.
+fn said(variables: &[(&str, &str)]) -> (String, String) {
+    let output = child_with(variables);
+    assert!(output.status.success(), "{variables:?}: {output:?}");
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    // The harness begins the line.
+    let said = out.lines().find_map(|line| line.split_once("child says: ")).unwrap_or_else(|| panic!("{out}{err}"));
+    (said.1.to_owned(), err)
+}
+
+/// Not a test of its own.
+#[test]
+#[ignore = "run by the others"]
+fn child() {
+    match ThreadPoolBuilder::new().build() {
+        Ok(pool) => {
+            assert_eq!(pool.install(|| fib(16)), 987);
+            assert_eq!(fib(16), 987, "on the global pool");
+            let mut squares = [0; 50];
+            pool.scope(|s| squares.iter_mut().enumerate().for_each(|(n, square)| s.spawn(move |_| *square = n * n)));
+            assert_eq!(squares[49], 2401);
+            println!("child says: {}", pool.current_num_threads());
+        }
+        Err(error) => println!("child says: {error}"),
+    }
+}
+
+#[test]
+fn every_pool_and_strategy_computes() {
+    for pool in ["", "split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"] {
+        for threads in ["1", "3"] {
+            assert_eq!(said(&[("FILCH_POOL", pool), ("RAYON_NUM_THREADS", threads)]).0, threads);
+        }
+    }
+    for wait in ["leapfrog", "transitive", "leapfrog-random", "random"] {
+        assert_eq!(said(&[("FILCH_WAIT", wait), ("RAYON_NUM_THREADS", "3")]).0, "3");
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_an_error_that_says_what_there_is() {
+    let (error, _) = said(&[("FILCH_POOL", "swimming")]);
+    assert!(error.contains("FILCH_POOL=swimming") && error.contains("chase-lev"), "{error}");
+    let (error, _) = said(&[("FILCH_WAIT", "patiently")]);
+    assert!(error.contains("FILCH_WAIT=patiently") && error.contains("leapfrog-random"), "{error}");
+    let (error, _) = said(&[("FILCH_WAIT", "transitive"), ("FILCH_POOL", "the")]);
+    assert!(error.contains("transitive"), "{error}");
+}
+
+#[test]
+fn the_number_of_threads_is_rayons() {
+    let processors = std::thread::available_parallelism().unwrap().to_string();
+    assert_eq!(said(&[]).0, processors);
+    assert_eq!(said(&[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "5")]).0, processors);
+    assert_eq!(said(&[("RAYON_NUM_THREADS", "many"), ("RAYON_RS_NUM_CPUS", "5")]).0, "5");
+    assert_eq!(said(&[("RAYON_RS_NUM_CPUS", "0")]).0, processors);
+    assert_eq!(said(&[("RAYON_NUM_THREADS", "4"), ("RAYON_RS_NUM_CPUS", "5")]).0, "4");
+}
+
+#[test]
+fn counters_are_printed_when_asked_for() {
+    let (_, quiet) = said(&[]);
+    assert!(!quiet.contains("filch:"), "{quiet}");
+    let (_, told) = said(&[("FILCH_STATS", "1"), ("RAYON_NUM_THREADS", "2")]);
+    let lines: Vec<_> = told.lines().filter(|line| line.starts_with("filch: pool of 2: steals ")).collect();
+    assert_eq!(lines.len(), 2, "the child's pool and the global one: {told}");
+}
+
+#[test]
+#[allow(deprecated, reason = "it is part of the interface")]
+fn breadth_first_spawns_oldest_first() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).breadth_first().build().unwrap();
+    let order = Mutex::new(Vec::new());
+    pool.scope(|s| {
+        for n in 0..5 {
+            let order = &order;
+            s.spawn(move |_| order.lock().unwrap().push(n));
+        }
+    });
+    assert_eq!(order.into_inner().unwrap(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn what_an_exit_handler_spawns_is_dropped() {
+    let witness = Arc::new(());
+    let (left, leaving) = channel();
+    let handler = {
+        let (witness, left) = (Arc::clone(&witness), Mutex::new(left));
+        move |_| {
+            let witness = Arc::clone(&witness);
+            rayon_core::spawn(move || unreachable!("{witness:?}"));
+            left.lock().unwrap().send(fib(5)).unwrap();
+        }
+    };
+    drop(ThreadPoolBuilder::new().num_threads(2).exit_handler(handler).build().unwrap());
+    assert_eq!(leaving.iter().collect::<Vec<_>>(), [5, 5]);
+    // The channel's end was the handler's; the rest of it follows at once.
+    let start = Instant::now();
+    while Arc::strong_count(&witness) > 1 {
+        assert!(start.elapsed() < Duration::from_secs(60), "a spawned task is still there");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_thread_of_another_filch_pool_is_outside() {
+    let mine = filch::ThreadPool::new(2).unwrap();
+    let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let count = AtomicUsize::new(0);
+    mine.install(|| {
+        assert_eq!(rayon_core::current_thread_index(), None);
+        assert_eq!(pool.install(rayon_core::current_num_threads), 3);
+        assert_eq!(fib(10), 55);
+        let bump = || {
+            count.fetch_add(1, SeqCst);
+        };
+        rayon_core::scope(|s| s.spawn(|_| bump()));
+        pool.scope(|s| s.spawn_broadcast(|_, _| bump()));
+    });
+    assert_eq!(count.into_inner(), 4);
+}
