@@ -1,0 +1,104 @@
+//! Compares rayon-core as published with the drop-in: the same programs, in two builds that run by turns in fresh processes.
+//!
+//! `measure STOCK OURS [--rounds N] [--threads 1,2,8] [--only TEXT]`, with two builds of `programs`. Prints a table in Markdown: per
+//! program and number of threads, the times of both (minima over all rounds), the ratio of the minima, and that of the medians;
+//! below 1 the drop-in is faster. `tests/drop-in/compare` builds what it needs and calls it.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::error::Error;
+use std::process::Command;
+
+/// Programs whose processor time is of interest, not their time.
+const RESTING: [&str; 3] = ["idle", "a trickle", "one busy thread"];
+
+struct Plan {
+    builds: [String; 2],
+    rounds: usize,
+    threads: Vec<usize>,
+    only: String,
+}
+
+fn parse(args: impl Iterator<Item = String>) -> Result<Plan, Box<dyn Error>> {
+    let (mut builds, mut rounds, mut threads, mut only) = (Vec::new(), 7, vec![1, 2, 8], String::new());
+    let mut args = args.peekable();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--rounds" => rounds = value()?.parse::<usize>()?.max(1),
+            "--threads" => threads = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
+            "--only" => only = value()?,
+            _ => builds.push(arg),
+        }
+    }
+    let builds =
+        builds.try_into().map_err(|_| "usage: measure STOCK OURS [--rounds N] [--threads A,B] [--only TEXT]")?;
+    Ok(Plan { builds, rounds, threads, only })
+}
+
+fn output_of(command: &mut Command) -> Result<String, Box<dyn Error>> {
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// One run of `program`: what it took, of what matters about it.
+fn run(build: &str, program: &str, threads: usize) -> Result<f64, Box<dyn Error>> {
+    let printed = output_of(Command::new(build).arg(program).env("RAYON_NUM_THREADS", threads.to_string()))?;
+    let figure = printed.split_whitespace().nth(usize::from(RESTING.contains(&program)));
+    Ok(figure.ok_or_else(|| format!("{build} printed `{printed}`"))?.parse()?)
+}
+
+fn minimum(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        s => format!("{:.1} µs", s * 1e6),
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let plan = parse(env::args().skip(1))?;
+    let programs = output_of(&mut Command::new(&plan.builds[0]))?;
+    let programs: Vec<&str> = programs.lines().filter(|name| name.contains(&plan.only)).collect();
+    let mut figures: BTreeMap<(usize, usize), [Vec<f64>; 2]> = BTreeMap::new();
+    for round in 0..plan.rounds {
+        for (row, program) in programs.iter().enumerate() {
+            for &threads in &plan.threads {
+                let both = figures.entry((row, threads)).or_default();
+                // Who is first changes, so that neither gains by it.
+                for build in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+                    both[build].push(run(&plan.builds[build], program, threads)?);
+                }
+            }
+        }
+        eprintln!("round {} of {}", round + 1, plan.rounds);
+    }
+    println!("| program | threads | rayon-core | on filch | ratio of minima | of medians |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
+    for ((row, threads), [stock, ours]) in &figures {
+        let program = programs[*row];
+        let what = if RESTING.contains(&program) { " (processor time)" } else { "" };
+        let (a, b) = (minimum(stock), minimum(ours));
+        println!(
+            "| {program}{what} | {threads} | {} | {} | {:.2} | {:.2} |",
+            time(a),
+            time(b),
+            b / a,
+            median(ours) / median(stock)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! Libraries of others that use rayon, on the drop-in: see `tests`.

@@ -1,0 +1,173 @@
+//! Libraries that use rayon, unmodified, on the drop-in: each computes something whose right result is known from elsewhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Cursor;
+
+use rayon::prelude::*;
+
+/// The same numbers in every run.
+fn numbers(count: usize) -> Vec<u64> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Joins, deeply nested.
+#[test]
+fn blake3_hashes() {
+    let known = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85";
+    assert_eq!(blake3::hash(b"abc").to_hex().as_str(), known);
+    let input: Vec<u8> = (0..3_000_001_u32).map(|i| (i % 251) as u8).collect();
+    for _ in 0..3 {
+        let mut hasher = blake3::Hasher::new();
+        assert_eq!(hasher.update_rayon(&input).finalize(), blake3::hash(&input));
+    }
+}
+
+/// Spawned tasks that send to a channel while the caller waits for it.
+#[test]
+fn jwalk_walks() {
+    let root = tempfile::tempdir().unwrap();
+    let mut expected = BTreeSet::from([root.path().to_owned()]);
+    for outer in 0..12 {
+        for inner in 0..6 {
+            let directory = root.path().join(format!("outer {outer}")).join(format!("inner {inner}"));
+            fs::create_dir_all(&directory).unwrap();
+            expected.extend([directory.parent().unwrap().to_owned(), directory.clone()]);
+            for file in 0..3 {
+                let file = directory.join(format!("file {file}"));
+                fs::write(&file, "text").unwrap();
+                expected.insert(file);
+            }
+        }
+    }
+    for parallelism in [
+        jwalk::Parallelism::RayonDefaultPool { busy_timeout: std::time::Duration::from_secs(60) },
+        jwalk::Parallelism::RayonNewPool(3),
+    ] {
+        let walk = jwalk::WalkDir::new(root.path()).parallelism(parallelism).sort(true);
+        let found: Vec<_> = walk.into_iter().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(found.len(), expected.len());
+        assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+    }
+}
+
+/// Loops over blocks, and scopes.
+#[test]
+fn rdst_sorts() {
+    use rdst::RadixSort;
+
+    let mut sorted = numbers(400_000);
+    let mut expected = sorted.clone();
+    expected.sort_unstable();
+    sorted.radix_sort_unstable();
+    assert!(sorted == expected);
+}
+
+/// Splitting in several dimensions.
+#[test]
+fn ndarray_zips() {
+    use ndarray::parallel::prelude::*;
+    use ndarray::{Array2, Axis, Zip};
+
+    let a = Array2::from_shape_fn((300, 211), |(row, column)| (row * 7 + column) as f64);
+    let mut b = Array2::from_shape_fn((300, 211), |(row, column)| (row + column * 3) as f64);
+    let expected = &a * 2.0 + &b;
+    Zip::from(&mut b).and(&a).par_for_each(|b, a| *b += 2.0 * a);
+    assert_eq!(b, expected);
+    let rows: Vec<f64> = b.axis_iter(Axis(0)).into_par_iter().map(|row| row.sum()).collect();
+    assert_eq!(rows, b.sum_axis(Axis(1)).to_vec());
+}
+
+/// Collecting in order, and a parallel merge sort of entries.
+#[test]
+fn indexmap_collects_and_sorts() {
+    let numbers = numbers(50_000);
+    let mut map: indexmap::IndexMap<u64, usize> =
+        numbers.par_iter().copied().enumerate().map(|(i, n)| (n, i)).collect();
+    assert!(map.par_values().copied().eq(0..numbers.len()));
+    map.par_sort_by(|a, _, b, _| a.cmp(b));
+    assert!(map.keys().is_sorted());
+    assert_eq!(map.par_iter().map(|(key, &at)| usize::from(numbers[at] == *key)).sum::<usize>(), numbers.len());
+}
+
+/// A decoder whose components are decoded by tasks of a scope.
+#[test]
+fn jpeg_decoder_decodes() {
+    let (width, height) = (321_usize, 203_usize);
+    let pixel = |at: usize| [at % width * 255 / width, at / width * 255 / height, 128].map(|channel| channel as u8);
+    let pixels: Vec<u8> = (0..width * height).flat_map(pixel).collect();
+    let mut file = Vec::new();
+    let encoder = jpeg_encoder::Encoder::new(&mut file, 95);
+    encoder.encode(&pixels, width as u16, height as u16, jpeg_encoder::ColorType::Rgb).unwrap();
+    let decoded = jpeg_decoder::Decoder::new(Cursor::new(&file)).decode().unwrap();
+    assert_eq!(decoded.len(), pixels.len());
+    let worst = decoded.iter().zip(&pixels).map(|(a, b)| a.abs_diff(*b)).max();
+    assert!(worst < Some(16), "a smooth picture comes back nearly as it was, and not {worst:?} off");
+}
+
+/// Trials in parallel, evaluated by a spawned thread.
+#[test]
+fn oxipng_compresses() {
+    let (width, height) = (160_u32, 120_u32);
+    let pixels: Vec<u8> = (0..width * height).flat_map(|at| [(at / 7 % 256) as u8, (at % width) as u8, 9]).collect();
+    let image = oxipng::RawImage::new(
+        width,
+        height,
+        oxipng::ColorType::RGB { transparent_color: None },
+        oxipng::BitDepth::Eight,
+        pixels.clone(),
+    );
+    let file = image.unwrap().create_optimized_png(&oxipng::Options::from_preset(4)).unwrap();
+    assert!(file.len() < pixels.len() / 3, "{} bytes", file.len());
+    let mut decoder = png::Decoder::new(Cursor::new(&file));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().unwrap();
+    let mut decoded = vec![0; reader.output_buffer_size()];
+    let frame = reader.next_frame(&mut decoded).unwrap();
+    assert_eq!((frame.width, frame.height), (width, height));
+    assert!(decoded[..frame.buffer_size()] == pixels);
+}
+
+/// Reductions over a graph.
+#[test]
+fn petgraph_ranks() {
+    let mut graph = petgraph::Graph::<(), ()>::new();
+    let nodes: Vec<_> = (0..60).map(|_| graph.add_node(())).collect();
+    for (n, number) in numbers(300).into_iter().enumerate() {
+        graph.add_edge(nodes[n % 60], nodes[(number % 60) as usize], ());
+    }
+    let serial = petgraph::algo::page_rank(&graph, 0.85_f64, 20);
+    let parallel = petgraph::algo::page_rank::parallel_page_rank(&graph, 0.85_f64, 20, Some(1e-12));
+    assert!(serial.iter().zip(&parallel).all(|(a, b)| (a - b).abs() < 1e-6), "{serial:?} {parallel:?}");
+}
+
+/// The packages of that name that all of these were built of.
+#[test]
+fn exactly_one_rayon_core_is_built() {
+    let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).unwrap();
+    let is_rayon_core = |package: &&str| package.contains("name = \"rayon-core\"\n");
+    let packages: Vec<&str> = lock.split("[[package]]").filter(is_rayon_core).collect();
+    assert_eq!(packages.len(), 1, "exactly one rayon-core");
+    assert!(!packages[0].contains("source = "), "it comes from a path, which is ours: {}", packages[0]);
+}
+
+/// What is in this executable: a message of ours, and none of the published one's.
+#[test]
+fn exactly_one_rayon_core_is_linked() {
+    // So that the whole texts do not stand here.
+    let contains = |parts: [&str; 2]| {
+        let text = parts.concat();
+        let executable = fs::read(std::env::current_exe().unwrap()).unwrap();
+        executable.windows(text.len()).any(|window| window == text.as_bytes())
+    };
+    assert!(contains(["rayon on filch: a spawned ", "task panicked"]));
+    assert!(!contains(["Rayon: detected unexpected ", "panic; aborting"]));
+    assert_ne!(rayon::max_num_threads(), (1 << 16) - 1, "the published one's limit");
+}

@@ -1,0 +1,82 @@
+//! What goes wrong in rayon when a worker that waits in a join runs something unrelated: `reproductions lock|stack`.
+//!
+//! Exits with 0 if all is well. With the published rayon-core `lock` hangs, and `stack` is killed by its stack overflow; on the
+//! drop-in with `FILCH_WAIT=leapfrog` both end.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+/// rayon#592: a lock is held across a parallel loop. A worker that waits in the loop steals another task that wants the same lock,
+/// which its own thread holds, further down on its stack.
+fn lock() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().expect("a pool");
+    let total = Mutex::new(0_u64);
+    pool.install(|| {
+        (0..200_u32).into_par_iter().with_max_len(1).for_each(|_| {
+            let mut total = total.lock().expect("nobody panics");
+            *total += (0..64_u32)
+                .into_par_iter()
+                .with_max_len(1)
+                .map(|n| {
+                    // Long enough for others to wake up and steal.
+                    thread::sleep(Duration::from_micros(20));
+                    u64::from(n)
+                })
+                .sum::<u64>();
+        });
+    });
+    assert_eq!(total.into_inner().expect("nobody panicked"), 200 * 2016);
+}
+
+/// rayon#1064, rayon#854: each task needs a little stack, and waits in a join. A worker that waits steals the next task, on top of the
+/// one that waits, and so on.
+fn stack() {
+    const FRAME: usize = 64 << 10;
+    const TASKS: usize = 60;
+    // Room for a dozen tasks on top of one another; in a sequential program there is never more than one.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 20).build().expect("a pool");
+    let started = AtomicUsize::new(0);
+    let task = || {
+        let mut frame = [0_u8; FRAME];
+        black_box(&mut frame);
+        let number = started.fetch_add(1, Ordering::Relaxed);
+        let is_stolen = AtomicBool::new(false);
+        // The halves take a few milliseconds at most. The first one ends once somebody has stolen the second, and the second takes
+        // just as long as the one who waits needs to find something else to do.
+        rayon::join(
+            || wait_a_while_for(|| is_stolen.load(Ordering::Relaxed)),
+            || {
+                is_stolen.store(true, Ordering::Relaxed);
+                wait_a_while_for(|| started.load(Ordering::Relaxed) > number + 1);
+            },
+        );
+        black_box(&mut frame);
+    };
+    pool.in_place_scope(|s| (0..TASKS).for_each(|_| s.spawn(|_| task())));
+    assert_eq!(started.load(Ordering::Relaxed), TASKS);
+}
+
+fn wait_a_while_for(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() && start.elapsed() < Duration::from_millis(10) {
+        thread::yield_now();
+    }
+}
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("lock") => lock(),
+        Some("stack") => stack(),
+        _ => {
+            eprintln!("usage: reproductions lock|stack");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}

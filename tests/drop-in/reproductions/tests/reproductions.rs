@@ -1,0 +1,56 @@
+//! The reproductions end well on the drop-in, if workers leapfrog.
+//!
+//! `STOCK_REPRODUCTIONS`, the path of the same program on the published rayon-core, has them run there too, where they must fail:
+//! otherwise they would prove nothing.
+
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a run ends; `None` if it hangs.
+fn outcome(program: &str, which: &str, patience: Duration) -> Option<ExitStatus> {
+    let mut child = Command::new(program)
+        .arg(which)
+        .env("FILCH_WAIT", "leapfrog")
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let start = Instant::now();
+    while start.elapsed() < patience {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().and_then(|()| child.wait()).expect("a child can be killed");
+    None
+}
+
+/// Several times, because it is a matter of chance who steals what.
+fn ends_well(which: &str) {
+    for _ in 0..3 {
+        let status = outcome(env!("CARGO_BIN_EXE_reproductions"), which, Duration::from_secs(120)).expect("it ends");
+        assert!(status.success(), "{which}: {status}");
+    }
+}
+
+fn fails_on_stock(which: &str, is_failure: impl Fn(Option<ExitStatus>) -> bool) {
+    let Ok(stock) = std::env::var("STOCK_REPRODUCTIONS") else { return };
+    // On ours the same takes a second or two.
+    let fails = || is_failure(outcome(&stock, which, Duration::from_secs(20)));
+    assert!((0..3).any(|_| fails()), "{which} does not go wrong where it should");
+}
+
+/// rayon#592.
+#[test]
+fn a_lock_may_be_held_across_a_join() {
+    ends_well("lock");
+    fails_on_stock("lock", |status| status.is_none());
+}
+
+/// rayon#1064, rayon#854.
+#[test]
+fn stacks_stay_as_deep_as_in_a_sequential_run() {
+    ends_well("stack");
+    fails_on_stock("stack", |status| status.is_some_and(|status| !status.success()));
+}
