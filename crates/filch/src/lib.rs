@@ -98,6 +98,11 @@
 //!
 //! [`jobs`] are spawned and forgotten, or waited for with all that they spawn in their turn, wherever that is.
 //!
+//! # Hosts
+//!
+//! A library that gives filch another face, as the drop-in for `rayon-core` does, starts the threads itself and needs more ways to hand
+//! in jobs: [`host`] has them.
+//!
 //! # Panics
 //!
 //! A panic in a task travels to its join, and from there on as in a sequential program. The tasks that it leaves behind are dropped
