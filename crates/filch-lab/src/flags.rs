@@ -25,7 +25,7 @@ pub(crate) enum Verb {
     Compare(Compare),
     /// Runs one program on one scheduler
     Run(Run),
-    /// Lists pools, queues and their parameters, workloads, peers, waiting strategies and scenarios
+    /// Lists pools and queues, their parameters, workloads, peers, waiting strategies and scenarios
     List(List),
     /// Makes the HTML report from JSON lines
     Report(Report),
@@ -121,8 +121,8 @@ pub(crate) struct Run {
     /// The size that `compare --quick` uses
     #[arg(long)]
     pub(crate) quick: bool,
-    /// `serial`, or a pool: see `filch list pools` [default: split, for worklist programs chase-lev, for job programs wsq]; for these with
-    /// parameters as in `bwos-l:block=64:capacity=4096`, see `filch list parameters`
+    /// `serial`, or a pool, perhaps with parameters as in `bwos-l:block=64:capacity=4096` or `pdq-r:interrupts=signal`: see
+    /// `filch list pools` and `filch list parameters` [default: split, for worklist programs chase-lev, for job programs wsq]
     #[arg(long, value_name = "NAME", conflicts_with = "peer")]
     pub(crate) pool: Option<String>,
     /// Another scheduler: see `filch list peers`
@@ -180,7 +180,7 @@ pub(crate) enum Listed {
     Pools,
     /// Queues alone
     Queues,
-    /// What can be set of queues that run worklist programs
+    /// What can be set of queues that run worklist programs, and of pools
     Parameters,
     /// Programs
     Workloads,
