@@ -27,7 +27,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{ChaseLev, Delivery, Progress, StealMany, Task};
+use filch_queue::{ChaseLev, Delivery, Padded, Progress, StealMany, Task};
 
 pub use bag::Bag;
 #[doc(no_inline)]
@@ -304,10 +304,11 @@ impl<Q: Queue<Native>> Worklist<Q> {
             is_broken: Atomic::new(false),
         };
         let panic = FirstPanic::default();
-        let mut states: Vec<S> = (0..self.workers).map(&state).collect();
+        // Both are written all the time, each by one worker: on lines of their own.
+        let mut states: Vec<Padded<S>> = (0..self.workers).map(|index| Padded(state(index))).collect();
         let hands = deal_any::<Q>(self.workers, self.capacity, &self.params);
-        let mut crews: Vec<Crew<'_, T, Q>> =
-            hands.into_iter().enumerate().map(|(index, hand)| Crew::new(index, hand, self.loot, &shared)).collect();
+        let crew = |(index, hand)| Padded(Crew::new(index, hand, self.loot, &shared));
+        let mut crews: Vec<Padded<Crew<'_, T, Q>>> = hands.into_iter().enumerate().map(crew).collect();
         // With the caller, who is sure to run. It has set out before anybody looks.
         if crews[0].has_set_out() {
             shared.counts[0].sets_out();
@@ -335,7 +336,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         let tallies = crews.iter().map(|crew| crew.post.tally).collect();
         drop(crews);
         panic.resume();
-        Outcome { states, tallies, is_complete }
+        Outcome { states: states.into_iter().map(|state| state.0).collect(), tallies, is_complete }
     }
 }
 
