@@ -79,9 +79,10 @@ pub const SETTLED: &[Settled] = &[
     settled("thep", 9, 3),
     #[cfg(target_arch = "x86_64")]
     settled("patient-thep", 9, 3),
-    settled("runtime", 11, 12),
-    settled("wool", 11, 12),
-    settled("beat", 11, 12),
+    settled("runtime", 11, 16),
+    settled("wool", 11, 16),
+    settled("beat", 11, 16),
+    settled("ticks", 11, 16),
     settled("termination", 4, 2),
     settled("jobs", 9, 2),
 ];
@@ -468,6 +469,34 @@ pub const KEPT: &[Kept] = &[
         reason: "keeps the count of sleepers from passing below zero, which costs others a look for nobody",
     },
     Kept {
+        file: "filch/src/protocol/ticks.rs",
+        line: "M::fence(Ordering::SeqCst);",
+        kind: Kind::Fence,
+        to: Some(Ordering::AcqRel),
+        reason: TICKS,
+    },
+    Kept {
+        file: "filch/src/protocol/ticks.rs",
+        line: "M::fence(Ordering::SeqCst);",
+        kind: Kind::Fence,
+        to: None,
+        reason: TICKS,
+    },
+    Kept {
+        file: "filch/src/protocol/ticks.rs",
+        line: "flag.store(true, Ordering::Release);",
+        kind: Kind::Store,
+        to: Some(Ordering::Relaxed),
+        reason: TICKS,
+    },
+    Kept {
+        file: "filch/src/protocol/ticks.rs",
+        line: "Some(flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Acquire))",
+        kind: Kind::Update,
+        to: Some(Ordering::Relaxed),
+        reason: TICKS,
+    },
+    Kept {
         file: "filch/src/protocol/termination.rs",
         line: "M::fence(Ordering::SeqCst);",
         kind: Kind::Fence,
@@ -515,6 +544,9 @@ pub const KEPT: &[Kept] = &[
 
 const LOAD_BUFFERING: &str = "keeps a thief's read of its slot before the owner's next use of the slot: without it, C11 \
                               lets the read return the later task, which is load buffering, and loom has none";
+
+const TICKS: &str = "TSO keeps the clock's two stores in order, and what an owner sees after them; C11 does not, and loom cannot \
+                     run the scenario";
 
 const STALE_WANTED: &str = "lets a waker see what is wanted along with the mark; one that sees the mark alone wakes nobody, and \
                             then the sleeper's last look finds the work: a round lost, no work";

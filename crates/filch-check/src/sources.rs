@@ -32,6 +32,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch-queue/src/lace/mod.rs", include_str!("../../filch-queue/src/lace/mod.rs")),
     ("filch-queue/src/lace/index.rs", include_str!("../../filch-queue/src/lace/index.rs")),
     ("filch/src/protocol/beat.rs", include_str!("../../filch/src/protocol/beat.rs")),
+    ("filch/src/protocol/ticks.rs", include_str!("../../filch/src/protocol/ticks.rs")),
     ("filch/src/protocol/limits.rs", include_str!("../../filch/src/protocol/limits.rs")),
     ("filch/src/protocol/state.rs", include_str!("../../filch/src/protocol/state.rs")),
     ("filch/src/protocol/sleep/mod.rs", include_str!("../../filch/src/protocol/sleep/mod.rs")),

@@ -12,18 +12,17 @@
 //! after the handler has gone does no harm. The handler allocates nothing, locks nothing and calls nothing of the system. On a
 //! thread that is no worker, it passes the signal on to the handler that was there before.
 //!
+//! **Nobody waits, nothing ticks.** A tick costs a switch to the ticker and back, and a signal to each worker, some 5 to 10 % of two
+//! processors at the default period. The paper's ticks always; ours only while thieves have found nothing: see
+//! [`ticks`](crate::protocol::ticks).
+//!
 //! What must always hold: no signal is sent to a worker's thread that may have left, and the handler finds no worker on a thread
 //! that has left its own.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::front::current;
 use crate::pool;
-use crate::worker::Common;
 
 /// When and how the workers of a pool are interrupted, to answer thieves in the middle of a long task:
 /// [`Builder::interrupts`](crate::Builder::interrupts). From *Scheduling Parallel Programs by Work Stealing with Private Deques*
@@ -31,7 +30,7 @@ use crate::worker::Common;
 ///
 /// For pools whose thieves get nothing without an answer, such as that of [`PdqR`](filch_queue::PdqR). Workers answer at each
 /// fork and join; a task that does neither for milliseconds keeps what its worker has forked before out of reach. By default
-/// nothing interrupts it.
+/// nothing interrupts it. While no thief waits nothing ticks, and interrupts cost nothing.
 ///
 /// ```
 /// use std::time::Duration;
@@ -148,53 +147,8 @@ pub fn poll() {
     pool::poll(front, front.head());
 }
 
-/// How long the ticker rests between two looks while all workers sleep.
-const REST: Duration = Duration::from_millis(20);
-
-/// The thread that ticks, until dropped.
-pub(crate) struct Ticker {
-    /// Dropped to stop it.
-    running: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Ticker {
-    /// Starts ticking: `tick` is called on each.
-    pub(crate) fn start(
-        common: Arc<Common>,
-        period: Duration,
-        mut tick: impl FnMut(&Common) + Send + 'static,
-    ) -> io::Result<Self> {
-        const STACK_SIZE: usize = 64 << 10;
-        let (running, stopped) = channel::<()>();
-        let thread =
-            std::thread::Builder::new().name("filch ticker".into()).stack_size(STACK_SIZE).spawn(move || {
-                loop {
-                    let is_idle = common.is_idle();
-                    if stopped.recv_timeout(if is_idle { REST } else { period }) != Err(RecvTimeoutError::Timeout) {
-                        return;
-                    }
-                    if !is_idle {
-                        tick(&common);
-                    }
-                }
-            })?;
-        Ok(Self { running: Some(running), thread: Some(thread) })
-    }
-}
-
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        self.running = None;
-        if let Some(thread) = self.thread.take() {
-            let outcome = thread.join();
-            debug_assert!(outcome.is_ok(), "nothing in it panics");
-        }
-    }
-}
-
 #[cfg(unix)]
-pub(crate) use signals::{Handler, Listening, send};
+pub(crate) use signals::{Handler, Listening, names, send};
 
 #[cfg(unix)]
 mod signals {
@@ -206,7 +160,7 @@ mod signals {
     use std::sync::{Mutex, PoisonError};
     use std::thread::JoinHandle;
 
-    use filch_memory::{Memory, Native};
+    use filch_memory::{Memory, Native, Ordering};
     use libc::{c_int, c_void, sigaction, siginfo_t};
 
     use crate::front::Front;
@@ -262,11 +216,9 @@ mod signals {
         }
     }
 
-    impl super::Ticker {
-        /// What [`send`] wants.
-        pub(crate) fn names(threads: &[JoinHandle<()>]) -> Vec<libc::pthread_t> {
-            threads.iter().map(JoinHandleExt::as_pthread_t).collect()
-        }
+    /// What [`send`] wants.
+    pub(crate) fn names(threads: &[JoinHandle<()>]) -> Vec<libc::pthread_t> {
+        threads.iter().map(JoinHandleExt::as_pthread_t).collect()
     }
 
     /// How many pools want the handler, and what was there before.
@@ -318,7 +270,7 @@ mod signals {
         // Never freed, since a handler may be reading it: a few bytes for each time that a program had a handler of its own.
         let former = if is_handler { Box::into_raw(Box::new(former)) } else { null_mut() };
         // Release: pairs with the load in `answer`, on whatever thread.
-        FORMER.store(former, filch_memory::Ordering::Release);
+        FORMER.store(former, Ordering::Release);
     }
 
     impl Drop for Handler {
@@ -354,7 +306,7 @@ mod signals {
             return;
         }
         // SAFETY: null, or an action that is never freed. Acquire: pairs with `pass_on_to`.
-        let Some(former) = (unsafe { FORMER.load(filch_memory::Ordering::Acquire).as_ref() }) else { return };
+        let Some(former) = (unsafe { FORMER.load(Ordering::Acquire).as_ref() }) else { return };
         // SAFETY: the program gave the system a handler of the type that its flags say.
         unsafe {
             if former.sa_flags & libc::SA_SIGINFO != 0 {

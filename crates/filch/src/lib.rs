@@ -135,6 +135,7 @@ mod spawn;
 mod stack;
 mod stats;
 mod thread_pool;
+mod ticker;
 mod unwind;
 mod wait;
 mod worker;

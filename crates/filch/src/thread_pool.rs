@@ -7,14 +7,17 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::front::{Enter, Front, current};
 use crate::host::{Crew, Lease, Seat};
-use crate::interrupts::{self, By, Interrupts, Ticker};
+use crate::interrupts::{self, By, Interrupts};
 use crate::job::Slot;
 use crate::pool::{Pool, Split};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
+use crate::protocol::ticks::Ticks;
 use crate::stats::Stats;
+use crate::ticker::Ticker;
 use crate::wait::{self, Wait};
 use crate::worker::{Common, Core, Home, Worker};
 
@@ -349,11 +352,11 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn seats(self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
-        self.prepare(self.workers.unwrap_or_else(default_workers), false).map(Crew::new)
+        self.prepare(self.workers.unwrap_or_else(default_workers), None).map(Crew::new)
     }
 
     /// The workers, without threads.
-    fn prepare(&self, workers: usize, polls_on_tick: bool) -> Result<Arc<[Core<P>]>, BuildError> {
+    fn prepare(&self, workers: usize, ticks: Option<By>) -> Result<Arc<[Core<P>]>, BuildError> {
         if workers == 0 || workers > MAX_WORKERS {
             return Err(BuildError::Workers(workers));
         }
@@ -369,7 +372,8 @@ impl<P: Pool> Builder<P> {
             source,
         })?;
         P::start(&mut pools).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
-        let common = Arc::new(Common::new(workers, self.wait, polls_on_tick));
+        let ticks = ticks.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
+        let common = Arc::new(Common::new(workers, self.wait, ticks));
         Ok(Core::assemble(pools, Home::create(workers, &common)))
     }
 
@@ -379,7 +383,7 @@ impl<P: Pool> Builder<P> {
             return Err(BuildError::Interrupts(io::Error::other("the time between two of them is zero")));
         }
         let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
-        let cores = self.prepare(workers, interrupts.is_some() && !has_signals)?;
+        let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by))?;
         let common = Arc::clone(&cores[0].home.common);
         // Dropping it, on failure too, has the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticking: None };
@@ -636,26 +640,35 @@ impl<P: Pool> ThreadPool<P> {
         }
     }
 
+    /// `tick` tells workers to answer that do not look at the flags.
+    fn start_ticker(&self, period: Duration, tick: impl Fn(&Common) + Send + 'static) -> io::Result<Ticker> {
+        const PROMISE: &str = "a pool with interrupts was made for ticks";
+        let common = Arc::clone(&self.common);
+        let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
+        Ticker::start("filch ticker", clock, period, move || {
+            common.ticks.as_ref().expect(PROMISE).make();
+            tick(&common);
+        })
+    }
+
     #[cfg(unix)]
     fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticking> {
-        let common = Arc::clone(&self.common);
-        let (_ticker, _handler) = match by {
-            By::Flag => (Ticker::start(common, period, Common::tick)?, None),
+        match by {
+            By::Flag => Ok(Ticking { _ticker: self.start_ticker(period, |_| ())?, _handler: None }),
             By::Signal => {
                 let handler = interrupts::Handler::install()?;
-                let threads = Ticker::names(&self.threads);
+                let threads = interrupts::names(&self.threads);
                 // SAFETY: the workers' threads leave when the pool closes, and it drops the ticker before that.
-                let tick = move |common: &Common| unsafe { interrupts::send(common, &threads) };
-                (Ticker::start(common, period, tick)?, Some(handler))
+                let send = move |common: &Common| unsafe { interrupts::send(common, &threads) };
+                Ok(Ticking { _ticker: self.start_ticker(period, send)?, _handler: Some(handler) })
             }
-        };
-        Ok(Ticking { _ticker, _handler })
+        }
     }
 
     #[cfg(not(unix))]
     fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticking> {
         match by {
-            By::Flag => Ok(Ticking { _ticker: Ticker::start(Arc::clone(&self.common), period, Common::tick)? }),
+            By::Flag => Ok(Ticking { _ticker: self.start_ticker(period, |_| ())? }),
             By::Signal => Err(io::Error::other("this system has no signals")),
         }
     }

@@ -378,7 +378,10 @@ pub(crate) unsafe fn steal<P: Pool>(core: &Core<P>, victim: usize) -> Option<Non
         match unsafe { P::steal(core, victim) } {
             Steal::Task(job) => return Some(job),
             Steal::Retry => std::hint::spin_loop(),
-            Steal::Empty | Steal::Aborted | Steal::Pending => return None,
+            Steal::Empty | Steal::Aborted | Steal::Pending => {
+                core.home.common.want_tick();
+                return None;
+            }
         }
     }
 }
@@ -405,6 +408,7 @@ fn sleep_on<P: Pool>(core: &Core<P>, state: &JobState<filch_memory::Native>, the
         P::ask(core, victim);
     }
     place.settled();
+    home.common.want_tick();
     // SAFETY: this thread is the worker.
     let found = victims.iter().any(|victim| unsafe { P::has_work(core, victim) });
     if found || home.has_mail() || !state.announce_sleep() {
@@ -476,6 +480,7 @@ unsafe fn run_until<P: Pool>(core: &Core<P>, done: &dyn Fn() -> bool, run: impl 
                 P::ask(core, victim);
             }
             place.settled();
+            home.common.want_tick();
             // SAFETY: this thread is the worker.
             if done() || unsafe { sees_any(core) } {
                 roused |= place.cancel(&home.common.sleepers);

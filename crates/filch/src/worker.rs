@@ -17,6 +17,7 @@ use crate::front::{Front, Kind};
 use crate::job::{self, Body, Job, Slot};
 use crate::pool::{self, Hand, Plumbing, Pool, Split, deal};
 use crate::protocol::sleep::{Place, Sleepers, Wanted};
+use crate::protocol::ticks::Ticks;
 use crate::spawn::Spawned;
 use crate::stats::{Counters, Stats};
 use crate::wait::Wait;
@@ -39,8 +40,8 @@ pub(crate) struct Common {
     /// The pool is being dropped: leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     pub(crate) wait: Wait,
-    /// What ticks say, if workers answer thieves on ticks only: one flag for each, raised by the ticker, lowered by the worker.
-    ticked: Box<[Padded<<Native as Memory>::AtomicBool>]>,
+    /// What thieves wait for, if workers answer them on ticks.
+    pub(crate) ticks: Option<Ticks<Native>>,
 }
 
 impl fmt::Debug for Common {
@@ -50,10 +51,9 @@ impl fmt::Debug for Common {
 }
 
 impl Common {
-    pub(crate) fn new(workers: usize, wait: Wait, polls_on_tick: bool) -> Self {
-        let flags = if polls_on_tick { workers } else { 0 };
+    pub(crate) fn new(workers: usize, wait: Wait, ticks: Option<Ticks<Native>>) -> Self {
         Self {
-            ticked: (0..flags).map(|_| Padded(Atomic::new(false))).collect(),
+            ticks,
             sleepers: Sleepers::default(),
             places: (0..workers).map(|_| Padded(Place::default())).collect(),
             injected: SegQueue::new(),
@@ -97,17 +97,11 @@ impl Common {
         self.places[worker].wake(&self.sleepers);
     }
 
-    /// Says at each worker that thieves are to be answered: [`Home::is_polling`].
-    pub(crate) fn tick(&self) {
-        for ticked in &self.ticked {
-            // Relaxed: seen late, it is answered late.
-            ticked.store(true, Ordering::Relaxed);
+    /// A thief has found nothing, or is about to sleep: if workers answer on ticks, it wants one.
+    pub(crate) fn want_tick(&self) {
+        if let Some(ticks) = &self.ticks {
+            ticks.want();
         }
-    }
-
-    /// Whether all workers sleep. A snapshot.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.sleepers.count() >= self.places.len()
     }
 
     /// Wakes everybody, to see that the pool is closing.
@@ -213,11 +207,8 @@ impl Home {
     /// Whether a poll is to answer thieves: always, or once for each tick.
     #[inline]
     pub(crate) fn is_polling(&self) -> bool {
-        let Some(ticked) = self.common.ticked.get(self.index) else { return true };
-        // Relaxed, both: it says when, never what.
-        let is_due = ticked.load(Ordering::Relaxed);
+        let Some(is_due) = self.common.ticks.as_ref().and_then(|ticks| ticks.is_due(self.index)) else { return true };
         if is_due {
-            ticked.store(false, Ordering::Relaxed);
             self.counters.interrupts.bump();
         }
         is_due

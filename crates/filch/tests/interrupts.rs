@@ -110,6 +110,27 @@ fn a_signal_interrupts_a_task_that_does_not_poll() {
 
 #[cfg(unix)]
 #[test]
+fn nothing_ticks_while_no_thief_waits() {
+    let _alive = common::watchdog("a task alone");
+    let _alone = ALONE.lock();
+    for interrupts in [Interrupts::signal(), Interrupts::flag()] {
+        // Alone in its pool, a worker is a thief only before and after its task.
+        let pool = pool::<Queued<PdqR>>(1, Some(interrupts.every(Duration::from_micros(10))));
+        let ticks = || pool.stats().total().interrupts;
+        let during = pool.install(|| {
+            let before = ticks();
+            for _ in 0..300 {
+                std::thread::sleep(Duration::from_micros(50));
+                filch::poll();
+            }
+            ticks() - before
+        });
+        assert!(during <= 2, "{during} ticks, of which one may have been wanted before and one have been on its way");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn programs_are_right_in_a_storm_of_signals() {
     let _alive = common::watchdog("a program in a storm of signals");
     fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {

@@ -417,16 +417,38 @@ macro_rules! protocol {
     };
 }
 
-/// Heartbeat's clock on TSO, so many beats.
-fn beat(beats: usize, is_quick: bool) -> Scenario {
+/// On TSO alone: a place to sleep that is woken by somebody who has not seen anybody there.
+fn sleeping(
+    subject: &'static str,
+    name: String,
+    is_quick: bool,
+    make: impl Fn() -> Program + Send + Sync + 'static,
+) -> Scenario {
     Scenario {
-        subject: "beat",
-        name: format!("{beats} beats and a clock that rests"),
+        subject,
+        name,
         quick: (is_quick, false),
         delta: Dependence::None,
-        tso: Arc::new(move |_| runtime::beat::<Tso>(beats)),
+        tso: Arc::new(move |_| make()),
         c11: Err("loom has a swap overlook a store that a pair of fences orders before it"),
     }
+}
+
+/// So many jobs for one worker.
+fn posted(jobs: usize) -> Scenario {
+    sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), true, move || runtime::posted::<Tso>(jobs))
+}
+
+/// Heartbeat's clock, so many beats.
+fn beat(beats: usize, is_quick: bool) -> Scenario {
+    let name = format!("{beats} beats and a clock that rests");
+    sleeping("beat", name, is_quick, move || runtime::beat::<Tso>(beats))
+}
+
+/// The clock of interrupts, of whose ticks a thief has wanted so many in vain.
+fn ticks(in_vain: usize, is_quick: bool) -> Scenario {
+    let name = format!("a request after {in_vain} ticks wanted in vain");
+    sleeping("ticks", name, is_quick, move || runtime::ticks::<Tso>(in_vain))
 }
 
 fn protocols() -> Vec<Scenario> {
@@ -451,8 +473,12 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1))),
         protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live)),
         protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live)),
+        protocol!("runtime", "a job posted to a sleeper", Quick, posted(1)),
+        posted(2),
         beat(1, true),
         beat(2, false),
+        ticks(0, true),
+        ticks(1, false),
         protocol!("termination", "one look", Quick, termination(1)),
         protocol!("termination", "three looks", QuickTso, termination(3)),
         protocol!("termination", "all at home, one look", Quick, all_home(1)),

@@ -15,7 +15,8 @@ use filch::protocol::limits::Limits;
 use filch::protocol::sleep::{ANY, Place, Sleepers, Wanted};
 use filch::protocol::state::{JobState, Status};
 use filch::protocol::termination::Counts;
-use filch_memory::{Atomic, Cell, Memory, Ordering};
+use filch::protocol::ticks::Ticks;
+use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 use filch_queue::lace::index::{OwnerIndex, SharedIndex, StealIndex};
 
 use super::queues::lock;
@@ -521,6 +522,50 @@ pub fn all_home<M: Checker>(looks: usize) -> Program {
     }
 }
 
+/// So many jobs are posted to a worker that sleeps whenever it has none, as it does when one thing more ends that a latch counts. If it
+/// sleeps through one, it sleeps for ever.
+pub fn posted<M: Checker>(jobs: usize) -> Program {
+    struct Shared<M: Checker> {
+        mail: M::AtomicUsize,
+        sleepers: Sleepers<M>,
+        place: Place<M>,
+    }
+    let shared: Arc<Shared<M>> =
+        Arc::new(Shared { mail: Atomic::new(0), sleepers: Sleepers::default(), place: Place::default() });
+    let (worker, poster) = (Arc::clone(&shared), shared);
+    let work = move || {
+        let Shared { mail, sleepers, place } = &*worker;
+        let mut run = 0;
+        while run < jobs {
+            let found = mail.load(Ordering::Acquire);
+            if found > run {
+                run = found;
+                continue;
+            }
+            place.announce(sleepers, 0);
+            place.settled();
+            if mail.load(Ordering::Acquire) > run {
+                place.cancel(sleepers);
+                continue;
+            }
+            M::note(|| "sleeps".into());
+            place.sleep();
+        }
+    };
+    let post = move || {
+        for _ in 0..jobs {
+            M::note(|| "posts a job".into());
+            poster.mail.fetch_add(1, Ordering::Release);
+            poster.sleepers.sleepers_after();
+            poster.place.wake(&poster.sleepers);
+        }
+    };
+    Program {
+        threads: vec![("worker".into(), Box::new(work)), ("poster".into(), Box::new(post))],
+        finally: Box::new(|| ()),
+    }
+}
+
 /// A worker takes so many beats, waits for each and once more, and closes; the clock sleeps when it may. If it sleeps through
 /// a beat that was taken, the worker waits for ever.
 pub fn beat<M: Checker>(beats: usize) -> Program {
@@ -554,6 +599,63 @@ pub fn beat<M: Checker>(beats: usize) -> Program {
     };
     Program {
         threads: vec![("worker".into(), Box::new(work)), ("clock".into(), Box::new(tick))],
+        finally: Box::new(|| ()),
+    }
+}
+
+/// A thief wants a tick so many times in vain, then makes a request, and wants another, as if it went to sleep; the owner answers on
+/// ticks only. If the last tick comes before the request can be seen, the thief waits for ever.
+pub fn ticks<M: Checker>(in_vain: usize) -> Program {
+    struct Shared<M: Checker> {
+        ticks: Ticks<M>,
+        request: M::AtomicBool,
+        answer: M::AtomicBool,
+    }
+    let shared: Arc<Shared<M>> =
+        Arc::new(Shared { ticks: Ticks::new(1), request: Atomic::new(false), answer: Atomic::new(false) });
+    let (thief, owner, ticker) = (Arc::clone(&shared), Arc::clone(&shared), shared);
+    let steal = move || {
+        for _ in 0..in_vain {
+            thief.ticks.want();
+        }
+        M::note(|| "asks".into());
+        // Relaxed, as the fence orders it.
+        thief.request.store(true, Ordering::Relaxed);
+        M::fence(Ordering::SeqCst);
+        thief.ticks.want();
+        while !thief.answer.load(Ordering::Relaxed) {
+            M::spin_loop();
+        }
+        thief.ticks.clock().close();
+    };
+    let own = move || {
+        loop {
+            if owner.ticks.is_due(0) == Some(true) && owner.request.load(Ordering::Relaxed) {
+                M::note(|| "answers".into());
+                owner.answer.store(true, Ordering::Relaxed);
+                return;
+            }
+            M::spin_loop();
+        }
+    };
+    let tick = move || {
+        let clock = ticker.ticks.clock();
+        while !clock.is_closing() {
+            if clock.tick() {
+                M::note(|| "ticks".into());
+                ticker.ticks.make();
+            } else {
+                M::note(|| "rests".into());
+                clock.rest();
+            }
+        }
+    };
+    Program {
+        threads: vec![
+            ("thief".into(), Box::new(steal)),
+            ("owner".into(), Box::new(own)),
+            ("ticker".into(), Box::new(tick)),
+        ],
         finally: Box::new(|| ()),
     }
 }

@@ -35,7 +35,6 @@ use std::io;
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use filch_memory::Native;
@@ -47,6 +46,7 @@ use crate::front::{Front, Operations};
 use crate::job::{Body, Job, Slot};
 use crate::protocol::beat;
 use crate::protocol::state::JobState;
+use crate::ticker::Ticker;
 use crate::wait;
 use crate::worker::Core;
 
@@ -211,7 +211,7 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
         pool.due.lower();
         wait::wake_next(core);
         if let Some(ticker) = &pool.ticker {
-            ticker.clock.taken();
+            ticker.clock().taken();
         }
     }
 
@@ -294,8 +294,8 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
 
     fn start(pools: &mut [Self]) -> io::Result<()> {
         let Some(period) = B::PERIOD.filter(|_| pools.len() > 1) else { return Ok(()) };
-        let clock = beat::Clock::new(pools.iter().map(|pool| Arc::clone(&pool.due)));
-        let ticker = Arc::new(Ticker::start(clock, period)?);
+        let clock = Arc::new(beat::Clock::new(pools.iter().map(|pool| Arc::clone(&pool.due))));
+        let ticker = Arc::new(Ticker::start("filch clock", clock, period, || ())?);
         for pool in pools {
             pool.ticker = Some(Arc::clone(&ticker));
         }
@@ -400,38 +400,4 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
 
 impl<Q: Queue<Native>, B: Beat> Pool for Heartbeat<Q, B> {
     const TRANSITIVE: bool = false;
-}
-
-/// The clock of a pool, and its thread.
-struct Ticker {
-    clock: Arc<beat::Clock<Native>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Ticker {
-    fn start(clock: beat::Clock<Native>, period: Duration) -> io::Result<Self> {
-        const STACK_SIZE: usize = 64 << 10;
-        let clock = Arc::new(clock);
-        let own = Arc::clone(&clock);
-        let thread = thread::Builder::new().name("filch clock".into()).stack_size(STACK_SIZE).spawn(move || {
-            while !own.is_closing() {
-                if own.tick() {
-                    thread::sleep(period);
-                } else {
-                    own.rest();
-                }
-            }
-        })?;
-        Ok(Self { clock, thread: Some(thread) })
-    }
-}
-
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        self.clock.close();
-        if let Some(thread) = self.thread.take() {
-            let outcome = thread.join();
-            debug_assert!(outcome.is_ok(), "nothing in it panics");
-        }
-    }
 }

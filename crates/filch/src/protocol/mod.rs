@@ -7,6 +7,7 @@
 //! * [`state`]: who has a stolen job, and when its result is there.
 //! * [`sleep`]: how a worker goes to sleep without missing the work that it should wake for.
 //! * [`termination`]: how workers find out that there is nothing left.
+//! * [`ticks`]: when owners that work for long answer their thieves, and when nobody needs them to.
 //! * [`wool`]: who may take which task of Wool's direct task stack.
 
 pub mod beat;
@@ -15,4 +16,5 @@ pub mod lineage;
 pub mod sleep;
 pub mod state;
 pub mod termination;
+pub mod ticks;
 pub mod wool;

@@ -1,0 +1,69 @@
+//! The thread behind a [`Clock`]: it ticks once in a period, and rests while nobody takes its ticks.
+//!
+//! What must always hold: nothing ticks any more once the ticker has been dropped.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use filch_memory::Native;
+
+use crate::protocol::beat::Clock;
+
+/// The thread, until dropped.
+pub(crate) struct Ticker {
+    clock: Arc<Clock<Native>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    /// Starts a thread of this name, which calls `ticked` after each tick of the clock that somebody has waited for. Between
+    /// two ticks it lets a period pass, or more.
+    pub(crate) fn start(
+        name: &str,
+        clock: Arc<Clock<Native>>,
+        period: Duration,
+        mut ticked: impl FnMut() + Send + 'static,
+    ) -> io::Result<Self> {
+        const STACK_SIZE: usize = 64 << 10;
+        let own = Arc::clone(&clock);
+        let thread = thread::Builder::new().name(name.to_owned()).stack_size(STACK_SIZE).spawn(move || {
+            while !own.is_closing() {
+                if own.tick() {
+                    ticked();
+                    pause(&own, period);
+                } else {
+                    own.rest();
+                }
+            }
+        })?;
+        Ok(Self { clock, thread: Some(thread) })
+    }
+
+    /// The clock that it drives.
+    pub(crate) fn clock(&self) -> &Clock<Native> {
+        &self.clock
+    }
+}
+
+/// Lets a period pass, unless the clock closes.
+fn pause(clock: &Clock<Native>, period: Duration) {
+    let start = Instant::now();
+    while !clock.is_closing()
+        && let Some(left) = period.checked_sub(start.elapsed())
+    {
+        thread::park_timeout(left);
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.clock.close();
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let outcome = thread.join();
+            debug_assert!(outcome.is_ok(), "nothing in it panics");
+        }
+    }
+}
