@@ -13,6 +13,19 @@ use crate::queues::{ListUser, with_list};
 use crate::tuning::Tuning;
 
 /// A started scheduler.
+///
+/// ```
+/// use filch_schedulers::{Contender, Sequential, Settings, Style, start_pool};
+/// use filch_workloads::Workload;
+///
+/// let pool = start_pool("split", Style::Closures, &Settings::of(2))?;
+/// let contenders: [&dyn Contender; 2] = [&Sequential, &*pool];
+/// let mut queens = Workload::new("queens", &[("n".into(), "8".into())]).and_then(|made| made.prepare()).unwrap();
+/// for contender in contenders {
+///     assert_eq!(contender.run(&mut queens)?.to_string(), "92");
+/// }
+/// # Ok::<(), String>(())
+/// ```
 pub trait Contender {
     /// Runs a program; an error if this scheduler cannot.
     ///
@@ -31,7 +44,7 @@ pub trait Contender {
     }
 }
 
-/// The plain sequential program, on the calling thread.
+/// The plain sequential program, on the calling thread: see [`Contender`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential;
 

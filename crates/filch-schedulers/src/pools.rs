@@ -13,6 +13,15 @@ use filch_queue::{BlockSize, MemoryModel, Promises, Queue, Stealable};
 use crate::contender::{Closures, Contender, Handles};
 
 /// What there is to say of a pool before it is started.
+///
+/// ```
+/// use filch_queue::Stealable;
+/// use filch_schedulers::POOLS;
+///
+/// assert_eq!(POOLS[0].name, "split");
+/// let private: Vec<_> = POOLS.iter().filter(|pool| pool.stealable == Stealable::OnRequest).map(|pool| pool.name).collect();
+/// assert!(private.contains(&"pdq-r"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PoolSpec {
     /// What it is asked for by.
@@ -58,6 +67,10 @@ impl<Q: Queue, B: Beat> Promising for Heartbeat<Q, B> {
 }
 
 /// How a program's forks reach the pool.
+///
+/// ```
+/// assert_eq!(filch_schedulers::Style::Handles.name(), "handles");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Style {
     /// Each task receives a worker handle.
@@ -77,6 +90,15 @@ impl Style {
 }
 
 /// How a pool is to be started.
+///
+/// ```
+/// use filch_schedulers::{Settings, Style, start_pool};
+///
+/// let mut settings = Settings::of(2);
+/// settings.wait = filch::Wait::Leapfrog;
+/// assert!(start_pool("wool", Style::Handles, &settings).is_ok());
+/// assert!(start_pool("wool", Style::Closures, &settings).is_err(), "closures are for the default pool");
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Settings {

@@ -8,6 +8,21 @@ use crate::pools::Bounded;
 use crate::tuning::{CAPACITY, Knob, STEAL, Tunable, Tuning};
 
 /// Code that works with a queue whatever its type. The queue is made with its default parameters.
+///
+/// ```
+/// use filch_queue::Queue;
+/// use filch_schedulers::{QueueUser, with_queue};
+///
+/// struct Paper;
+/// impl QueueUser for Paper {
+///     type Output = &'static str;
+///     fn with<Q: Queue>(self) -> &'static str {
+///         Q::PROMISES.paper
+///     }
+/// }
+/// assert!(with_queue("pdq-s", Paper).is_some_and(|paper| paper.contains("Private Deques")));
+/// assert!(with_queue("pdq-x", Paper).is_none());
+/// ```
 pub trait QueueUser {
     /// What comes of it.
     type Output;
@@ -41,6 +56,11 @@ macro_rules! queues {
         }
 
         /// The parameters of the queue of this name.
+        ///
+        /// ```
+        /// let knobs = filch_schedulers::knobs("pdq-s");
+        /// assert!(knobs.iter().any(|knob| knob.name == "delta"));
+        /// ```
         pub fn knobs(name: &str) -> Vec<Knob> {
             $($(#[$cfg])*
             if name == <$queue as Queue>::PROMISES.name {
@@ -102,6 +122,14 @@ fn tuned<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<W
 }
 
 /// Why worklists cannot use a queue, if they cannot.
+///
+/// ```
+/// use filch_schedulers::{QUEUES, why_not, why_not_for};
+///
+/// let queue = |name: &str| QUEUES.iter().find(|queue| queue.name == name).unwrap();
+/// assert!(why_not(queue("idem-lifo")).is_none());
+/// assert!(why_not_for(queue("idem-lifo"), false).is_some() && why_not_for(queue("idem-lifo"), true).is_none());
+/// ```
 pub fn why_not(queue: &Promises) -> Option<&'static str> {
     match queue.steal_progress {
         Progress::WaitsForOwner => Some("not for worklists: a thief may wait for an owner that has gone home"),
@@ -109,7 +137,7 @@ pub fn why_not(queue: &Promises) -> Option<&'static str> {
     }
 }
 
-/// Why a queue cannot hold the tasks of a worklist program, if it cannot.
+/// Why a queue cannot hold the tasks of a worklist program, if it cannot: see [`why_not`].
 pub fn why_not_for(queue: &Promises, is_idempotent: bool) -> Option<&'static str> {
     match queue.delivery {
         Delivery::AtLeastOnce if !is_idempotent => {

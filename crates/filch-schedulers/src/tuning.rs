@@ -13,7 +13,17 @@ use filch_queue::{Amount, BlockSize, CrossTaking, Delegation, Prefetch, Revocati
 use crate::queues::{ListUser, QUEUES, knobs, why_not, with_list};
 use crate::unknown;
 
-/// A queue for worklists and what is set of its parameters.
+/// A queue for worklists and what is set of its parameters, as in `pdq-s:delta=50us:steal=half`.
+///
+/// ```
+/// use filch_schedulers::Tuning;
+///
+/// let tuning = Tuning::parse("pdq-s", "delta=50us:steal=half")?;
+/// assert_eq!(tuning.to_string(), "pdq-s:delta=50us:steal=half");
+/// assert!(tuning.steals_many());
+/// assert!(Tuning::parse("pdq-s", "delta=soon").unwrap_err().contains("is not a time"));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
     pub(crate) queue: &'static str,
@@ -35,6 +45,16 @@ pub const CAPACITY: Knob = Knob { name: "capacity", help: "tasks that a queue ha
 pub const STEAL: Knob = Knob { name: "steal", help: "what a thief takes: one, half, all, all-but-one or a number" };
 
 /// The parameters of a queue's own.
+///
+/// ```
+/// use filch_queue::BlockSize;
+/// use filch_schedulers::Tunable;
+///
+/// let mut size = BlockSize::default();
+/// assert_eq!(BlockSize::KNOBS[0].name, "block");
+/// assert_eq!(size.set("block", "sqrt"), Ok(()));
+/// assert_eq!(size, BlockSize::SquareRoot);
+/// ```
 pub trait Tunable: Default {
     /// What there is to set.
     const KNOBS: &'static [Knob] = &[];
@@ -209,6 +229,12 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
 }
 
 /// The queues that worklists can use, for messages.
+///
+/// ```
+/// use filch_schedulers::{QUEUES, list_queues, why_not};
+///
+/// assert!(QUEUES.iter().all(|queue| list_queues().contains(&queue.name) == why_not(queue).is_none()));
+/// ```
 pub fn list_queues() -> Vec<&'static str> {
     let can = |queue: &&filch_queue::Promises| why_not(queue).is_none();
     QUEUES.iter().filter(can).map(|queue| queue.name).collect()

@@ -18,10 +18,10 @@
 
 use filch::worklist::{Queue, Worklist};
 
-use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marks, N, ROOT, SEED};
+use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marking, Marks, N, ROOT, SEED};
 use crate::params::{ParamError, ParamSpec, Settings};
 use crate::workload;
-use crate::workload::{Answer, Listed, Lists, Runs, Spec};
+use crate::workload::{Answer, Listed, Lists, Spec};
 
 /// What a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,29 +99,17 @@ pub struct Instance {
     items: usize,
 }
 
-impl Runs for Instance {
-    fn reset(&mut self) {
-        self.marks.clear();
+impl Marking for Instance {
+    fn marks(&self) -> &Marks {
+        &self.marks
     }
 
-    fn serial(&mut self) -> Answer {
-        Answer::Reached(self.marks.search_deep())
+    fn marks_mut(&mut self) -> &mut Marks {
+        &mut self.marks
     }
 
-    fn check(&self, answer: &Answer) -> Result<(), String> {
-        self.marks.check(answer)
-    }
-
-    fn tasks(&self, _: &Answer) -> Option<u64> {
-        None
-    }
-
-    fn digest(&self) -> u64 {
-        self.marks.digest()
-    }
-
-    fn damage(&mut self, at: u64) -> bool {
-        self.marks.damage(at)
+    fn search(&mut self) -> u32 {
+        self.marks.search_deep()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::{Graph, Input};
 use crate::checks::sequence;
 use crate::params::{ParamError, filled};
-use crate::workload::{Answer, expect};
+use crate::workload::{Answer, Runs, expect};
 
 /// Where every search starts.
 pub(crate) const ROOT: u32 = 0;
@@ -113,5 +113,39 @@ impl Marks {
         let at = (at % self.marks.len() as u64) as usize;
         *self.marks[at].get_mut() ^= 1;
         true
+    }
+}
+
+/// A program that marks what it reaches.
+pub(crate) trait Marking {
+    fn marks(&self) -> &Marks;
+    fn marks_mut(&mut self) -> &mut Marks;
+    /// The sequential program: how many vertices it reaches.
+    fn search(&mut self) -> u32;
+}
+
+impl<T: Marking> Runs for T {
+    fn reset(&mut self) {
+        self.marks_mut().clear();
+    }
+
+    fn serial(&mut self) -> Answer {
+        Answer::Reached(self.search())
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        self.marks().check(answer)
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        self.marks().digest()
+    }
+
+    fn damage(&mut self, at: u64) -> bool {
+        self.marks_mut().damage(at)
     }
 }

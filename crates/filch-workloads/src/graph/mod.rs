@@ -16,7 +16,7 @@ use crate::params::{ParamError, filled};
 use crate::{ForkJoin, Grain};
 
 pub(crate) use input::{CACHE, DEGREE, GRAPH, Input, N, SEED};
-pub(crate) use marks::{Marks, ROOT};
+pub(crate) use marks::{Marking, Marks, ROOT};
 pub use shape::{Family, Shape};
 
 /// An undirected graph whose vertices are numbers from 0 on: for each vertex, where the list of its neighbours ends, and all lists
