@@ -15,10 +15,11 @@ use rayon::prelude::*;
 /// rayon#592: a lock is held across a parallel loop. A worker that waits in the loop steals another task that wants the same lock,
 /// which its own thread holds, further down on its stack.
 fn lock() {
+    const ITEMS: u32 = 600;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().expect("a pool");
     let total = Mutex::new(0_u64);
     pool.install(|| {
-        (0..200_u32).into_par_iter().with_max_len(1).for_each(|_| {
+        (0..ITEMS).into_par_iter().with_max_len(1).for_each(|_| {
             let mut total = total.lock().expect("nobody panics");
             *total += (0..64_u32)
                 .into_par_iter()
@@ -31,7 +32,7 @@ fn lock() {
                 .sum::<u64>();
         });
     });
-    assert_eq!(total.into_inner().expect("nobody panicked"), 200 * 2016);
+    assert_eq!(total.into_inner().expect("nobody panicked"), u64::from(ITEMS) * 2016);
 }
 
 /// rayon#1064, rayon#854: each task needs a little stack, and waits in a join. A worker that waits steals the next task, on top of the

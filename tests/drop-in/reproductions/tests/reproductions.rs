@@ -37,9 +37,9 @@ fn ends_well(which: &str) {
 
 fn fails_on_stock(which: &str, is_failure: impl Fn(Option<ExitStatus>) -> bool) {
     let Ok(stock) = std::env::var("STOCK_REPRODUCTIONS") else { return };
-    // On ours the same takes a second or two.
-    let fails = || is_failure(outcome(&stock, which, Duration::from_secs(20)));
-    assert!((0..3).any(|_| fails()), "{which} does not go wrong where it should");
+    // On ours the same takes some seconds. On processors with nothing else to do every other run may end well.
+    let fails = || is_failure(outcome(&stock, which, Duration::from_secs(30)));
+    assert!((0..12).any(|_| fails()), "{which} does not go wrong where it should");
 }
 
 /// rayon#592.
