@@ -5,6 +5,45 @@
 //! either order, or addressed to one worker; a [`Countdown`] waits for them. [`join`] is the fast one of closure style, except that it
 //! tells its branches whether they have moved and runs both whatever happens.
 //!
+//! ```
+//! use filch::host::{self, Countdown, Fifo, Host};
+//!
+//! struct Here;
+//! impl Host for Here {
+//!     fn crew() -> &'static host::Crew {
+//!         unreachable!("only workers join below")
+//!     }
+//! }
+//!
+//! let (crew, lease, seats) = filch::ThreadPool::builder().workers(2).seats()?;
+//! std::thread::scope(|s| {
+//!     for seat in seats {
+//!         s.spawn(move || seat.run(2 << 20, || (), || ()));
+//!     }
+//!     assert_eq!((crew.workers(), crew.here()), (2, None));
+//!     let (jobs, queue) = (Countdown::new(3), Fifo::default());
+//!     // SAFETY: the countdown is waited for, so it outlives the jobs, and each of the three ends it once.
+//!     let end = || unsafe { Countdown::end(&raw const jobs) };
+//!     // SAFETY: what they borrow lives until they have run: it is waited for.
+//!     unsafe {
+//!         crew.push(end);
+//!         crew.push_fifo(&queue, end);
+//!         crew.post(1, || {
+//!             assert_eq!(host::here(), Some(1));
+//!             end();
+//!         });
+//!     }
+//!     jobs.wait();
+//!     let moved = crew.enter(|| host::join::<Here, _, _, _, _>(|moved| moved, |_| host::workers_here()));
+//!     assert_eq!(moved, (false, Some(2)));
+//!     assert_eq!((host::run_one(true), host::has_pending()), (None, None), "this thread is no worker");
+//!     let again = lease.downgrade();
+//!     drop(lease); // the last one: the workers leave
+//!     assert!(again.upgrade().is_none());
+//! });
+//! # Ok::<(), filch::BuildError>(())
+//! ```
+//!
 //! What must always hold: a seat is taken by one thread, which is the worker from then on; and a job that borrows is waited for
 //! before what it borrows ends, which is the duty of whoever pushes it.
 
@@ -16,7 +55,7 @@ use crossbeam_queue::SegQueue;
 
 use crate::front::{Enter, Front, current};
 use crate::job::{Body, Slot};
-use crate::latch::{Latch, SendPtr};
+use crate::latch::{IsSend, Latch};
 use crate::pool::{self, Pool};
 use crate::spawn::Spawned;
 use crate::stats::Stats;
@@ -94,8 +133,7 @@ impl Crew {
 
     /// The number of the worker of this crew that the current thread is.
     pub fn here(&self) -> Option<usize> {
-        let home = current().home()?;
-        Arc::ptr_eq(&home.common, &self.common).then_some(home.index)
+        self.common.here().map(|home| home.index)
     }
 
     /// The counters of all workers.
@@ -125,7 +163,7 @@ impl Crew {
     /// Whatever `job` borrows lives until it has run.
     pub unsafe fn push<F: FnOnce() + Send>(&self, job: F) {
         // SAFETY: the caller's promise; a job that unwinds ends the process.
-        unsafe { self.hand_in(Spawned::new(move |_: &Front, _| job())) };
+        unsafe { self.common.hand_in(Spawned::new(move |_: &Front, _| job())) };
     }
 
     /// As [`Crew::push`], except that jobs pushed by one worker through one queue run first in, first out: among themselves; among
@@ -140,11 +178,11 @@ impl Crew {
             return self.common.inject(job);
         }
         queue.0.push(job);
-        let queue = SendPtr((&raw const queue.0).cast_mut());
+        let queue = IsSend((&raw const queue.0).cast_mut());
         // SAFETY: there are as many of these as jobs in the queue, so each finds one, and until it has been run the queue is alive by
         // the caller's promise. Its fronts and heads are those of the job that hands them on.
         unsafe {
-            self.hand_in(Spawned::new(move |front: &Front, head| {
+            self.common.hand_in(Spawned::new(move |front: &Front, head| {
                 let queue = queue;
                 let oldest = (*queue.0).pop().expect("as many turns as jobs");
                 oldest.run(front, head);
@@ -164,15 +202,6 @@ impl Crew {
         assert!(worker < self.workers(), "there is no worker {worker} among {}", self.workers());
         // SAFETY: as in `push`.
         self.common.post(worker, unsafe { Spawned::new(move |_: &Front, _| job()) });
-    }
-
-    /// Pushes a job where it belongs.
-    fn hand_in(&self, job: Spawned) {
-        match current().home() {
-            // SAFETY: this thread is that worker.
-            Some(home) if Arc::ptr_eq(&home.common, &self.common) => unsafe { home.spawn(job) },
-            _ => self.common.inject(job),
-        }
     }
 }
 
@@ -431,13 +460,8 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
     #[cold]
     #[inline(never)]
     fn outside<B: Body>(self, b: B) -> (R, B::Out) {
-        let branches = HostedIsSend((Moved(self), Moved(b)));
-        let results = H::crew().common.enter(|front, head| {
-            let HostedIsSend((a, b)) = { branches };
-            // SAFETY: the worker's front and head.
-            HostedIsSend(unsafe { pool::join(front, head, a, b) })
-        });
-        results.0
+        // SAFETY: it is a near join that has come here, and only bodies that `join` made are ever outside.
+        unsafe { H::crew().common.enter_fork(Moved(self), Moved(b)) }
     }
 }
 
@@ -463,9 +487,3 @@ impl<B: Body> Body for Moved<B> {
         B::restore(front, head);
     }
 }
-
-/// Bodies of [`join`], or their results.
-struct HostedIsSend<T>(T);
-
-// SAFETY: only bodies that `join` made are ever outside, and their parts are `Send`.
-unsafe impl<T> Send for HostedIsSend<T> {}

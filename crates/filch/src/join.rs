@@ -131,18 +131,7 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     #[cold]
     #[inline(never)]
     fn outside<B: Body>(self, b: B) -> (R, B::Out) {
-        let branches = ByClosureIsSend((self, b));
-        let results = ThreadPool::global().common.enter(|front, head| {
-            let ByClosureIsSend((a, b)) = { branches };
-            // SAFETY: the worker's front and head; it is a near join that has come here.
-            ByClosureIsSend(unsafe { pool::join_near(front, head, a, b) })
-        });
-        results.0
+        // SAFETY: it is a near join that has come here, and only bodies that `join` made are ever outside.
+        unsafe { ThreadPool::global().common.enter_fork(self, b) }
     }
 }
-
-/// Bodies in closure style, or their results.
-struct ByClosureIsSend<T>(T);
-
-// SAFETY: only bodies that `join` made are ever outside, and their parts are `Send`.
-unsafe impl<T> Send for ByClosureIsSend<T> {}

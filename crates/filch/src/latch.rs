@@ -16,7 +16,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Native, Ordering, Sleep};
 
 use crate::front::{Front, current};
-use crate::job::Slot;
+use crate::job::{Body, Slot};
+use crate::pool;
 use crate::spawn::Spawned;
 use crate::worker::Common;
 
@@ -175,11 +176,11 @@ impl Event {
     }
 }
 
-/// A pointer that its user vouches for.
-pub(crate) struct SendPtr<T>(pub(crate) *mut T);
+/// Something whose user vouches that another thread may have it.
+pub(crate) struct IsSend<T>(pub(crate) T);
 
 // SAFETY: see the uses.
-unsafe impl<T> Send for SendPtr<T> {}
+unsafe impl<T> Send for IsSend<T> {}
 
 impl Common {
     /// Runs `f` on a worker of this pool and waits for it; the current thread is none of them.
@@ -189,10 +190,10 @@ impl Common {
         R: Send,
     {
         let mut outcome = None;
-        let place = SendPtr(&raw mut outcome);
+        let place = IsSend(&raw mut outcome);
         let front = current();
         let latch = Latch::new(1, front);
-        let over = SendPtr((&raw const latch).cast_mut());
+        let over = IsSend((&raw const latch).cast_mut());
         // SAFETY: this function does not return before the job has ended the latch, its last act; and it does not unwind.
         let job = unsafe {
             Spawned::new(move |front: &Front, head| {
@@ -210,6 +211,20 @@ impl Common {
             Err(payload) => resume_unwind(payload),
         }
     }
+
+    /// Joins both on a worker of this pool, and waits for it; the current thread is none of them.
+    ///
+    /// # Safety
+    /// Both fit a slot, and what they are made of, and their results, are `Send`.
+    pub(crate) unsafe fn enter_fork<A: Body, B: Body>(&self, a: A, b: B) -> (A::Out, B::Out) {
+        let branches = IsSend((a, b));
+        let results = self.enter(|front, head| {
+            let IsSend((a, b)) = { branches };
+            // SAFETY: the worker's front and head, and the caller's promise.
+            IsSend(unsafe { pool::join_near(front, head, a, b) })
+        });
+        results.0
+    }
 }
 
 #[cfg(test)]
@@ -226,7 +241,7 @@ mod tests {
                 let latch = Latch::new(things, current());
                 thread::scope(|s| {
                     for done in &mut done {
-                        let over = SendPtr((&raw const latch).cast_mut());
+                        let over = IsSend((&raw const latch).cast_mut());
                         s.spawn(move || {
                             let over = over;
                             *done = 1;
@@ -248,7 +263,7 @@ mod tests {
         let event = Event::of_this_thread();
         event.notify();
         let latch = Latch::new(1, current());
-        let over = SendPtr((&raw const latch).cast_mut());
+        let over = IsSend((&raw const latch).cast_mut());
         thread::scope(|s| {
             s.spawn(move || {
                 let over = over;

@@ -119,11 +119,7 @@ impl<'scope> Scope<'scope> {
                 Latch::end(&raw const scope.latch);
             })
         };
-        match current().home() {
-            // SAFETY: this thread is that worker.
-            Some(home) if Arc::ptr_eq(&home.common, &self.common) => unsafe { home.spawn(job) },
-            _ => self.common.inject(job),
-        }
+        self.common.hand_in(job);
     }
 }
 

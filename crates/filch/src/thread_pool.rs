@@ -559,7 +559,7 @@ impl<P: Pool> ThreadPool<P> {
         R: Send,
     {
         let front = current();
-        if self.is_home_of(front) {
+        if self.common.here().is_some() {
             // SAFETY: this thread is a worker of this pool, at `head` if that is exact.
             return unsafe { in_handle_style(front, front.head(), f) };
         }
@@ -586,7 +586,7 @@ impl<P: Pool> ThreadPool<P> {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.is_home_of(current()) { f() } else { self.common.enter(|_, _| f()) }
+        if self.common.here().is_some() { f() } else { self.common.enter(|_, _| f()) }
     }
 
     /// Has `f` run some time on a worker, in closure style, and returns at once. A panic in it is reported on standard error and
@@ -604,11 +604,7 @@ impl<P: Pool> ThreadPool<P> {
         F: FnOnce() + Send + 'static,
     {
         let job = crate::scope::detached_job(f);
-        match current().home() {
-            // SAFETY: this thread is that worker.
-            Some(home) if self.is_home_of(current()) => unsafe { home.spawn(job) },
-            _ => self.common.inject(job),
-        }
+        self.common.hand_in(job);
     }
 
     /// The counters of all workers since the pool started. May be read at any time; while tasks run it is a snapshot.
@@ -672,10 +668,6 @@ impl<P: Pool> ThreadPool<P> {
             By::Signal => Err(io::Error::other("this system has no signals")),
         }
     }
-
-    fn is_home_of(&self, front: &Front) -> bool {
-        front.home().is_some_and(|home| Arc::ptr_eq(&home.common, &self.common))
-    }
 }
 
 /// Runs `f` with a handle, on the worker of `front`.
@@ -698,7 +690,7 @@ impl<P: Pool> Drop for ThreadPool<P> {
     fn drop(&mut self) {
         self.ticking = None;
         self.common.close();
-        if self.is_home_of(current()) {
+        if self.common.here().is_some() {
             // A task drops the last handle of its own pool. The threads leave by themselves, and keep the workers alive.
             return;
         }

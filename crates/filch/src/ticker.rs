@@ -29,14 +29,10 @@ impl Ticker {
         const STACK_SIZE: usize = 64 << 10;
         let own = Arc::clone(&clock);
         let thread = thread::Builder::new().name(name.to_owned()).stack_size(STACK_SIZE).spawn(move || {
-            while !own.is_closing() {
-                if own.tick() {
-                    ticked();
-                    pause(&own, period);
-                } else {
-                    own.rest();
-                }
-            }
+            own.run(|| {
+                ticked();
+                pause(&own, period);
+            });
         })?;
         Ok(Self { clock, thread: Some(thread) })
     }

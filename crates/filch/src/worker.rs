@@ -13,7 +13,7 @@ use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Owner, Padded, Steal, Task, Thief};
 
-use crate::front::{Front, Kind};
+use crate::front::{Front, Kind, current};
 use crate::job::{self, Body, Job, Slot};
 use crate::pool::{self, Hand, Plumbing, Pool, Split, deal};
 use crate::protocol::sleep::{Place, Sleepers, Wanted};
@@ -79,6 +79,20 @@ impl Common {
         let (before, behind) = self.places.split_at(after.min(self.places.len()));
         let mut candidates = behind.iter().chain(before);
         candidates.any(|place| place.would_help(&wants) && place.wake(&self.sleepers))
+    }
+
+    /// The worker of this pool that the current thread is.
+    pub(crate) fn here(&self) -> Option<&'static Home> {
+        current().home().filter(|home| std::ptr::eq(&raw const *home.common, self))
+    }
+
+    /// Hands a job to the pool: to the current thread's own jobs if it is a worker of the pool.
+    pub(crate) fn hand_in(&self, job: Spawned) {
+        match self.here() {
+            // SAFETY: this thread is that worker.
+            Some(home) => unsafe { home.spawn(job) },
+            None => self.inject(job),
+        }
     }
 
     /// Hands a job to the pool from outside.

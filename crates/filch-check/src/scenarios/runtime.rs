@@ -588,15 +588,7 @@ pub fn beat<M: Checker>(beats: usize) -> Program {
         M::note(|| "closes".into());
         clock.close();
     };
-    let tick = move || {
-        while !ticking.is_closing() {
-            M::note(|| "ticks".into());
-            if !ticking.tick() {
-                M::note(|| "rests".into());
-                ticking.rest();
-            }
-        }
-    };
+    let tick = move || ticking.run(|| M::note(|| "ticks".into()));
     Program {
         threads: vec![("worker".into(), Box::new(work)), ("clock".into(), Box::new(tick))],
         finally: Box::new(|| ()),
@@ -639,16 +631,10 @@ pub fn ticks<M: Checker>(in_vain: usize) -> Program {
         }
     };
     let tick = move || {
-        let clock = ticker.ticks.clock();
-        while !clock.is_closing() {
-            if clock.tick() {
-                M::note(|| "ticks".into());
-                ticker.ticks.make();
-            } else {
-                M::note(|| "rests".into());
-                clock.rest();
-            }
-        }
+        ticker.ticks.clock().run(|| {
+            M::note(|| "ticks".into());
+            ticker.ticks.make();
+        });
     };
     Program {
         threads: vec![

@@ -294,7 +294,7 @@ unsafe impl<D: Direct> Plumbing for D {
         let newest = height.checked_sub(1).and_then(|index| core.pool.stack().get(index));
         newest.is_some_and(|job| matches!(job.state.status(), Status::Fresh | Status::Offered))
             // SAFETY: the caller's promise.
-            || unsafe { core.pool.words().has_own() }
+            || unsafe { !core.pool.words().is_empty() }
     }
 
     fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize {

@@ -380,7 +380,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
 
     unsafe fn has_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { core.pool.latent().oldest().is_some() || core.pool.words.has_own() }
+        unsafe { core.pool.latent().oldest().is_some() || !core.pool.words.is_empty() }
     }
 
     fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {

@@ -169,14 +169,7 @@ impl<Q: Queue<Native>> Queued<Q> {
 
     /// # Safety
     /// The current thread is this worker.
-    pub(super) unsafe fn has_own(&self) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { !self.is_empty() }
-    }
-
-    /// # Safety
-    /// The current thread is this worker.
-    unsafe fn is_empty(&self) -> bool {
+    pub(super) unsafe fn is_empty(&self) -> bool {
         // SAFETY: as above.
         unsafe { self.with_owner(|owner| owner.len_hint() == 0) }
     }
@@ -413,7 +406,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
 
     unsafe fn has_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { core.pool.has_own() }
+        unsafe { !core.pool.is_empty() }
     }
 
     fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {

@@ -120,6 +120,18 @@ impl<M: Sleep> Clock<M> {
         }
     }
 
+    /// The clock's thread: until it closes, calls `ticked` after each tick that somebody has waited for, which should let a period
+    /// pass, and rests while nobody waits.
+    pub fn run(&self, mut ticked: impl FnMut()) {
+        while !self.is_closing() {
+            if self.tick() {
+                ticked();
+            } else {
+                self.rest();
+            }
+        }
+    }
+
     /// Wakes the clock to see that it is not needed any more.
     pub fn close(&self) {
         // Relaxed: ordered as a flag that is lowered.

@@ -24,6 +24,19 @@ use filch_queue::Padded;
 use super::beat::{Clock, Due};
 
 /// What the thieves of a pool wait for.
+///
+/// ```
+/// use filch::protocol::ticks::Ticks;
+/// use filch_memory::Native;
+///
+/// let ticks = Ticks::<Native>::new(1);
+/// ticks.want();
+/// if ticks.clock().tick() {
+///     ticks.make();
+/// }
+/// assert_eq!((ticks.is_due(0), ticks.is_due(0)), (Some(true), Some(false)));
+/// assert!(!ticks.clock().tick(), "nobody wants another");
+/// ```
 pub struct Ticks<M: Memory> {
     due: Arc<Due<M>>,
     clock: Arc<Clock<M>>,

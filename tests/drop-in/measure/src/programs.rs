@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+mod numbers;
+use numbers::numbers;
+
 /// A program: what it is called, how often it is repeated in one process, and the program.
 type Row = (&'static str, u32, fn() -> Box<dyn FnMut()>);
 
@@ -89,18 +92,6 @@ fn fib(n: u32) -> u64 {
     }
     let (a, b) = rayon::join(|| fib(n - 1), || fib(n - 2));
     a + b
-}
-
-/// The same numbers in every run.
-fn numbers(count: usize) -> Vec<u64> {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    (0..count).map(|_| next()).collect()
 }
 
 fn mix(x: u64) -> u64 {

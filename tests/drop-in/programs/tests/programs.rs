@@ -6,17 +6,9 @@ use std::io::Cursor;
 
 use rayon::prelude::*;
 
-/// The same numbers in every run.
-fn numbers(count: usize) -> Vec<u64> {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    (0..count).map(|_| next()).collect()
-}
+#[path = "../../measure/src/numbers.rs"]
+mod numbers;
+use numbers::numbers;
 
 /// Joins, deeply nested.
 #[test]

@@ -65,13 +65,7 @@ impl<M: Memory> Sleepers<M> {
     /// Whether anybody sleeps. A snapshot that orders nothing.
     #[inline]
     pub fn any(&self) -> bool {
-        self.count() != 0
-    }
-
-    /// How many sleep. A snapshot that orders nothing.
-    #[inline]
-    pub fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) != 0
     }
 }
 
