@@ -65,7 +65,7 @@ pub(crate) struct Compare {
     /// Every program, on every input that it has, in the sizes of --quick
     #[arg(long, conflicts_with = "workloads")]
     pub(crate) all: bool,
-    /// Pools of filch [default: split, filch-closures on fib, chase-lev; for worklist programs some queues]
+    /// Pools of filch [default: split, chase-lev, on fib filch-levels and filch-closures; for worklist programs some queues]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) pools: Option<Vec<String>>,
     /// Other schedulers; an empty list is none [default: rayon, chili, lace-ws]

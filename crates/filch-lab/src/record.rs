@@ -78,8 +78,8 @@ impl Run {
     /// What to call the scheduler in a table.
     pub(crate) fn label(&self) -> String {
         match (self.scheduler.as_str(), self.pool.as_deref(), self.style.as_deref()) {
-            ("filch", Some("split"), Some("closures")) => "filch closures".to_owned(),
-            ("filch", Some(pool), Some("closures")) => format!("filch {pool} closures"),
+            ("filch", Some("split"), Some(style @ ("closures" | "levels"))) => format!("filch {style}"),
+            ("filch", Some(pool), Some(style @ ("closures" | "levels"))) => format!("filch {pool} {style}"),
             ("filch", Some(pool), _) => format!("filch {pool}"),
             (scheduler, ..) => scheduler.to_owned(),
         }
@@ -132,7 +132,7 @@ pub(crate) mod tests {
             None => (scheduler, None),
         };
         let (pool, style) = match pool.as_deref() {
-            Some("closures") => (Some("split".to_owned()), Some("closures".to_owned())),
+            Some(style @ ("closures" | "levels")) => (Some("split".to_owned()), Some(style.to_owned())),
             Some(_) => (pool, Some("handles".to_owned())),
             None => (None, None),
         };
@@ -198,6 +198,7 @@ pub(crate) mod tests {
     fn rows_are_called_by_what_tells_them_apart() {
         assert_eq!(run("fib", "filch split", 1, 0.1).label(), "filch split");
         assert_eq!(run("fib", "filch closures", 1, 0.1).label(), "filch closures");
+        assert_eq!(run("fib", "filch levels", 1, 0.1).label(), "filch levels");
         assert_eq!(run("fib", "rayon", 1, 0.1).label(), "rayon");
         assert_eq!(run("fib", "rayon", 1, 0.1).program(), "fib n=30");
     }

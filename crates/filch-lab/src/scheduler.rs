@@ -22,8 +22,16 @@ pub(crate) enum Scheduler {
 /// A scheduler, or why it cannot run a program.
 pub(crate) type Suited = std::result::Result<Scheduler, String>;
 
-/// The default pool in closure style, as a name among the pools.
-pub(crate) const CLOSURES: &str = "filch-closures";
+/// The default pool in other styles, as names among the pools.
+pub(crate) const STYLED: &[(&str, Style, &str)] = &[
+    ("filch-levels", Style::Levels, "split, its handles of two types by turns, so that the compiler inlines recursion"),
+    ("filch-closures", Style::Closures, "split, its forks plain closures instead of handles"),
+];
+
+/// The style that a name among the pools stands for.
+fn styled(name: &str) -> Option<Style> {
+    STYLED.iter().find(|(styled, ..)| *styled == name).map(|&(_, style, _)| style)
+}
 
 /// All waiting strategies, the default first.
 pub(crate) const WAITS: &[(Wait, &str)] = &[
@@ -50,9 +58,10 @@ impl Scheduler {
     fn from_fork_join_pool(name: &str, style: Style, wait: Wait) -> Result<Suited> {
         let (start, rest) = name.split_once(':').unwrap_or((name, ""));
         let default = POOLS[0].name;
-        let (start, style) = if start == CLOSURES { (default, Style::Closures) } else { (start, style) };
-        if style == Style::Closures && start != default && POOLS.iter().any(|pool| pool.name == start) {
-            return Err(usage(format!("closure style runs on the pool `{default}` only; leave out --style")));
+        let (start, style) = styled(start).map_or((start, style), |style| (default, style));
+        if style != Style::Handles && start != default && POOLS.iter().any(|pool| pool.name == start) {
+            let style = style.name();
+            return Err(usage(format!("style `{style}` is for the pool `{default}` only; leave out --style")));
         }
         match (POOLS.iter().find(|pool| pool.name == start), QUEUES.iter().find(|queue| queue.name == start)) {
             (Some(pool), queue) => match PoolTuning::parse(pool.name, rest) {
@@ -64,7 +73,7 @@ impl Scheduler {
             },
             (None, Some(queue)) => Ok(Err(format!("{}: not for fork–join, only for worklists", queue.name))),
             (None, None) => {
-                let names = POOLS.iter().map(|pool| pool.name).chain(["serial", CLOSURES]);
+                let names = POOLS.iter().map(|pool| pool.name).chain(["serial"]).chain(STYLED.iter().map(|row| row.0));
                 Err(unknown("pool", name, &names.collect::<Vec<_>>()))
             }
         }
@@ -73,7 +82,7 @@ impl Scheduler {
     /// A queue, and perhaps parameters, as in `bwos-l:block=64`.
     fn from_queue(workload: &Workload, name: &str) -> Result<Suited> {
         let (start, rest) = name.split_once(':').unwrap_or((name, ""));
-        let is_pool = start == CLOSURES || POOLS.iter().any(|pool| pool.name == start);
+        let is_pool = styled(start).is_some() || POOLS.iter().any(|pool| pool.name == start);
         match QUEUES.iter().find(|queue| queue.name == start) {
             Some(queue) => match why_not_for(queue, workload.is_idempotent()) {
                 Some(why) => Ok(Err(format!("{}: {why}", queue.name))),
@@ -124,11 +133,11 @@ impl Scheduler {
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Serial => "serial".to_owned(),
-            Self::Filch { pool, style: Style::Closures, .. } => match pool.to_string().split_once(':') {
-                Some((_, rest)) => format!("filch closures:{rest}"),
-                None => "filch closures".to_owned(),
+            Self::Filch { pool, style: Style::Handles, .. } => format!("filch {pool}"),
+            Self::Filch { pool, style, .. } => match pool.to_string().split_once(':') {
+                Some((_, rest)) => format!("filch {}:{rest}", style.name()),
+                None => format!("filch {}", style.name()),
             },
-            Self::Filch { pool, .. } => format!("filch {pool}"),
             Self::Worklist(tuning) => format!("filch {tuning}"),
             Self::Peer(name) => name.clone(),
         }

@@ -105,7 +105,7 @@ fn contradictions_are_refused() {
     refuses(&["run", "fib", "--pool", "serial", "--workers", "2"], &["one worker"]);
     refuses(&["run", "fib", "--pool", "serial", "--style", "closures"], &["--style"]);
     refuses(&["run", "fib", "--peer", "rayon", "--pin"], &["--pin"]);
-    refuses(&["run", "fib", "--pool", "chase-lev", "--style", "closures"], &["closure style"]);
+    refuses(&["run", "fib", "--pool", "chase-lev", "--style", "closures"], &["style `closures`"]);
     refuses(&["compare", "--report", "a.html", "--no-report"], &["--report"]);
 }
 
@@ -191,7 +191,7 @@ fn a_run_prints_the_documented_object_and_nothing_else() {
 
 #[test]
 fn every_scheduler_computes_the_same() {
-    let pools = ["serial", "split", "chase-lev", "lace", "locked", "filch-closures"];
+    let pools = ["serial", "split", "chase-lev", "lace", "locked", "filch-closures", "filch-levels"];
     let runs = pools
         .map(|pool| ["--pool", pool])
         .into_iter()

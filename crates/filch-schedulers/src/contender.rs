@@ -7,7 +7,7 @@ use filch::jobs::Jobs;
 use filch::pool::Pool;
 use filch::worklist::Worklist;
 use filch_queue::Queue;
-use filch_workloads::{Answer, Executor, FilchClosures, Instance, Kind, Listed};
+use filch_workloads::{Answer, Executor, FilchClosures, InLevels, Instance, Kind, Listed};
 
 use crate::queues::{ListUser, with_list};
 use crate::tuning::Tuning;
@@ -62,6 +62,18 @@ where
 {
     fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
         Ok(self.0.execute(instance))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        counters(&self.0)
+    }
+}
+
+pub(crate) struct ByLevels(pub(crate) ThreadPool);
+
+impl Contender for ByLevels {
+    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
+        Ok(InLevels(&self.0).execute(instance))
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

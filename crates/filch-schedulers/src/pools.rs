@@ -10,7 +10,7 @@ use filch::{Interrupts, ThreadPool, Wait};
 use filch_queue::Delta;
 use filch_queue::{BlockSize, MemoryModel, Promises, Queue, Stealable};
 
-use crate::contender::{Closures, Contender, Handles};
+use crate::contender::{ByLevels, Closures, Contender, Handles};
 
 /// What there is to say of a pool before it is started.
 ///
@@ -75,6 +75,8 @@ impl<Q: Queue, B: Beat> Promising for Heartbeat<Q, B> {
 pub enum Style {
     /// Each task receives a worker handle.
     Handles,
+    /// Handles whose types tell levels of the recursion apart, so that the compiler inlines it: see [`InLevels`](filch_workloads::InLevels).
+    Levels,
     /// Plain closures; the worker is found in thread-local storage.
     Closures,
 }
@@ -84,6 +86,7 @@ impl Style {
     pub fn name(self) -> &'static str {
         match self {
             Self::Handles => "handles",
+            Self::Levels => "levels",
             Self::Closures => "closures",
         }
     }
@@ -142,8 +145,11 @@ macro_rules! pools {
         pub fn start_pool(name: &str, style: Style, settings: &Settings) -> Result<Box<dyn Contender>, String> {
             match (name, style) {
                 ("split", Style::Closures) => Ok(Box::new(Closures(start::<Split>(settings)?))),
-                (_, Style::Closures) => Err(format!("closure style runs on the pool `{}` only", POOLS[0].name)),
+                ("split", Style::Levels) => Ok(Box::new(ByLevels(start::<Split>(settings)?))),
                 $($(#[$cfg])* ($name, Style::Handles) => Ok(Box::new(Handles(start::<$type>(settings)?))),)+
+                (_, style @ (Style::Closures | Style::Levels)) => {
+                    Err(format!("style `{}` is for the pool `{}` only", style.name(), POOLS[0].name))
+                }
                 _ => Err(format!("there is no pool `{name}`")),
             }
         }

@@ -40,6 +40,8 @@ fn programs() -> Vec<Instance> {
     PROGRAMS.iter().map(|program| made(program).expect("the parameters are right")).collect()
 }
 
+const OTHER_STYLES: [Style; 2] = [Style::Levels, Style::Closures];
+
 fn run_all(programs: &mut [Instance], pool: &str, style: Style, settings: &Settings) {
     let started = start_pool(pool, style, settings).unwrap_or_else(|error| panic!("{pool}: {error}"));
     for instance in programs {
@@ -82,16 +84,20 @@ fn interrupts_change_no_answer() {
 }
 
 #[test]
-fn only_the_default_pool_has_closures() {
+fn only_the_default_pool_has_other_styles() {
     let mut programs = programs();
     for wait in [Wait::LeapfrogRandom, Wait::Leapfrog, Wait::Transitive, Wait::Random] {
         let mut settings = Settings::of(2);
         settings.wait = wait;
-        run_all(&mut programs, POOLS[0].name, Style::Closures, &settings);
+        for style in OTHER_STYLES {
+            run_all(&mut programs, POOLS[0].name, style, &settings);
+        }
     }
     for pool in &POOLS[1..] {
-        let refused = start_pool(pool.name, Style::Closures, &Settings::of(1)).map(|_| ()).expect_err(pool.name);
-        assert!(refused.contains("closure style"), "{refused}");
+        for style in OTHER_STYLES {
+            let refused = start_pool(pool.name, style, &Settings::of(1)).map(|_| ()).expect_err(pool.name);
+            assert!(refused.contains(style.name()), "{refused}");
+        }
     }
     assert!(start_pool("no-such-pool", Style::Handles, &Settings::of(1)).is_err());
 }

@@ -178,6 +178,7 @@ impl Forks for UnrolledInstance {
 ///
 /// assert_eq!(fib(Serial, 20), 6765);
 /// ```
+#[inline]
 pub fn fib<J: ForkJoin>(mut j: J, n: u64) -> u64 {
     if n < 2 {
         return n;

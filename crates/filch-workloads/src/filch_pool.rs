@@ -1,13 +1,14 @@
 //! The programs on filch: by handle on any pool, and in closure style on the default one.
 
+use filch::levels::{Level, Levels};
 use filch::pool::Pool;
 use filch::{Divisible, ThreadPool, Worker};
 
-use crate::fork_join::halve_blocks;
+use crate::fork_join::{fork_by_halves, halve_blocks};
 use crate::{Executor, ForkJoin, Grain, Program};
 
-impl<P: Pool> ForkJoin for Worker<'_, P> {
-    type Branch<'b> = Worker<'b, P>;
+impl<P: Pool, L: Level> ForkJoin for Worker<'_, P, L> {
+    type Branch<'b> = Worker<'b, P, L::Next>;
 
     #[inline(always)]
     fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
@@ -58,6 +59,25 @@ impl<P: Pool> Executor for ThreadPool<P> {
     }
 }
 
+/// The programs by handle [in two levels](filch::Worker::in_levels), so that the compiler inlines their recursion.
+///
+/// ```
+/// use filch_workloads::{Executor, InLevels, Workload};
+///
+/// let pool = filch::ThreadPool::new(2)?;
+/// let mut fib = Workload::new("fib", &[("n".into(), "15".into())])?.prepare()?;
+/// assert_eq!(InLevels(&pool).execute(&mut fib).to_string(), "610");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct InLevels<'p>(pub &'p ThreadPool);
+
+impl Executor for InLevels<'_> {
+    fn execute<Q: Program>(&self, program: &mut Q) -> Q::Output {
+        self.0.run(|w| program.run(w.in_levels::<Levels<2>>()))
+    }
+}
+
 /// Closure style: programs fork with the free function [`filch::join`], as those do that pass no handle.
 ///
 /// It runs on the pool that the thread belongs to, and otherwise on the global one.
@@ -90,6 +110,18 @@ impl ForkJoin for FilchClosures {
             #[inline(always)]
             move || b(Self),
         )
+    }
+
+    #[inline]
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
+    where
+        I: IntoIterator<Item = T>,
+        T: Send,
+        R: Send,
+        F: for<'b> Fn(Self, T) -> R + Sync,
+        G: FnMut(S, R) -> S,
+    {
+        fork_by_halves(self, items, each, init, fold)
     }
 
     #[inline]

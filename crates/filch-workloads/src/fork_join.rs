@@ -23,8 +23,9 @@ use filch::Divisible;
 /// assert_eq!(fib(Serial, 20), 6765);
 /// ```
 pub trait ForkJoin: Sized {
-    /// The handle that a child receives. Its own children receive the same type, so recursion stays one function.
-    type Branch<'b>: for<'c> ForkJoin<Branch<'c> = Self::Branch<'c>>;
+    /// The handle that a child receives. With most executors its own children receive the same type, so that recursion is one
+    /// function; with [`InLevels`](crate::InLevels) the types go around.
+    type Branch<'b>: ForkJoin;
 
     /// Runs both closures, perhaps at the same time, and returns both results.
     fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
@@ -36,7 +37,7 @@ pub trait ForkJoin: Sized {
 
     /// Runs `each` on every item as a task of its own and folds the results, in no particular order.
     ///
-    /// The default halves the items with [`ForkJoin::join`]; an executor that can spawn and sync does better.
+    /// An executor that can spawn and sync does so; for others there is [`fork_by_halves`].
     ///
     /// ```
     /// use filch_workloads::{ForkJoin, Serial};
@@ -44,36 +45,13 @@ pub trait ForkJoin: Sized {
     /// let squares = Serial.fork_all(1..=10u64, |_, i| i * i, 0, |sum, square| sum + square);
     /// assert_eq!(squares, 385);
     /// ```
-    #[inline]
-    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
     where
         I: IntoIterator<Item = T>,
         T: Send,
         R: Send,
         F: for<'b> Fn(Self::Branch<'b>, T) -> R + Sync,
-        G: FnMut(S, R) -> S,
-    {
-        let mut items = items.into_iter();
-        let Some(first) = items.next() else { return init };
-        let each = &each;
-        let Some(second) = items.next() else {
-            let (result, ()) = self.join(move |j| each(j, first), |_| ());
-            return fold(init, result);
-        };
-        let Some(third) = items.next() else {
-            let (a, b) = self.join(move |j| each(j, first), move |j| each(j, second));
-            let sum = fold(init, a);
-            return fold(sum, b);
-        };
-        let mut cells = Vec::with_capacity(3 + items.size_hint().0);
-        cells.extend([first, second, third].map(Cell::Item));
-        cells.extend(items.map(Cell::Item));
-        fork_cells(self, &mut cells, each);
-        cells.into_iter().fold(init, |sum, cell| match cell {
-            Cell::Result(result) => fold(sum, result),
-            Cell::Item(_) | Cell::Running => unreachable!("every leaf of the recursion ran"),
-        })
-    }
+        G: FnMut(S, R) -> S;
 
     /// In the middle of a long task: a good moment to answer thieves, for executors whose thieves ask.
     #[inline]
@@ -163,24 +141,65 @@ where
     reduce(left, right)
 }
 
-/// Runs four branches, perhaps at the same time.
+/// Runs four branches, perhaps at the same time. A macro, since no bound can say that a branch takes the handle of a child's child.
+macro_rules! join4 {
+    ($j:expr, $a:expr, $b:expr, $c:expr, $d:expr $(,)?) => {{
+        $j.join(
+            move |mut j| {
+                j.join($a, $b);
+            },
+            move |mut j| {
+                j.join($c, $d);
+            },
+        );
+    }};
+}
+pub(crate) use join4;
+
+/// A handle whose children receive the same type as those of `J`.
+pub trait SameBranches<J: ForkJoin>: for<'b> ForkJoin<Branch<'b> = J::Branch<'b>> {}
+
+impl<J: ForkJoin, K: for<'b> ForkJoin<Branch<'b> = J::Branch<'b>>> SameBranches<J> for K {}
+
+/// [`ForkJoin::fork_all`] for an executor that has nothing but `join`: halves the items.
+///
+/// ```
+/// use filch_workloads::{Serial, fork_by_halves};
+///
+/// let squares = fork_by_halves(&mut Serial, 1..=10u64, |_, i| i * i, 0, |sum, square| sum + square);
+/// assert_eq!(squares, 385);
+/// ```
 #[inline]
-pub(crate) fn join4<J, A, B, C, D>(j: &mut J, a: A, b: B, c: C, d: D)
+pub fn fork_by_halves<J, I, T, R, S, F, G>(j: &mut J, items: I, each: F, init: S, mut fold: G) -> S
 where
     J: ForkJoin,
-    A: for<'b> FnOnce(J::Branch<'b>) + Send,
-    B: for<'b> FnOnce(J::Branch<'b>) + Send,
-    C: for<'b> FnOnce(J::Branch<'b>) + Send,
-    D: for<'b> FnOnce(J::Branch<'b>) + Send,
+    for<'b> J::Branch<'b>: SameBranches<J>,
+    I: IntoIterator<Item = T>,
+    T: Send,
+    R: Send,
+    F: for<'b> Fn(J::Branch<'b>, T) -> R + Sync,
+    G: FnMut(S, R) -> S,
 {
-    j.join(
-        move |mut j| {
-            j.join(a, b);
-        },
-        move |mut j| {
-            j.join(c, d);
-        },
-    );
+    let mut items = items.into_iter();
+    let Some(first) = items.next() else { return init };
+    let each = &each;
+    let Some(second) = items.next() else {
+        let (result, ()) = j.join(move |j| each(j, first), |_| ());
+        return fold(init, result);
+    };
+    let Some(third) = items.next() else {
+        let (a, b) = j.join(move |j| each(j, first), move |j| each(j, second));
+        let sum = fold(init, a);
+        return fold(sum, b);
+    };
+    let mut cells = Vec::with_capacity(3 + items.size_hint().0);
+    cells.extend([first, second, third].map(Cell::Item));
+    cells.extend(items.map(Cell::Item));
+    fork_cells(j, &mut cells, each);
+    cells.into_iter().fold(init, |sum, cell| match cell {
+        Cell::Result(result) => fold(sum, result),
+        Cell::Item(_) | Cell::Running => unreachable!("every leaf of the recursion ran"),
+    })
 }
 
 /// One item on its way to its result.
@@ -195,6 +214,7 @@ enum Cell<T, R> {
 fn fork_cells<K, T, R, F>(j: &mut K, cells: &mut [Cell<T, R>], each: &F)
 where
     K: ForkJoin,
+    for<'b> K::Branch<'b>: SameBranches<K>,
     T: Send,
     R: Send,
     F: for<'b> Fn(K::Branch<'b>, T) -> R + Sync,
@@ -207,6 +227,7 @@ where
 fn halve<K, T, R, F>(mut j: K::Branch<'_>, cells: &mut [Cell<T, R>], each: &F)
 where
     K: ForkJoin,
+    for<'b> K::Branch<'b>: SameBranches<K>,
     T: Send,
     R: Send,
     F: for<'b> Fn(K::Branch<'b>, T) -> R + Sync,

@@ -58,8 +58,8 @@ pub mod trees;
 pub mod uts;
 pub mod wsq;
 
-pub use filch_pool::FilchClosures;
-pub use fork_join::{Executor, ForkJoin, Grain, Program, Serial};
+pub use filch_pool::{FilchClosures, InLevels};
+pub use fork_join::{Executor, ForkJoin, Grain, Program, SameBranches, Serial, fork_by_halves};
 pub use inputs::Distribution;
 pub use params::{ParamError, ParamSpec, suggest};
 pub use workload::{Answer, Instance, Kind, Listed, Preset, Real, Spec, Workload, specs};

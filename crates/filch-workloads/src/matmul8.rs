@@ -141,7 +141,7 @@ fn with_temporary<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &
     let ([c00, c01, c10, c11], [t00, t01, t10, t11]) = (quadrants_mut(c), quadrants_mut(&mut temporary));
     j.join(
         move |mut j| {
-            join4(
+            join4!(
                 &mut j,
                 move |mut j| with_temporary(&mut j, buffers, c00, a00, b00, tile),
                 move |mut j| with_temporary(&mut j, buffers, c01, a00, b01, tile),
@@ -150,7 +150,7 @@ fn with_temporary<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &
             );
         },
         move |mut j| {
-            join4(
+            join4!(
                 &mut j,
                 move |mut j| with_temporary(&mut j, buffers, t00, a01, b10, tile),
                 move |mut j| with_temporary(&mut j, buffers, t01, a01, b11, tile),

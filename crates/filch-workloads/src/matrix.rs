@@ -124,7 +124,7 @@ pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f6
     let [c00, c01, c10, c11] = quadrants_mut(c);
     {
         let [c00, c01, c10, c11] = [&mut *c00, &mut *c01, &mut *c10, &mut *c11];
-        join4(
+        join4!(
             j,
             move |mut j| product(&mut j, into, c00, a00, b00, tile),
             move |mut j| product(&mut j, into, c01, a00, b01, tile),
@@ -132,7 +132,7 @@ pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f6
             move |mut j| product(&mut j, into, c11, a10, b01, tile),
         );
     }
-    join4(
+    join4!(
         j,
         move |mut j| product(&mut j, then, c00, a01, b10, tile),
         move |mut j| product(&mut j, then, c01, a01, b11, tile),

@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use filch::levels::{Flat, Level, Levels};
 use filch::pool::{Pool, Split};
 use filch::{Scope, ThreadPool, Wait, Worker};
 
@@ -436,7 +437,8 @@ impl<P: Pool> Context<'_, P> {
         match &node.action {
             Action::Leaf { spins } => Self::leaf(*spins),
             Action::Scope { tasks, nested } => filch::scope(|s| spawn_all::<P, C>(s, tasks, *nested, self)),
-            Action::Run(child) => self.pool.run(|w| by_handle(w, child, self)),
+            Action::Run(child) if child.id.is_multiple_of(2) => self.pool.run(|w| by_handle(w, child, self)),
+            Action::Run(child) => self.pool.run(|w| by_handle(w.in_levels::<Levels<2>>(), child, self)),
             Action::Install(child) => self.pool.install(|| by_closure(child, self)),
             Action::Elsewhere(child, true) => ELSEWHERE.run(|w| by_handle(w, child, self)),
             Action::Elsewhere(child, false) => ELSEWHERE.install(|| by_closure(child, self)),
@@ -471,18 +473,19 @@ fn spawn_all<'c, P: Pool, C: Cargo<'c>>(s: &Scope<'c>, tasks: &'c [Node], nested
     }
 }
 
-fn by_handle<Q: Pool, P: Pool>(w: Worker<'_, Q>, node: &Node, x: &Context<'_, P>) {
+fn by_handle<Q: Pool, L: Level, P: Pool>(w: Worker<'_, Q, L>, node: &Node, x: &Context<'_, P>) {
     x.visit(node, || match node.cargo {
-        Kind::Plain => fork_by_handle::<Q, P, Plain<'_>>(w, node, x),
-        Kind::Large => fork_by_handle::<Q, P, Large<'_>>(w, node, x),
-        Kind::Aligned => fork_by_handle::<Q, P, Aligned<'_>>(w, node, x),
-        Kind::Empty => fork_by_handle::<Q, P, Empty>(w, node, x),
+        Kind::Plain => fork_by_handle::<Q, L, P, Plain<'_>>(w, node, x),
+        Kind::Large => fork_by_handle::<Q, L, P, Large<'_>>(w, node, x),
+        Kind::Aligned => fork_by_handle::<Q, L, P, Aligned<'_>>(w, node, x),
+        Kind::Empty => fork_by_handle::<Q, L, P, Empty>(w, node, x),
     });
 }
 
-fn fork_by_handle<'c, Q, P, C>(mut w: Worker<'_, Q>, node: &'c Node, x: &'c Context<'_, P>) -> Affine
+fn fork_by_handle<'c, Q, L, P, C>(mut w: Worker<'_, Q, L>, node: &'c Node, x: &'c Context<'_, P>) -> Affine
 where
     Q: Pool,
+    L: Level,
     P: Pool,
     C: Cargo<'c>,
 {
@@ -501,8 +504,9 @@ where
         }
         Action::ForkAll(all) => {
             let items = all.iter().map(|child| (child, x.luggage::<C>(child)));
-            let each =
-                |w: Worker<'_, Q>, (child, luggage): (&Node, C)| x.travel(luggage, child, || by_handle(w, child, x));
+            let each = |w: Worker<'_, Q, L::Next>, (child, luggage): (&Node, C)| {
+                x.travel(luggage, child, || by_handle(w, child, x))
+            };
             let results = w.fork_all(items, each, Vec::new(), |mut results: Vec<C>, result| {
                 results.push(result);
                 results
@@ -549,7 +553,7 @@ fn fork_by_closure<'c, P: Pool, C: Cargo<'c>>(node: &'c Node, x: &'c Context<'_,
             x.sum_of(children)
         }
         // Closure style has none; a handle on the way does.
-        Action::ForkAll(_) => x.pool.run(|w| fork_by_handle::<P, P, C>(w, node, x)),
+        Action::ForkAll(_) => x.pool.run(|w| fork_by_handle::<P, Flat, P, C>(w, node, x)),
         Action::ForEach(all) => {
             filch::for_each(&all[..], |child| by_closure(child, x));
             x.sum_of(children)

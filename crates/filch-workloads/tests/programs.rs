@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use filch_workloads::{Answer, Executor, FilchClosures, ForkJoin, Instance, Program, Serial, Workload, specs};
+use filch_workloads::{
+    Answer, Executor, FilchClosures, ForkJoin, Instance, Program, Serial, Workload, fork_by_halves, specs,
+};
 
 /// Runs sequentially and counts forks.
 #[derive(Clone, Copy)]
@@ -60,6 +62,17 @@ impl ForkJoin for Threads {
             let first = a(below);
             (first, other.join().expect("no branch panics"))
         })
+    }
+
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
+    where
+        I: IntoIterator<Item = T>,
+        T: Send,
+        R: Send,
+        F: for<'b> Fn(Self, T) -> R + Sync,
+        G: FnMut(S, R) -> S,
+    {
+        fork_by_halves(self, items, each, init, fold)
     }
 }
 

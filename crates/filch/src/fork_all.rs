@@ -4,10 +4,11 @@ use std::marker::PhantomData;
 
 use crate::front::Front;
 use crate::job::{self, Body, Slot};
+use crate::levels::Level;
 use crate::pool::{self, Pool};
 use crate::worker::{ByHandle, Worker};
 
-impl<P: Pool> Worker<'_, P> {
+impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// Runs `each` on every item as a task of its own, and folds the results, newest item first.
     ///
     /// This is the spawn and sync of Lace and Wool: all items are forked, then joined in reverse. Unless somebody wants work,
@@ -34,18 +35,18 @@ impl<P: Pool> Worker<'_, P> {
         I: IntoIterator<Item = T>,
         T: Send,
         R: Send,
-        F: for<'b> Fn(Worker<'b, P>, T) -> R + Sync,
+        F: for<'b> Fn(Worker<'b, P, L::Next>, T) -> R + Sync,
         G: FnMut(S, R) -> S,
     {
         let each = &each;
         let (front, head) = (self.front(), P::head(self.cursor()));
         if const { job::fits::<(&F, T), R>() } {
-            let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P>| each(w, item)));
+            let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P, L::Next>| each(w, item)));
             // SAFETY: as in `Worker::join`. The work is a reference and an item, so it fits.
             unsafe { fork_all(front, head, tasks, init, fold) }
         } else {
             let tasks = items.into_iter().map(Box::new);
-            let tasks = tasks.map(|item| by_handle(move |w: Worker<'_, P>| Box::new(each(w, *item))));
+            let tasks = tasks.map(|item| by_handle(move |w: Worker<'_, P, L::Next>| Box::new(each(w, *item))));
             // SAFETY: as above, with a boxed item and a boxed result.
             unsafe { fork_all(front, head, tasks, init, |sum, result: Box<R>| fold(sum, *result)) }
         }
@@ -53,9 +54,9 @@ impl<P: Pool> Worker<'_, P> {
 }
 
 /// Gives the compiler the closure's signature.
-fn by_handle<P: Pool, F, R>(work: F) -> ByHandle<P, F>
+fn by_handle<P: Pool, L: Level, F, R>(work: F) -> ByHandle<P, L, F>
 where
-    F: for<'b> FnOnce(Worker<'b, P>) -> R,
+    F: for<'b> FnOnce(Worker<'b, P, L>) -> R,
 {
     ByHandle::new(work)
 }

@@ -2,12 +2,14 @@
 
 use crate::front::{Enter, Front, current};
 use crate::job::{self, Body, Slot};
+use crate::levels::Level;
 use crate::pool::{self, Pool};
 use crate::thread_pool::ThreadPool;
 use crate::worker::{ByHandle, Worker};
 
-impl<P: Pool> Worker<'_, P> {
-    /// Runs both branches, perhaps at the same time, and returns both results.
+impl<P: Pool, L: Level> Worker<'_, P, L> {
+    /// Runs both branches, perhaps at the same time, and returns both results. The branches get handles of the next
+    /// [level](crate::levels), which is this one unless somebody has asked for levels.
     ///
     /// `b` becomes a task that an idle worker may steal; this worker runs `a`, then `b` if it is still there. While `b` is
     /// being run elsewhere, this worker does what the pool's [waiting strategy](crate::Wait) admits.
@@ -50,13 +52,15 @@ impl<P: Pool> Worker<'_, P> {
     #[inline(always)]
     pub fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
     where
-        A: for<'b> FnOnce(Worker<'b, P>) -> RA,
-        B: for<'b> FnOnce(Worker<'b, P>) -> RB + Send,
+        A: for<'b> FnOnce(Worker<'b, P, L::Next>) -> RA,
+        B: for<'b> FnOnce(Worker<'b, P, L::Next>) -> RB + Send,
         RB: Send,
     {
         // SAFETY: a handle's front and cursor are the current ones, and `self` is borrowed, hence unused, while the
         // branches have theirs.
-        unsafe { P::join(self.front(), self.cursor(), ByHandle::<P, A>::new(a), ByHandle::<P, B>::new(b)) }
+        unsafe {
+            P::join(self.front(), self.cursor(), ByHandle::<P, L::Next, A>::new(a), ByHandle::<P, L::Next, B>::new(b))
+        }
     }
 }
 

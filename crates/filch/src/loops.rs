@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::front::{Kind, current};
+use crate::levels::Level;
 use crate::pool::{self, Pool};
 use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
@@ -223,7 +224,7 @@ where
     move |sum, block: D| block.into_iter().fold(sum, |sum, item| reduce(sum, map(item)))
 }
 
-impl<P: Pool> Worker<'_, P> {
+impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// Calls `f` on every item of a range or slice, perhaps several at the same time. Splits when somebody wants work.
     ///
     /// ```

@@ -15,6 +15,7 @@ use filch_queue::{ChaseLev, Owner, Padded, Steal, Task, Thief};
 
 use crate::front::{Front, Kind, current};
 use crate::job::{self, Body, Job, Slot};
+use crate::levels::{Flat, Level};
 use crate::pool::{self, Hand, Plumbing, Pool, Split, deal};
 use crate::protocol::sleep::{Place, Sleepers, Wanted};
 use crate::protocol::ticks::Ticks;
@@ -456,20 +457,23 @@ impl<P: Plumbing> Core<P> {
 ///     w.join(|mut a| a.join(|_| w.index(), |_| 0), |_| 0); // `w` is borrowed
 /// }
 /// ```
-pub struct Worker<'w, P: Pool = Split> {
+///
+/// `L` is the [level](crate::levels) of a recursion that the compiler is to inline, and can be left out.
+pub struct Worker<'w, P: Pool = Split, L: Level = Flat> {
     front: NonNull<Front>,
     cursor: P::Cursor,
+    level: PhantomData<L>,
     /// Invariant in `'w`, neither `Send` nor `Sync`.
     brand: PhantomData<*mut &'w ()>,
 }
 
-impl<'w, P: Pool> Worker<'w, P> {
+impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     /// # Safety
     /// The current thread is the worker of `front`, of a pool of type `P`, for all of `'w`; nothing else forks through a
     /// stack front at or above `cursor` while the handle is usable.
     #[inline(always)]
     pub(crate) unsafe fn new(front: &'w Front, cursor: P::Cursor) -> Self {
-        Self { front: NonNull::from(front), cursor, brand: PhantomData }
+        Self { front: NonNull::from(front), cursor, level: PhantomData, brand: PhantomData }
     }
 
     #[inline(always)]
@@ -557,7 +561,7 @@ impl<'w, P: Pool> Worker<'w, P> {
     }
 }
 
-impl<P: Pool> fmt::Debug for Worker<'_, P> {
+impl<P: Pool, L: Level> fmt::Debug for Worker<'_, P, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker").field("index", &self.index()).field("workers", &self.workers()).finish_non_exhaustive()
     }
@@ -565,21 +569,21 @@ impl<P: Pool> fmt::Debug for Worker<'_, P> {
 
 /// Work in handle style.
 #[repr(transparent)]
-pub(crate) struct ByHandle<P, F> {
+pub(crate) struct ByHandle<P, L, F> {
     work: F,
-    pool: PhantomData<P>,
+    handle: PhantomData<(P, L)>,
 }
 
-impl<P, F> ByHandle<P, F> {
+impl<P, L, F> ByHandle<P, L, F> {
     #[inline(always)]
     pub(crate) fn new(work: F) -> Self {
-        Self { work, pool: PhantomData }
+        Self { work, handle: PhantomData }
     }
 }
 
-impl<P: Pool, F, R> Body for ByHandle<P, F>
+impl<P: Pool, L: Level, F, R> Body for ByHandle<P, L, F>
 where
-    F: for<'b> FnOnce(Worker<'b, P>) -> R,
+    F: for<'b> FnOnce(Worker<'b, P, L>) -> R,
 {
     type Out = R;
 

@@ -15,7 +15,7 @@ use crate::machine::{Machine, commit, cores, now};
 use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
 use crate::progress::Progress;
 use crate::record::{Run, title, value};
-use crate::scheduler::{CLOSURES, Scheduler, wait};
+use crate::scheduler::{Scheduler, wait};
 use crate::stats::Sample;
 use crate::summary::{Program, facts, summarize};
 use crate::terminal::{colour, colour_on_stderr, paint, width};
@@ -45,7 +45,9 @@ const VARIANTS: &[&str] = &[
     "trees:tree=fat,fanout=40,depth=3",
     "trees:tree=comb,depth=50000",
 ];
-const POOLS: &[&str] = &["split", CLOSURES, "chase-lev"];
+const POOLS: &[&str] = &["split", "chase-lev"];
+/// The same where forks are all there is.
+const FIB_POOLS: &[&str] = &["split", "filch-levels", "filch-closures", "chase-lev"];
 const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
 /// The queues of worklist programs; the last one for tasks that may be run twice.
 const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r", "idem-lifo"];
@@ -239,7 +241,8 @@ fn schedulers(flags: &Flags, workload: &Workload, wait: filch::Wait) -> Result<(
 
 fn default_pools(workload: &Workload) -> Vec<&'static str> {
     match workload.kind() {
-        Kind::ForkJoin => POOLS.iter().copied().filter(|&name| name != CLOSURES || workload.name() == "fib").collect(),
+        Kind::ForkJoin if workload.name() == "fib" => FIB_POOLS.to_vec(),
+        Kind::ForkJoin => POOLS.to_vec(),
         _ => LISTS.iter().copied().filter(|&name| name != "idem-lifo" || workload.is_idempotent()).collect(),
     }
 }

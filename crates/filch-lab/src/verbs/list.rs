@@ -10,7 +10,7 @@ use filch_schedulers::{Knob, POOL_KNOBS, POOLS, PoolSpec, QUEUES, knobs, list_qu
 use crate::error::Result;
 use crate::export::table;
 use crate::flags::{List as Flags, Listed};
-use crate::scheduler::{CLOSURES, WAITS};
+use crate::scheduler::{STYLED, WAITS};
 use crate::terminal::{colour, paint};
 
 pub(crate) fn list(flags: &Flags) -> Result {
@@ -66,7 +66,7 @@ fn pools() -> Vec<Vec<String>> {
         row([name, runs, stealable, pool.progress, pool.capacity, memory, pool.paper, summary])
     };
     let pools = POOLS.iter().map(|spec| pool(spec.name, spec.summary, spec));
-    let closures = pool(CLOSURES, "split, its forks plain closures instead of handles", split);
+    let styled = STYLED.iter().map(|(name, _, summary)| pool(name, summary, split));
     let serial = row(["serial", "everything", "", "", "", "", "none", "the plain sequential program"]);
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name)).map(|queue| {
         let (runs, why) = match (queue.delivery, queue.steal_progress) {
@@ -80,7 +80,7 @@ fn pools() -> Vec<Vec<String>> {
         let (stealable, memory) = (stealable(queue.stealable), memory(queue.memory_model));
         row([queue.name, runs, stealable, progress, capacity, memory, queue.paper, why])
     });
-    pools.chain([closures, serial]).chain(others).collect()
+    pools.chain(styled).chain([serial]).chain(others).collect()
 }
 
 /// The parameters of queues, those of the same name and meaning once, and of pools.

@@ -1,0 +1,144 @@
+//! Levels of a recursion, told apart by the type of the handle.
+//!
+//! A function that calls itself is not inlined. One that is generic in its handle's level does not call itself: on level 0 it
+//! calls its copy for level 1, and so on around, and the compiler inlines each into the one before until only every Nth
+//! call is real.
+//!
+//! What must always hold: [`Level::Next`] leads back to where it started, or the compiler would never be done; and a level is
+//! a name only, so that handles of all levels of a pool are the same two words.
+
+use crate::pool::Pool;
+use crate::worker::Worker;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// On which level of a recursion a [handle](Worker) is: see [`Worker::in_levels`].
+///
+/// ```
+/// use filch::levels::{Flat, Level, Levels};
+///
+/// fn after<L: Level>(n: usize) -> &'static str {
+///     if n == 0 { std::any::type_name::<L>() } else { after::<L::Next>(n - 1) }
+/// }
+/// assert_eq!(after::<Flat>(5), after::<Flat>(0));
+/// assert_eq!(after::<Levels<3>>(5), after::<Levels<3, 2>>(0));
+/// ```
+pub trait Level: sealed::Sealed + 'static {
+    /// That of the handles that the branches receive.
+    type Next: Level;
+}
+
+/// No levels: branches receive handles of the type of their parent's, and recursion is one function. What pools give.
+#[derive(Clone, Copy, Debug)]
+pub enum Flat {}
+
+impl sealed::Sealed for Flat {}
+
+impl Level for Flat {
+    type Next = Self;
+}
+
+/// Level `AT` of `OF` levels, counted from 0. There are [`Level`]s of two, three and four.
+#[derive(Clone, Copy, Debug)]
+pub enum Levels<const OF: u8, const AT: u8 = 0> {}
+
+impl<const OF: u8, const AT: u8> sealed::Sealed for Levels<OF, AT> {}
+
+macro_rules! levels {
+    ($($of:literal: $($at:literal -> $next:literal),+;)+) => {
+        $($(impl Level for Levels<$of, $at> {
+            type Next = Levels<$of, $next>;
+        })+)+
+    };
+}
+
+levels! {
+    2: 0 -> 1, 1 -> 0;
+    3: 0 -> 1, 1 -> 2, 2 -> 0;
+    4: 0 -> 1, 1 -> 2, 2 -> 3, 3 -> 0;
+}
+
+impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
+    /// The same handle, on a level: what a recursion starts with that is generic in the level, and of which several levels are to be
+    /// one real call.
+    ///
+    /// ```
+    /// use filch::levels::{Level, Levels};
+    /// use filch::pool::Split;
+    /// use filch::{ThreadPool, Worker};
+    ///
+    /// #[inline]
+    /// fn fib<L: Level>(mut w: Worker<'_, Split, L>, n: u64) -> u64 {
+    ///     if n < 2 {
+    ///         return n;
+    ///     }
+    ///     let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+    ///     a + b
+    /// }
+    /// let pool = ThreadPool::new(2)?;
+    /// assert_eq!(pool.run(|w| fib(w.in_levels::<Levels<2>>(), 20)), 6765);
+    /// assert_eq!(pool.run(|w| fib(w, 20)), 6765, "without levels, the plain recursion");
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// It does for methods, for functions that call each other and for what is generic anyway what
+    /// [`#[inline_recursion]`](macro@crate::inline_recursion) does for one function; which calls are inlined is for the compiler to
+    /// say, and `#[inline]` makes it willing. The program gets a copy of the code for each level. Two levels do most of what can be done. Costs nothing at
+    /// run time.
+    #[inline(always)]
+    pub fn in_levels<M: Level>(self) -> Worker<'w, P, M> {
+        // SAFETY: takes the place of `self`, of which it has the front and the cursor.
+        unsafe { Worker::new(self.front(), self.cursor()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::TypeId;
+
+    use super::*;
+    use crate::ThreadPool;
+    use crate::pool::{Queued, Split};
+
+    /// The levels of a task and of its first descendants, by turns forked by `join` and by `fork_all`.
+    fn levels<P: Pool, L: Level>(mut w: Worker<'_, P, L>, depth: usize) -> Vec<TypeId> {
+        let mut below = match depth {
+            0 => Vec::new(),
+            _ if depth.is_multiple_of(2) => {
+                let (mut a, b) = w.join(|w| levels(w, depth - 1), |w| levels(w, depth - 1));
+                assert_eq!(a, b, "both branches are on the same levels");
+                a.truncate(depth);
+                a
+            }
+            _ => w.fork_all(0..2, |w, _| levels(w, depth - 1), Vec::new(), |_, below| below),
+        };
+        below.insert(0, TypeId::of::<L>());
+        below
+    }
+
+    fn go_around<P: Pool>() {
+        let pool = crate::Builder::<P>::new().workers(2).build().unwrap();
+        let two = [TypeId::of::<Levels<2>>(), TypeId::of::<Levels<2, 1>>()];
+        let three = [TypeId::of::<Levels<3>>(), TypeId::of::<Levels<3, 1>>(), TypeId::of::<Levels<3, 2>>()];
+        for _ in 0..20 {
+            assert_eq!(pool.run(|w| levels(w, 5)), [TypeId::of::<Flat>(); 6]);
+            assert_eq!(pool.run(|w| levels(w.in_levels::<Levels<2>>(), 5)), [two, two, two].concat());
+            assert_eq!(pool.run(|w| levels(w.in_levels::<Levels<3>>(), 5)), [three, three].concat());
+        }
+    }
+
+    #[test]
+    fn branches_are_on_the_next_level() {
+        go_around::<Split>();
+        go_around::<Queued<filch_queue::ChaseLev>>();
+    }
+
+    #[test]
+    fn a_handle_on_a_level_has_loops() {
+        let pool = ThreadPool::new(2).unwrap();
+        let sum = pool.run(|w| w.in_levels::<Levels<4>>().map_reduce(0..1000, 0, |i| i, |a, b| a + b));
+        assert_eq!(sum, 499_500);
+    }
+}
