@@ -175,7 +175,8 @@ impl Crew {
         // SAFETY: as in `push`.
         let job = unsafe { Spawned::new(move |_: &Front, _| job()) };
         if self.here().is_none() {
-            return self.common.inject(job);
+            self.common.inject(job);
+            return;
         }
         queue.0.push(job);
         let queue = IsSend((&raw const queue.0).cast_mut());
@@ -351,7 +352,7 @@ impl Countdown {
         let front = current();
         assert!(self.0.is_for(front), "a countdown is for the thread that made it");
         // SAFETY: this thread made it, and this is its current front and head.
-        unsafe { self.0.wait(front, front.head()) };
+        unsafe { self.0.wait(front, front.head(), false) };
     }
 }
 

@@ -12,6 +12,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use filch_memory::{Atomic, Memory, Native, Ordering, Sleep};
 
@@ -36,9 +38,6 @@ enum Waiter {
 }
 
 impl Latch {
-    /// How often to look before sleeping: about as long as it takes to wake a worker for a small job.
-    const LOOKS: u32 = 400;
-
     /// A latch that is over when `pending` things have ended, for the current thread, whose front is `front`.
     pub(crate) fn new(pending: usize, front: &Front) -> Self {
         let waiter = match front.home() {
@@ -106,12 +105,32 @@ impl Latch {
         }
     }
 
-    /// Waits until it is over. A worker runs jobs of any kind meanwhile.
+    /// Looks for about as long as it takes to fall asleep and be woken; returns whether it is over. In between it gives the processor
+    /// away, which may be what it is waiting for.
+    fn is_over_soon(&self) -> bool {
+        const LONG: Duration = Duration::from_micros(10);
+        const LOOKS: u32 = 64;
+        let start = Instant::now();
+        loop {
+            for _ in 0..LOOKS {
+                if self.is_over() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if start.elapsed() > LONG {
+                return false;
+            }
+            thread::yield_now();
+        }
+    }
+
+    /// Waits until it is over. A worker runs jobs of any kind meanwhile; another thread sleeps, at once if it will take long.
     ///
     /// # Safety
     /// `front` is the one that the latch was made for, `head` is exact if that is a stack front, and the current thread is still
     /// the same.
-    pub(crate) unsafe fn wait(&self, front: &Front, head: *mut Slot) {
+    pub(crate) unsafe fn wait(&self, front: &Front, head: *mut Slot, will_take_long: bool) {
         match (&self.waiter, front.operations) {
             // SAFETY: the caller's promise: the current front and head of a worker.
             (Waiter::Worker(..), Some(operations)) => unsafe {
@@ -119,11 +138,8 @@ impl Latch {
             },
             (Waiter::Worker(..), None) => unreachable!("a worker's front has operations"),
             (Waiter::Thread(event), _) => {
-                for _ in 0..Self::LOOKS {
-                    if self.is_over() {
-                        return;
-                    }
-                    std::hint::spin_loop();
+                if !will_take_long && self.is_over_soon() {
+                    return;
                 }
                 while !self.is_over() {
                     event.wait();
@@ -203,9 +219,10 @@ impl Common {
                 Latch::end(over.0);
             })
         };
-        self.inject(job);
+        let has_woken = self.inject(job);
+        // To come is what takes a woken worker long.
         // SAFETY: the current front, and its head.
-        unsafe { latch.wait(front, front.head()) };
+        unsafe { latch.wait(front, front.head(), has_woken) };
         match outcome.expect("the job has run") {
             Ok(result) => result,
             Err(payload) => resume_unwind(payload),
@@ -250,7 +267,7 @@ mod tests {
                         });
                     }
                     // SAFETY: the current thread's front.
-                    unsafe { latch.wait(current(), current().head()) };
+                    unsafe { latch.wait(current(), current().head(), false) };
                     assert!(latch.is_over());
                 });
                 assert_eq!(done.iter().sum::<usize>(), things);
@@ -272,7 +289,7 @@ mod tests {
                 unsafe { Latch::end(over.0) };
             });
             // SAFETY: the current thread's front.
-            unsafe { latch.wait(current(), current().head()) };
+            unsafe { latch.wait(current(), current().head(), false) };
             assert!(latch.is_over());
         });
     }

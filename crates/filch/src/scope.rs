@@ -76,7 +76,7 @@ where
     // SAFETY: the body was counted; the latch is this frame's, and the front and head are those of its worker.
     unsafe {
         Latch::end(&raw const scope.latch);
-        scope.latch.wait(front, front.head());
+        scope.latch.wait(front, front.head(), false);
     }
     match result {
         Ok(result) => {

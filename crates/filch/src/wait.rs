@@ -31,7 +31,7 @@ use crate::job::{Job, Slot};
 use crate::pool::Pool;
 use crate::protocol::sleep::Wanted;
 use crate::protocol::state::{JobState, Status, Theft};
-use crate::worker::{ALL, Core, PERHAPS, STACKS};
+use crate::worker::{ALL, ALL_TOO, Core, PERHAPS, STACKS};
 
 /// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only when there is nothing
 /// else to do.
@@ -421,8 +421,14 @@ fn sleep_on<P: Pool>(core: &Core<P>, state: &JobState<filch_memory::Native>, the
 
 /// Passes a wake-up on.
 pub(crate) fn wake_next<P: Pool>(core: &Core<P>) {
-    let common = &core.home.common;
-    if common.sleepers.sleepers_after() && common.wake_for_stack(core.home.index) {
+    if core.home.common.sleepers.sleepers_after() {
+        wake_one(core);
+    }
+}
+
+/// As [`wake_next`], after a look at the sleepers.
+fn wake_one<P: Pool>(core: &Core<P>) {
+    if core.home.common.wake_for_stack(core.home.index) {
         core.home.counters.wakeups.bump();
     }
 }
@@ -433,7 +439,7 @@ pub(crate) fn wake_next<P: Pool>(core: &Core<P>) {
 /// As [`wait_job`].
 pub(crate) unsafe fn wait_until<P: Pool>(core: &Core<P>, front: &Front, head: *mut Slot, done: &dyn Fn() -> bool) {
     // SAFETY: the caller's promises.
-    unsafe { run_until(core, done, |find| core.home.on_detour(|| find.run(core, front, head))) };
+    unsafe { run_until(core, false, done, |find| core.home.on_detour(|| find.run(core, front, head))) };
 }
 
 /// A worker's life: runs whatever there is until its pool closes, and what is left then.
@@ -446,36 +452,54 @@ pub(crate) unsafe fn live<P: Pool>(core: &Core<P>) {
     let run = |find: Find| unsafe { find.run(core, front, head) };
     // SAFETY: as above.
     unsafe {
-        run_until(core, &|| core.home.common.is_closing(), run);
+        run_until(core, true, &|| core.home.common.is_closing(), run);
         while let Some(find) = find_any(core) {
             run(find);
         }
     }
 }
 
-/// Runs whatever there is, by `run`, or sleeps, until `done`.
+/// Runs whatever there is, by `run`, or sleeps, until `done`. An idle worker has nothing on its own task stack, so its search finds
+/// whatever there is to find in the pool.
 ///
 /// # Safety
 /// The current thread is the worker `core`.
-unsafe fn run_until<P: Pool>(core: &Core<P>, done: &dyn Fn() -> bool, run: impl Fn(Find)) {
+unsafe fn run_until<P: Pool>(core: &Core<P>, is_idle: bool, done: &dyn Fn() -> bool, run: impl Fn(Find)) {
     let home = &core.home;
+    let sleepers = &home.common.sleepers;
+    let wanted = if is_idle { ALL } else { ALL_TOO };
     let mut patience = Patience::default();
-    let mut roused = false;
+    // Whether somebody may rely on this worker to pass a wake-up on. An idle worker is then counted among those that search.
+    let mut relied_on = false;
+    let ends = |relied_on: &mut bool| {
+        if *relied_on && is_idle {
+            sleepers.end_search();
+        }
+        std::mem::take(relied_on)
+    };
     while !done() {
         // SAFETY: the caller's promises.
         if let Some(find) = unsafe { find_any(core) } {
-            // A stolen task's owner has answered all requests by one wake-up: this worker's. Spawned work has its own.
+            // Whoever has published work meanwhile has woken nobody else. Where a task was there are likely more, which do not show
+            // before somebody asks.
             // SAFETY: as above.
-            if std::mem::take(&mut roused) && (matches!(find, Find::Stolen { .. }) || unsafe { sees_any(core) }) {
-                wake_next(core);
+            let is_more = || matches!(find, Find::Stolen { .. }) || unsafe { sees_any(core) };
+            if ends(&mut relied_on) && sleepers.sleepers_after() && is_more() {
+                wake_one(core);
             }
             patience.renew();
             run(find);
-        } else if !patience.wait() {
+        } else if patience.wait() {
+            if is_idle && !relied_on {
+                relied_on = true;
+                sleepers.start_search();
+            }
+        } else {
             // SAFETY: as above.
             unsafe { P::share_all(core) };
+            relied_on = ends(&mut relied_on) && !is_idle;
             let place = home.place();
-            place.announce(&home.common.sleepers, ALL);
+            place.announce(sleepers, wanted);
             for victim in core.peers() {
                 P::ask(core, victim);
             }
@@ -483,17 +507,17 @@ unsafe fn run_until<P: Pool>(core: &Core<P>, done: &dyn Fn() -> bool, run: impl 
             home.common.want_tick();
             // SAFETY: this thread is the worker.
             if done() || unsafe { sees_any(core) } {
-                roused |= place.cancel(&home.common.sleepers);
-                patience.renew();
-                continue;
+                // What it saw may have been left to it.
+                relied_on |= place.cancel(sleepers) || is_idle;
+            } else {
+                home.counters.parks.bump();
+                place.sleep();
+                relied_on = true;
             }
-            home.counters.parks.bump();
-            place.sleep();
-            roused = true;
             patience.renew();
         }
     }
-    if roused {
+    if ends(&mut relied_on) {
         wake_next(core);
     }
 }

@@ -23,8 +23,10 @@ use crate::spawn::Spawned;
 use crate::stats::{Counters, Stats};
 use crate::wait::Wait;
 
-/// A sleeper that takes work of every kind: an idle worker, or one that waits for a scope.
+/// A sleeper that takes work of every kind: an idle worker.
 pub(crate) const ALL: Wanted = crate::protocol::sleep::ANY;
+/// The same with something else to do: a worker that waits for a scope or for another pool.
+pub(crate) const ALL_TOO: Wanted = STACKS - 1;
 /// A sleeper that may turn out to be able to take a task from a stack.
 pub(crate) const PERHAPS: Wanted = crate::protocol::sleep::PERHAPS;
 /// A sleeper that takes tasks from every stack, but nothing that was spawned or injected.
@@ -32,7 +34,7 @@ pub(crate) const STACKS: Wanted = PERHAPS - 1;
 
 /// What the workers of one thread pool share.
 pub(crate) struct Common {
-    pub(crate) sleepers: Sleepers<Native>,
+    pub(crate) sleepers: Padded<Sleepers<Native>>,
     pub(crate) places: Box<[Padded<Place<Native>>]>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
@@ -55,7 +57,7 @@ impl Common {
     pub(crate) fn new(workers: usize, wait: Wait, ticks: Option<Ticks<Native>>) -> Self {
         Self {
             ticks,
-            sleepers: Sleepers::default(),
+            sleepers: Padded(Sleepers::default()),
             places: (0..workers).map(|_| Padded(Place::default())).collect(),
             injected: SegQueue::new(),
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
@@ -64,15 +66,19 @@ impl Common {
         }
     }
 
-    /// Wakes a sleeper that takes spawned work. Precondition: the work is where it will look, and
+    /// Wakes a sleeper that takes work of every kind, unless somebody is searching. Precondition: the work is where it will look, and
     /// [`Sleepers::sleepers_after`] has said that somebody sleeps.
     pub(crate) fn wake_for_spawned(&self, after: usize) -> bool {
-        self.wake_where(after, |wanted| wanted == ALL)
+        !self.sleepers.is_searched()
+            && (self.wake_where(after, |wanted| wanted == ALL) || self.wake_where(after, |wanted| wanted == ALL_TOO))
     }
 
-    /// Wakes a sleeper that can take what worker `victim` has shared, those who surely can before those who perhaps can.
+    /// Wakes a sleeper that can take what worker `victim` has shared. First an idle one, unless somebody is searching: whoever passes a wake-up
+    /// on may have been relied on for spawned jobs too. Those who can perhaps take it come last. Precondition: as
+    /// [`Common::wake_for_spawned`].
     pub(crate) fn wake_for_stack(&self, victim: usize) -> bool {
-        self.wake_where(victim, |wanted| matches!(wanted, ALL | STACKS) || wanted as usize == victim)
+        self.wake_for_spawned(victim)
+            || self.wake_where(victim, |wanted| wanted == STACKS || wanted as usize == victim)
             || self.wake_where(victim, |wanted| wanted == PERHAPS)
     }
 
@@ -92,16 +98,14 @@ impl Common {
         match self.here() {
             // SAFETY: this thread is that worker.
             Some(home) => unsafe { home.spawn(job) },
-            None => self.inject(job),
+            None => _ = self.inject(job),
         }
     }
 
-    /// Hands a job to the pool from outside.
-    pub(crate) fn inject(&self, job: Spawned) {
+    /// Hands a job to the pool from outside; returns whether somebody had to be woken for it.
+    pub(crate) fn inject(&self, job: Spawned) -> bool {
         self.injected.push(job);
-        if self.sleepers.sleepers_after() {
-            self.wake_for_spawned(0);
-        }
+        self.sleepers.sleepers_after() && self.wake_for_spawned(0)
     }
 
     /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.

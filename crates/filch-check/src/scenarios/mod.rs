@@ -23,6 +23,7 @@ use self::queues::Client;
 use crate::c11::Loom;
 use crate::scenario::Dependence;
 use crate::tso::Tso;
+use crate::twins::search;
 use crate::{Program, Scenario, Setting};
 
 /// All scenarios, those of one queue or protocol together.
@@ -439,6 +440,17 @@ fn posted(jobs: usize) -> Scenario {
     sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), true, move || runtime::posted::<Tso>(jobs))
 }
 
+/// So many pieces of work, and as many workers that search and sleep.
+fn search(workers: usize, is_quick: bool) -> Scenario {
+    let name = format!("{workers} searching for {workers} pieces of work");
+    let make = move || search::program::<Tso>(workers, search::Mistake::None);
+    let tso = sleeping("runtime", name, is_quick, make);
+    if workers > 2 {
+        return Scenario { c11: Err(TOO_LARGE), ..tso };
+    }
+    Scenario { c11: Ok(Arc::new(move |_| search::program::<Loom>(workers, search::Mistake::None))), ..tso }
+}
+
 /// Heartbeat's clock, so many beats.
 fn beat(beats: usize, is_quick: bool) -> Scenario {
     let name = format!("{beats} beats and a clock that rests");
@@ -475,6 +487,9 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live)),
         protocol!("runtime", "a job posted to a sleeper", Quick, posted(1)),
         posted(2),
+        search(1, true),
+        search(2, true),
+        search(3, false),
         beat(1, true),
         beat(2, false),
         ticks(0, true),

@@ -71,6 +71,8 @@ struct Worker<M: Memory> {
     team: Arc<Team<M>>,
     me: usize,
     owner: OwnerIndex,
+    /// Whether it has been woken and has found nothing yet.
+    searching: bool,
 }
 
 impl<M: Checker> Worker<M> {
@@ -90,7 +92,7 @@ impl<M: Checker> Worker<M> {
             tree,
             ran: Mutex::new(vec![0; tree.len()]),
         });
-        let worker = |(me, owner)| Self { team: Arc::clone(&team), me, owner };
+        let worker = |(me, owner)| Self { team: Arc::clone(&team), me, owner, searching: false };
         owners.into_iter().enumerate().map(worker).collect()
     }
 
@@ -136,7 +138,8 @@ impl<M: Checker> Worker<M> {
     }
 
     fn wake_for_stack(&self) {
-        let wants = |wanted| wanted == ANY || wanted as usize == self.me;
+        let is_searched = self.team.sleepers.is_searched();
+        let wants = |wanted| if wanted == ANY { !is_searched } else { wanted as usize == self.me };
         let _ = self.team.desks.iter().any(|desk| desk.place.would_help(wants) && desk.place.wake(&self.team.sleepers));
     }
 
@@ -233,6 +236,9 @@ impl<M: Checker> Worker<M> {
                 StealIndex::AllStolen => return false,
             }
         };
+        if self.end_search() {
+            self.pass_on();
+        }
         let slot = &desk.slots[index];
         slot.state.claim(self.me, head);
         let owner_sleeps = if gives_back {
@@ -262,19 +268,31 @@ impl<M: Checker> Worker<M> {
             if others.clone().any(|victim| self.steal_and_run(victim, 0, false)) {
                 continue;
             }
+            self.end_search();
             place.announce(&team.sleepers, ANY);
             others.clone().for_each(|victim| self.ask(victim));
             place.settled();
             let sees_any = others.clone().any(|victim| team.desks[victim].index.has_shared());
             if team.closing.load(Ordering::Relaxed) || sees_any {
-                if place.cancel(&team.sleepers) {
-                    self.pass_on();
-                }
-                continue;
+                place.cancel(&team.sleepers);
+            } else {
+                M::note(|| "sleeps".into());
+                place.sleep();
             }
-            M::note(|| "sleeps".into());
-            place.sleep();
+            self.searching = true;
         }
+        if self.end_search() {
+            self.pass_on();
+        }
+    }
+
+    /// Ends the search, if it is one; returns whether it was.
+    fn end_search(&mut self) -> bool {
+        let was_searching = std::mem::take(&mut self.searching);
+        if was_searching {
+            self.team.sleepers.end_search();
+        }
+        was_searching
     }
 
     fn pass_on(&self) {
@@ -399,16 +417,19 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>) -> Program {
         let (mut sleeps, mut rounds) = (0, 0);
         while naps.map_or_else(|| !thief.steal_and_run(0, 0, false), |naps| rounds < naps) {
             rounds += 1;
+            thief.end_search();
             place.announce(&team.sleepers, ANY);
             thief.ask(0);
             place.settled();
             if team.desks[0].index.has_shared() {
                 place.cancel(&team.sleepers);
+                thief.searching = true;
                 continue;
             }
             phase.store(2 * sleeps + 1, Ordering::Release);
             M::note(|| "sleeps".into());
             place.sleep();
+            thief.searching = true;
             sleeps += 1;
             phase.store(2 * sleeps, Ordering::Release);
         }

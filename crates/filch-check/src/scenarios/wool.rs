@@ -364,10 +364,10 @@ impl<M: Checker> Tenant<M> {
         let end = if self.height < public { 0 } else { SLOTS };
         desk.limits.open(address(end), address(public));
         if desk.sleepers.sleepers_after() {
-            if has_public {
-                desk.place.wake(&desk.sleepers);
-            } else {
+            if !has_public {
                 desk.limits.stop_next_push();
+            } else if !desk.sleepers.is_searched() {
+                desk.place.wake(&desk.sleepers);
             }
         }
     }
@@ -444,10 +444,13 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params) -> Program {
     };
     let steal = move || {
         let shared = &desk.stack.shared;
-        let mut phase = 0;
+        let (mut phase, mut searching) = (0, false);
         let slot = loop {
             if let Some(slot) = desk.stack.steal() {
                 break slot;
+            }
+            if searching {
+                desk.sleepers.end_search();
             }
             desk.place.announce(&desk.sleepers, ANY);
             if shared.has_run_out() {
@@ -456,11 +459,13 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params) -> Program {
             desk.place.settled();
             if shared.has_public(|index| &desk.stack.states[index as usize]) {
                 desk.place.cancel(&desk.sleepers);
+                searching = true;
                 continue;
             }
             desk.phase.store(phase + 1, Ordering::Release);
             M::note(|| "sleeps".into());
             desk.place.sleep();
+            searching = true;
             phase += 2;
             desk.phase.store(phase, Ordering::Release);
         };

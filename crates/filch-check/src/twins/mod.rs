@@ -22,6 +22,7 @@ pub mod lineage;
 mod mutants;
 pub mod one_exposed;
 pub mod pdq;
+pub mod search;
 pub mod termination;
 pub mod the;
 pub mod thep;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use filch_queue::Queue;
 
-use super::{chase_lev, ff_cl, ff_the, lace, lineage, termination, the, thep, wool};
+use super::{chase_lev, ff_cl, ff_the, lace, lineage, search, termination, the, thep, wool};
 use crate::Program;
 use crate::scenarios::queues::{self, Client};
 use crate::scenarios::wool as stack;
@@ -167,7 +167,7 @@ pub(super) fn mutant<Q: Queue<Tso>>(
 
 /// All mutants, by twin.
 pub fn mutants() -> Vec<Mutant> {
-    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), lineage(), wool()];
+    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), lineage(), search(), wool()];
     let mut all: Vec<Mutant> = own.into_iter().flatten().collect();
     all.extend(super::abp::mutants());
     all.extend(super::adws::mutants());
@@ -532,6 +532,38 @@ fn lineage() -> Vec<Mutant> {
             Mistake::CountedAfterPassing,
             Harm::EarlyEnd,
             "a child that is finished before it is counted ends the job in its parent's place",
+        ),
+    ]
+}
+
+fn search() -> Vec<Mutant> {
+    use search::Mistake;
+    let row = |name: &str, mistake, shows| Mutant {
+        twin: "search",
+        mistake: name.to_owned(),
+        shows,
+        client: "two pieces, two workers".to_owned(),
+        processor: buffer(1),
+        delta: None,
+        harm: Harm::Hang,
+        program: Arc::new(move || search::program::<Tso>(2, mistake)),
+        control: Arc::new(|| search::program::<Tso>(2, Mistake::None)),
+    };
+    vec![
+        row(
+            "wakes-nobody",
+            Mistake::WakesNobody,
+            "a piece that was published while somebody searched stays where it is when that one finds another",
+        ),
+        row(
+            "forgets",
+            Mistake::Forgets,
+            "the same, when it finds the other in its last look, after it has ended its search",
+        ),
+        row(
+            "ends-late",
+            Mistake::EndsLate,
+            "a piece that comes between the last look and the end of the search wakes nobody",
         ),
     ]
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering, Sleep};
 use filch_queue::Padded;
 
-use super::sleep::{ANY, Place, Sleepers};
+use super::sleep::{Place, Sleepers};
 
 /// Whether a beat is due: one worker's flag.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl<M: Sleep> Clock<M> {
     /// The clock: sleeps until somebody lowers a flag, or closes.
     pub fn rest(&self) {
         // E1: announces, then fences.
-        self.place.announce(&self.sleepers, ANY);
+        self.place.announce(&self.sleepers, 0);
         if self.is_closing() || !self.due.iter().all(|due| due.is_raised()) {
             self.place.cancel(&self.sleepers);
         } else {

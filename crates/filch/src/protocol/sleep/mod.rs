@@ -2,12 +2,13 @@
 #![doc = include_str!("README.md")]
 //! # In the code
 //!
-//! **Fields.** Per pool: `sleepers`, the number of places marked asleep. Per worker a [`Place`]: `word`, which the
-//! worker sets to asleep and whoever wakes it sets to awake; `wanted`, whose work can help it.
+//! **Fields.** Per pool: `sleepers`, the number of places marked asleep, and of workers that are searching. Per worker a [`Place`]:
+//! `word`, which the worker sets to one of two kinds of asleep and whoever wakes it sets to awake; `wanted`, whose work can help it.
 //!
 //! **Invariants.**
 //! * I1: whoever changes a place from asleep to awake, the sleeper or a waker, and nobody else, subtracts one from
-//!   `sleepers` and owes the futex wake-up if it is not the sleeper.
+//!   `sleepers` and owes the futex wake-up if it is not the sleeper. A worker that wanted anything is then counted among those that
+//!   search, from which only it removes itself.
 //! * I2: between `announce` and `sleep` the worker asks all victims for work, fences and looks once more.
 //!
 //! **Edges.**
@@ -17,11 +18,16 @@
 //! * E2: `announce`'s and `settled`'s fences ↔ `sleepers_after`'s fence: either the sleeper's last look sees the work
 //!   that was published before `sleepers_after`, or `sleepers_after` sees the sleeper.
 //! * E3: the wake-up's change of `word` (release) → `sleep`'s load (acquire): whatever came before the wake-up.
+//! * E4: `end_search`, then the fence of `sleepers_after` or of `announce` ↔ `sleepers_after`'s fence, then `is_searched`: if the
+//!   publisher sees the search, the searcher's last look, or that of whom it wakes next, sees what was published.
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
 
 const AWAKE: u32 = 0;
-const ASLEEP: u32 = 1;
+/// Asleep, waiting for something.
+const WAITING: u32 = 1;
+/// Asleep, for want of work of any kind.
+const IDLE: u32 = 2;
 
 /// Whose work can help a sleeper: a worker's number, or one of the two below.
 pub type Wanted = u32;
@@ -30,9 +36,12 @@ pub const ANY: Wanted = u32::MAX;
 /// Perhaps a task from anybody's stack, if it turns out to descend from the task waited for.
 pub const PERHAPS: Wanted = u32::MAX - 1;
 
-/// What the workers of one pool share about sleep.
+/// What the workers of one pool share about sleep: how many sleep, in the lower half, and how many search, in the upper one. The latter
+/// may be too small for a moment, since a woken worker may have found something before it was counted.
 #[derive(Debug)]
-pub struct Sleepers<M: Memory>(M::AtomicUsize);
+pub struct Sleepers<M: Memory>(M::AtomicI64);
+
+const SEARCHING: i64 = 1 << 32;
 
 /// Where one worker sleeps.
 #[derive(Debug)]
@@ -59,13 +68,36 @@ impl<M: Memory> Sleepers<M> {
     pub fn sleepers_after(&self) -> bool {
         // E1, E2: pairs with the fences of `announce` and `settled`.
         M::fence(Ordering::SeqCst);
-        self.0.load(Ordering::Relaxed) != 0
+        self.any()
     }
 
     /// Whether anybody sleeps. A snapshot that orders nothing.
     #[inline]
     pub fn any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
+        // The lower half.
+        self.0.load(Ordering::Relaxed) as u32 != 0
+    }
+
+    /// After [`Sleepers::sleepers_after`]: whether somebody searches who will see what was published before it, or whoever that one wakes.
+    #[inline]
+    pub fn is_searched(&self) -> bool {
+        // E4: the fence has been made.
+        self.0.load(Ordering::Relaxed) >> 32 > 0
+    }
+
+    /// The worker searches for work of any kind from now on, until it [ends](Sleepers::end_search) that.
+    #[inline]
+    pub fn start_search(&self) {
+        // Relaxed: whoever sees it has fenced, and the search has yet to end.
+        self.0.fetch_add(SEARCHING, Ordering::Relaxed);
+    }
+
+    /// The end of a search, which [`Sleepers::start_search`] or a wake-up began. Next comes [`Sleepers::sleepers_after`], to wake
+    /// another if there is something to find, or [`Place::announce`].
+    #[inline]
+    pub fn end_search(&self) {
+        // E4: a fence follows.
+        self.0.fetch_sub(SEARCHING, Ordering::Relaxed);
     }
 }
 
@@ -78,7 +110,7 @@ impl<M: Sleep> Place<M> {
         // Relaxed: comes before the store below, hence before the subtraction that answers it.
         sleepers.0.fetch_add(1, Ordering::Relaxed);
         // Release: a waker that sees the worker asleep sees what it wants.
-        self.word.store(ASLEEP, Ordering::Release);
+        self.word.store(if wanted == ANY { IDLE } else { WAITING }, Ordering::Release);
         // E1: before the requests.
         M::fence(Ordering::SeqCst);
     }
@@ -90,16 +122,20 @@ impl<M: Sleep> Place<M> {
     }
 
     /// The last look found something: do not sleep after all. Returns whether somebody had sent a wake-up already,
-    /// which is then this worker's to answer for.
+    /// which is then this worker's to answer for. One that wanted work of [any](ANY) kind is searching, as if it had been woken.
     pub fn cancel(&self, sleepers: &Sleepers<M>) -> bool {
         !self.rouse(sleepers)
     }
 
     /// Sleeps until woken.
     pub fn sleep(&self) {
-        // E3: pairs with `rouse`.
-        while self.word.load(Ordering::Acquire) == ASLEEP {
-            M::wait(&self.word, ASLEEP);
+        loop {
+            // E3: pairs with `rouse`.
+            let word = self.word.load(Ordering::Acquire);
+            if word == AWAKE {
+                return;
+            }
+            M::wait(&self.word, word);
         }
     }
 
@@ -107,10 +143,11 @@ impl<M: Sleep> Place<M> {
     #[inline]
     pub fn would_help(&self, wants: impl FnOnce(Wanted) -> bool) -> bool {
         // Acquire: pairs with `announce`, so that `wanted` belongs to this sleep or a later one.
-        self.word.load(Ordering::Acquire) == ASLEEP && wants(self.wanted.load(Ordering::Relaxed))
+        self.word.load(Ordering::Acquire) != AWAKE && wants(self.wanted.load(Ordering::Relaxed))
     }
 
-    /// Wakes the worker here if it sleeps or is about to; `false` if it does not.
+    /// Wakes the worker here if it sleeps or is about to; `false` if it does not. One that wanted work of [any](ANY) kind is searching
+    /// then.
     pub fn wake(&self, sleepers: &Sleepers<M>) -> bool {
         let woken = self.rouse(sleepers);
         if woken {
@@ -121,11 +158,12 @@ impl<M: Sleep> Place<M> {
 
     fn rouse(&self, sleepers: &Sleepers<M>) -> bool {
         // E3 (release). Acquire: the subtraction below must not come before the announcement's addition.
-        let asleep = self.word.swap(AWAKE, Ordering::AcqRel) == ASLEEP;
-        if asleep {
+        let former = self.word.swap(AWAKE, Ordering::AcqRel);
+        if former != AWAKE {
+            let search = if former == IDLE { SEARCHING } else { 0 };
             // Relaxed: a count; whoever acts on it has fenced.
-            sleepers.0.fetch_sub(1, Ordering::Relaxed);
+            sleepers.0.fetch_add(search - 1, Ordering::Relaxed);
         }
-        asleep
+        former != AWAKE
     }
 }
