@@ -466,7 +466,7 @@ pub const KEPT: &[Kept] = &[
         line: "let former = self.word.swap(AWAKE, Ordering::AcqRel);",
         kind: Kind::Update,
         to: Some(Ordering::Release),
-        reason: "keeps the count of sleepers from passing below zero, which costs others a look for nobody",
+        reason: "keeps the count of sleepers from passing below zero, which costs others a look or a wake-up for nobody",
     },
     Kept {
         file: "filch/src/protocol/ticks.rs",
