@@ -7,7 +7,7 @@ use filch::jobs::Jobs;
 use filch::pool::Pool;
 use filch::worklist::Worklist;
 use filch_queue::Queue;
-use filch_workloads::{Answer, Executor, FilchClosures, InLevels, Instance, Kind, Listed};
+use filch_workloads::{Answer, Instance, Kind, Listed};
 
 use crate::queues::{ListUser, with_list};
 use crate::tuning::Tuning;
@@ -54,47 +54,26 @@ impl Contender for Sequential {
     }
 }
 
-pub(crate) struct Handles<P: Pool>(pub(crate) ThreadPool<P>);
+/// A thread pool, and how a program's forks reach it.
+pub(crate) struct Pooled<P: Pool> {
+    pool: ThreadPool<P>,
+    run: fn(&ThreadPool<P>, &mut Instance) -> Answer,
+}
 
-impl<P: Pool> Contender for Handles<P>
-where
-    ThreadPool<P>: Executor,
-{
-    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
-        Ok(self.0.execute(instance))
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        counters(&self.0)
+impl<P: Pool> Pooled<P> {
+    pub(crate) fn boxed(pool: ThreadPool<P>, run: fn(&ThreadPool<P>, &mut Instance) -> Answer) -> Box<dyn Contender> {
+        Box::new(Self { pool, run })
     }
 }
 
-pub(crate) struct ByLevels(pub(crate) ThreadPool);
-
-impl Contender for ByLevels {
+impl<P: Pool> Contender for Pooled<P> {
     fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
-        Ok(InLevels(&self.0).execute(instance))
+        Ok((self.run)(&self.pool, instance))
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        counters(&self.0)
+        self.pool.stats().total().each().collect()
     }
-}
-
-pub(crate) struct Closures<P: Pool>(pub(crate) ThreadPool<P>);
-
-impl<P: Pool> Contender for Closures<P> {
-    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
-        Ok(self.0.install(|| FilchClosures.execute(instance)))
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        counters(&self.0)
-    }
-}
-
-fn counters<P: Pool>(pool: &ThreadPool<P>) -> Vec<(&'static str, u64)> {
-    pool.stats().total().each().collect()
 }
 
 /// A worklist with so many workers, or a job system, on the queue that `tuning` says.

@@ -9,8 +9,9 @@ use filch::{Interrupts, ThreadPool, Wait};
 #[cfg(target_arch = "x86_64")]
 use filch_queue::Delta;
 use filch_queue::{BlockSize, MemoryModel, Promises, Queue, Stealable};
+use filch_workloads::{Executor, FilchClosures, InLevels};
 
-use crate::contender::{ByLevels, Closures, Contender, Handles};
+use crate::contender::{Contender, Pooled};
 
 /// What there is to say of a pool before it is started.
 ///
@@ -144,9 +145,16 @@ macro_rules! pools {
         /// If there is no such pool, or it cannot be started so: a sentence.
         pub fn start_pool(name: &str, style: Style, settings: &Settings) -> Result<Box<dyn Contender>, String> {
             match (name, style) {
-                ("split", Style::Closures) => Ok(Box::new(Closures(start::<Split>(settings)?))),
-                ("split", Style::Levels) => Ok(Box::new(ByLevels(start::<Split>(settings)?))),
-                $($(#[$cfg])* ($name, Style::Handles) => Ok(Box::new(Handles(start::<$type>(settings)?))),)+
+                ("split", Style::Closures) => {
+                    let run = |pool: &ThreadPool, program: &mut _| pool.install(|| FilchClosures.execute(program));
+                    Ok(Pooled::boxed(start(settings)?, run))
+                }
+                ("split", Style::Levels) => {
+                    Ok(Pooled::boxed(start(settings)?, |pool, program| InLevels(pool).execute(program)))
+                }
+                $($(#[$cfg])* ($name, Style::Handles) => {
+                    Ok(Pooled::boxed(start::<$type>(settings)?, |pool, program| pool.execute(program)))
+                })+
                 (_, style @ (Style::Closures | Style::Levels)) => {
                     Err(format!("style `{}` is for the pool `{}` only", style.name(), POOLS[0].name))
                 }
