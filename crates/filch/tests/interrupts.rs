@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use common::wait_for;
 use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
 use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqS};
@@ -181,6 +182,9 @@ fn the_programs_own_handler_is_called_elsewhere_and_comes_back() {
     {
         let pools = [(); 2].map(|()| pool::<Queued<PdqR>>(2, Some(Interrupts::signal())));
         assert_ne!(handler(), own_address);
+        // A thread that has yet to become a worker is elsewhere, and a tick may come to it.
+        let all_sleep = |pool: &ThreadPool<_>| pool.stats().workers.iter().all(|worker| worker.parks > 0);
+        wait_for("sleep", || pools.iter().all(all_sleep));
         let before = CALLS.load(Ordering::Relaxed);
         // SAFETY: it has a handler.
         unsafe { libc::raise(libc::SIGURG) };
