@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use chili::{Config, Scope, ThreadPool};
-use filch_workloads::{Answer, ForkJoin, Instance, Program, fork_by_halves};
+use filch_workloads::{Answer, ForkJoin, Instance, Program, forks_by_halves};
 
 use crate::peer::{Failure, default_stack_bytes};
 use crate::root::Root;
@@ -60,15 +60,5 @@ impl ForkJoin for Handle<'_> {
         self.0.join(move |scope| a(Handle::new(scope)), move |scope| b(Handle::new(scope)))
     }
 
-    #[inline]
-    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
-    where
-        I: IntoIterator<Item = T>,
-        T: Send,
-        R: Send,
-        F: for<'b> Fn(Handle<'b>, T) -> R + Sync,
-        G: FnMut(S, R) -> S,
-    {
-        fork_by_halves(self, items, each, init, fold)
-    }
+    forks_by_halves!();
 }

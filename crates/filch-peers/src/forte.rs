@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZero;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use filch_workloads::{Answer, ForkJoin, Instance, Program, fork_by_halves};
+use filch_workloads::{Answer, ForkJoin, Instance, Program, forks_by_halves};
 use forte::{ThreadPool, Worker};
 
 use crate::peer::{Failure, default_stack_bytes};
@@ -62,15 +62,5 @@ impl ForkJoin for Handle<'_> {
         self.0.join(move |worker| a(Handle(worker)), move |worker| b(Handle(worker)))
     }
 
-    #[inline]
-    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
-    where
-        I: IntoIterator<Item = T>,
-        T: Send,
-        R: Send,
-        F: for<'b> Fn(Handle<'b>, T) -> R + Sync,
-        G: FnMut(S, R) -> S,
-    {
-        fork_by_halves(self, items, each, init, fold)
-    }
+    forks_by_halves!();
 }

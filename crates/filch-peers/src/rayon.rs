@@ -1,6 +1,6 @@
 //! rayon: `rayon::join` on a pool of its own.
 
-use filch_workloads::{Answer, ForkJoin, Instance, Program, fork_by_halves};
+use filch_workloads::{Answer, ForkJoin, Instance, Program, forks_by_halves};
 
 use crate::peer::Failure;
 
@@ -35,15 +35,5 @@ impl ForkJoin for Handle {
         rayon::join(move || a(Self), move || b(Self))
     }
 
-    #[inline]
-    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
-    where
-        I: IntoIterator<Item = T>,
-        T: Send,
-        R: Send,
-        F: for<'b> Fn(Self, T) -> R + Sync,
-        G: FnMut(S, R) -> S,
-    {
-        fork_by_halves(self, items, each, init, fold)
-    }
+    forks_by_halves!();
 }

@@ -76,7 +76,8 @@ impl<Q: Queue, B: Beat> Promising for Heartbeat<Q, B> {
 pub enum Style {
     /// Each task receives a worker handle.
     Handles,
-    /// Handles whose types tell levels of the recursion apart, so that the compiler inlines it: see [`InLevels`](filch_workloads::InLevels).
+    /// Handles whose types tell levels of the recursion apart, so that the compiler inlines it: see
+    /// [`InLevels`](filch_workloads::InLevels).
     Levels,
     /// Plain closures; the worker is found in thread-local storage.
     Closures,
@@ -155,10 +156,8 @@ macro_rules! pools {
                 $($(#[$cfg])* ($name, Style::Handles) => {
                     Ok(Pooled::boxed(start::<$type>(settings)?, |pool, program| pool.execute(program)))
                 })+
-                (_, style @ (Style::Closures | Style::Levels)) => {
-                    Err(format!("style `{}` is for the pool `{}` only", style.name(), POOLS[0].name))
-                }
-                _ => Err(format!("there is no pool `{name}`")),
+                (_, Style::Handles) => Err(format!("there is no pool `{name}`")),
+                (_, style) => Err(format!("style `{}` is for the pool `{}` only", style.name(), POOLS[0].name)),
             }
         }
     };

@@ -4,8 +4,8 @@ use filch::levels::{Level, Levels};
 use filch::pool::Pool;
 use filch::{Divisible, ThreadPool, Worker};
 
-use crate::fork_join::{fork_by_halves, halve_blocks};
-use crate::{Executor, ForkJoin, Grain, Program};
+use crate::fork_join::halve_blocks;
+use crate::{Executor, ForkJoin, Grain, Program, forks_by_halves};
 
 impl<P: Pool, L: Level> ForkJoin for Worker<'_, P, L> {
     type Branch<'b> = Worker<'b, P, L::Next>;
@@ -112,17 +112,7 @@ impl ForkJoin for FilchClosures {
         )
     }
 
-    #[inline]
-    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
-    where
-        I: IntoIterator<Item = T>,
-        T: Send,
-        R: Send,
-        F: for<'b> Fn(Self, T) -> R + Sync,
-        G: FnMut(S, R) -> S,
-    {
-        fork_by_halves(self, items, each, init, fold)
-    }
+    forks_by_halves!();
 
     #[inline]
     fn poll(&mut self) {

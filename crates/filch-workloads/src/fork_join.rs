@@ -37,7 +37,7 @@ pub trait ForkJoin: Sized {
 
     /// Runs `each` on every item as a task of its own and folds the results, in no particular order.
     ///
-    /// An executor that can spawn and sync does so; for others there is [`fork_by_halves`].
+    /// An executor that can spawn and sync does so; for others there is [`forks_by_halves!`](crate::forks_by_halves).
     ///
     /// ```
     /// use filch_workloads::{ForkJoin, Serial};
@@ -157,6 +157,18 @@ macro_rules! join4 {
 pub(crate) use join4;
 
 /// A handle whose children receive the same type as those of `J`.
+///
+/// ```
+/// use filch_workloads::{ForkJoin, SameBranches, Serial};
+///
+/// fn is_one_function<J: ForkJoin>(_: J) -> bool
+/// where
+///     for<'b> J::Branch<'b>: SameBranches<J>,
+/// {
+///     true
+/// }
+/// assert!(is_one_function(Serial));
+/// ```
 pub trait SameBranches<J: ForkJoin>: for<'b> ForkJoin<Branch<'b> = J::Branch<'b>> {}
 
 impl<J: ForkJoin, K: for<'b> ForkJoin<Branch<'b> = J::Branch<'b>>> SameBranches<J> for K {}
@@ -200,6 +212,45 @@ where
         Cell::Result(result) => fold(sum, result),
         Cell::Item(_) | Cell::Running => unreachable!("every leaf of the recursion ran"),
     })
+}
+
+/// The method [`ForkJoin::fork_all`] of an executor that has nothing but `join`: [`fork_by_halves`].
+///
+/// ```
+/// use filch_workloads::{ForkJoin, forks_by_halves};
+///
+/// struct SecondFirst;
+/// impl ForkJoin for SecondFirst {
+///     type Branch<'b> = Self;
+///
+///     fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+///     where
+///         A: FnOnce(Self) -> RA,
+///         B: FnOnce(Self) -> RB,
+///     {
+///         let second = b(Self);
+///         (a(Self), second)
+///     }
+///
+///     forks_by_halves!();
+/// }
+/// assert_eq!(SecondFirst.fork_all(1..=10u64, |_, i| i * i, 0, |sum, square| sum + square), 385);
+/// ```
+#[macro_export]
+macro_rules! forks_by_halves {
+    () => {
+        #[inline]
+        fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
+        where
+            I: IntoIterator<Item = T>,
+            T: Send,
+            R: Send,
+            F: for<'b> Fn(Self::Branch<'b>, T) -> R + Sync,
+            G: FnMut(S, R) -> S,
+        {
+            $crate::fork_by_halves(self, items, each, init, fold)
+        }
+    };
 }
 
 /// One item on its way to its result.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use filch_workloads::{
-    Answer, Executor, FilchClosures, ForkJoin, Instance, Program, Serial, Workload, fork_by_halves, specs,
+    Answer, Executor, FilchClosures, ForkJoin, Instance, Program, Serial, Workload, forks_by_halves, specs,
 };
 
 /// Runs sequentially and counts forks.
@@ -64,16 +64,7 @@ impl ForkJoin for Threads {
         })
     }
 
-    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
-    where
-        I: IntoIterator<Item = T>,
-        T: Send,
-        R: Send,
-        F: for<'b> Fn(Self, T) -> R + Sync,
-        G: FnMut(S, R) -> S,
-    {
-        fork_by_halves(self, items, each, init, fold)
-    }
+    forks_by_halves!();
 }
 
 impl Executor for Threads {

@@ -31,6 +31,19 @@ pub trait Level: sealed::Sealed + 'static {
 }
 
 /// No levels: branches receive handles of the type of their parent's, and recursion is one function. What pools give.
+///
+/// ```
+/// use filch::Worker;
+/// use filch::levels::Flat;
+/// use filch::pool::Split;
+///
+/// fn index(w: Worker<'_, Split, Flat>) -> usize {
+///     w.index()
+/// }
+/// let pool = filch::ThreadPool::new(1)?;
+/// assert_eq!(pool.run(|w| index(w)), 0);
+/// # Ok::<(), filch::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Flat {}
 
@@ -41,6 +54,20 @@ impl Level for Flat {
 }
 
 /// Level `AT` of `OF` levels, counted from 0. There are [`Level`]s of two, three and four.
+///
+/// ```
+/// use filch::Worker;
+/// use filch::levels::Levels;
+/// use filch::pool::Split;
+///
+/// fn below(_: Worker<'_, Split, Levels<2, 1>>) -> &'static str {
+///     "on the other level"
+/// }
+/// let pool = filch::ThreadPool::new(1)?;
+/// let (a, _) = pool.run(|w| w.in_levels::<Levels<2>>().join(|w| below(w), |_| ()));
+/// assert_eq!(a, "on the other level");
+/// # Ok::<(), filch::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Levels<const OF: u8, const AT: u8 = 0> {}
 
@@ -85,8 +112,8 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     ///
     /// It does for methods, for functions that call each other and for what is generic anyway what
     /// [`#[inline_recursion]`](macro@crate::inline_recursion) does for one function; which calls are inlined is for the compiler to
-    /// say, and `#[inline]` makes it willing. The program gets a copy of the code for each level. Two levels do most of what can be done. Costs nothing at
-    /// run time.
+    /// say, and `#[inline]` makes it willing. The program gets a copy of the code for each level; two do most of what can be done.
+    /// Costs nothing at run time.
     #[inline(always)]
     pub fn in_levels<M: Level>(self) -> Worker<'w, P, M> {
         // SAFETY: takes the place of `self`, of which it has the front and the cursor.

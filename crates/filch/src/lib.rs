@@ -68,8 +68,7 @@
 //! [`Worker::fork_all`] forks any number of tasks at once; [`Worker::for_each`] and its siblings are the loops.
 //! [`#[inline_recursion(3)]`](macro@inline_recursion) on a recursive function has the compiler unroll it through its forks, so that only
 //! every third level is a real call; a function that is generic in its handle's [level](levels) is inlined without an attribute.
-//! Both styles may be nested in each other at will; closure style inside handle
-//! style works, but its forks take a slower way.
+//! Both styles may be nested in each other at will; closure style inside handle style works, but its forks take a slower way.
 //!
 //! # Pools
 //!

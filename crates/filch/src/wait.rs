@@ -422,14 +422,7 @@ fn sleep_on<P: Pool>(core: &Core<P>, state: &JobState<filch_memory::Native>, the
 /// Passes a wake-up on.
 pub(crate) fn wake_next<P: Pool>(core: &Core<P>) {
     if core.home.common.sleepers.sleepers_after() {
-        wake_one(core);
-    }
-}
-
-/// As [`wake_next`], after a look at the sleepers.
-fn wake_one<P: Pool>(core: &Core<P>) {
-    if core.home.common.wake_for_stack(core.home.index) {
-        core.home.counters.wakeups.bump();
+        core.home.wake_one();
     }
 }
 
@@ -485,7 +478,7 @@ unsafe fn run_until<P: Pool>(core: &Core<P>, is_idle: bool, done: &dyn Fn() -> b
             // SAFETY: as above.
             let is_more = || matches!(find, Find::Stolen { .. }) || unsafe { sees_any(core) };
             if ends(&mut relied_on) && sleepers.sleepers_after() && is_more() {
-                wake_one(core);
+                home.wake_one();
             }
             patience.renew();
             run(find);
@@ -497,7 +490,9 @@ unsafe fn run_until<P: Pool>(core: &Core<P>, is_idle: bool, done: &dyn Fn() -> b
         } else {
             // SAFETY: as above.
             unsafe { P::share_all(core) };
-            relied_on = ends(&mut relied_on) && !is_idle;
+            if is_idle {
+                ends(&mut relied_on);
+            }
             let place = home.place();
             place.announce(sleepers, wanted);
             for victim in core.peers() {

@@ -68,16 +68,16 @@ impl Common {
 
     /// Wakes a sleeper that takes work of every kind, unless somebody is searching. Precondition: the work is where it will look, and
     /// [`Sleepers::sleepers_after`] has said that somebody sleeps.
-    pub(crate) fn wake_for_spawned(&self, after: usize) -> bool {
+    pub(crate) fn wake_for_any(&self, after: usize) -> bool {
         !self.sleepers.is_searched()
             && (self.wake_where(after, |wanted| wanted == ALL) || self.wake_where(after, |wanted| wanted == ALL_TOO))
     }
 
     /// Wakes a sleeper that can take what worker `victim` has shared. First an idle one, unless somebody is searching: whoever passes a wake-up
     /// on may have been relied on for spawned jobs too. Those who can perhaps take it come last. Precondition: as
-    /// [`Common::wake_for_spawned`].
+    /// [`Common::wake_for_any`].
     pub(crate) fn wake_for_stack(&self, victim: usize) -> bool {
-        self.wake_for_spawned(victim)
+        self.wake_for_any(victim)
             || self.wake_where(victim, |wanted| wanted == STACKS || wanted as usize == victim)
             || self.wake_where(victim, |wanted| wanted == PERHAPS)
     }
@@ -105,7 +105,7 @@ impl Common {
     /// Hands a job to the pool from outside; returns whether somebody had to be woken for it.
     pub(crate) fn inject(&self, job: Spawned) -> bool {
         self.injected.push(job);
-        self.sleepers.sleepers_after() && self.wake_for_spawned(0)
+        self.sleepers.sleepers_after() && self.wake_for_any(0)
     }
 
     /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.
@@ -193,6 +193,13 @@ impl Home {
             .collect()
     }
 
+    /// Wakes a sleeper for what this worker may have shared. Precondition: as [`Common::wake_for_any`].
+    pub(crate) fn wake_one(&self) {
+        if self.common.wake_for_stack(self.index) {
+            self.counters.wakeups.bump();
+        }
+    }
+
     /// The worker's place to sleep.
     pub(crate) fn place(&self) -> &Place<Native> {
         &self.common.places[self.index]
@@ -267,7 +274,7 @@ impl Home {
             // SAFETY: the word just came out of `into_task`.
             self.common.injected.push(unsafe { Spawned::from_task(full.0) });
         }
-        if self.common.sleepers.sleepers_after() && self.common.wake_for_spawned(self.index + 1) {
+        if self.common.sleepers.sleepers_after() && self.common.wake_for_any(self.index + 1) {
             self.counters.wakeups.bump();
         }
     }

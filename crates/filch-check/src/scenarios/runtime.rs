@@ -421,15 +421,15 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>) -> Program {
             place.announce(&team.sleepers, ANY);
             thief.ask(0);
             place.settled();
+            // Once it is awake again.
+            thief.searching = true;
             if team.desks[0].index.has_shared() {
                 place.cancel(&team.sleepers);
-                thief.searching = true;
                 continue;
             }
             phase.store(2 * sleeps + 1, Ordering::Release);
             M::note(|| "sleeps".into());
             place.sleep();
-            thief.searching = true;
             sleeps += 1;
             phase.store(2 * sleeps, Ordering::Release);
         }

@@ -449,7 +449,7 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params) -> Program {
             if let Some(slot) = desk.stack.steal() {
                 break slot;
             }
-            if searching {
+            if std::mem::replace(&mut searching, true) {
                 desk.sleepers.end_search();
             }
             desk.place.announce(&desk.sleepers, ANY);
@@ -459,13 +459,11 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params) -> Program {
             desk.place.settled();
             if shared.has_public(|index| &desk.stack.states[index as usize]) {
                 desk.place.cancel(&desk.sleepers);
-                searching = true;
                 continue;
             }
             desk.phase.store(phase + 1, Ordering::Release);
             M::note(|| "sleeps".into());
             desk.place.sleep();
-            searching = true;
             phase += 2;
             desk.phase.store(phase, Ordering::Release);
         };

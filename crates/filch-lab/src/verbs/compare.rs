@@ -15,7 +15,7 @@ use crate::machine::{Machine, commit, cores, now};
 use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
 use crate::progress::Progress;
 use crate::record::{Run, title, value};
-use crate::scheduler::{Scheduler, wait};
+use crate::scheduler::{STYLED, Scheduler, wait};
 use crate::stats::Sample;
 use crate::summary::{Program, facts, summarize};
 use crate::terminal::{colour, colour_on_stderr, paint, width};
@@ -46,8 +46,6 @@ const VARIANTS: &[&str] = &[
     "trees:tree=comb,depth=50000",
 ];
 const POOLS: &[&str] = &["split", "chase-lev"];
-/// The same where forks are all there is.
-const FIB_POOLS: &[&str] = &["split", "filch-levels", "filch-closures", "chase-lev"];
 const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
 /// The queues of worklist programs; the last one for tasks that may be run twice.
 const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r", "idem-lifo"];
@@ -241,7 +239,10 @@ fn schedulers(flags: &Flags, workload: &Workload, wait: filch::Wait) -> Result<(
 
 fn default_pools(workload: &Workload) -> Vec<&'static str> {
     match workload.kind() {
-        Kind::ForkJoin if workload.name() == "fib" => FIB_POOLS.to_vec(),
+        // Where forks are all there is, in each style.
+        Kind::ForkJoin if workload.name() == "fib" => {
+            POOLS.iter().copied().chain(STYLED.iter().map(|&(name, ..)| name)).collect()
+        }
         Kind::ForkJoin => POOLS.to_vec(),
         _ => LISTS.iter().copied().filter(|&name| name != "idem-lifo" || workload.is_idempotent()).collect(),
     }

@@ -92,8 +92,8 @@ pub(super) fn reopen(front: &Front, home: &Home, end: usize, pop: usize, has_sha
     if home.common.sleepers.sleepers_after() {
         if !has_shared {
             front.limits.stop_next_push();
-        } else if home.common.wake_for_stack(home.index) {
-            home.counters.wakeups.bump();
+        } else {
+            home.wake_one();
         }
     }
 }

@@ -38,6 +38,21 @@ pub const PERHAPS: Wanted = u32::MAX - 1;
 
 /// What the workers of one pool share about sleep: how many sleep, in the lower half, and how many search, in the upper one. The latter
 /// may be too small for a moment, since a woken worker may have found something before it was counted.
+///
+/// ```
+/// use filch::protocol::sleep::{ANY, Place, Sleepers};
+/// use filch_memory::Native;
+///
+/// let (sleepers, place) = (Sleepers::<Native>::default(), Place::<Native>::default());
+/// place.announce(&sleepers, ANY);
+/// place.settled();
+/// assert!(sleepers.sleepers_after() && !sleepers.is_searched());
+/// assert!(place.wake(&sleepers));
+/// place.sleep(); // it has been woken already
+/// assert!(sleepers.is_searched(), "by the one who was woken, until it has found something");
+/// sleepers.end_search();
+/// assert!(!sleepers.sleepers_after() && !sleepers.is_searched());
+/// ```
 #[derive(Debug)]
 pub struct Sleepers<M: Memory>(M::AtomicI64);
 
