@@ -147,17 +147,17 @@ pub fn poll() {
     pool::poll(front, front.head());
 }
 
-#[cfg(unix)]
-pub(crate) use signals::{Handler, Listening, names, send};
+pub(crate) use signals::{Handler, Held, Listening, names, send};
 
 #[cfg(unix)]
 mod signals {
     use std::cell::Cell;
     use std::io;
+    use std::marker::PhantomData;
     use std::mem;
     use std::os::unix::thread::JoinHandleExt;
     use std::ptr::{null, null_mut};
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::{Arc, Mutex, PoisonError};
     use std::thread::JoinHandle;
 
     use filch_memory::{Memory, Native, Ordering};
@@ -174,32 +174,71 @@ mod signals {
         static WORKER: Cell<*const Front> = const { Cell::new(null()) };
     }
 
-    /// While it exists, the current thread is a worker that signals interrupt.
-    pub(crate) struct Listening;
+    /// While it exists, the current thread is a worker that signals interrupt. A signal that comes to it too late to interrupt it still
+    /// finds the handler.
+    pub(crate) struct Listening {
+        _handler: Arc<Handler>,
+    }
 
     impl Listening {
         /// # Safety
         /// The current thread is the worker of `front`, and drops this before it ceases to be.
-        pub(crate) unsafe fn new(front: &Front) -> Self {
+        pub(crate) unsafe fn new(front: &Front, handler: Arc<Handler>) -> Self {
             WORKER.set(front);
             // The handler sees it whole.
             Native::compiler_fence();
-            // SAFETY: a set of signals is plain data, for which all zeros are valid, and is initialized by the system.
-            unsafe {
-                let mut set: libc::sigset_t = mem::zeroed();
-                libc::sigemptyset(&raw mut set);
-                libc::sigaddset(&raw mut set, SIGNAL);
-                // Whoever started the pool may have blocked it. It cannot fail with these arguments.
-                libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, null_mut());
-            }
-            Self
+            // Its starter has [held](Held) the signal.
+            mask(libc::SIG_UNBLOCK, &the_signal());
+            Self { _handler: handler }
         }
     }
 
     impl Drop for Listening {
         fn drop(&mut self) {
+            // One that is still on its way ends with the thread.
+            mask(libc::SIG_BLOCK, &the_signal());
             WORKER.set(null());
             Native::compiler_fence();
+        }
+    }
+
+    /// While it exists, the current thread does not get the signal, nor do those that it starts until they [listen](Listening): one that
+    /// is meant for a worker which is not there yet would be passed on to the program's own handler.
+    pub(crate) struct Held {
+        former: libc::sigset_t,
+        /// The mask is this thread's.
+        thread: PhantomData<*mut ()>,
+    }
+
+    impl Held {
+        pub(crate) fn new() -> Self {
+            Self { former: mask(libc::SIG_BLOCK, &the_signal()), thread: PhantomData }
+        }
+    }
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            mask(libc::SIG_SETMASK, &self.former);
+        }
+    }
+
+    fn the_signal() -> libc::sigset_t {
+        // SAFETY: a set of signals is plain data, for which all zeros are valid, and is initialized by the system.
+        unsafe {
+            let mut set: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, SIGNAL);
+            set
+        }
+    }
+
+    /// Changes which signals the current thread blocks, and returns those that it blocked before.
+    fn mask(how: c_int, set: &libc::sigset_t) -> libc::sigset_t {
+        // SAFETY: as above. It cannot fail with what is asked here.
+        unsafe {
+            let mut former: libc::sigset_t = mem::zeroed();
+            libc::pthread_sigmask(how, set, &raw mut former);
+            former
         }
     }
 
@@ -317,5 +356,47 @@ mod signals {
                 handler(signal);
             }
         }
+    }
+}
+
+/// Where there are none.
+#[cfg(not(unix))]
+mod signals {
+    use std::io;
+    use std::sync::Arc;
+    use std::thread::JoinHandle;
+
+    use crate::front::Front;
+    use crate::worker::Common;
+
+    pub(crate) enum Handler {}
+
+    impl Handler {
+        pub(crate) fn install() -> io::Result<Self> {
+            Err(io::Error::other("this system has no signals"))
+        }
+    }
+
+    pub(crate) struct Listening;
+
+    impl Listening {
+        #[allow(clippy::missing_safety_doc, reason = "cannot be called")]
+        pub(crate) unsafe fn new(_: &Front, handler: Arc<Handler>) -> Self {
+            match *handler {}
+        }
+    }
+
+    pub(crate) struct Held;
+
+    impl Held {
+        pub(crate) fn new() -> Self {
+            Self
+        }
+    }
+
+    pub(crate) unsafe fn send(_: &Common, _: &[()]) {}
+
+    pub(crate) fn names(_: &[JoinHandle<()>]) -> Vec<()> {
+        Vec::new()
     }
 }

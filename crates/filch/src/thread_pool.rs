@@ -7,7 +7,6 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crate::front::{Enter, Front, current};
 use crate::host::{Crew, Lease, Seat};
@@ -383,25 +382,33 @@ impl<P: Pool> Builder<P> {
             return Err(BuildError::Interrupts(io::Error::other("the time between two of them is zero")));
         }
         let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
+        let handler =
+            has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
         let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by))?;
         let common = Arc::clone(&cores[0].home.common);
         // Dropping it, on failure too, has the started threads leave and waits for them.
-        let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticking: None };
+        let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticker: None };
         let processors = if self.pin { core_affinity::get_core_ids().unwrap_or_default() } else { Vec::new() };
+        let held = has_signals.then(interrupts::Held::new);
         for index in 0..workers {
             let cores = Arc::clone(&pool.cores);
-            let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
+            let (on_start, on_exit, handler) = (self.on_start.clone(), self.on_exit.clone(), handler.clone());
             let processor = processors.get(index % processors.len().max(1)).copied();
             let stack_size = self.stack_size;
             let thread = std::thread::Builder::new().name((self.name)(index)).stack_size(stack_size).spawn(move || {
                 if let Some(processor) = processor {
                     core_affinity::set_for_current(processor);
                 }
+                let core = &cores[index];
+                // SAFETY: this thread is the worker until its end.
+                let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
                 crate::unwind::abort_on_panic("a worker's thread", || {
                     if let Some(hook) = on_start {
                         hook(index);
                     }
-                    work(&cores[index], stack_size, has_signals);
+                    core.home.measure_stack(stack_size);
+                    // SAFETY: this thread is the worker from here on, and its task stack is empty.
+                    unsafe { wait::live(core) };
                     if let Some(hook) = on_exit {
                         hook(index);
                     }
@@ -412,8 +419,9 @@ impl<P: Pool> Builder<P> {
                 Err(source) => return Err(BuildError::Thread { started: index, workers, source }),
             }
         }
+        drop(held);
         if let Some(interrupts) = interrupts {
-            pool.ticking = Some(pool.tick(interrupts).map_err(BuildError::Interrupts)?);
+            pool.ticker = Some(pool.tick(interrupts).map_err(BuildError::Interrupts)?);
         }
         Ok(pool)
     }
@@ -424,18 +432,6 @@ fn default_workers() -> usize {
     let asked = std::env::var("FILCH_WORKERS").ok().and_then(|value| value.parse().ok());
     let workers = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     workers.clamp(1, MAX_WORKERS)
-}
-
-/// What a worker's thread does until its pool closes.
-fn work<P: Pool>(core: &Core<P>, stack_size: usize, has_signals: bool) {
-    core.home.measure_stack(stack_size);
-    #[cfg(unix)]
-    // SAFETY: this thread is the worker until the end of this function.
-    let _listening = has_signals.then(|| unsafe { interrupts::Listening::new(&core.detached) });
-    #[cfg(not(unix))]
-    let _ = has_signals;
-    // SAFETY: this thread is the worker from here to the end, and its task stack is empty.
-    unsafe { wait::live(core) };
 }
 
 /// A pool of worker threads. Dropping it finishes what was spawned and joins the threads.
@@ -455,15 +451,8 @@ pub struct ThreadPool<P: Pool = Split> {
     cores: Arc<[Core<P>]>,
     pub(crate) common: Arc<Common>,
     threads: Vec<JoinHandle<()>>,
-    ticking: Option<Ticking>,
-}
-
-/// What interrupts the workers, until dropped.
-struct Ticking {
-    /// Dropped first: its signals need the handler.
-    _ticker: Ticker,
-    #[cfg(unix)]
-    _handler: Option<interrupts::Handler>,
+    /// What interrupts the workers.
+    ticker: Option<Ticker>,
 }
 
 impl<P: Pool> fmt::Debug for ThreadPool<P> {
@@ -636,37 +625,16 @@ impl<P: Pool> ThreadPool<P> {
         }
     }
 
-    /// `tick` tells workers to answer that do not look at the flags.
-    fn start_ticker(&self, period: Duration, tick: impl Fn(&Common) + Send + 'static) -> io::Result<Ticker> {
+    fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticker> {
         const PROMISE: &str = "a pool with interrupts was made for ticks";
         let common = Arc::clone(&self.common);
         let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
+        let threads = interrupts::names(if by == By::Signal { &self.threads } else { &[] });
         Ticker::start("filch ticker", clock, period, move || {
             common.ticks.as_ref().expect(PROMISE).make();
-            tick(&common);
+            // SAFETY: the workers' threads leave when the pool closes, and it drops the ticker before that.
+            unsafe { interrupts::send(&common, &threads) };
         })
-    }
-
-    #[cfg(unix)]
-    fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticking> {
-        match by {
-            By::Flag => Ok(Ticking { _ticker: self.start_ticker(period, |_| ())?, _handler: None }),
-            By::Signal => {
-                let handler = interrupts::Handler::install()?;
-                let threads = interrupts::names(&self.threads);
-                // SAFETY: the workers' threads leave when the pool closes, and it drops the ticker before that.
-                let send = move |common: &Common| unsafe { interrupts::send(common, &threads) };
-                Ok(Ticking { _ticker: self.start_ticker(period, send)?, _handler: Some(handler) })
-            }
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticking> {
-        match by {
-            By::Flag => Ok(Ticking { _ticker: self.start_ticker(period, |_| ())? }),
-            By::Signal => Err(io::Error::other("this system has no signals")),
-        }
     }
 }
 
@@ -688,7 +656,7 @@ where
 
 impl<P: Pool> Drop for ThreadPool<P> {
     fn drop(&mut self) {
-        self.ticking = None;
+        self.ticker = None;
         self.common.close();
         if self.common.here().is_some() {
             // A task drops the last handle of its own pool. The threads leave by themselves, and keep the workers alive.

@@ -8,7 +8,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::wait_for;
 use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
 use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqS};
@@ -180,11 +179,17 @@ fn the_programs_own_handler_is_called_elsewhere_and_comes_back() {
     // SAFETY: the handler only counts.
     let former = unsafe { libc::signal(libc::SIGURG, own_address) };
     {
+        // The first worker wants ticks as long as the second one has yet to become a worker.
+        let builder = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal());
+        let late = |worker| std::thread::sleep(Duration::from_millis(20 * worker as u64));
+        let pool = builder.on_start(late).build().expect("the pool starts");
+        pool.run(|mut w| w.join(|_| (), |_| ()));
+        drop(pool);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 0, "a tick is not the program's");
+    }
+    {
         let pools = [(); 2].map(|()| pool::<Queued<PdqR>>(2, Some(Interrupts::signal())));
         assert_ne!(handler(), own_address);
-        // A thread that has yet to become a worker is elsewhere, and a tick may come to it.
-        let all_sleep = |pool: &ThreadPool<_>| pool.stats().workers.iter().all(|worker| worker.parks > 0);
-        wait_for("sleep", || pools.iter().all(all_sleep));
         let before = CALLS.load(Ordering::Relaxed);
         // SAFETY: it has a handler.
         unsafe { libc::raise(libc::SIGURG) };
