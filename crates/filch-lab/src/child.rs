@@ -1,12 +1,14 @@
 //! Runs in processes of their own, so that pools, allocator and pages do not leak between contenders.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::interrupt::{Watched, interrupted};
+use shared_child::SharedChild;
+
+use crate::interrupt::{Watched, has_ended, interrupted, kill};
 use crate::record::Run;
 
 /// What a process says when it waits to be let go.
@@ -33,7 +35,7 @@ pub(crate) fn run(flags: &[String], copies: usize, limit: Duration) -> Result<Ve
     drop(sender);
     let watch = watch(&mut processes, &events, Instant::now() + limit);
     if watch.is_err() {
-        processes.iter().for_each(|process| process.watched.kill());
+        processes.iter().for_each(|process| kill(&process.child));
     }
     let ends: Vec<Result<Vec<Run>, Trouble>> = processes.into_iter().map(Process::end).collect();
     if interrupted() {
@@ -81,7 +83,7 @@ fn watch(processes: &mut [Process], events: &Receiver<Event>, deadline: Instant)
 }
 
 struct Process {
-    child: Child,
+    child: Arc<SharedChild>,
     watched: Watched,
     input: ChildStdin,
     runs: Vec<Run>,
@@ -101,11 +103,11 @@ impl Process {
             command.env("OMP_STACKSIZE", "64M");
         }
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = pipes.spawn().map_err(broken)?;
-        let watched = Watched::new(child.id());
-        let input = child.stdin.take().expect("the pipe was asked for");
-        let output = child.stdout.take().expect("the pipe was asked for");
-        let mut error_output = child.stderr.take().expect("the pipe was asked for");
+        let child = Arc::new(SharedChild::spawn(pipes).map_err(broken)?);
+        let watched = Watched::new(&child);
+        let input = child.take_stdin().expect("the pipe was asked for");
+        let output = child.take_stdout().expect("the pipe was asked for");
+        let mut error_output = child.take_stderr().expect("the pipe was asked for");
         let events = events.clone();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -124,14 +126,11 @@ impl Process {
     }
 
     fn end(self) -> Result<Vec<Run>, Trouble> {
-        let Self { mut child, watched, input, runs, errors } = self;
+        let Self { child, watched: _watched, input, runs, errors } = self;
         drop(input);
         let said = errors.join().unwrap_or_default();
-        // From here on the process may be gone and its number another's.
-        drop(watched);
         let status = child.wait().map_err(|error| Trouble::Broken(error.to_string()))?;
-        // The terminal sends an interrupt to us and to the process; it may arrive there first.
-        if status.signal() == Some(libc::SIGINT) || interrupted() {
+        if has_ended(status) || interrupted() {
             return Err(Trouble::Interrupted);
         }
         let wrong_answer = runs.iter().any(|run| !run.correct);
@@ -140,14 +139,9 @@ impl Process {
         }
         let said = said.lines().filter(|line| !line.trim().is_empty()).take(2).collect::<Vec<_>>().join(" ");
         let said = said.strip_prefix("filch: ").unwrap_or(&said);
-        let how = match (status.code(), status.signal()) {
-            (Some(code), _) => format!("exit status {code}"),
-            (_, Some(signal)) => format!("killed by signal {signal}"),
-            _ => "ended".to_owned(),
-        };
         if status.code() == Some(2) && !said.is_empty() {
             return Err(Trouble::Refused(said.to_owned()));
         }
-        Err(Trouble::Broken(if said.is_empty() { how } else { format!("{said} ({how})") }))
+        Err(Trouble::Broken(if said.is_empty() { status.to_string() } else { format!("{said} ({status})") }))
     }
 }

@@ -1,13 +1,16 @@
 //! The interrupt from the keyboard: the first one ends the measuring, the second one the program.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use shared_child::SharedChild;
 
 use crate::error::{Result, usage};
 
 struct State {
     interrupted: bool,
     /// Processes that would keep us waiting.
-    children: Vec<libc::pid_t>,
+    children: Vec<Arc<SharedChild>>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State { interrupted: false, children: Vec::new() });
@@ -24,7 +27,7 @@ pub(crate) fn watch() -> Result {
             std::process::exit(130);
         }
         state.interrupted = true;
-        state.children.iter().for_each(|&child| kill(child));
+        state.children.iter().for_each(|child| kill(child));
     };
     ctrlc::set_handler(handler).map_err(|error| usage(format!("cannot watch for interrupts: {error}")))
 }
@@ -34,34 +37,37 @@ pub(crate) fn interrupted() -> bool {
     state().interrupted
 }
 
-/// A process of ours that an interrupt ends; to be dropped before the process is waited for, so that its number is
-/// still its own.
-pub(crate) struct Watched(libc::pid_t);
+/// Whether it is how a process ended: the terminal sends it to us and to our processes, and may reach them first.
+pub(crate) fn has_ended(status: ExitStatus) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::process::ExitStatusExt::signal(&status) == Some(libc::SIGINT);
+    // STATUS_CONTROL_C_EXIT.
+    #[cfg(windows)]
+    return status.code() == Some(0xC000_013A_u32.cast_signed());
+}
+
+/// A process of ours that an interrupt ends.
+pub(crate) struct Watched(Arc<SharedChild>);
 
 impl Watched {
-    pub(crate) fn new(process: u32) -> Self {
-        let process = libc::pid_t::try_from(process).expect("process numbers fit their type");
+    pub(crate) fn new(process: &Arc<SharedChild>) -> Self {
         let mut state = state();
         if state.interrupted {
             kill(process);
         }
-        state.children.push(process);
-        Self(process)
-    }
-
-    /// Ends the process.
-    pub(crate) fn kill(&self) {
-        kill(self.0);
+        state.children.push(Arc::clone(process));
+        Self(Arc::clone(process))
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        state().children.retain(|&process| process != self.0);
+        state().children.retain(|process| !Arc::ptr_eq(process, &self.0));
     }
 }
 
-fn kill(process: libc::pid_t) {
-    // SAFETY: the process is a child that has not been waited for, so the number cannot be another's.
-    unsafe { libc::kill(process, libc::SIGKILL) };
+/// Ends a process.
+pub(crate) fn kill(process: &SharedChild) {
+    // It fails if the process has ended by itself.
+    let _ = process.kill();
 }

@@ -96,26 +96,24 @@ pub(crate) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Processor time of this process so far, and its largest resident set.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Usage {
-    pub(crate) cpu_seconds: f64,
-    pub(crate) peak_rss_bytes: u64,
+/// Processor time of this process so far, in seconds.
+pub(crate) fn cpu_time() -> f64 {
+    cpu_time::ProcessTime::now().as_duration().as_secs_f64()
 }
 
-impl Usage {
-    pub(crate) fn now() -> Self {
+/// The largest resident set of this process so far; zero where the system does not say.
+pub(crate) fn peak_rss_bytes() -> u64 {
+    #[cfg(unix)]
+    {
+        const UNIT: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
         // SAFETY: all bytes zero is a value of this structure of integers.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: the call fills the structure whose address it is given.
         unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-        #[expect(clippy::cast_precision_loss, reason = "microseconds of processor time are far below 2⁵³")]
-        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-        Self {
-            cpu_seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
-            peak_rss_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
-        }
+        u64::try_from(usage.ru_maxrss).unwrap_or(0) * UNIT
     }
+    #[cfg(not(unix))]
+    0
 }
 
 /// Processor time of the whole machine so far, in seconds summed over its processors.
@@ -126,16 +124,22 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// From the kernel; zero where it does not say.
+    /// From the kernel of Linux; zero elsewhere.
     pub(crate) fn now() -> Self {
-        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-        // SAFETY: the call only reads a setting of the system.
-        let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-        #[expect(clippy::cast_precision_loss, reason = "a hundred or so")]
-        Self::parse(&text, ticks.max(1) as f64)
+        #[cfg(target_os = "linux")]
+        {
+            let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+            // SAFETY: the call only reads a setting of the system.
+            let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+            #[expect(clippy::cast_precision_loss, reason = "a hundred or so")]
+            Self::parse(&text, ticks.max(1) as f64)
+        }
+        #[cfg(not(target_os = "linux"))]
+        Self::default()
     }
 
     /// The first line: user, nice, system, idle, wait for input and output, interrupts, soft interrupts, stolen.
+    #[cfg(any(target_os = "linux", test))]
     fn parse(text: &str, ticks: f64) -> Self {
         let line = text.lines().find(|line| line.starts_with("cpu ")).unwrap_or_default();
         let field: Vec<f64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();

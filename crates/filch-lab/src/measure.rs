@@ -8,7 +8,7 @@ use filch_workloads::{Answer, Instance, Workload};
 use serde_json::Map;
 
 use crate::error::{Result, usage};
-use crate::machine::{Load, Machine, Usage, commit, now};
+use crate::machine::{Load, Machine, commit, cpu_time, now, peak_rss_bytes};
 use crate::record::{Run, value};
 use crate::scheduler::Scheduler;
 
@@ -124,13 +124,13 @@ fn repeat(job: &Job, contender: &dyn Contender, instance: &mut Instance, watcher
         instance.reset();
         watcher.ready()?;
         let counters = contender.counters();
-        let (load, used) = (Load::now(), Usage::now());
+        let (load, used) = (Load::now(), cpu_time());
         let start = Instant::now();
         let result = contender.run(instance);
         let seconds = start.elapsed().as_secs_f64();
-        let (load_after, used_after) = (Load::now(), Usage::now());
+        let (load_after, used_after) = (Load::now(), cpu_time());
         let answer = result.map_err(usage)?;
-        let cpu_seconds = used_after.cpu_seconds - used.cpu_seconds;
+        let cpu_seconds = used_after - used;
         background.add(seconds, load_after.busy - load.busy - cpu_seconds, load_after.stolen - load.stolen);
         let error = instance.check(&answer).err();
         watcher.ended(Run {
@@ -157,7 +157,7 @@ fn repeat(job: &Job, contender: &dyn Contender, instance: &mut Instance, watcher
             cpu_seconds,
             others: background.others(),
             stolen: background.stolen(),
-            peak_rss_bytes: used_after.peak_rss_bytes,
+            peak_rss_bytes: peak_rss_bytes(),
             at: now(),
             machine: machine.clone(),
             commit: commit(),

@@ -19,13 +19,8 @@ fn allows_colour() -> bool {
 
 /// The columns of the terminal behind standard output, if there is one.
 pub(crate) fn width() -> Option<usize> {
-    if !std::io::stdout().is_terminal() {
-        return None;
-    }
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the request fills the structure whose address it is given.
-    let status = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    (status == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+    let (columns, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    (columns.0 > 0).then_some(usize::from(columns.0))
 }
 
 /// `text` between a colour's escape codes.

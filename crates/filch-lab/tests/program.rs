@@ -415,6 +415,7 @@ fn a_reader_who_leaves_is_a_normal_end() {
     assert_eq!(stderr(&output), "");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_check_keeps_what_it_has() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_filch"))

@@ -3,6 +3,7 @@
 use filch_macros::inline_recursion;
 use std::any::type_name_of_val;
 use std::cell::{Cell, RefCell};
+#[cfg(target_arch = "x86_64")]
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
 

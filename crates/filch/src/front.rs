@@ -52,6 +52,7 @@ pub struct Operations {
     /// Answers thieves.
     pub(crate) poll: unsafe fn(&Front),
     /// The same on a signal that has interrupted the worker anywhere, if the pool can; whether it could.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no signals"))]
     pub(crate) interrupt: unsafe fn(&Front) -> bool,
     /// If tasks of stack fronts lie on a task stack.
     pub(crate) stack: Option<StackOperations>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::{Result, usage};
 use crate::export::json::Lines;
 use crate::flags::{Output, ProbeIdle, ProbeWakeup};
-use crate::machine::{Machine, Usage, commit};
+use crate::machine::{Machine, commit, cpu_time};
 use crate::stats::{Sample, quantile};
 use crate::terminal::duration;
 
@@ -47,9 +47,9 @@ pub(crate) fn idle(flags: &ProbeIdle) -> Result {
     let pool = start(flags.workers)?;
     empty_join(&pool);
     std::thread::sleep(SETTLE);
-    let (before, start) = (Usage::now(), Instant::now());
+    let (before, start) = (cpu_time(), Instant::now());
     std::thread::sleep(Duration::from_secs(flags.seconds.into()));
-    let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), Usage::now().cpu_seconds - before.cpu_seconds);
+    let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu_time() - before);
     let percent = 100.0 * cpu_seconds / seconds;
     if let Some(lines) = &mut lines {
         lines.write(&Idle {

@@ -17,6 +17,7 @@ use crate::terminal::{bytes, colour, count, duration, paint, significant};
 use crate::verbs::{Size, assignment, workload};
 
 pub(crate) fn run(flags: &Flags) -> Result {
+    #[cfg(target_os = "linux")]
     if flags.child {
         // SAFETY: the call only sets which signal this process gets when its parent ends.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -168,10 +169,7 @@ fn say(runs: &[Run]) -> Result {
     };
     writeln!(out, "  answer    {}  {verdict}", first.answer)?;
     let cpu = Sample::of(runs.iter().map(|run| run.cpu_seconds / run.seconds.unwrap_or(f64::NAN)));
-    // The kernel's account of processor time is too coarse for shorter runs.
-    let cpu = cpu
-        .filter(|_| times.median >= 0.01)
-        .map_or_else(String::new, |cpu| format!("{} processors, ", significant(cpu.median)));
+    let cpu = cpu.map_or_else(String::new, |cpu| format!("{} processors, ", significant(cpu.median)));
     writeln!(out, "  used      {cpu}{} of memory", bytes(last.peak_rss_bytes))?;
     if !last.counters.is_empty() {
         let counters = last.counters.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
