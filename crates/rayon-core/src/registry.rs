@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::ptr::null;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread;
 
 use filch::host::{Crew, Fifo, Host, Lease, Seat, WeakLease};
@@ -33,6 +33,8 @@ pub(crate) struct Registry {
     /// How many threads have started.
     started: Mutex<usize>,
     starts: Condvar,
+    /// Of the counters: the pool may end while the process does.
+    printing: Once,
 }
 
 thread_local! {
@@ -94,6 +96,7 @@ impl Registry {
             exit_handler: builder.exit_handler.take(),
             started: Mutex::new(0),
             starts: Condvar::new(),
+            printing: Once::new(),
         });
         // From here on, if anything fails or panics, dropping the lease sends the threads home that have been started.
         for seat in seats {
@@ -205,8 +208,10 @@ impl Registry {
     }
 
     fn print_stats(&self) {
-        // Whoever has closed standard error does not want to know.
-        let _ = writeln!(io::stderr(), "filch: pool of {}: {}", self.num_threads(), self.crew.stats().total());
+        self.printing.call_once(|| {
+            // Whoever has closed standard error does not want to know.
+            let _ = writeln!(io::stderr(), "filch: pool of {}: {}", self.num_threads(), self.crew.stats().total());
+        });
     }
 }
 
