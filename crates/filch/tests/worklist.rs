@@ -9,7 +9,10 @@ use std::sync::{Arc, Once};
 
 use common::{EveryQueue, WORKERS, watchdog};
 use filch::worklist::{Bag, Worklist};
-use filch_queue::{ChaseLev, IdempotentDeque, IdempotentFifo, IdempotentLifo, Queue};
+use filch_queue::{
+    Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, Prefetch, Queue, Revocation,
+    pad_ws,
+};
 
 fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
     Worklist::new(workers).capacity(capacity).queue::<Q>(Q::Params::default())
@@ -128,49 +131,58 @@ enum End {
 
 #[test]
 fn an_early_end_drops_what_is_left() {
+    fn early<Q: Queue<Params: Clone>>(params: &Q::Params) {
+        for (workers, end, after) in WORKERS
+            .into_iter()
+            .flat_map(|n| [End::Stopped, End::Panicked].map(|end| (n, end)))
+            .flat_map(|(n, end)| [1, 50, 2000].map(|after| (n, end, after)))
+        {
+            let alive = Arc::new(AtomicUsize::new(0));
+            let runs = AtomicUsize::new(0);
+            let list = Worklist::new(workers).capacity(256).queue::<Q>(params.clone());
+            let stop = list.stop();
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                list.run(
+                    (0..4).map(|node| Counted::new(&alive, node)),
+                    |_| (),
+                    |crew, (), task: Box<Counted>| {
+                        if runs.fetch_add(1, SeqCst) + 1 == after {
+                            match end {
+                                End::Stopped => stop.stop(),
+                                End::Panicked => std::panic::panic_any("enough"),
+                            }
+                        }
+                        // For ever, but that it does not grow without limit.
+                        for _ in 0..if runs.load(SeqCst) < 100_000 { 2 } else { 1 } {
+                            crew.push(Counted::new(&alive, task.1 + 1));
+                        }
+                    },
+                )
+            }));
+            let name = Q::PROMISES.name;
+            match (end, result) {
+                (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
+                (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
+                _ => panic!("{workers} workers on {name} ended in another way"),
+            }
+            assert_eq!(alive.load(SeqCst), 0, "{workers} workers on {name} leak");
+        }
+    }
     struct Early;
     impl EveryQueue for Early {
         fn with<Q: Queue>(&self) {
-            for (workers, end, after) in WORKERS
-                .into_iter()
-                .flat_map(|n| [End::Stopped, End::Panicked].map(|end| (n, end)))
-                .flat_map(|(n, end)| [1, 50, 2000].map(|after| (n, end, after)))
-            {
-                let alive = Arc::new(AtomicUsize::new(0));
-                let runs = AtomicUsize::new(0);
-                let list = list::<Q>(workers, 256);
-                let stop = list.stop();
-                let result = catch_unwind(AssertUnwindSafe(|| {
-                    list.run(
-                        (0..4).map(|node| Counted::new(&alive, node)),
-                        |_| (),
-                        |crew, (), task: Box<Counted>| {
-                            if runs.fetch_add(1, SeqCst) + 1 == after {
-                                match end {
-                                    End::Stopped => stop.stop(),
-                                    End::Panicked => std::panic::panic_any("enough"),
-                                }
-                            }
-                            // For ever, but that it does not grow without limit.
-                            for _ in 0..if runs.load(SeqCst) < 100_000 { 2 } else { 1 } {
-                                crew.push(Counted::new(&alive, task.1 + 1));
-                            }
-                        },
-                    )
-                }));
-                let name = Q::PROMISES.name;
-                match (end, result) {
-                    (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
-                    (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
-                    _ => panic!("{workers} workers on {name} ended in another way"),
-                }
-                assert_eq!(alive.load(SeqCst), 0, "{workers} workers on {name} leak");
-            }
+            early::<Q>(&Q::Params::default());
         }
     }
     let _watchdog = watchdog("early ends");
     expect_panics();
     Early.every();
+    // What one has asked for is granted while another's tasks are dropped.
+    let delegation = Delegation { revocation: Revocation::Off, prefetch: Prefetch::Always, ..Delegation::default() };
+    for _ in 0..20 {
+        early::<Adws>(&delegation);
+        early::<PadWs>(&pad_ws::Params { delegation, ..pad_ws::Params::default() });
+    }
 }
 
 /// The messages of panics with `enough` are not wanted.

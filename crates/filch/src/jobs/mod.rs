@@ -6,7 +6,8 @@
 //! jobs, the newest first, or steals others. A join needs a frame that stays; a job needs a place of 64 bytes, which it takes
 //! from a block of its maker's.
 //!
-//! **Queues.** Any of [`filch_queue`] that returns each task once. On one that is first in, first out, waits nest deeply.
+//! **Queues.** Any of [`filch_queue`] that returns each task once, but `PatientThep`, whose thief may wait for an owner that has gone
+//! home. On one that is first in, first out, waits nest deeply.
 //!
 //! **Threads.** A run has threads of its own, and the caller is one of them.
 //!
@@ -24,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use filch_memory::Native;
-use filch_queue::{ChaseLev, Delivery, Progress, Queue, StealMany, Task};
+use filch_queue::{ChaseLev, Delivery, Queue, StealMany, Task};
 
 use self::blocks::Spare;
 use self::worker::Shared;
@@ -172,10 +173,6 @@ impl<Q: Queue<Native>> Jobs<Q> {
             assert!(
                 matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce),
                 "the queue may return a task twice: a job is gone once it has run"
-            );
-            assert!(
-                !matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner),
-                "a thief of the queue may wait for an owner that has gone home"
             );
         };
         let Worklist { workers, capacity, ref params, loot, ref stop, .. } = self.settings;

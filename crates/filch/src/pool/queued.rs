@@ -17,7 +17,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Stealable, Task, Thief};
+use filch_queue::{Capacity, Delivery, Order, Owner, Progress, Queue, Steal, Stealable, Task, Thief};
 
 use super::{Plumbing, Pool};
 use crate::front::{Front, Operations};
@@ -26,14 +26,21 @@ use crate::protocol::state::JobState;
 use crate::wait;
 use crate::worker::{Core, job_to_task, task_to_job};
 
-/// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out,
-/// and that returns each task once. The compiler refuses others:
+/// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out, whose thieves do
+/// not wait for what the owner does next, and that returns each task once. The compiler refuses others:
 ///
 /// ```compile_fail
 /// use filch::{ThreadPool, pool::Queued};
 /// use filch_queue::IdempotentLifo;
 ///
 /// let pool = ThreadPool::builder().pool::<Queued<IdempotentLifo>>().workers(2).build();
+/// ```
+///
+/// ```compile_fail
+/// use filch::{ThreadPool, pool::Queued};
+/// use filch_queue::PatientThep;
+///
+/// let pool = ThreadPool::builder().pool::<Queued<PatientThep>>().workers(2).build();
 /// ```
 ///
 /// When the queue is full, forks run their second branch after the first.
@@ -177,8 +184,9 @@ impl<Q: Queue<Native>> Queued<Q> {
 
 /// Tries to take a task by `attempt`, and answers the worker's own thieves: stealing is what it does in every loop in which it waits.
 ///
-/// Where thieves get nothing without an answer of the owner, waits for one a while, and then withdraws the request:
-/// afterwards nothing is outstanding that only this thief could take, so it may sleep, or run something else.
+/// Where thieves get nothing without an answer of the owner, waits for one a while, and then withdraws the request. Afterwards nothing
+/// is outstanding that only this thief could take, so it may sleep, or run something else; where a request cannot be withdrawn, the
+/// owner revokes what it has granted.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,
@@ -226,6 +234,11 @@ pub(crate) fn deal<Q: Queue<Native>>(workers: usize, capacity: usize) -> Vec<Han
 
 /// A queue for each worker, and its handles dealt out, for tasks of any kind.
 pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
+    const {
+        // One that has gone home, or waits for the thief.
+        let waits = matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner);
+        assert!(!waits, "a thief of the queue may wait for an owner that does not come back to it");
+    };
     let mut thieves: Vec<Vec<Option<Q::Thief>>> = (0..workers).map(|_| Vec::with_capacity(workers)).collect();
     let owners: Vec<Q::Owner> = (0..workers)
         .map(|victim| {

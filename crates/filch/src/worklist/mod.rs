@@ -4,8 +4,9 @@
 //! with Private Deques*, PPoPP 2013, and of Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*,
 //! PPoPP 2009: searches of graphs and trees, where a task makes others and returns nothing.
 //!
-//! **Queues.** Any of [`filch_queue`] will do, also those that fork–join cannot use, because they return the oldest task first or a task
-//! perhaps twice; the latter only for [`Idempotent`] tasks, by [`Worklist::run_idempotent`].
+//! **Queues.** Any of [`filch_queue`] will do but `PatientThep`, whose thief may wait for an owner that has gone home; also those that
+//! fork–join cannot use, because they return the oldest task first or a task perhaps twice; the latter only for [`Idempotent`] tasks,
+//! by [`Worklist::run_idempotent`].
 //!
 //! **Threads.** A run has threads of its own, and the caller is one of them: a worker of a thread pool that took part in two
 //! worklists at a time could wait for itself.
@@ -27,7 +28,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{ChaseLev, Delivery, Padded, Progress, StealMany, Task};
+use filch_queue::{ChaseLev, Delivery, Padded, StealMany, Task};
 
 pub use bag::Bag;
 #[doc(no_inline)]
@@ -191,7 +192,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         self.run_any(tasks, state, work)
     }
 
-    /// As [`Worklist::run`], for tasks that may be run twice: on queues of any kind.
+    /// As [`Worklist::run`], for tasks that may be run twice: also on queues that may return one twice.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -292,12 +293,6 @@ impl<Q: Queue<Native>> Worklist<Q> {
         S: Send,
         W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
     {
-        const {
-            assert!(
-                !matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner),
-                "a thief of the queue may wait for an owner that has gone home"
-            );
-        };
         let shared = Shared {
             counts: (0..self.workers).map(|_| Counts::default()).collect(),
             stop: &self.stop,
@@ -334,6 +329,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
         });
         let is_complete = !shared.is_stopped();
         let tallies = crews.iter().map(|crew| crew.post.tally).collect();
+        // One crew's dropping may answer what another has asked for.
+        while crews.iter_mut().map(|crew| crew.drop_tasks()).sum::<usize>() > 0 {}
         drop(crews);
         panic.resume();
         Outcome { states: states.into_iter().map(|state| state.0).collect(), tallies, is_complete }
@@ -504,6 +501,11 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         }
     }
 
+    /// Drops the tasks that are left, when all workers have stopped; returns how many.
+    fn drop_tasks(&mut self) -> usize {
+        self.post.drain().map(drop_task::<T>).count()
+    }
+
     fn is_all_done(&self) -> bool {
         let all = if Self::COUNTS_TASKS { Counts::all_done } else { Counts::all_home };
         all(&self.shared.counts)
@@ -511,9 +513,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
 }
 
 impl<T: Item, Q: Queue<Native>> Drop for Crew<'_, T, Q> {
-    /// Drops the tasks that are left: when all workers have stopped.
     fn drop(&mut self) {
-        self.post.drain().for_each(drop_task::<T>);
+        self.drop_tasks();
     }
 }
 
