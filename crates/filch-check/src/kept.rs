@@ -358,7 +358,7 @@ pub const KEPT: &[Kept] = &[
     },
     Kept {
         file: "filch-queue/src/delegation.rs",
-        line: "let requests = requests.load(Ordering::Acquire);",
+        line: "let requests = desk.requests(word).load(Ordering::Acquire);",
         kind: Kind::Load,
         to: Some(Ordering::Relaxed),
         reason: ANSWERED,
@@ -571,3 +571,18 @@ const ANSWERED: &str = "keeps the thief's last change of its cell before the own
 
 const PASSED_BY: &str = "only where delegation uses a block up above an open one can a block end twice in a round: to mistake the first end \
                          for the second takes two thieves and four blocks, more than loom explores";
+
+#[cfg(test)]
+mod tests {
+    use super::KEPT;
+    use crate::sources::SOURCES;
+
+    #[test]
+    fn every_line_is_in_its_file() {
+        for kept in KEPT {
+            let source = SOURCES.iter().find(|(path, _)| *path == kept.file).map(|(_, text)| text);
+            let source = source.unwrap_or_else(|| panic!("no file {}", kept.file));
+            assert!(source.lines().any(|line| line.trim() == kept.line), "{} has no line {}", kept.file, kept.line);
+        }
+    }
+}

@@ -339,7 +339,7 @@ fn fence_free() -> Vec<Scenario> {
         ("++++++-----", &[3], 8, FullTso),
         ("++++|-+---", &[2, 1], 7, FullTso),
     ];
-    // Thieves that look for the echo once and give up; and one that waits, whose owner goes on taking.
+    // Thieves that look for the echo twice and give up; and one that waits, whose owner goes on taking.
     let all = [
         queue::<FfThe>(rows, delta, delta),
         queue::<FfCl>(rows, delta, delta),

@@ -1,7 +1,7 @@
 //! Private deques, compact, with mistakes to choose from. See `filch_queue::pdq` for the algorithms.
 //!
 //! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
-//! Deques*, PPoPP 2013, figures 2 and 3: workers that are owner and thief in one, with one request cell and one transfer cell each.
+//! Deques*, PPoPP 2013, figures 2, 3 and 8: workers that are owner and thief in one, with one request cell and one transfer cell each.
 //!
 //! The programs: workers with and without tasks, of which each asks or deals once, runs what it has, and goes home.
 //!
@@ -22,6 +22,10 @@ pub enum Mistake {
     OwnRequestCleared,
     /// A worker goes home without refusing requests from then on.
     NotRefused,
+    /// Who waits for an answer gives none.
+    NoAnswerInWait,
+    /// Figure 8: a worker without tasks asks for some, and does not refuse requests first.
+    NotRejected,
     /// A request can be withdrawn, and the owner takes it by a load and a store.
     ClaimedByStore,
     /// Figure 3: whoever waits for a task takes the mark of one that is coming for the task.
@@ -104,13 +108,35 @@ impl<M: Memory> Worker<M> {
             if task != NO_ANSWER {
                 break task;
             }
-            self.communicate();
+            if !self.makes(Mistake::NoAnswerInWait) {
+                self.communicate();
+            }
             M::spin_loop();
         };
         if task != DECLINED {
             self.add_task(task);
             if self.makes(Mistake::OwnRequestCleared) {
                 self.shared.request[self.me].store(NOBODY, Ordering::Release);
+            }
+        }
+    }
+
+    /// Figure 8: refuses requests, asks a victim once, and answers again when it has received a task.
+    fn acquire_alone(&mut self, victim: usize) {
+        if !self.makes(Mistake::NotRejected) {
+            self.refuse();
+        }
+        if !self.ask(victim) {
+            return;
+        }
+        loop {
+            match self.shared.transfer[self.me].load(Ordering::Acquire) {
+                NO_ANSWER => M::spin_loop(),
+                DECLINED => return,
+                task => {
+                    self.add_task(task);
+                    return self.shared.request[self.me].store(NOBODY, Ordering::Release);
+                }
             }
         }
     }
@@ -138,11 +164,15 @@ impl<M: Memory> Worker<M> {
     }
 
     fn go_home(&self) {
-        if self.makes(Mistake::NotRefused) {
-            return;
+        if !self.makes(Mistake::NotRefused) {
+            self.refuse();
         }
+    }
+
+    /// Refuses requests from now on.
+    fn refuse(&self) {
         let request = self.shared.request[self.me].swap(REFUSES, Ordering::AcqRel);
-        if request != NOBODY {
+        if ![NOBODY, REFUSES].contains(&request) {
             self.shared.transfer[request - 1].store(DECLINED, Ordering::Release);
         }
     }
@@ -239,6 +269,18 @@ fn asks<M: Memory>(worker: &mut Worker<M>, victim: usize) {
     worker.go_home();
 }
 
+fn gives_and_asks<M: Memory>(worker: &mut Worker<M>, victim: usize) {
+    worker.communicate();
+    worker.run_all();
+    asks(worker, victim);
+}
+
+fn asks_alone<M: Memory>(worker: &mut Worker<M>, victim: usize) {
+    worker.acquire_alone(victim);
+    worker.run_all();
+    worker.go_home();
+}
+
 fn asks_and_withdraws<M: Memory>(worker: &mut Worker<M>, victim: usize) {
     if worker.ask(victim) {
         worker.withdraw(victim);
@@ -258,17 +300,19 @@ fn waits<M: Memory>(worker: &mut Worker<M>) {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row = |name: &str, mistake, client: &str, workers: &'static [(usize, Body<Tso>)], harm, shows| Mutant {
-        twin: "pdq",
-        mistake: name.to_owned(),
-        shows,
-        client: client.to_owned(),
-        processor: buffer(1),
-        delta: None,
-        harm,
-        program: Arc::new(move || program::<Tso>(Some(mistake), workers)),
-        control: Arc::new(move || program::<Tso>(None, workers)),
-    };
+    let row_with =
+        |entries, name: &str, mistake, client: &str, workers: &'static [(usize, Body<Tso>)], harm, shows| Mutant {
+            twin: "pdq",
+            mistake: name.to_owned(),
+            shows,
+            client: client.to_owned(),
+            processor: buffer(entries),
+            delta: None,
+            harm,
+            program: Arc::new(move || program::<Tso>(Some(mistake), workers)),
+            control: Arc::new(move || program::<Tso>(None, workers)),
+        };
+    let row = |name, mistake, client, workers, harm, shows| row_with(1, name, mistake, client, workers, harm, shows);
     vec![
         row(
             "own-request-cleared",
@@ -285,6 +329,27 @@ pub(super) fn mutants() -> Vec<Mutant> {
             &[(1, gives), (0, |worker| asks(worker, 0))],
             Harm::Hang,
             "a worker goes home, and who asks it then waits for ever",
+        ),
+        row_with(
+            2,
+            "no-answer-in-wait",
+            Mistake::NoAnswerInWait,
+            "workers 0 and 1 have a task each, and ask each other when they have run it or given it away; 2 asks 0",
+            &[
+                (1, |worker| gives_and_asks(worker, 1)),
+                (1, |worker| gives_and_asks(worker, 0)),
+                (0, |worker| asks(worker, 0)),
+            ],
+            Harm::Hang,
+            "two workers without tasks wait for each other: each has seen what the other had before",
+        ),
+        row(
+            "not-rejected",
+            Mistake::NotRejected,
+            "worker 0 has two tasks, 1 asks 0, 2 asks 1; who asks refuses requests",
+            &[(2, gives), (0, |worker| asks_alone(worker, 0)), (0, |worker| asks_alone(worker, 1))],
+            Harm::Hang,
+            "a thief that has received a task erases the request of another that it had not refused",
         ),
         row(
             "claimed-by-store",
