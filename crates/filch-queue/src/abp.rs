@@ -16,7 +16,7 @@
 //! * the owner's own: `bot` and `tag` (copies of the shared ones, which only the owner changes).
 //!
 //! **Invariants.**
-//! * I1: top ≤ bot + 1, and top ≤ bot outside a pop.
+//! * I1: top ≤ bot outside a pop; in a pop, top ≤ bot + 1 until `reset` stores bot = 0; thieves then find nothing.
 //! * I2: under one tag, top is only raised, and a slot below bot is not written again before a pop has lowered bot to
 //!   it. A compare-and-swap that succeeds has therefore read the task at top, unless 2³² resets happened meanwhile.
 //! * I3: an index is claimed by the compare-and-swap that raises top past it; or by a pop that lowered bot to it and
@@ -45,7 +45,7 @@
 //!
 //! **Names.** As in the paper; `pushBottom`, `popBottom`, `popTop` are `push`, `pop`, `steal`.
 //!
-//! **Scenarios.** `abp` in the battery, in the stalled-thief tests and in the checker.
+//! **Scenarios.** `abp` in the battery, the property and the stalled-thief tests; `abp` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

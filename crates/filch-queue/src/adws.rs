@@ -31,11 +31,12 @@
 //!
 //! **Departures.** All but the idea is ours: see `delegation`. When a pop finds nothing, the owner takes back the
 //! newest task that was granted and not collected. A steal whose request was answered with nothing says that the queue
-//! is empty, and asks anew. Tests: `queues/battery.rs` (all).
+//! is empty, and asks anew. Requests stand as in [`pad_ws`](crate::pad_ws). Tests: `queues/battery.rs` (all).
 //!
 //! **Names.** `delegation` gives its own.
 //!
-//! **Scenarios.** `adws` in the battery.
+//! **Scenarios.** `adws`, `eager_adws` and `reserved_adws` in the battery and the property tests; `adws` in the
+//! checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -23,9 +23,8 @@
 //!   or above the index of an open block; or the owner's.
 //! * I2: done ≤ number handed out since it was last zero; when the two are equal, nobody reads the block's entries
 //!   any more. Only then are they written again.
-//! * I3: below an open or closed block nothing is ever opened or taken over again once `sblk` has passed it; so
-//!   `sblk` ≤ T.
-//! * I4: a block above T is closed, and its entries are free or handed out.
+//! * I3: once `sblk` has passed a block, that block is never opened or taken over again in its round; so `sblk` ≤ T.
+//! * I4: a block above T is closed or has not begun its round; thieves take nothing there.
 //!
 //! **Edges.**
 //! * E1: the opening store of `spos` (release) → the compare-and-swap in `steal` (acquire): entries and task contents.

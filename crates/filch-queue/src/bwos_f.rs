@@ -44,13 +44,15 @@
 //! decision, so that `reserved` need not publish it. A thief compares laps by order and not for equality: nothing moves
 //! `spos` while nobody steals, so it may be laps behind. A push that finds the next block in use is refused where the
 //! authors' programs spin. A flag says whether there may be tasks, which costs a store when the queue turns empty or
-//! ceases to be. There is one block more than the capacity needs, rounded up to a power of two. Tests:
+//! ceases to be. There is one block more than the capacity needs, rounded up to a power of two. No steal takes several
+//! tasks, as one does in the authors' program, and nobody prefers long queues, as the paper's thieves do. Tests:
 //! `queues/battery.rs` (overflow, wrap-around, stress), `queues/stalled.rs`.
 //!
 //! **Names.** As in the paper, whose version is the lap here; `pblk` and `cblk` are its producer's and consumer's
 //! blocks.
 //!
-//! **Scenarios.** `bwos-f` in the battery and in the stalled-thief tests.
+//! **Scenarios.** `bwos_f` and `short_bwos_f` in the battery, the property and the stalled-thief tests; `bwos-f` in the
+//! checker.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -22,13 +22,15 @@
 //! still being copied is refused where the authors' programs spin. A failed pop whose block is handed out and copied
 //! starts that block afresh, so that the empty queue has room for what was asked for. A flag says whether there may be
 //! tasks, which costs a store when the queue turns empty or ceases to be. The takeover is relaxed, because the owner
-//! takes back only what it wrote. There is one block more than the capacity needs, rounded up to a power of two. Tests:
-//! `queues/battery.rs` (overflow, wrap-around, stress), `queues/stalled.rs`.
+//! takes back only what it wrote. There is one block more than the capacity needs, rounded up to a power of two. No
+//! steal takes several tasks, and nobody prefers long queues, as the paper's thieves do. Tests: `queues/battery.rs`
+//! (overflow, wrap-around, stress), `queues/stalled.rs`.
 //!
 //! **Names.** Grant, takeover and reclaim of the paper are `leave_open`, `take_over` and `is_settled`; `spos` is its
 //! thieves' front position, `done` its number of finished steals.
 //!
-//! **Scenarios.** `bwos-l` in the battery and in the stalled-thief tests.
+//! **Scenarios.** `bwos_l` and `short_bwos_l` in the battery, the property and the stalled-thief tests; `bwos-l` in the
+//! checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

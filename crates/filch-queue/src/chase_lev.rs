@@ -47,7 +47,7 @@
 //!
 //! **Names.** As in both papers; `take` of the second is `pop` here, its `array` is `buffer`.
 //!
-//! **Scenarios.** `chase-lev` in the battery and in the stalled-thief tests.
+//! **Scenarios.** `chase_lev` in the battery, the property and the stalled-thief tests; `chase-lev` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -27,13 +27,13 @@
 //! **Progress.** Owner wait-free (growing aside: it allocates), steal lock-free. **Capacity.** Grows.
 //!
 //! **Departures.** Those of [`chase_lev`](crate::chase_lev). The look before the barrier is ours; a thief may find a
-//! deque empty whose first task still hides in the owner's store buffer, as elsewhere. Tests: `queues/battery.rs` (all),
-//! and the twin's `no-heavy-barrier`.
+//! deque empty whose first task still hides in the owner's store buffer, as elsewhere. Only Linux's barrier is used; on
+//! other systems both sides fence. Tests: `queues/battery.rs` (all), and the twin's `no-heavy-barrier`.
 //!
 //! **Names.** As in [`chase_lev`](crate::chase_lev).
 //!
-//! **Scenarios.** `chase-lev-asym` in the battery, in the stalled-thief tests and in the checker, with both kinds of
-//! fences.
+//! **Scenarios.** `chase_lev_asym` in the battery, the property and the stalled-thief tests; `chase-lev-asym` in the
+//! checker, with both kinds of fences.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

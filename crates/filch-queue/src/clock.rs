@@ -10,7 +10,7 @@ use core::time::Duration;
 pub(crate) struct Poisson {
     /// The mean distance, in ticks; 0 if an event is always due.
     mean: f64,
-    /// When the next event is due, if the clock runs.
+    /// When the next event is due, if the clock runs. At first it is due.
     next: Option<u64>,
     random: fastrand::Rng,
 }
@@ -22,11 +22,12 @@ impl Poisson {
             return Self { mean: 0.0, next: None, random: fastrand::Rng::with_seed(0) };
         }
         let mean = mean.as_nanos() as f64 * ticks::per_nanosecond();
-        Self { mean, next: None, random: fastrand::Rng::new() }
+        // The first reading may lock, which a signal's handler must not.
+        ticks::now();
+        Self { mean, next: Some(0), random: fastrand::Rng::new() }
     }
 
-    /// Whether an event is due; if so, the next one is some time from now. The first call after [`Poisson::new`] or
-    /// [`Poisson::stop`] starts the clock.
+    /// Whether an event is due; if so, the next one is some time from now. The first call after [`Poisson::stop`] starts the clock.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         if self.mean == 0.0 {
@@ -43,6 +44,11 @@ impl Poisson {
     /// Has the clock rest until somebody asks.
     pub(crate) fn stop(&mut self) {
         self.next = None;
+    }
+
+    /// Has an event due for whoever asks next, if the clock rests.
+    pub(crate) fn skip_rest(&mut self) {
+        self.next.get_or_insert(0);
     }
 
     #[cold]
@@ -116,11 +122,16 @@ mod tests {
     }
 
     #[test]
-    fn the_first_event_takes_its_time_too() {
+    fn the_first_event_is_due_at_once_and_the_next_takes_its_time() {
         let mut clock = Poisson::new(Duration::from_secs(1 << 20));
-        assert!(!clock.is_due() && !clock.is_due());
+        assert!(clock.is_due() && !clock.is_due());
+        clock.skip_rest();
+        assert!(!clock.is_due(), "it does not rest");
         clock.stop();
         assert!(!clock.is_due());
+        clock.stop();
+        clock.skip_rest();
+        assert!(clock.is_due() && !clock.is_due());
     }
 
     #[test]

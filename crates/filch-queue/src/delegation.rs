@@ -48,7 +48,7 @@ pub struct Delegation {
     pub revocation: Revocation,
     /// When thieves ask. Without meaning in [`Adws`](crate::Adws), where there is no other way to a task.
     pub prefetch: Prefetch,
-    /// How many of the tasks in its block the owner does not grant.
+    /// How many of its tasks, in [`PadWs`](crate::PadWs) of those in its block, the owner does not grant.
     pub keep: u32,
     /// At which of its pushes and pops the owner looks for requests.
     pub poll_every: NonZeroU32,

@@ -25,7 +25,7 @@
 //!   those that are counted are among those below tail, and they add up to it.
 //!
 //! **Edges.**
-//! * E1: the store of split in `release` (release) → its load in `claim` (acquire): slots and task contents are written
+//! * E1: the store of split in `release` (release) → its load in `take` (acquire): slots and task contents are written
 //!   before split passes them. The store that lowers it is covered by L.
 //! * E2: the store of tail in `take` after the copy, or the addition to `copied` (release) → their loads in `make_room`
 //!   (acquire): a thief has read its slots before the owner uses them again.
@@ -44,7 +44,7 @@
 //! **Names.** As in the paper; its `itail` is `copied`, its `vtail` is what `limit` was computed from; put and get are
 //! `push` and `pop`.
 //!
-//! **Scenarios.** `dsq` and `eager_dsq` in the battery.
+//! **Scenarios.** `dsq` and `eager_dsq` in the battery, the property and the many-at-once tests; `dsq` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -194,7 +194,7 @@ impl<M: Memory> Owner<M> {
     #[cold]
     fn release(&mut self) {
         self.split += (self.head - self.split + 1) / 2;
-        // E1: pairs with the load in `claim`.
+        // E1: pairs with the load in `take`.
         self.shared.split.store(self.split, Ordering::Release);
     }
 

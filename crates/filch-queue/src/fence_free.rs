@@ -73,7 +73,8 @@ impl Delta {
     /// * On every processor that an owner of a queue made with this δ runs on, no load executes while more than `delta`
     ///   of its thread's earlier stores that lower T are pending.
     pub const unsafe fn new(delta: usize) -> Self {
-        Self(delta as i64)
+        // More than fits is more than any queue holds.
+        Self(if delta > i64::MAX as usize { i64::MAX } else { delta as i64 })
     }
 
     /// The number, if it is finite.
@@ -115,5 +116,20 @@ impl<M: Memory> Pad<M> {
         self.0.store(tail, Ordering::Relaxed);
         // Keeps the compiler from merging it with the next one.
         M::compiler_fence();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Delta;
+
+    #[test]
+    fn no_delta_is_too_large() {
+        // SAFETY: no queue is made with them.
+        let largest = unsafe { [Delta::new(usize::MAX), Delta::new(1 << 63), Delta::from_bound(usize::MAX)] };
+        for delta in largest {
+            assert!(!delta.is_beyond(i64::MAX), "{delta:?}");
+            assert_eq!(delta.get(), None);
+        }
     }
 }

@@ -43,12 +43,14 @@
 //! **Capacity.** Grows.
 //!
 //! **Departures.** Those of [`chase_lev`](crate::chase_lev). The paper counts what else the program stores between two
-//! pops; the pad store makes that one at least. Tests: `queues/battery.rs`, `queues/stalled.rs`, `emitted.rs`.
+//! pops; the pad store makes that one at least. Tests: `queues/battery.rs`, `queues/stalled.rs`,
+//! `emitted/main.rs`.
 //!
 //! **Names.** H and T as in the paper, in code `head` and `tail`; put and take are `push` and `pop`. Chase–Lev's top
 //! and bottom.
 //!
-//! **Scenarios.** `ff_cl` in the battery and in the stalled-thief tests; its pop in `emitted.rs`.
+//! **Scenarios.** `ff_cl` and `unsure_ff_cl` in the battery, the property and the stalled-thief tests; `ff-cl` in the
+//! checker; its pop in `emitted/main.rs`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -29,11 +29,12 @@
 //! whether the deque is empty: it is refused. **Capacity.** As [`The`](crate::The).
 //!
 //! **Departures.** Those of [`the`](crate::the). The paper counts what else the program stores between two pops; the
-//! pad store makes that one at least. Tests: `queues/battery.rs`, `emitted.rs`.
+//! pad store makes that one at least. Tests: `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** As [`The`](crate::The).
 //!
-//! **Scenarios.** `ff_the` in the battery; its pop in `emitted.rs`.
+//! **Scenarios.** `ff_the` and `unsure_ff_the` in the battery and the property tests; `ff-the` in the checker; its pop
+//! in `emitted/main.rs`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -135,7 +136,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push`, `pop` and `pop_at_head`.
+        // E1: pairs with the stores in `push` and `pop`; L with that in `pop_at_head`.
         match shared.steal(|head| self.delta.is_beyond(shared.tail.load(Ordering::Acquire) - head)) {
             Some(task) => Steal::Task(task),
             None => Steal::Aborted,

@@ -32,19 +32,20 @@
 //!
 //! **Memory model.** Rust's; no fence anywhere.
 //!
-//! **Progress.** Owner wait-free: a swap that fails in `pop` fails for a task that is gone. Steal lock-free, and a
-//! thief that stops between winning its range and emptying the slots costs these slots. **Capacity.** A ring; a push is
-//! refused while its slot is not empty.
+//! **Progress.** Owner wait-free (spurious failures aside): a swap that fails in `pop` fails for a task that is gone.
+//! Steal lock-free, and a thief that stops between winning its range and emptying the slots costs these slots.
+//! **Capacity.** A ring; a push is refused while its slot is not empty.
 //!
 //! **Departures.** From the paper: its range has a tag in place of the handshake, a length that is a power of two, and
 //! moves when the whole length of the deque passes one; its thief takes all of the range, and its array does not wrap.
 //! Here a thief may take less, since [`steal`](crate::Thief::steal) is for one task. So a pop whose swap fails tries
-//! again: it means that something is gone, not that all is. Tests: `queues/battery.rs`, `queues/stalled.rs`,
+//! again: it means at most that something is gone, not that all is. Tests: `queues/battery.rs`, `queues/stalled.rs`,
 //! `queues/many.rs`.
 //!
 //! **Names.** The paper's `stealRange` is `range`, its `bot` is `bottom`; its `stealLast` is `end` - 1.
 //!
-//! **Scenarios.** `hendler_shavit` in the battery and in the stalled-thief tests.
+//! **Scenarios.** `hendler_shavit` in the battery, the property, the stalled-thief and the many-at-once tests;
+//! `hendler-shavit` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

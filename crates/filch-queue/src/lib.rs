@@ -55,13 +55,13 @@
 //! | [`Dsq`] | nothing until tasks are taken back, then a lock | what the owner has shared, several at once |
 //! | [`HendlerShavit`] | nothing until the deque doubles or runs low | the older half, all of it at once |
 //! | [`BwosL`] | a swap or a store per block | all but what is in the owner's block |
-//! | [`BwosF`], first in, first out | a store per push, a swap per block | all but what is in the block that it reads |
+//! | [`BwosF`], first in, first out | a store per push, two atomic updates per block | all but what is in the block that it reads |
 //! | [`PadWs`] | as `BwosL`, and a look for requests | everything; from the owner's block when it answers |
 //! | [`Adws`] | a look for requests | everything, when the owner answers |
 //! | [`Wsq`] | one atomic update per push, two per pop | everything, several at once |
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
 //! | [`PdqR`], [`PdqR2`] | a look for requests | everything, when the owner answers |
-//! | [`PdqS`] | a look at the clock | everything, when the owner deals |
+//! | [`PdqS`] | a look whether a thief is idle, then at the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
 //! `FfThe`, `FfCl` and `Thep` are behind the feature `fence-free` and for x86-64 only. They do without the fence
@@ -104,8 +104,8 @@
 //!
 //! What the table does not show is the price of company. [`The`], `FfThe` and `Thep` take their lock only when a thief
 //! is at the same task. [`Lace`], [`Dsq`] and [`HendlerShavit`] pay an atomic update when they share tasks or take
-//! shared ones back, the block queues a swap when they change blocks. And whatever thieves write and the owner reads
-//! has to be fetched from another processor.
+//! shared ones back, the block queues one or two when they take a block over. And whatever thieves write and the owner
+//! reads has to be fetched from another processor.
 //!
 //! # Tasks
 //!

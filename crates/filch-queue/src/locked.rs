@@ -13,7 +13,7 @@
 //!
 //! **Progress.** Blocking. **Capacity.** Grows. **Departures.** None. **Names.** Our own.
 //!
-//! **Scenarios.** `locked` in the battery.
+//! **Scenarios.** `locked` in the battery, the property and the many-at-once tests; `locked` in the checker.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;

@@ -34,7 +34,7 @@
 //!
 //! **Names.** Ours.
 //!
-//! **Scenarios.** `one-exposed` in the battery, in the stalled-thief tests and in the checker.
+//! **Scenarios.** `one_exposed` in the battery, the property and the stalled-thief tests; `one-exposed` in the checker.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -203,7 +203,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn has_work_hint(&self) -> bool {
         // A task may go from the deque to the cell in between, not back: so the deque is looked at first.
-        // E2: pairs with the store in `expose_oldest`.
+        // E2: pairs with the stores in `expose_oldest` and `pop`.
         let has_private = self.shared.has_private.load(Ordering::Acquire);
         // Relaxed: whatever orders the push before this call, or E2, makes it recent enough.
         has_private || !self.shared.cell.load(Ordering::Relaxed).is_null()

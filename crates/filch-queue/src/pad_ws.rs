@@ -23,12 +23,15 @@
 //! to others, and revocation. An owner whose block is empty takes back what was granted there before it goes down to a
 //! lower block, not only when there is none: so a pop returns the newest task that nobody has taken, on which fork–join
 //! relies. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose
-//! request was answered with nothing says that the queue is empty, and asks anew. See also [`bwos_l`](crate::bwos_l).
+//! request was answered with nothing says that the queue is empty, and asks anew. In filch's pools a thief collects when it comes by
+//! again, not with every attempt at anybody, so it may have asked several owners; what it does not collect is revoked or taken by
+//! other thieves. See also [`bwos_l`](crate::bwos_l).
 //! Tests: `queues/battery.rs` (all).
 //!
 //! **Names.** `blocks` and `delegation` give their own.
 //!
-//! **Scenarios.** `padws` in the battery.
+//! **Scenarios.** `pad_ws`, `eager_pad_ws` and `reserved_pad_ws` in the battery and the property tests; `padws` in the
+//! checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

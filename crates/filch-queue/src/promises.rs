@@ -72,7 +72,8 @@ pub enum Delivery {
 /// Whether and when a push is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// Never; the capacity given to [`Queue::make`](crate::Queue::make) is where it starts.
+    /// Never, or only at a limit that the algorithm's file names; the capacity given to
+    /// [`Queue::make`](crate::Queue::make) is where it starts.
     Grows,
     /// A ring: the given number of tasks fits at least, less those that thieves are taking this moment.
     Ring,

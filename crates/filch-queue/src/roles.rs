@@ -57,7 +57,7 @@ pub trait Owner<T> {
 /// assert_eq!(thieves[1].steal(), Steal::Empty);
 /// ```
 pub trait Thief<T> {
-    /// Tries once to take a task. Does not wait for the owner, unless the queue promises
+    /// Tries once to take a task. Does not wait for what the owner does next, unless the queue promises
     /// [`Progress::WaitsForOwner`](crate::Progress::WaitsForOwner).
     fn steal(&mut self) -> Steal<T>;
 

@@ -27,8 +27,9 @@
 //!   it and then read no greater H, or under the lock; never by two.
 //!
 //! **Edges.**
-//! * E1: every store of T (release) → its load in `steal` (acquire): slots and task contents are written before T
-//!   passes them. Stores that lower T count: a relaxed one would not continue the release of an earlier push.
+//! * E1: the stores of T in `push` and `pop` (release) → its load in `steal` (acquire): slots and task contents are
+//!   written before T passes them. Stores that lower T count: a relaxed one would not continue the release of an
+//!   earlier push. The store in `pop_at_head` is made under the lock: L.
 //! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): the steals before the one that
 //!   stored it have read their slots before the owner uses these again. That one's own slot is not covered: the spare
 //!   slot is.
@@ -49,7 +50,7 @@
 //! **Names.** H, T and W as in the later paper, in code `head`, `tail`, the ring's capacity; put and take are `push`
 //! and `pop`.
 //!
-//! **Scenarios.** `the` in the battery.
+//! **Scenarios.** `the` in the battery and the property tests; `the` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -273,7 +274,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push`, `pop` and `pop_at_head`.
+        // E1: pairs with the stores in `push` and `pop`; L with that in `pop_at_head`.
         match shared.steal(|head| head < shared.tail.load(Ordering::Acquire)) {
             Some(task) => Steal::Task(task),
             None => Steal::Empty,

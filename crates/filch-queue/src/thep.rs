@@ -59,12 +59,13 @@
 //! owner runs one task; an owner that waits for that thief, or sleeps, would never pop, and both would wait for ever.
 //! Taking a claim back is right at any moment: nothing was taken on its strength, a pop that has seen it comes to the
 //! lock and decides by what is there then, and I6 takes care of the echo. [`PatientThep`] is as in the paper. Tests:
-//! `queues/battery.rs`, `emitted.rs`.
+//! `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** H, s, T, P and W as in the paper, in code `head`, `s`, `tail`, `echo`, the ring's capacity; put and take
 //! are `push` and `pop`; ⊥ is `NO_ECHO`.
 //!
-//! **Scenarios.** `thep` and `patient_thep` in the battery; its pop in `emitted.rs`.
+//! **Scenarios.** `thep`, `patient_thep`, `unsure_thep` and `unsure_patient_thep` in the battery and the property
+//! tests; `thep` and `patient-thep` in the checker; its pop in `emitted/main.rs`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -80,7 +81,7 @@ use crate::{
 
 /// The THE deque with echoes, by name: see the [module](self).
 ///
-/// A thief that is not sure looks for the echo `PATIENCE` times and is refused then.
+/// A thief that is not sure looks for the echo, up to `PATIENCE` times more, and is refused then.
 ///
 /// ```
 /// use core::num::NonZeroUsize;

@@ -30,7 +30,7 @@
 //!
 //! **Progress.** Reserving is lock-free. A push waits for a thief that has claimed its slot a lap ago and sleeps, a
 //! thief for an owner that sleeps between reserving and filling: blocking. Nobody waits for long unless somebody is
-//! stopped. **Capacity.** A ring, full when no more slots are left than [`Params::spare`] says.
+//! stopped. **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
 //! **Departures.** The source's word has 16 bits each for top, bottom, count and a trace of the last operation; here
 //! bottom is computed and the trace left out, so that top and count have 32 bits. A push waits with loads and then stores,
@@ -41,7 +41,7 @@
 //!
 //! **Names.** As in the source; its `idx` is `index`.
 //!
-//! **Scenarios.** `wsq` and `tight_wsq` in the battery.
+//! **Scenarios.** `wsq` and `tight_wsq` in the battery, the property and the many-at-once tests; `wsq` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -172,7 +172,7 @@ macro_rules! workloads {
                 }
             }
 
-            /// Runs a worklist program whose tasks may be run twice on queues of any kind; `None` if it is not one.
+            /// Runs a worklist program whose tasks may be run twice, also on queues that may return one twice; `None` if it is not one.
             pub fn list_at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
                 match self {
                     $(Self::$lists(program) => program.at_least_once(list),)*

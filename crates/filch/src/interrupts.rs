@@ -9,8 +9,9 @@
 //! by itself soon.
 //!
 //! **The signal** is `SIGURG`, which hardly anybody uses, and which is ignored where nobody has asked for it: one that arrives
-//! after the handler has gone does no harm. The handler allocates nothing, locks nothing and calls nothing of the system. On a
-//! thread that is no worker, it passes the signal on to the handler that was there before.
+//! after the handler has gone does no harm. The handler allocates nothing, locks nothing and calls nothing of the system,
+//! but that PDQ-S reads the system's clock on processors without a counter to read. On a thread that is no worker, the handler passes
+//! the signal on to the one that was there before.
 //!
 //! **Nobody waits, nothing ticks.** A tick costs a switch to the ticker and back, and a signal to each worker, some 5 to 10 % of two
 //! processors at the default period. The paper's ticks always; ours only while thieves have found nothing: see

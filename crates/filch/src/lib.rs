@@ -83,7 +83,7 @@
 //! run.
 //!
 //! *Task pools.* Where a worker keeps its tasks is a type parameter: see [`pool`]. The default is [`pool::Split`], the direct task
-//! stack of Lace; [`pool::Wool`] is that of Wool. [`pool::Queued`] makes a pool of any queue of the crate `filch_queue`, and
+//! stack of Lace; [`pool::Wool`] is that of Wool. [`pool::Queued`] makes a pool of most queues of the crate `filch_queue`, and
 //! [`pool::Heartbeat`] one that uses it seldom.
 //!
 //! *Long tasks.* A task that neither forks nor joins for milliseconds keeps what its worker has forked before from thieves that have to
@@ -92,7 +92,7 @@
 //! # Worklists
 //!
 //! Searches of graphs are not fork–join: a task makes others, and nobody waits for one of them. [`worklist`] runs such tasks until
-//! there is none left, on a queue of any kind.
+//! there is none left, on a queue of almost any kind.
 //!
 //! # Jobs
 //!

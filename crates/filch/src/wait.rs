@@ -1,8 +1,8 @@
 //! Waiting for a task that somebody stole: what may be run meanwhile, and when to sleep.
 //!
 //! **Leapfrogging** (Wagner and Calder 1993; Lace, figure 1): steal only from the thief of the awaited task. Whatever it
-//! has to give descends from that task, since a thief pushes nothing before it steals, except what it forks in the
-//! stolen task itself. So a waiting worker runs nothing but parts of what it waits for: no lock held across a join can
+//! has to give descends from that task: nothing of its own was left when it stole, so it has forked in that task what
+//! is there now. So a waiting worker runs nothing but parts of what it waits for: no lock held across a join can
 //! deadlock with unrelated work, and no stack gets deeper than in the sequential run.
 //!
 //! **Transitive leapfrogging** (Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010): if the thief has
@@ -58,7 +58,7 @@ pub enum Wait {
     /// Leapfrogs first; steals from anybody if that fails a few times in a row. The default.
     ///
     /// On two processors all strategies take the same time within 2 % (UTS T3, 2 and 8 workers). On 48, Lace's authors found strict
-    /// leapfrogging to stop scaling on that tree, and random stealing after failures to mend it at no cost elsewhere.
+    /// leapfrogging to stop scaling on the larger T3L, and random stealing to mend it.
     #[default]
     LeapfrogRandom,
     /// Steals from anybody.

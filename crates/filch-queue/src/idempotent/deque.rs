@@ -40,7 +40,7 @@
 //!
 //! **Names.** `anchor`, `head`, `size`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
-//! **Scenarios.** `idem-de` in the battery, in the stalled-thief tests and in the checker.
+//! **Scenarios.** `idem_de` in the battery, the property and the stalled-thief tests; `idem-de` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -38,7 +38,7 @@
 //!
 //! **Names.** `head`, `tail`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
-//! **Scenarios.** `idem-fifo` in the battery, in the stalled-thief tests and in the checker.
+//! **Scenarios.** `idem_fifo` in the battery, the property and the stalled-thief tests; `idem-fifo` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -35,7 +35,7 @@
 //!
 //! **Names.** `anchor`, `tail`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
-//! **Scenarios.** `idem-lifo` in the battery, in the stalled-thief tests and in the checker.
+//! **Scenarios.** `idem_lifo` in the battery, the property and the stalled-thief tests; `idem-lifo` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

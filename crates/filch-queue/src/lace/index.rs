@@ -20,9 +20,9 @@
 //! * I4: no steal returns an index at or above the split in force at its compare-and-swap.
 //!
 //! **Edges.**
-//! * E1: `publish_first`'s store and `grow`'s addition (release) → the load and compare-and-swap in `steal` (acquire):
-//!   the slots below split are written before split passes them. Later read–modify–writes of the word, by whomever,
-//!   continue the release sequence.
+//! * E1: `publish_first`'s store and `grow_by`'s addition (release) → the load and compare-and-swap in `steal_several`
+//!   (acquire): the slots below split are written before split passes them. Later read–modify–writes of the word, by
+//!   whomever, continue the release sequence.
 //!
 //! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences; Rust has no mixed-size atomics,
 //! so `shrink` and `grow` are each one read–modify–write of the whole word, and no fence is left: a thief's
@@ -102,7 +102,7 @@ impl<M: Memory> SharedIndex<M> {
         if self.all_stolen.load(Ordering::Relaxed) {
             return StealIndex::AllStolen;
         }
-        // E1: pairs with publish_first and grow.
+        // E1: pairs with `publish_first` and `grow_by`.
         let word = self.word.load(Ordering::Acquire);
         let (tail, split) = unpack(word);
         if distance(tail, split) <= 0 {
@@ -129,7 +129,7 @@ impl<M: Memory> SharedIndex<M> {
     /// Whether the owner has declared every task stolen. A snapshot.
     #[inline]
     pub fn is_all_stolen(&self) -> bool {
-        // Relaxed: a hint, as in `steal`.
+        // Relaxed: a hint, as in `steal_several`.
         self.all_stolen.load(Ordering::Relaxed)
     }
 }
@@ -155,7 +155,7 @@ impl OwnerIndex {
     pub fn publish_first<M: Memory>(&mut self, shared: &SharedIndex<M>, index: u32) {
         debug_assert!(self.all_stolen, "a fresh word would lose tasks that thieves may still take");
         let split = index.wrapping_add(1);
-        // E1: pairs with the load and the compare-and-swap in `steal`. No thief changes the word meanwhile: I1.
+        // E1: pairs with the load and the compare-and-swap in `steal_several`. No thief changes the word meanwhile: I1.
         shared.word.store(pack(index, split), Ordering::Release);
         // Relaxed: a hint. After the word, so that a thief that sees it mostly sees the word too.
         shared.all_stolen.store(false, Ordering::Relaxed);
@@ -177,7 +177,7 @@ impl OwnerIndex {
         let private = head.wrapping_sub(self.split);
         let more = amount.of(private);
         if more != 0 {
-            // E1: pairs with `steal`. An addition to the high half wraps out of the word and cannot disturb tail.
+            // E1: pairs with `steal_several`. An addition to the high half wraps out of the word and spares tail.
             shared.word.fetch_add(pack(0, more), Ordering::Release);
             self.split = self.split.wrapping_add(more);
         }

@@ -25,7 +25,7 @@
 //!
 //! **Edges.** E1 of [`index`] publishes slots and task contents. `splitreq` and the emptiness of a slot publish nothing.
 //!
-//! **Memory model.** Rust's; no fence anywhere. Below it, see [`index`].
+//! **Memory model.** Rust's; no fence anywhere. On the paper's x86 form see [`index`].
 //!
 //! **Progress.** Owner wait-free; steal lock-free, and a thief that stops between winning an index and emptying its
 //! slot costs one slot. **Capacity.** A ring; a push is refused while its slot is not empty.
@@ -40,7 +40,8 @@
 //! **Names.** tail, split, head, splitreq, allstolen as in the paper; `grow` and `shrink` are `grow_shared` and
 //! `shrink_shared` in its program.
 //!
-//! **Scenarios.** `lace` in the battery and in the stalled-thief tests.
+//! **Scenarios.** `lace`, `lace_all` and `lace_one` in the battery, the property, the stalled-thief and the
+//! many-at-once tests; `lace` in the checker.
 
 pub mod index;
 

@@ -1,7 +1,7 @@
 //! PDQ-R and PDQ-R2: private deques whose thieves ask.
 //!
-//! **Paper.** [That of the folder](super), section 3, figure 2; and its alternative acquire, which Lace's authors compared
-//! with: Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
+//! **Paper.** [That of the folder](super), section 3, figure 2; and its alternative acquire, figure 8, which Lace's authors
+//! compared with: Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
 //! **Idea.** A thief writes its number into the victim's request cell. The victim looks at the cell at each push and pop, takes
 //! the request out of it, and answers on the thief's desk with its oldest tasks or with none. In PDQ-R2 a worker
@@ -27,7 +27,8 @@
 //! * E2: the store of the answer (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
-//! depends on the owner's next operation, though not if it withdraws. **Capacity.** Grows.
+//! depends on the owner's next operation, though not if it withdraws (it then waits only for an answer under
+//! way). **Capacity.** Grows.
 //!
 //! **Departures.** The paper's thief waits until it has its answer; ours goes away and comes back, and may withdraw, so that a
 //! victim that does not run stalls nobody. This is why the owner claims a request by a swap before it answers: with a
@@ -35,9 +36,11 @@
 //! each victim instead of one for all. Figure 2 also clears the thief's own request cell once it has received
 //! a task; in PDQ-R that could erase somebody's request, and the asker would wait for ever (a twin in the checker).
 //!
-//! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `communicate` is `poll`; `reject` is `block`.
+//! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `communicate` is also what
+//! `poll` does; `reject` is `claim(BLOCKED)`.
 //!
-//! **Scenarios.** `pdq-r` and `pdq-r2` in the battery, the property tests and the checker.
+//! **Scenarios.** `pdq_r` and `pdq_r2` in the battery and the property tests, `pdq_r` and `generous_pdq_r2` in the
+//! many-at-once tests; `pdq-r` and `pdq-r2` in the checker.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

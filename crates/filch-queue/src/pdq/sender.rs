@@ -25,18 +25,20 @@
 //! * E2: the store of `DEALT` (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
-//! depends on the owner, though not if it goes away. **Capacity.** Grows.
+//! depends on the owner, though not if it goes away (it then waits only for what is incoming). **Capacity.** Grows.
 //!
 //! **Departures.** The paper's worker has one cell that all others may deal to; ours has a desk with each victim, so that
 //! it knows whose task it has, and a fork–join worker can wait for one victim only. An owner therefore looks
 //! for an idle thief from a random one on, instead of trying one. All dealing is in two steps, as the paper's for several tasks; a
-//! thief takes nothing before the second (a twin in the checker). The paper's clock always runs; here it starts when
-//! somebody waits, which is the same, since the time to the next event of a Poisson process does not depend on when one
-//! begins to wait for it. `has_tasks`, `wanted` and the going away are ours.
+//! thief takes nothing before the second (a twin in the checker). The paper's clock always runs; here it rests
+//! while nobody waits, which for a busy owner is the same, since the time to the next event of a Poisson process does not depend on
+//! when one begins to wait for it. An owner that was idle is late, and deals as soon as it has a task, as in the paper: it is taken
+//! to have been idle if it has polled an empty deque. `has_tasks`, `wanted` and the going away are ours.
 //!
 //! **Names.** The paper's `s` is a desk's number, `INCOMING` is `INCOMING`, its `d` is the clock's.
 //!
-//! **Scenarios.** `pdq-s`, without the clock, in the battery, the property tests and the checker.
+//! **Scenarios.** `pdq_s`, and `eager_pdq_s` without the clock, in the battery, the property and the many-at-once tests;
+//! `pdq-s`, without the clock, in the checker.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -239,6 +241,9 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 
     #[inline]
     fn poll(&mut self) {
+        if self.tasks.is_empty() {
+            self.clock.skip_rest();
+        }
         self.communicate();
     }
 

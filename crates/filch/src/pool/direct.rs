@@ -307,7 +307,7 @@ unsafe impl<D: Direct> Plumbing for D {
 
     fn stolen_at(&self, index: usize) -> Option<&JobState<Native>> {
         let job = self.stack().get(index)?;
-        matches!(job.state.status(), Status::Stolen(_)).then_some(&job.state)
+        (!matches!(job.state.status(), Status::Fresh | Status::Offered)).then_some(&job.state)
     }
 
     fn peak_depth(&self) -> usize {

@@ -133,8 +133,8 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// The number of tasks below `head`.
     fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize;
 
-    /// The state of the stolen task at `index`; `None` if it is not stolen, or if the pool is not a stack that others
-    /// can read.
+    /// The state of the task at `index` if a thief has it, or had it; `None` from the first one on that nobody has stolen, and if the
+    /// pool is not a stack that others can read.
     fn stolen_at(&self, index: usize) -> Option<&JobState<Native>>;
 
     /// The peak depth so far.

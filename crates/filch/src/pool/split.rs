@@ -7,7 +7,7 @@
 //! [limits](crate::protocol::limits), so that a fork writes the task, compares twice, and calls twice.
 //!
 //! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the result there.
-//! `shared`: tail, split and the all-stolen hint, on lines of their own; thieves and the owner's cold path. `owner`: the
+//! `shared`: tail, split and the all-stolen hint, on a line of their own; thieves and the owner's cold path. `owner`: the
 //! owner's copies. `words`: a Chase–Lev deque for forks by code that does not know the head.
 //!
 //! **Invariants.** With `split` the owner's copy, and `head` the exact head:

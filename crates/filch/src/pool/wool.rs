@@ -7,7 +7,7 @@
 //! [limits](crate::protocol::limits), so that private tasks cost what they cost on [`Split`](super::Split).
 //!
 //! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the result there. `shared`:
-//! `bot` and the boundary, on lines of their own; thieves and the owner's cold path. `owner`: the owner's part. `words`: a
+//! `bot` and the boundary, on a line of their own; thieves and the owner's cold path. `owner`: the owner's part. `words`: a
 //! Chase–Lev deque for forks by code that does not know the head.
 //!
 //! **Invariants.** With `public` the owner's copy of the boundary, and `head` the exact head:

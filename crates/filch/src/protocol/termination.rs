@@ -13,7 +13,7 @@
 //! of its maker, which is counted. So it is among the created ones; so is each finished one, for its creation came
 //! before its finish. The created are more by at least one.
 //!
-//! **Edges.** E1: `finish` (release) → `all_done`'s first pass (acquire): whatever the worker created before it finished,
+//! **Edges.** E1: `finished` (release) → `all_done`'s first pass (acquire): whatever the worker created before it finished,
 //! and whatever came before its getting the piece, is in the second pass.
 //!
 //! **Tasks that may be run twice** cannot be counted so. What can be counted is how often a worker has set out for work, and

@@ -7,7 +7,7 @@
 //!
 //! **Invariants.**
 //! * I1: whoever changes a place from asleep to awake, the sleeper or a waker, and nobody else, subtracts one from
-//!   `sleepers` and owes the futex wake-up if it is not the sleeper. A worker that wanted anything is then counted among those that
+//!   `sleepers` and owes the futex wake-up if it is not the sleeper. One that wanted work of any kind is then counted among those that
 //!   search, from which only it removes itself.
 //! * I2: between `announce` and `sleep` the worker asks all victims for work, fences and looks once more.
 //!
