@@ -26,7 +26,11 @@ pub use core::sync::atomic::Ordering;
 pub use native::{Native, NativeCell};
 
 /// A kind of memory: its atomics, its cells and its fences.
-pub trait Memory: Sized + Send + Sync + 'static {
+///
+/// # Safety
+/// No operation on the atomics, and no fence, is weaker than the same operation of `core::sync::atomic`, and a cell is the memory that it
+/// stands for: the algorithms keep pointers in them.
+pub unsafe trait Memory: Sized + Send + Sync + 'static {
     /// A 32-bit word.
     type AtomicU32: AtomicInt<u32>;
     /// A 64-bit word.
@@ -76,7 +80,10 @@ pub trait Sleep: Memory {
 /// A light barrier is a sequentially consistent fence towards heavy ones, and towards nothing else: if it executes
 /// before a heavy barrier of another thread, what came before it is visible after the heavy one, and if it executes
 /// after, it sees what came before the heavy one.
-pub trait Asymmetric: Memory {
+///
+/// # Safety
+/// That is so, once [`Asymmetric::prepare_barriers`] has returned `true`.
+pub unsafe trait Asymmetric: Memory {
     /// Makes the barriers ready; call it before the first of them, as often as you like. `false`: there are none on
     /// this system, and both sides have to use [`Memory::fence`] instead.
     #[must_use = "without barriers, both sides have to fence"]

@@ -10,7 +10,8 @@ use crate::{Atomic, AtomicInt, Cell, Memory};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
-impl Memory for Native {
+// SAFETY: the operations of `core::sync::atomic` themselves, and a cell is an `UnsafeCell`.
+unsafe impl Memory for Native {
     type AtomicU32 = atomic::AtomicU32;
     type AtomicU64 = atomic::AtomicU64;
     type AtomicI64 = atomic::AtomicI64;
@@ -51,7 +52,8 @@ impl crate::Sleep for Native {
 }
 
 /// The heavy side is `membarrier` of Linux, which interrupts the processors that run threads of this process.
-impl crate::Asymmetric for Native {
+// SAFETY: `membarrier` is what the trait describes.
+unsafe impl crate::Asymmetric for Native {
     fn prepare_barriers() -> bool {
         membarrier::register()
     }

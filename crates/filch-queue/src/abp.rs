@@ -104,7 +104,8 @@ pub struct Thief<M: Memory = Native> {
 /// A power of two, and bot reaches it.
 const MAX_CAPACITY: usize = 1 << 31;
 
-impl<M: Memory> Queue<M> for Abp {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for Abp {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = ();

@@ -112,7 +112,8 @@ pub struct Thief<M: Memory = Native> {
     desk: ThiefDesk,
 }
 
-impl<M: Memory> Queue<M> for Adws {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for Adws {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Delegation;

@@ -74,7 +74,8 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Blocks<M>>,
 }
 
-impl<M: Memory> Queue<M> for BwosL {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for BwosL {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = BlockSize;

@@ -104,7 +104,8 @@ pub struct Thief<M: Asymmetric = Native> {
     asymmetric: bool,
 }
 
-impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Fences;

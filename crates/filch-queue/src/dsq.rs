@@ -143,7 +143,8 @@ pub struct Thief<M: Memory = Native> {
 /// [`Amount`]s are of 32-bit numbers.
 const MAX_CAPACITY: usize = 1 << 31;
 
-impl<M: Memory> Queue<M> for Dsq {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for Dsq {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Params;

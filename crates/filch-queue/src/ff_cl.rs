@@ -110,7 +110,8 @@ pub struct Thief<M: Memory = Native> {
     delta: Delta,
 }
 
-impl<M: Memory> Queue<M> for FfCl {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for FfCl {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Delta;

@@ -73,7 +73,8 @@ pub struct Thief<M: Memory = Native> {
     delta: Delta,
 }
 
-impl<M: Memory> Queue<M> for FfThe {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for FfThe {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Delta;

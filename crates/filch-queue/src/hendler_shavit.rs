@@ -106,7 +106,8 @@ const fn unpack(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
-impl<M: Memory> Queue<M> for HendlerShavit {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for HendlerShavit {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = ();

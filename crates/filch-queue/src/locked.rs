@@ -62,7 +62,8 @@ pub struct Thief {
     tasks: Shared,
 }
 
-impl<M: Memory> Queue<M> for Locked {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for Locked {
     type Owner = Owner;
     type Thief = Thief;
     type Params = ();

@@ -82,7 +82,8 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-impl<M: Memory> Queue<M> for OneExposed {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for OneExposed {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = ();

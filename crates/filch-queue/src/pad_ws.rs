@@ -96,7 +96,8 @@ pub struct Thief<M: Memory = Native> {
     desk: ThiefDesk,
 }
 
-impl<M: Memory> Queue<M> for PadWs {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for PadWs {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Params;

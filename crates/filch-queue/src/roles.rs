@@ -113,7 +113,12 @@ pub trait StealMany<T>: Thief<T> {
 /// assert!(is_empty_at_first::<filch_queue::ChaseLev>());
 /// assert!(is_empty_at_first::<filch_queue::Lace>());
 /// ```
-pub trait Queue<M: Memory = Native>: Sized + 'static {
+///
+/// # Safety
+/// * The two sides, [`StealMany`] included, return no words but those that have been pushed, and each as often as
+///   [`PROMISES`](Self::PROMISES) says: whoever receives a word may be the only one who does, and runs what it points to.
+/// * What happened before a push happens before its word is returned.
+pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// The owner's side.
     type Owner: Owner<Task> + Send;
     /// A thief's side.

@@ -149,7 +149,8 @@ const fn count(head: u32, tail: i64) -> i64 {
     (tail as u32).wrapping_sub(head) as i32 as i64
 }
 
-impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
     type Owner = Owner<M>;
     type Thief = Thief<PATIENCE, M>;
     type Params = Delta;

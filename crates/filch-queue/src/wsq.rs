@@ -134,7 +134,8 @@ const fn unpack(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
-impl<M: Memory> Queue<M> for Wsq {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for Wsq {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Params;

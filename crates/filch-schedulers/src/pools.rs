@@ -253,7 +253,8 @@ pools! {
 pub(crate) struct Bounded<Q>(PhantomData<fn() -> Q>);
 
 #[cfg(target_arch = "x86_64")]
-impl<Q: Queue<Params = Delta>> Queue for Bounded<Q> {
+// SAFETY: the other queue's promise.
+unsafe impl<Q: Queue<Params = Delta>> Queue for Bounded<Q> {
     type Owner = Q::Owner;
     type Thief = Q::Thief;
     type Params = ();
@@ -271,7 +272,8 @@ impl<Q: Queue<Params = Delta>> Queue for Bounded<Q> {
 /// BWoS with blocks so short that fork–join, which seldom has many tasks in one queue, fills them.
 struct ShortBlocks;
 
-impl Queue for ShortBlocks {
+// SAFETY: the other queue's promise.
+unsafe impl Queue for ShortBlocks {
     type Owner = filch_queue::bwos_l::Owner;
     type Thief = filch_queue::bwos_l::Thief;
     type Params = ();

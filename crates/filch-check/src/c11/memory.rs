@@ -22,7 +22,9 @@ use crate::tso::Words;
 #[derive(Clone, Copy, Debug)]
 pub struct Loom;
 
-impl Memory for Loom {
+// SAFETY: the operations are those of the crate loom, which follows the Rust memory model. A checker that weakens one runs scenarios,
+// whose tasks are numbers.
+unsafe impl Memory for Loom {
     type AtomicU32 = Word<u32, loomed::AtomicU32>;
     type AtomicU64 = Word<u64, loomed::AtomicU64>;
     type AtomicI64 = Word<i64, loomed::AtomicI64>;
@@ -81,7 +83,8 @@ impl Sleep for Loom {
 /// A value that no word has on which threads sleep.
 const NEVER: u32 = 0x9e37_79b9;
 
-impl Asymmetric for Loom {
+// SAFETY: both are fences.
+unsafe impl Asymmetric for Loom {
     #[track_caller]
     fn light_barrier() {
         fence(Location::caller(), Kind::Barrier, Ordering::SeqCst);

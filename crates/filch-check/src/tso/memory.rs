@@ -96,7 +96,9 @@ fn drain_own(site: Site) {
 #[derive(Clone, Copy, Debug)]
 pub struct Tso;
 
-impl Memory for Tso {
+// SAFETY: total store order is stronger than the Rust memory model. A checker that weakens an operation runs scenarios, whose tasks
+// are numbers.
+unsafe impl Memory for Tso {
     type AtomicU32 = Word<u32>;
     type AtomicU64 = Word<u64>;
     type AtomicI64 = Word<i64>;
@@ -163,7 +165,8 @@ fn wake(word: &Word<u32>, all: bool, site: Site) {
     ask(Op::Wake { location: word.location, all }, site);
 }
 
-impl Asymmetric for Tso {
+// SAFETY: the heavy one drains all store buffers.
+unsafe impl Asymmetric for Tso {
     fn light_barrier() {}
 
     #[track_caller]

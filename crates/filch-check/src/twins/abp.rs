@@ -52,7 +52,8 @@ pub struct Owner<M: Memory> {
 /// A thief's side.
 pub struct Thief<M: Memory>(Arc<Shared<M>>);
 
-impl<M: Memory> Queue<M> for Abp {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for Abp {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

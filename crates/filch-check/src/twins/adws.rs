@@ -91,7 +91,8 @@ pub struct Thief<M: Memory> {
     is_outstanding: bool,
 }
 
-impl<M: Memory> Queue<M> for Adws {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for Adws {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

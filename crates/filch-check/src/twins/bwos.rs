@@ -127,7 +127,8 @@ pub struct Thief<M: Memory> {
     is_outstanding: bool,
 }
 
-impl<M: Memory, const DELEGATES: bool> Queue<M> for Bwos<DELEGATES> {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory, const DELEGATES: bool> Queue<M> for Bwos<DELEGATES> {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Params;

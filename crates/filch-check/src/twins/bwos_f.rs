@@ -85,7 +85,8 @@ pub struct Thief<M: Memory> {
     shared: Arc<Shared<M>>,
 }
 
-impl<M: Memory> Queue<M> for BwosF {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for BwosF {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Params;

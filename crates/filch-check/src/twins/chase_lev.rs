@@ -63,7 +63,8 @@ pub struct Thief<M: Memory> {
     mistake: Mistake,
 }
 
-impl<M: Memory> Queue<M> for ChaseLev {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for ChaseLev {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

@@ -55,7 +55,8 @@ pub struct Thief<M: Asymmetric> {
     mistake: Mistake,
 }
 
-impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

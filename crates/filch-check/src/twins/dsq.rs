@@ -66,7 +66,8 @@ pub struct Thief<M: Memory> {
     mistake: Mistake,
 }
 
-impl<M: Memory> Queue<M> for Dsq {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for Dsq {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = (Copying, Mistake);

@@ -54,7 +54,8 @@ pub struct Thief<M: Memory> {
     delta: i64,
 }
 
-impl<M: Memory> Queue<M> for FfCl {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for FfCl {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     /// The mistake, and δ.

@@ -55,7 +55,8 @@ pub struct Thief<M: Memory> {
     delta: i64,
 }
 
-impl<M: Memory> Queue<M> for FfThe {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for FfThe {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     /// The mistake, and δ.

@@ -82,7 +82,8 @@ pub struct Thief<M: Memory> {
     mistake: Mistake,
 }
 
-impl<M: Memory> Queue<M> for HendlerShavit {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for HendlerShavit {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

@@ -141,7 +141,8 @@ pub struct Thief<M: Memory, K> {
     kind: PhantomData<fn() -> K>,
 }
 
-impl<M: Memory, K: Kind> Queue<M> for Idempotent<K> {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory, K: Kind> Queue<M> for Idempotent<K> {
     type Owner = Owner<M, K>;
     type Thief = Thief<M, K>;
     type Params = Mistake;

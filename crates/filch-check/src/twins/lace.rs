@@ -78,7 +78,8 @@ pub struct Thief<M: Memory> {
     mistake: Mistake,
 }
 
-impl<M: Memory> Queue<M> for Lace {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for Lace {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

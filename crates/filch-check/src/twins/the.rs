@@ -59,7 +59,8 @@ pub struct Thief<M: Memory> {
     mistake: Mistake,
 }
 
-impl<M: Memory> Queue<M> for The {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for The {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

@@ -65,7 +65,8 @@ pub struct Thief<M: Memory> {
     mistake: Mistake,
 }
 
-impl<M: Memory> Queue<M> for Wsq {
+// SAFETY: only checkers use it, whose tasks are numbers.
+unsafe impl<M: Memory> Queue<M> for Wsq {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Mistake;

@@ -98,7 +98,8 @@ pub struct Thief<M: Memory = Native> {
 /// A power of two, and tail reaches it.
 const MAX_CAPACITY: usize = 1 << 31;
 
-impl<M: Memory> Queue<M> for IdempotentLifo {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for IdempotentLifo {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = ();

@@ -129,7 +129,8 @@ pub struct Thief<M: Memory = Native> {
 /// The differences of indices are signed 32-bit numbers.
 const MAX_CAPACITY: usize = 1 << 30;
 
-impl<M: Memory> Queue<M> for Lace {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for Lace {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Policies;

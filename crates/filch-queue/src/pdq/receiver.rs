@@ -175,7 +175,8 @@ fn make<M: Memory, const BLOCKS: bool>(
     (Owner { shared, tasks: VecDeque::with_capacity(capacity), is_blocked: BLOCKS }, thieves)
 }
 
-impl<M: Memory> Queue<M> for PdqR {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for PdqR {
     type Owner = Owner<M, false>;
     type Thief = Thief<M>;
     type Params = Params;
@@ -187,7 +188,8 @@ impl<M: Memory> Queue<M> for PdqR {
     }
 }
 
-impl<M: Memory> Queue<M> for PdqR2 {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for PdqR2 {
     type Owner = Owner<M, true>;
     type Thief = Thief<M>;
     type Params = Params;

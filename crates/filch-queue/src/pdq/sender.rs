@@ -129,7 +129,8 @@ pub struct Thief<M: Memory = Native> {
     loot: VecDeque<Task>,
 }
 
-impl<M: Memory> Queue<M> for PdqS {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for PdqS {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Params;

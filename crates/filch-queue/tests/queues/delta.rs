@@ -14,7 +14,8 @@ pub(crate) type Least<Q> = WithDelta<Q, 1>;
 /// `Q` with this δ.
 pub(crate) struct WithDelta<Q, const DELTA: usize>(PhantomData<fn() -> Q>);
 
-impl<M: Memory, Q: Queue<M, Params = Delta>, const DELTA: usize> Queue<M> for WithDelta<Q, DELTA> {
+// SAFETY: the other queue's promise.
+unsafe impl<M: Memory, Q: Queue<M, Params = Delta>, const DELTA: usize> Queue<M> for WithDelta<Q, DELTA> {
     type Owner = Q::Owner;
     type Thief = Q::Thief;
     type Params = ();

@@ -105,7 +105,8 @@ macro_rules! integers {
 }
 integers!(u32, u64, i64, usize);
 
-impl Memory for Gated {
+// SAFETY: each operation happens under a lock, and cells are the machine's.
+unsafe impl Memory for Gated {
     type AtomicU32 = Variable<u32>;
     type AtomicU64 = Variable<u64>;
     type AtomicI64 = Variable<i64>;
@@ -125,7 +126,8 @@ impl Memory for Gated {
 }
 
 /// Steps happen under locks, so the light side has nothing to do.
-impl Asymmetric for Gated {
+// SAFETY: a lock is taken by an instruction that leaves nothing in a buffer.
+unsafe impl Asymmetric for Gated {
     fn light_barrier() {}
     fn heavy_barrier() {
         step();

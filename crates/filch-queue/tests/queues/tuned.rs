@@ -16,7 +16,8 @@ macro_rules! tuned {
         $($(#[$doc])*
         pub(crate) struct $name;
 
-        impl<M: Memory> Queue<M> for $name {
+        // SAFETY: the other queue's promise.
+        unsafe impl<M: Memory> Queue<M> for $name {
             type Owner = <$queue as Queue<M>>::Owner;
             type Thief = <$queue as Queue<M>>::Thief;
             type Params = ();

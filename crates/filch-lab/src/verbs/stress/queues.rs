@@ -341,7 +341,8 @@ mod tests {
 
     struct BrokenOwner<O, const LOSES: bool>(O);
 
-    impl<Q: Queue, const LOSES: bool> Queue for Broken<Q, LOSES> {
+    // SAFETY: only stress tests use it, whose tasks are numbers.
+    unsafe impl<Q: Queue, const LOSES: bool> Queue for Broken<Q, LOSES> {
         type Owner = BrokenOwner<Q::Owner, LOSES>;
         type Thief = Q::Thief;
         type Params = Q::Params;
