@@ -97,11 +97,12 @@ impl Latch {
 
     /// Whether it was made for the current thread, whose front is `front`.
     pub(crate) fn is_for(&self, front: &Front) -> bool {
-        match (&self.waiter, front.home()) {
-            (Waiter::Worker(common, index), Some(home)) => Arc::ptr_eq(common, &home.common) && *index == home.index,
-            // While the thread's locals are being destroyed nobody can say any more.
-            (Waiter::Thread(event), None) => EVENT.try_with(|mine| Arc::ptr_eq(event, mine)).unwrap_or(true),
-            _ => false,
+        match &self.waiter {
+            Waiter::Worker(common, index) => {
+                front.home().is_some_and(|home| Arc::ptr_eq(common, &home.common) && *index == home.index)
+            }
+            // The thread may have become a worker since. While its locals are being destroyed nobody can say any more.
+            Waiter::Thread(event) => EVENT.try_with(|mine| Arc::ptr_eq(event, mine)).unwrap_or(true),
         }
     }
 

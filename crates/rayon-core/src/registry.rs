@@ -30,6 +30,8 @@ pub(crate) struct Registry {
     panic_handler: Option<Box<PanicHandler>>,
     start_handler: Option<Box<StartHandler>>,
     exit_handler: Option<Box<ExitHandler>>,
+    /// Whether the first worker is a thread that stays a worker for the rest of its life.
+    has_occupant: bool,
     /// How many threads have started.
     started: Mutex<usize>,
     starts: Condvar,
@@ -94,6 +96,7 @@ impl Registry {
             panic_handler: builder.panic_handler.take(),
             start_handler: builder.start_handler.take(),
             exit_handler: builder.exit_handler.take(),
+            has_occupant: builder.use_current_thread,
             started: Mutex::new(0),
             starts: Condvar::new(),
             printing: Once::new(),
@@ -148,9 +151,14 @@ impl Registry {
     }
 
     /// A lease for a task that is being spawned: none once the last one is over and the threads are leaving, when only their exit
-    /// handlers can still spawn anything.
+    /// handlers, and a thread that [stays](Self::stays), can still spawn anything.
     pub(crate) fn lease(&self) -> Option<Lease> {
         self.lease.upgrade()
+    }
+
+    /// Whether the current thread is a worker that does not leave with the others.
+    pub(crate) fn stays(&self) -> bool {
+        self.has_occupant && self.current_index() == Some(0)
     }
 
     /// Has `job` run some time, newest first.

@@ -11,7 +11,7 @@ use filch::host::{Countdown, Fifo};
 
 use crate::broadcast::{BroadcastContext, Ptr};
 use crate::registry::{self, Registry};
-use crate::unwind::FirstPanic;
+use crate::unwind::{AbortIfPanic, FirstPanic};
 
 /// A fork–join scope for any number of tasks, which may borrow whatever outlives it: see [`scope()`].
 pub struct Scope<'scope> {
@@ -319,7 +319,10 @@ impl<'scope> ScopeBase<'scope> {
     fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
         // SAFETY: the body was counted in when the countdown was made.
         let result = unsafe { Self::run(self, body) };
+        // Nobody may get out of here, not even by a panic, while a task is there that borrows.
+        let abort = AbortIfPanic;
         self.countdown.wait();
+        std::mem::forget(abort);
         self.panic.resume();
         result.expect("a body that returned nothing has panicked")
     }

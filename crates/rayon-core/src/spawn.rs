@@ -69,7 +69,10 @@ pub(crate) fn spawn_fifo_in<F: FnOnce() + Send + 'static>(func: F, registry: &Ar
 ///
 /// `None`: the threads are leaving, nobody would run it.
 fn job<F: FnOnce() + Send + 'static>(func: F, registry: &Arc<Registry>) -> Option<impl FnOnce() + Send + 'static> {
-    let lease = registry.lease()?;
+    let lease = registry.lease();
+    if lease.is_none() && !registry.stays() {
+        return None;
+    }
     let registry = Arc::clone(registry);
     Some(move || {
         registry.catch_unwind(func);

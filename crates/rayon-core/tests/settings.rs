@@ -132,6 +132,67 @@ fn what_an_exit_handler_spawns_is_dropped() {
     }
 }
 
+/// The thread that is made a worker stays one, so each of these has its own.
+fn on_a_thread(test: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(test).join().unwrap();
+}
+
+#[test]
+fn a_scope_waits_for_its_tasks_though_its_thread_has_become_a_worker() {
+    on_a_thread(|| {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let (go, gone) = channel();
+        let data = vec![7_u8; 1 << 10];
+        let mut sum = 0;
+        let (data, total) = (&data, &mut sum);
+        pool.in_place_scope(|s| {
+            s.spawn(move |_| {
+                gone.recv().unwrap();
+                std::thread::sleep(Duration::from_millis(50));
+                *total = data.iter().map(|&x| usize::from(x)).sum();
+            });
+            std::mem::forget(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap());
+            go.send(()).unwrap();
+        });
+        assert_eq!(sum, 7 << 10);
+    });
+}
+
+#[test]
+fn a_thread_that_stays_a_worker_runs_what_it_spawns() {
+    on_a_thread(|| {
+        drop(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap());
+        let (done, ran) = channel();
+        let again = done.clone();
+        rayon_core::spawn(move || done.send(()).unwrap());
+        assert_eq!(rayon_core::yield_now(), Some(rayon_core::Yield::Executed));
+        ran.try_recv().unwrap();
+        rayon_core::spawn_fifo(move || again.send(()).unwrap());
+        assert_eq!(rayon_core::yield_now(), Some(rayon_core::Yield::Executed));
+        ran.try_recv().unwrap();
+    });
+}
+
+#[test]
+fn a_stolen_branch_may_block_on_what_it_spawns() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for _ in 0..50 {
+        let taken = AtomicUsize::new(0);
+        let until_taken = || {
+            while taken.load(SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+        };
+        let spawns = || {
+            taken.store(1, SeqCst);
+            let (sender, receiver) = channel();
+            rayon_core::spawn(move || sender.send(1).unwrap());
+            receiver.recv_timeout(Duration::from_secs(60)).unwrap()
+        };
+        assert_eq!(pool.install(|| rayon_core::join(until_taken, spawns)).1, 1);
+    }
+}
+
 #[test]
 fn a_thread_of_another_filch_pool_is_outside() {
     let mine = filch::ThreadPool::new(2).unwrap();
