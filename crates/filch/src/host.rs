@@ -236,7 +236,7 @@ impl Seat {
     }
 
     /// Makes the current thread the worker until the last lease is given up, and runs what is left then. `start` and `exit` are
-    /// called before and after, by the worker. `stack_size`: how large the thread's stack is, or a lower bound of it.
+    /// called before and after, by the worker, which also runs what they spawn. `stack_size`: how large the thread's stack is, or a lower bound of it.
     ///
     /// # Panics
     /// If the thread is a worker already. A panic in the two functions ends the process.
@@ -290,6 +290,9 @@ impl<P: Pool> Workers for Cores<P> {
         // SAFETY: the thread took the worker's only seat, and its task stack is empty.
         unsafe { wait::live(core) };
         exit();
+        // What that has spawned.
+        // SAFETY: as above.
+        unsafe { wait::live(core) };
     }
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {

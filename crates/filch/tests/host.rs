@@ -88,6 +88,27 @@ fn joins_compute_on_every_kind_and_from_outside() {
 }
 
 #[test]
+fn what_leaving_workers_spawn_is_run() {
+    for make in &KINDS {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let (_crew, lease, seats) = make(2, Wait::default());
+        thread::scope(|s| {
+            for seat in seats {
+                let ran = Arc::clone(&ran);
+                let exit = || {
+                    filch::spawn(move || {
+                        ran.fetch_add(1, SeqCst);
+                    });
+                };
+                s.spawn(move || seat.run(2 << 20, || (), exit));
+            }
+            drop(lease);
+        });
+        assert_eq!(Arc::into_inner(ran).expect("nothing is left").into_inner(), 2);
+    }
+}
+
+#[test]
 fn branches_know_whether_they_have_moved() {
     let moved = || join::<Global, _, _, _, _>(|a| a, |b| b);
     // Results and captures too large for a slot take another way.

@@ -199,6 +199,53 @@ fn expect_panics() {
 }
 
 #[test]
+fn a_task_that_cannot_be_pushed_is_not_waited_for() {
+    let _watchdog = watchdog("a refused task");
+    let outcome = Worklist::new(2).run(
+        [0_usize],
+        |_| (),
+        |crew, (), _| {
+            let refused = catch_unwind(AssertUnwindSafe(|| crew.push(usize::MAX)));
+            assert!(refused.is_err(), "no word is left for it");
+        },
+    );
+    assert!(outcome.is_complete);
+}
+
+#[test]
+fn destructors_that_panic_keep_no_other_from_running() {
+    struct Fragile(Arc<AtomicUsize>);
+    impl Drop for Fragile {
+        fn drop(&mut self) {
+            if self.0.fetch_add(1, SeqCst) % 3 == 2 {
+                std::panic::panic_any("enough");
+            }
+        }
+    }
+    let _watchdog = watchdog("fragile tasks");
+    expect_panics();
+    for workers in WORKERS {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let list = Worklist::new(workers);
+        let stop = list.stop();
+        let tasks = (0..20).map(|_| Box::new(Fragile(Arc::clone(&drops))));
+        let run = || {
+            list.run(
+                tasks,
+                |_| (),
+                |_, (), task| {
+                    stop.stop();
+                    drop(task);
+                },
+            )
+        };
+        let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("destructors panic");
+        assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough"));
+        assert_eq!(drops.load(SeqCst), 20, "{workers} workers");
+    }
+}
+
+#[test]
 fn idempotent_tasks_end_early_too() {
     fn early<Q: Queue>() {
         for (workers, end, after) in WORKERS

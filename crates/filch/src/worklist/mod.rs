@@ -297,8 +297,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
             counts: (0..self.workers).map(|_| Counts::default()).collect(),
             stop: &self.stop,
             is_broken: Atomic::new(false),
+            panic: FirstPanic::default(),
         };
-        let panic = FirstPanic::default();
         // Both are written all the time, each by one worker: on lines of their own.
         let mut states: Vec<Padded<S>> = (0..self.workers).map(|index| Padded(state(index))).collect();
         let hands = deal_any::<Q>(self.workers, self.capacity, &self.params);
@@ -310,7 +310,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         }
         tasks.into_iter().for_each(|task| crews[0].push(task));
         let live = |crew: &mut Crew<'_, T, Q>, state: &mut S| {
-            if panic.catch(|| crew.live(state, &work)).is_none() {
+            if shared.panic.catch(|| crew.live(state, &work)).is_none() {
                 // Relaxed: it publishes nothing.
                 shared.is_broken.store(true, Ordering::Relaxed);
             }
@@ -332,7 +332,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         // One crew's dropping may answer what another has asked for.
         while crews.iter_mut().map(|crew| crew.drop_tasks()).sum::<usize>() > 0 {}
         drop(crews);
-        panic.resume();
+        shared.panic.resume();
         Outcome { states: states.into_iter().map(|state| state.0).collect(), tallies, is_complete }
     }
 }
@@ -385,6 +385,7 @@ struct Shared<'s> {
     stop: &'s Stop,
     /// Whether a task has panicked.
     is_broken: <Native as Memory>::AtomicBool,
+    panic: FirstPanic,
 }
 
 impl Shared<'_> {
@@ -424,10 +425,12 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// Adds a task, for this worker or for one that steals it.
     #[inline]
     pub fn push(&mut self, task: T) {
+        // It may panic: then there is no task to wait for.
+        let task = task.into_task();
         if Self::COUNTS_TASKS {
             self.counts().created(1);
         }
-        self.post.push(task.into_task());
+        self.post.push(task);
     }
 
     /// Answers thieves: for tasks that run long without pushing.
@@ -503,7 +506,11 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
 
     /// Drops the tasks that are left, when all workers have stopped; returns how many.
     fn drop_tasks(&mut self) -> usize {
-        self.post.drain().map(drop_task::<T>).count()
+        let panic = &self.shared.panic;
+        self.post.drain().fold(0, |dropped, task| {
+            panic.catch(|| drop_task::<T>(task));
+            dropped + 1
+        })
     }
 
     fn is_all_done(&self) -> bool {
