@@ -28,11 +28,14 @@ pub(crate) type RunFn = unsafe fn(job: NonNull<Job>, front: &Front, head: *mut S
 /// The fixed front of a job.
 #[repr(C)]
 pub struct Job {
-    /// A [`RunFn`]; null in a slot that has never been used. Written by the forking worker before the job is published;
-    /// atomic so that the peak depth can be read off a stack while its owner works.
+    /// A [`RunFn`]; null in a slot that has never been used. Written by the forking worker before the job is published; atomic so that the
+    /// peak depth can be read off a stack while its owner works. Marked with [`FORGOTTEN`] to count as unused until the next job.
     run: <Native as Memory>::AtomicPtr<()>,
     pub(crate) state: JobState<Native>,
 }
+
+/// A bit that is clear in the addresses of all functions: of those the upper half belongs to the system.
+const FORGOTTEN: usize = 1 << (usize::BITS - 1);
 
 #[allow(clippy::disallowed_types, clippy::declare_interior_mutable_const, reason = "a constant initial value")]
 const NULL_RUN: std::sync::atomic::AtomicPtr<()> = std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
@@ -55,12 +58,19 @@ impl Job {
     /// Whether this slot has ever held a job since [`Job::forget_use`].
     pub(crate) fn was_used(&self) -> bool {
         // Relaxed: a statistic.
-        !self.run.load(Ordering::Relaxed).is_null()
+        let run = self.run.load(Ordering::Relaxed);
+        !run.is_null() && run.addr() & FORGOTTEN == 0
     }
 
+    /// Has the slot count as unused. Whatever job it holds stays what it is.
     pub(crate) fn forget_use(&self) {
-        // Relaxed: a statistic; the caller says that the slot is not in use.
-        self.run.store(std::ptr::null_mut(), Ordering::Relaxed);
+        // Relaxed: a statistic.
+        let run = self.run.load(Ordering::Relaxed);
+        if !run.is_null() {
+            // Relaxed: as above. If it fails, the slot is in use again.
+            let forgotten = run.map_addr(|address| address | FORGOTTEN);
+            let _ = self.run.compare_exchange(run, forgotten, Ordering::Relaxed, Ordering::Relaxed);
+        }
     }
 
     /// # Safety
@@ -69,8 +79,8 @@ impl Job {
     #[inline]
     pub(crate) unsafe fn call(job: NonNull<Self>, front: &Front, head: *mut Slot) -> bool {
         // SAFETY: the job is alive: it holds work. Relaxed: written before the job was published.
-        let run = unsafe { job.as_ref() }.run.load(Ordering::Relaxed);
-        // SAFETY: `set_run` or `new` stored a `RunFn` before the job was published.
+        let run = unsafe { job.as_ref() }.run.load(Ordering::Relaxed).map_addr(|address| address & !FORGOTTEN);
+        // SAFETY: `set_run` or `new` stored a `RunFn` before the job was published; `forget_use` adds nothing but the mark.
         let run = unsafe { std::mem::transmute::<*mut (), RunFn>(run) };
         // SAFETY: the caller's promises are those of a `RunFn`.
         unsafe { run(job, front, head) }

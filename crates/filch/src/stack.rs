@@ -71,7 +71,7 @@ impl Stack {
         used
     }
 
-    /// Starts [`Stack::used`] afresh. The stack must be empty and stay so meanwhile; otherwise the figure is too low.
+    /// Starts [`Stack::used`] afresh. The figure will be too low if the stack is not empty or does not stay so meanwhile.
     pub(crate) fn forget_use(&self) {
         for index in 0..self.used() {
             if let Some(job) = self.get(index) {

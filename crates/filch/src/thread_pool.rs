@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use crate::front::{Enter, Front, current};
-use crate::host::{Crew, Lease, Seat};
+use crate::host::{self, Crew, Lease, Seat};
 use crate::interrupts::{self, By, Interrupts};
 use crate::job::Slot;
 use crate::pool::{Pool, Split};
@@ -17,7 +17,7 @@ use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::stats::Stats;
 use crate::ticker::Ticker;
-use crate::wait::{self, Wait};
+use crate::wait::{self, Patience, Wait};
 use crate::worker::{Common, Core, Home, Worker};
 
 /// The stack of each worker thread unless [`Builder::stack_size`] says otherwise: reserved, not committed.
@@ -434,7 +434,8 @@ fn default_workers() -> usize {
     workers.clamp(1, MAX_WORKERS)
 }
 
-/// A pool of worker threads. Dropping it finishes what was spawned and joins the threads.
+/// A pool of worker threads. Dropping it finishes what was spawned and joins the threads; a worker of another pool runs that one's jobs
+/// meanwhile. A task that drops its own pool waits for nobody. But no task of the pool may be waiting for somebody else who drops it.
 ///
 /// Two ways in: [`run`](Self::run) hands the closure a [`Worker`] (handle style, the fastest); in
 /// [`install`](Self::install) the free functions such as [`join`](crate::join) use this pool (closure style).
@@ -661,6 +662,15 @@ impl<P: Pool> Drop for ThreadPool<P> {
         if self.common.here().is_some() {
             // A task drops the last handle of its own pool. The threads leave by themselves, and keep the workers alive.
             return;
+        }
+        // A worker of another pool works meanwhile: what is to be finished may be waiting for it.
+        let mut patience = Patience::default();
+        while current().home().is_some() && !self.threads.iter().all(JoinHandle::is_finished) {
+            if host::run_one(true) == Some(true) {
+                patience.renew();
+            } else {
+                patience.wait_or_nap();
+            }
         }
         for thread in self.threads.drain(..) {
             let outcome = thread.join();

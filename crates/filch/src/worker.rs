@@ -25,12 +25,10 @@ use crate::wait::Wait;
 
 /// A sleeper that takes work of every kind: an idle worker.
 pub(crate) const ALL: Wanted = crate::protocol::sleep::ANY;
-/// The same with something else to do: a worker that waits for a scope or for another pool.
-pub(crate) const ALL_TOO: Wanted = STACKS - 1;
+/// The same with something else to do: a worker that waits.
+pub(crate) const ALL_TOO: Wanted = PERHAPS - 1;
 /// A sleeper that may turn out to be able to take a task from a stack.
 pub(crate) const PERHAPS: Wanted = crate::protocol::sleep::PERHAPS;
-/// A sleeper that takes tasks from every stack, but nothing that was spawned or injected.
-pub(crate) const STACKS: Wanted = PERHAPS - 1;
 
 /// What the workers of one thread pool share.
 pub(crate) struct Common {
@@ -78,7 +76,7 @@ impl Common {
     /// [`Common::wake_for_any`].
     pub(crate) fn wake_for_stack(&self, victim: usize) -> bool {
         self.wake_for_any(victim)
-            || self.wake_where(victim, |wanted| wanted == STACKS || wanted as usize == victim)
+            || self.wake_where(victim, |wanted| wanted as usize == victim)
             || self.wake_where(victim, |wanted| wanted == PERHAPS)
     }
 

@@ -259,6 +259,23 @@ fn a_task_may_drop_its_own_pool() {
 }
 
 #[test]
+fn a_worker_of_another_pool_may_drop_a_pool_that_waits_for_it() {
+    let _watchdog = watchdog("a pool dropped elsewhere");
+    let [dropped, other] = [(); 2].map(|()| Arc::new(ThreadPool::new(1).unwrap()));
+    let ((start, started), (end, ended)) = (channel(), channel());
+    let asked = Arc::clone(&other);
+    dropped.spawn(move || {
+        started.recv().unwrap();
+        end.send(asked.install(|| 1)).unwrap();
+    });
+    other.install(|| {
+        start.send(()).unwrap();
+        assert!(Arc::into_inner(dropped).is_some(), "the last handle is here");
+    });
+    assert_eq!(ended.try_recv(), Ok(1), "what was spawned is finished");
+}
+
+#[test]
 fn scopes_borrow_and_nest() {
     let _watchdog = watchdog("a scope");
     for wait in Wait::EVERY {

@@ -4,7 +4,8 @@
 mod common;
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::channel;
 use std::thread;
 
 use common::{pool, pool_of, wait_for, watchdog};
@@ -106,6 +107,81 @@ fn leapfrog_no_deeper<P: Pool>() {
             assert!((1..=10).contains(&peak), "{wait}, {workers} workers: depth {peak}");
             pool.forget_peak_depth();
             assert_eq!(pool.stats().total().peak_depth, 0);
+        }
+    }
+}
+
+/// A job that a thief has yet to take does not depend on what is read off the stack.
+#[test]
+fn the_peak_depth_may_be_forgotten_at_any_time() {
+    fn forgets<P: Pool>() {
+        let pool = pool_of::<P>(2, Wait::default());
+        let (is_busy, is_free, is_taken) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        let until = |flag: &AtomicBool| wait_for("a turn of the other worker", || flag.load(SeqCst));
+        thread::scope(|s| {
+            s.spawn(|| {
+                pool.run(|_| {
+                    is_busy.store(true, SeqCst);
+                    until(&is_free);
+                });
+            });
+            until(&is_busy);
+            pool.run(|mut w| {
+                w.join(
+                    |mut w| {
+                        pool.forget_peak_depth();
+                        assert_eq!(pool.stats().total().peak_depth, 0);
+                        is_free.store(true, SeqCst);
+                        wait_for("a steal", || {
+                            w.poll();
+                            is_taken.load(SeqCst)
+                        });
+                    },
+                    |_| is_taken.store(true, SeqCst),
+                )
+            });
+        });
+    }
+    let _watchdog = watchdog("forgetting");
+    forgets::<Split>();
+    forgets::<Wool>();
+}
+
+/// A stolen branch that blocks on a job, spawned or from elsewhere, which only the worker that waits for the branch can run.
+#[test]
+fn who_waits_at_a_join_runs_what_was_spawned() {
+    fn runs<P: Pool>(wait: Wait, run_elsewhere: impl Fn(&ThreadPool<P>) -> u32 + Sync) {
+        let pool = pool_of::<P>(2, wait);
+        let is_taken = AtomicBool::new(false);
+        let taken = || {
+            is_taken.store(true, SeqCst);
+            run_elsewhere(&pool)
+        };
+        let until_taken = || {
+            wait_for("a steal", || {
+                filch::poll();
+                is_taken.load(SeqCst)
+            });
+        };
+        assert_eq!(pool.install(|| filch::join(until_taken, taken)).1, 1);
+    }
+    fn spawned<P: Pool>(_: &ThreadPool<P>) -> u32 {
+        let (sender, receiver) = channel();
+        filch::spawn(move || sender.send(1).expect("somebody waits"));
+        receiver.recv().expect("it runs")
+    }
+    fn installed<P: Pool>(pool: &ThreadPool<P>) -> u32 {
+        thread::scope(|s| s.spawn(|| pool.install(|| 1)).join().expect("no panic"))
+    }
+    let _watchdog = watchdog("a blocking branch");
+    for wait in [Wait::LeapfrogRandom, Wait::Random] {
+        for _ in 0..20 {
+            runs::<Split>(wait, spawned);
+            runs::<Split>(wait, installed);
+            runs::<Wool>(wait, spawned);
+            runs::<Wool>(wait, installed);
+            runs::<Queued<ChaseLev>>(wait, spawned);
+            runs::<Queued<ChaseLev>>(wait, installed);
         }
     }
 }
