@@ -4,8 +4,11 @@
 
 mod common;
 
+#[cfg(unix)]
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+#[cfg(unix)]
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use filch::pool::{Pool, Queued, Split, Wool};
@@ -13,6 +16,7 @@ use filch::{Builder, Interrupts, ThreadPool, Worker};
 use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqS};
 
 /// Signals are the whole process's.
+#[cfg(unix)]
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn pool<P: Pool>(workers: usize, interrupts: Option<Interrupts>) -> ThreadPool<P> {
@@ -213,6 +217,7 @@ fn a_period_of_zero_is_refused() {
     assert!(error.contains("zero"), "{error}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_task_may_drop_its_own_interrupted_pool() {
     let _alone = ALONE.lock();
