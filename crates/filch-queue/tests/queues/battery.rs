@@ -1,4 +1,4 @@
-//! Smoke, order, overflow or growth, wrap-around, stampede, stress, ebb and flow, starvation, drop.
+//! Smoke, order, overflow or growth, wrap-around, a thief that comes late, stampede, stress, ebb and flow, starvation, drop.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -12,8 +12,8 @@ use crate::{number, task};
 macro_rules! tests {
     ($queue:ty) => {
         $crate::battery::tests!(
-            $queue: smoke, owner_order, thief_order, hint_sees_work, overflow_or_growth, wrap_around, stampede, stress,
-            stress_in_a_tiny_queue, ebb_and_flow, last_task, starvation, drop_with_tasks_inside,
+            $queue: smoke, owner_order, thief_order, hint_sees_work, overflow_or_growth, wrap_around, late_thief, stampede,
+            stress, stress_in_a_tiny_queue, ebb_and_flow, last_task, starvation, drop_with_tasks_inside,
             sides_outlive_each_other
         );
     };
@@ -181,6 +181,28 @@ pub(crate) fn wrap_around<Q: Queue>() {
         taken.extend(core::iter::from_fn(|| thieves[0].quiesce()).map(number));
         taken.sort_unstable();
         assert!(taken.into_iter().eq(0..200), "capacity {capacity}");
+    }
+}
+
+/// Whoever has slept while the owner went round alone finds as much as in a new queue, or nearly, since blocks begin elsewhere.
+pub(crate) fn late_thief<Q: Queue>() {
+    const TASKS: usize = 64;
+    let [in_new, in_old] = [0, 5].map(|rounds| {
+        let (mut owner, mut thieves) = make::<Q>(TASKS, 1);
+        for n in 0..rounds * TASKS {
+            owner.push(task(n)).expect("room for one");
+            assert_eq!(owner.pop(), Some(task(n)));
+        }
+        let pushed = (0..TASKS).take_while(|&n| owner.push(task(n)).is_ok()).count();
+        let stolen = steal_all::<Q>(&mut owner, &mut thieves[0]);
+        let mut all = [&*stolen, &*drain::<Q>(&mut owner)].concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..pushed));
+        stolen.len()
+    });
+    // How much an owner gives when it is asked may depend on the time.
+    if Q::PROMISES.stealable != Stealable::OnRequest {
+        assert!(2 * in_old >= in_new, "{in_old} instead of {in_new} tasks");
     }
 }
 
