@@ -36,7 +36,7 @@ pub(crate) struct Registry {
     started: Mutex<usize>,
     starts: Condvar,
     /// Of the counters: the pool may end while the process does.
-    printing: Once,
+    printing: Arc<Once>,
 }
 
 thread_local! {
@@ -99,7 +99,7 @@ impl Registry {
             has_occupant: builder.use_current_thread,
             started: Mutex::new(0),
             starts: Condvar::new(),
-            printing: Once::new(),
+            printing: Arc::new(Once::new()),
         });
         // From here on, if anything fails or panics, dropping the lease sends the threads home that have been started.
         for seat in seats {
@@ -309,13 +309,18 @@ impl Host for Global {
     }
 }
 
-/// Has the counters printed when the process ends, if the registry is still there then.
+/// Has the counters printed when the process ends, if the registry is still there then; if it is ending, waits until it has.
 fn print_stats_at_exit(registry: &Arc<Registry>) {
-    static REGISTRIES: Mutex<Vec<Weak<Registry>>> = Mutex::new(Vec::new());
+    static REGISTRIES: Mutex<Vec<(Weak<Registry>, Arc<Once>)>> = Mutex::new(Vec::new());
 
     extern "C" fn print() {
         let registries = REGISTRIES.lock().unwrap_or_else(PoisonError::into_inner);
-        registries.iter().filter_map(Weak::upgrade).for_each(|registry| registry.print_stats());
+        for (registry, printing) in &*registries {
+            match registry.upgrade() {
+                Some(registry) => registry.print_stats(),
+                None => printing.wait_force(),
+            }
+        }
     }
 
     unsafe extern "C" {
@@ -328,8 +333,8 @@ fn print_stats_at_exit(registry: &Arc<Registry>) {
         // If it does not work there is nothing to be said at the end.
         let _ = atexit(print);
     }
-    registries.retain(|registry| registry.strong_count() > 0);
-    registries.push(Arc::downgrade(registry));
+    registries.retain(|(_, printing)| !printing.is_completed());
+    registries.push((Arc::downgrade(registry), Arc::clone(&registry.printing)));
 }
 
 /// One thread that a pool needs: what a [spawn handler](ThreadPoolBuilder::spawn_handler) gets to start.
