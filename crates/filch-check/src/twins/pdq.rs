@@ -103,16 +103,7 @@ impl<M: Memory> Worker<M> {
 
     /// Waits for the answer, and answers others meanwhile.
     fn receive(&mut self) {
-        let task = loop {
-            let task = self.shared.transfer[self.me].load(Ordering::Acquire);
-            if task != NO_ANSWER {
-                break task;
-            }
-            if !self.makes(Mistake::NoAnswerInWait) {
-                self.communicate();
-            }
-            M::spin_loop();
-        };
+        let task = self.answer(!self.makes(Mistake::NoAnswerInWait));
         if task != DECLINED {
             self.add_task(task);
             if self.makes(Mistake::OwnRequestCleared) {
@@ -121,23 +112,29 @@ impl<M: Memory> Worker<M> {
         }
     }
 
+    /// What the victim has sent, once it has; answers others meanwhile, or does not.
+    fn answer(&mut self, answers: bool) -> usize {
+        loop {
+            let task = self.shared.transfer[self.me].load(Ordering::Acquire);
+            if task != NO_ANSWER {
+                return task;
+            }
+            if answers {
+                self.communicate();
+            }
+            M::spin_loop();
+        }
+    }
+
     /// Figure 8: refuses requests, asks a victim once, and answers again when it has received a task.
     fn acquire_alone(&mut self, victim: usize) {
         if !self.makes(Mistake::NotRejected) {
             self.refuse();
         }
-        if !self.ask(victim) {
-            return;
-        }
-        loop {
-            match self.shared.transfer[self.me].load(Ordering::Acquire) {
-                NO_ANSWER => M::spin_loop(),
-                DECLINED => return,
-                task => {
-                    self.add_task(task);
-                    return self.shared.request[self.me].store(NOBODY, Ordering::Release);
-                }
-            }
+        let task = if self.ask(victim) { self.answer(false) } else { DECLINED };
+        if task != DECLINED {
+            self.add_task(task);
+            self.shared.request[self.me].store(NOBODY, Ordering::Release);
         }
     }
 
