@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use shared_child::SharedChild;
 
-use crate::interrupt::{Watched, has_ended, interrupted, kill};
+use crate::interrupt::{Watched, interrupted, is_why_it_ended, kill};
 use crate::record::Run;
 
 /// What a process says when it waits to be let go.
@@ -130,7 +130,7 @@ impl Process {
         drop(input);
         let said = errors.join().unwrap_or_default();
         let status = child.wait().map_err(|error| Trouble::Broken(error.to_string()))?;
-        if has_ended(status) || interrupted() {
+        if is_why_it_ended(status) || interrupted() {
             return Err(Trouble::Interrupted);
         }
         let wrong_answer = runs.iter().any(|run| !run.correct);

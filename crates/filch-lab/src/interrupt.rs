@@ -37,8 +37,8 @@ pub(crate) fn interrupted() -> bool {
     state().interrupted
 }
 
-/// Whether it is how a process ended: the terminal sends it to us and to our processes, and may reach them first.
-pub(crate) fn has_ended(status: ExitStatus) -> bool {
+/// Whether a process with this status ended by it: the terminal sends it to us and to our processes, and may reach them first.
+pub(crate) fn is_why_it_ended(status: ExitStatus) -> bool {
     #[cfg(unix)]
     return std::os::unix::process::ExitStatusExt::signal(&status) == Some(libc::SIGINT);
     // STATUS_CONTROL_C_EXIT.

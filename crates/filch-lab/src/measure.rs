@@ -128,7 +128,8 @@ fn repeat(job: &Job, contender: &dyn Contender, instance: &mut Instance, watcher
         let start = Instant::now();
         let result = contender.run(instance);
         let seconds = start.elapsed().as_secs_f64();
-        let (load_after, used_after) = (Load::now(), cpu_time());
+        // Before the answer is checked, which takes time and memory too.
+        let (load_after, used_after, peak_rss_bytes) = (Load::now(), cpu_time(), peak_rss_bytes());
         let answer = result.map_err(usage)?;
         let cpu_seconds = used_after - used;
         background.add(seconds, load_after.busy - load.busy - cpu_seconds, load_after.stolen - load.stolen);
@@ -157,7 +158,7 @@ fn repeat(job: &Job, contender: &dyn Contender, instance: &mut Instance, watcher
             cpu_seconds,
             others: background.others(),
             stolen: background.stolen(),
-            peak_rss_bytes: peak_rss_bytes(),
+            peak_rss_bytes,
             at: now(),
             machine: machine.clone(),
             commit: commit(),
