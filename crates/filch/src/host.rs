@@ -236,7 +236,8 @@ impl Seat {
     }
 
     /// Makes the current thread the worker until the last lease is given up, and runs what is left then. `start` and `exit` are
-    /// called before and after, by the worker, which also runs what they spawn. `stack_size`: how large the thread's stack is, or a lower bound of it.
+    /// called before and after, by the worker, which also runs what they spawn. `stack_size`: how large the thread's stack is, or a lower
+    /// bound of it.
     ///
     /// # Panics
     /// If the thread is a worker already. A panic in the two functions ends the process.

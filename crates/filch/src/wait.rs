@@ -217,9 +217,14 @@ unsafe fn leap<P: Pool>(
     // SAFETY: the caller's promises, here and below.
     let steal_from = |victim: usize| unsafe { steal_and_run(core, front, head, victim, None) };
     let run_any = || {
-        steal_from(core.home.random_below(peers.len()))
-            // SAFETY: as above.
-            || unsafe { find_spawned(core) }.map(|job| core.home.on_detour(|| unsafe { job.run(front, head) })).is_some()
+        if steal_from(core.home.random_below(peers.len())) {
+            return true;
+        }
+        // SAFETY: as above.
+        let Some(job) = (unsafe { find_spawned(core) }) else { return false };
+        // SAFETY: as above; the job is this worker's.
+        core.home.on_detour(|| unsafe { job.run(front, head) });
+        true
     };
     let found = match wait {
         // SAFETY: as above. The guard: the thief may be done with the job, and on to something unrelated, by now.
