@@ -1,0 +1,124 @@
+//! The instructions of a fork and its join, with the two calls that it makes, in each style and on each pool, as a Markdown table:
+//! `fib` on a pool of one worker, stepped through one instruction at a time, divided by its forks.
+//!
+//! What must always hold: everything is counted, from the test that ends the recursion on.
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[path = "../../filch-queue/tests/emitted/single_step.rs"]
+mod single_step;
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn main() {
+    count::table();
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+fn main() {
+    println!("Instructions are counted on x86-64 Linux only.");
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod count {
+    use filch::levels::{Level, Levels};
+    use filch::pool::{Clock, Heartbeat, Pool, Queued, Request, Split, Wool};
+    use filch::{Builder, ThreadPool, Worker, inline_recursion};
+    use filch_queue::{Abp, ChaseLev, ChaseLevAsym, Lace, Locked, OneExposed, PdqR, The, Wsq};
+
+    use crate::single_step::{Count, counted};
+
+    /// So that the trace has room, and the ends of the recursion weigh little.
+    const N: u32 = 11;
+    const FORKS: usize = 143;
+    const FIB: u64 = 89;
+
+    fn handles<P: Pool>(mut w: Worker<'_, P>, n: u32) -> u64 {
+        if n < 2 {
+            return n.into();
+        }
+        let (a, b) = w.join(move |w| handles(w, n - 1), move |w| handles(w, n - 2));
+        a + b
+    }
+
+    #[inline]
+    fn levels<P: Pool, L: Level>(mut w: Worker<'_, P, L>, n: u32) -> u64 {
+        if n < 2 {
+            return n.into();
+        }
+        let (a, b) = w.join(move |w| levels(w, n - 1), move |w| levels(w, n - 2));
+        a + b
+    }
+
+    #[inline_recursion(3)]
+    fn unrolled<P: Pool>(mut w: Worker<'_, P>, n: u32) -> u64 {
+        if n < 2 {
+            return n.into();
+        }
+        let (a, b) = w.join(move |w| unrolled(w, n - 1), move |w| unrolled(w, n - 2));
+        a + b
+    }
+
+    fn closures(n: u32) -> u64 {
+        if n < 2 {
+            return n.into();
+        }
+        let (a, b) = filch::join(move || closures(n - 1), move || closures(n - 2));
+        a + b
+    }
+
+    fn forks(mut w: Worker<'_>, n: u32) -> u64 {
+        if n < 2 {
+            return n.into();
+        }
+        w.fork_all([n - 1, n - 2], forks, 0, |a, b| a + b)
+    }
+
+    pub(crate) fn table() {
+        println!("| fork | instructions | fences | locked |");
+        println!("|---|---|---|---|");
+        by_handle::<Split>("split", handles);
+        by_handle::<Split>("split, levels", |w, n| levels(w.in_levels::<Levels<2>>(), n));
+        by_handle::<Split>("split, unrolled", unrolled);
+        by_handle::<Split>("split, fork_all", forks);
+        by_closure::<Split>("split, closures");
+        by_handle::<Wool>("wool", handles);
+        by_closure::<Wool>("wool, closures");
+        by_handle::<Heartbeat<ChaseLev, Clock>>("heartbeat", handles);
+        by_handle::<Heartbeat<ChaseLev, Request>>("heartbeat-request", handles);
+        by_handle::<Queued<Abp>>("abp", handles);
+        by_handle::<Queued<ChaseLev>>("chase-lev", handles);
+        by_closure::<Queued<ChaseLev>>("chase-lev, closures");
+        by_handle::<Queued<ChaseLevAsym>>("chase-lev-asym", handles);
+        by_handle::<Queued<Lace>>("lace", handles);
+        by_handle::<Queued<Locked>>("locked", handles);
+        by_handle::<Queued<OneExposed>>("one-exposed", handles);
+        by_handle::<Queued<PdqR>>("pdq-r", handles);
+        by_handle::<Queued<The>>("the", handles);
+        by_handle::<Queued<Wsq>>("wsq", handles);
+    }
+
+    fn pool<P: Pool>() -> ThreadPool<P> {
+        Builder::<P>::new().workers(1).build().expect("a pool of one worker")
+    }
+
+    fn by_handle<P: Pool>(name: &str, fib: impl Fn(Worker<'_, P>, u32) -> u64 + Sync) {
+        pool::<P>().run(|mut w| {
+            // The first time, lazily bound functions are looked up, and queues that grow grow. With a fork below, the stack is not empty.
+            assert_eq!(w.join(|w| fib(w, N), |_| ()).0, FIB);
+            w.join(|w| row(name, || fib(w, N)), |_| ())
+        });
+    }
+
+    fn by_closure<P: Pool>(name: &str) {
+        pool::<P>().install(|| {
+            filch::join(|| assert_eq!(closures(N), FIB), || ());
+            filch::join(|| row(name, || closures(N)), || ())
+        });
+    }
+
+    fn row(name: &str, fib: impl FnOnce() -> u64) {
+        let (result, Count { instructions, fences, locked }) = counted(fib);
+        assert_eq!(result, FIB);
+        let each = |number: usize| (number as f64 / FORKS as f64 * 10.0).round() / 10.0;
+        println!("| {name} | {} | {} | {} |", each(instructions), each(fences), each(locked));
+    }
+}
