@@ -118,6 +118,7 @@ pub trait StealMany<T>: Thief<T> {
 /// * The two sides, [`StealMany`] included, return no words but those that have been pushed, and each as often as
 ///   [`PROMISES`](Self::PROMISES) says: whoever receives a word may be the only one who does, and runs what it points to.
 /// * What happened before a push happens before its word is returned.
+/// * The owner's operations do not unwind: its frames hold the tasks that it takes back.
 pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// The owner's side.
     type Owner: Owner<Task> + Send;

@@ -59,8 +59,11 @@ use crate::latch::{IsSend, Latch};
 use crate::pool::{self, Pool};
 use crate::spawn::Spawned;
 use crate::stats::Stats;
+use crate::unwind::abort_on_panic;
 use crate::wait::{self, Reach};
 use crate::worker::{Common, Core};
+
+pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
 /// A handle on the workers of a pool, whatever its kind: [`Builder::seats`](crate::Builder::seats) makes it.
 ///
@@ -237,14 +240,14 @@ impl Seat {
 
     /// Makes the current thread the worker until the last lease is given up, and runs what is left then. `start` and `exit` are
     /// called before and after, by the worker, which also runs what they spawn. `stack_size`: how large the thread's stack is, or a lower
-    /// bound of it.
+    /// bound of it; 0 if nobody knows. It counts only where the system does not tell.
     ///
     /// # Panics
     /// If the thread is a worker already. A panic in the two functions ends the process.
     pub fn run(self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
         assert!(current().home().is_none(), "this thread is a worker already");
         let (mut start, mut exit) = (Some(start), Some(exit));
-        crate::unwind::abort_on_panic("a worker's thread", || {
+        abort_on_panic("a worker's thread panicked", || {
             self.workers.run(
                 self.index,
                 stack_size,
@@ -284,16 +287,8 @@ impl<P: Pool> Workers for Cores<P> {
     }
 
     fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
-        let core = &self.0[index];
-        core.home.measure_stack(stack_size);
-        let _enter = Enter::new(P::front(core), core.pool.bottom());
-        start();
         // SAFETY: the thread took the worker's only seat, and its task stack is empty.
-        unsafe { wait::live(core) };
-        exit();
-        // What that has spawned.
-        // SAFETY: as above.
-        unsafe { wait::live(core) };
+        unsafe { wait::work(&self.0[index], stack_size, start, exit) };
     }
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {

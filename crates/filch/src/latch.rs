@@ -21,6 +21,7 @@ use crate::front::{Front, current};
 use crate::job::{Body, Slot};
 use crate::pool;
 use crate::spawn::Spawned;
+use crate::unwind::AbortOnUnwind;
 use crate::worker::Common;
 
 /// A number of things that have not ended, and somebody who waits for them.
@@ -132,6 +133,7 @@ impl Latch {
     /// `front` is the one that the latch was made for, `head` is exact if that is a stack front, and the current thread is still
     /// the same.
     pub(crate) unsafe fn wait(&self, front: &Front, head: *mut Slot, will_take_long: bool) {
+        let waiting = AbortOnUnwind("a thread panicked while others used what it waits for");
         match (&self.waiter, front.operations) {
             // SAFETY: the caller's promise: the current front and head of a worker.
             (Waiter::Worker(..), Some(operations)) => unsafe {
@@ -139,14 +141,14 @@ impl Latch {
             },
             (Waiter::Worker(..), None) => unreachable!("a worker's front has operations"),
             (Waiter::Thread(event), _) => {
-                if !will_take_long && self.is_over_soon() {
-                    return;
-                }
-                while !self.is_over() {
-                    event.wait();
+                if will_take_long || !self.is_over_soon() {
+                    while !self.is_over() {
+                        event.wait();
+                    }
                 }
             }
         }
+        std::mem::forget(waiting);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::front::{Front, current};
 use crate::latch::Latch;
 use crate::spawn::Spawned;
 use crate::thread_pool::ThreadPool;
-use crate::unwind::FirstPanic;
+use crate::unwind::{AbortOnUnwind, FirstPanic};
 use crate::worker::Common;
 
 /// A scope for tasks that borrow from outside of it: see [`scope()`].
@@ -72,12 +72,15 @@ where
         common: Arc::clone(&home.common),
         scope: PhantomData,
     };
+    // The tasks borrow from here, so nothing leaves before they have ended.
+    let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
     // SAFETY: the body was counted; the latch is this frame's, and the front and head are those of its worker.
     unsafe {
         Latch::end(&raw const scope.latch);
         scope.latch.wait(front, front.head(), false);
     }
+    std::mem::forget(tasks);
     match result {
         Ok(result) => {
             scope.panic.resume();
@@ -137,10 +140,7 @@ pub(crate) fn detached_job<F: FnOnce() + Send + 'static>(task: F) -> Spawned {
     // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has told the user already.
     unsafe {
         Spawned::new(move |_: &Front, _| {
-            let panic = FirstPanic::default();
-            panic.catch(task);
-            // The payload's own destructor may panic.
-            FirstPanic::default().catch(|| drop(panic));
+            FirstPanic::default().catch(task);
         })
     }
 }

@@ -71,5 +71,5 @@ impl Spawned {
 unsafe fn run<F: FnOnce(&Front, *mut Slot)>(header: NonNull<Header>, front: &Front, head: *mut Slot) {
     // SAFETY: the caller's promise.
     let boxed = unsafe { Box::from_raw(header.cast::<Boxed<F>>().as_ptr()) };
-    unwind::abort_on_panic("a job's wrapper", || (boxed.work)(front, head));
+    unwind::abort_on_panic("a job that nobody joins panicked", || (boxed.work)(front, head));
 }

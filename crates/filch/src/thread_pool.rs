@@ -23,6 +23,9 @@ use crate::worker::{Common, Core, Home, Worker};
 /// The stack of each worker thread unless [`Builder::stack_size`] says otherwise: reserved, not committed.
 pub const DEFAULT_STACK_SIZE: usize = 64 << 20;
 
+/// The smallest stack that a worker thread has, whatever [`Builder::stack_size`] says: enough for the scheduler itself.
+pub const MIN_STACK_SIZE: usize = 64 << 10;
+
 /// The number of tasks for which each worker's task stack has room unless [`Builder::deque_capacity`] says otherwise:
 /// 64 MiB of reserved address space, committed as it is used.
 pub const DEFAULT_DEQUE_CAPACITY: usize = 1 << 20;
@@ -220,7 +223,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// The stack of each worker thread, in bytes; default [`DEFAULT_STACK_SIZE`]. Reserved, not committed.
+    /// The stack of each worker thread, in bytes; default [`DEFAULT_STACK_SIZE`], at least [`MIN_STACK_SIZE`]. Reserved, not committed.
     ///
     /// ```
     /// fn depth(n: u64) -> u64 {
@@ -231,7 +234,7 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = bytes;
+        self.stack_size = bytes.max(MIN_STACK_SIZE);
         self
     }
 
@@ -277,7 +280,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Called by each worker's thread before it takes work, with its number. A panic in it ends the process.
+    /// Called by each worker's thread before it takes work, with its number; it may fork and spawn. A panic in it ends the process.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -292,7 +295,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Called by each worker's thread after its last work, with its number. A panic in it ends the process.
+    /// Called by each worker's thread after its last work, with its number; it may fork and spawn. A panic in it ends the process.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -325,7 +328,7 @@ impl<P: Pool> Builder<P> {
         let wanted = self.workers.unwrap_or_else(default_workers);
         match self.build_with(wanted) {
             Err(BuildError::Thread { started, source, .. }) if started > 0 => {
-                eprintln!("filch: starting {started} workers instead of {wanted} ({source})");
+                crate::unwind::warn(format_args!("starting {started} workers instead of {wanted} ({source})"));
                 self.build_with(started)
             }
             built => built,
@@ -402,16 +405,14 @@ impl<P: Pool> Builder<P> {
                 let core = &cores[index];
                 // SAFETY: this thread is the worker until its end.
                 let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
-                crate::unwind::abort_on_panic("a worker's thread", || {
-                    if let Some(hook) = on_start {
-                        hook(index);
-                    }
-                    core.home.measure_stack(stack_size);
+                crate::unwind::abort_on_panic("a worker's thread panicked", || {
+                    let call = |hook: Option<Hook>| {
+                        if let Some(hook) = hook {
+                            hook(index);
+                        }
+                    };
                     // SAFETY: this thread is the worker from here on, and its task stack is empty.
-                    unsafe { wait::live(core) };
-                    if let Some(hook) = on_exit {
-                        hook(index);
-                    }
+                    unsafe { wait::work(core, stack_size, || call(on_start), || call(on_exit)) };
                 });
             });
             match thread {

@@ -18,7 +18,7 @@
 //! back what they won from it.
 //!
 //! What must always hold: a worker that waits for a job returns only when the job is settled, and what it pushed above
-//! the job meanwhile is gone.
+//! the job meanwhile is gone. Nothing unwinds out of a wait or a theft, since other threads use the memory below.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -26,11 +26,12 @@ use std::str::FromStr;
 
 use filch_queue::Steal;
 
-use crate::front::Front;
+use crate::front::{Enter, Front};
 use crate::job::{Job, Slot};
 use crate::pool::Pool;
 use crate::protocol::sleep::Wanted;
 use crate::protocol::state::{JobState, Status, Theft};
+use crate::unwind::AbortOnUnwind;
 use crate::worker::{ALL, ALL_TOO, Core, PERHAPS};
 
 /// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only when there is nothing
@@ -153,6 +154,7 @@ pub(crate) unsafe fn wait_job<P: Pool>(
     job: NonNull<Job>,
     help: bool,
 ) -> Option<bool> {
+    let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
     // SAFETY: the job's memory is the caller's frame or slot, which stays while it waits.
     let state = &unsafe { job.as_ref() }.state;
     let mut patience = Patience::default();
@@ -197,6 +199,7 @@ pub(crate) unsafe fn wait_job<P: Pool>(
         // This worker was woken for work and has found its own result instead: the work is for the next sleeper.
         wake_next(core);
     }
+    std::mem::forget(waiting);
     settled
 }
 
@@ -382,18 +385,21 @@ pub(crate) unsafe fn steal<P: Pool>(core: &Core<P>, victim: usize) -> Option<Non
         return None;
     }
     let victim = &core.peers()[victim];
-    loop {
+    let stealing = AbortOnUnwind("a worker panicked while it stole a task");
+    let stolen = loop {
         core.home.counters.attempts.bump();
         // SAFETY: the caller's promise.
         match unsafe { P::steal(core, victim) } {
-            Steal::Task(job) => return Some(job),
+            Steal::Task(job) => break Some(job),
             Steal::Retry => std::hint::spin_loop(),
             Steal::Empty | Steal::Aborted | Steal::Pending => {
                 core.home.common.want_tick();
-                return None;
+                break None;
             }
         }
-    }
+    };
+    std::mem::forget(stealing);
+    stolen
 }
 
 /// Sleeps until the job is settled or work that the strategy admits may be had. Returns whether it may have been the latter.
@@ -451,11 +457,27 @@ pub(crate) unsafe fn wait_until<P: Pool>(core: &Core<P>, front: &Front, head: *m
     unsafe { run_until(core, false, done, |find| core.home.on_detour(|| find.run(core, front, head))) };
 }
 
+/// Makes the current thread the worker `core` until its pool closes. `start` and `exit` are called by the worker before and after, and
+/// it runs what they spawn. `stack_size`: of the thread, or a lower bound; 0 if nobody knows.
+///
+/// # Safety
+/// No other thread is that worker, and its task stack is empty.
+pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
+    core.home.measure_stack(stack_size);
+    let _enter = Enter::new(P::front(core), core.pool.bottom());
+    start();
+    // SAFETY: the caller's promises, here and below.
+    unsafe { live(core) };
+    exit();
+    // SAFETY: as above.
+    unsafe { live(core) };
+}
+
 /// A worker's life: runs whatever there is until its pool closes, and what is left then.
 ///
 /// # Safety
 /// The current thread is the worker `core`, and its task stack is empty.
-pub(crate) unsafe fn live<P: Pool>(core: &Core<P>) {
+unsafe fn live<P: Pool>(core: &Core<P>) {
     let (front, head) = (P::front(core), core.pool.bottom());
     // SAFETY: the caller's promises, here and below.
     let run = |find: Find| unsafe { find.run(core, front, head) };

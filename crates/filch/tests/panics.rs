@@ -3,12 +3,117 @@
 
 mod common;
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use common::{Counted, payload_of, pool, pool_of, throw, thrown_by, wait_for, watchdog};
-use filch::pool::{Heartbeat, Pool, Queued, Request, Wool};
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{ThreadPool, Wait, Worker};
 use filch_queue::ChaseLev;
+
+/// Its destructor panics, with a payload whose destructor does, and so on.
+struct Evil(u32);
+
+impl Drop for Evil {
+    fn drop(&mut self) {
+        if let Some(less) = self.0.checked_sub(1) {
+            resume_unwind(Box::new(Evil(less)));
+        }
+    }
+}
+
+fn throw_evil() -> ! {
+    resume_unwind(Box::new(Evil(3)))
+}
+
+/// Whether `f` throws something evil, which is not dropped.
+fn throws_evil<R>(f: impl FnOnce() -> R) -> bool {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { return false };
+    let is_evil = payload.is::<Evil>();
+    std::mem::forget(payload);
+    is_evil
+}
+
+/// What nobody will see is dropped, whatever its destructor does, and the first panic goes on.
+#[test]
+fn of_destructors_go_nowhere() {
+    fn go<P: Pool>(workers: usize) {
+        let pool = pool_of::<P>(workers, Wait::default());
+        for is_stolen in [false, true] {
+            let is_stolen = is_stolen && workers > 1;
+            let is_taken = AtomicBool::new(false);
+            let take = || is_taken.store(true, SeqCst);
+            let is_over = || !is_stolen || is_taken.load(SeqCst);
+            assert!(throws_evil(|| pool.install(|| {
+                filch::join(
+                    || {
+                        wait_for("a theft", || {
+                            filch::poll();
+                            is_over()
+                        });
+                        throw_evil()
+                    },
+                    || {
+                        take();
+                        throw_evil()
+                    },
+                )
+            })));
+            // A result, and what a branch has captured, have such destructors too.
+            is_taken.store(false, SeqCst);
+            let captured = Evil(2);
+            let first = |mut w: Worker<'_, P>| {
+                wait_for("a theft", || {
+                    w.poll();
+                    is_over()
+                });
+                throw_evil()
+            };
+            let second = |_: Worker<'_, P>| {
+                take();
+                captured
+            };
+            assert!(throws_evil(|| pool.run(|mut w| w.join(first, second))));
+        }
+        assert!(throws_evil(|| pool.run(|mut w| w.fork_all(0..9, |_, _| throw_evil(), (), |(), ()| ()))));
+        assert!(throws_evil(|| pool.install(|| filch::for_each(0..100, |_| throw_evil()))));
+        assert!(throws_evil(|| {
+            pool.install(|| {
+                filch::scope(|s| {
+                    (0..9).for_each(|_| s.spawn(|_| throw_evil()));
+                    throw_evil()
+                });
+            });
+        }));
+        pool.spawn(|| throw_evil());
+        works(&pool);
+    }
+    let _watchdog = watchdog("payloads with destructors");
+    for workers in [1, 2, 4] {
+        for _ in 0..10 {
+            go::<Split>(workers);
+            go::<Wool>(workers);
+            go::<Queued<ChaseLev>>(workers);
+        }
+    }
+}
+
+#[test]
+fn of_destructors_leave_no_job_unfinished() {
+    let _watchdog = watchdog("jobs whose payloads have destructors");
+    for workers in [1, 2, 4] {
+        for _ in 0..20 {
+            assert!(throws_evil(|| {
+                filch::jobs::Jobs::new(workers).run(|w| {
+                    (0..20).for_each(|_| w.spawn(|_| throw_evil()));
+                    w.wait_for_children();
+                });
+            }));
+            let list = filch::worklist::Worklist::new(workers);
+            assert!(throws_evil(|| list.run(0..20_u32, |_| (), |_, (), _| throw_evil())));
+        }
+    }
+}
 
 fn works(pool: &ThreadPool<impl Pool>) {
     assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));

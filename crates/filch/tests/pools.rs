@@ -258,6 +258,31 @@ fn a_task_may_drop_its_own_pool() {
     }
 }
 
+/// The hook is called by a worker, which cannot wait for its own thread.
+#[test]
+fn a_hook_may_fork_and_drop_its_own_pool() {
+    let _watchdog = watchdog("a pool dropped by its hook");
+    fn dropped_at_start<P: Pool>(workers: usize) {
+        let (sender, exits) = channel();
+        let place: Arc<OnceLock<Mutex<Option<ThreadPool<P>>>>> = Arc::default();
+        let start = Arc::clone(&place);
+        let builder = Builder::<P>::new().workers(workers).on_start(move |_| {
+            assert_eq!(filch::join(|| 1, || 2), (1, 2));
+            wait_for("the pool", || start.get().is_some());
+            drop(start.get().and_then(|pool| pool.lock().unwrap().take()));
+        });
+        let pool = builder.on_exit(move |index| sender.send(index).unwrap()).build().unwrap();
+        assert!(place.set(Mutex::new(Some(pool))).is_ok());
+        let mut exited: Vec<usize> = (0..workers).map(|_| exits.recv_timeout(common::PATIENCE).unwrap()).collect();
+        exited.sort_unstable();
+        assert!(exited.into_iter().eq(0..workers));
+    }
+    for workers in [1, 3] {
+        dropped_at_start::<Split>(workers);
+        dropped_at_start::<Queued<ChaseLev>>(workers);
+    }
+}
+
 #[test]
 fn a_worker_of_another_pool_may_drop_a_pool_that_waits_for_it() {
     let _watchdog = watchdog("a pool dropped elsewhere");

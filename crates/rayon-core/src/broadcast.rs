@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use filch::host::Countdown;
+use filch::host::{Countdown, FirstPanic};
 
 use crate::registry::Registry;
 use crate::unwind::{self, Payload};
@@ -135,8 +135,12 @@ where
         unsafe { registry.crew.post(index, job) };
     }
     countdown.wait();
+    let panic = FirstPanic::default();
+    let keep = |result: Result<R, Payload>| result.map_err(|payload| panic.keep(payload)).ok();
     let results = outcomes.into_iter().map(|outcome| outcome.0.into_inner().expect("every thread has run it"));
-    results.map(|result| result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))).collect()
+    let results = results.filter_map(keep).collect();
+    panic.resume();
+    results
 }
 
 /// A pointer that its user vouches for.

@@ -12,10 +12,10 @@ use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread;
 
-use filch::host::{Crew, Fifo, Host, Lease, Seat, WeakLease};
+use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, Seat, WeakLease};
 
 use crate::private::Sealed;
-use crate::unwind::{self, AbortIfPanic};
+use crate::unwind;
 use crate::{ErrorKind, ExitHandler, PanicHandler, StartHandler, ThreadPoolBuildError, ThreadPoolBuilder, settings};
 
 /// The stack that a thread is assumed to have if a handler that was given no size has started it: Rust's default.
@@ -195,10 +195,10 @@ impl Registry {
     pub(crate) fn catch_unwind(&self, f: impl FnOnce()) {
         if let Err(payload) = unwind::halt_unwinding(f) {
             // Without a handler it strikes, and if the handler panics.
-            let abort = AbortIfPanic;
+            let unhandled = AbortOnUnwind("a task that nobody waits for panicked, and no panic handler took it");
             if let Some(handler) = &self.panic_handler {
                 handler(payload);
-                std::mem::forget(abort);
+                std::mem::forget(unhandled);
             }
         }
     }

@@ -7,11 +7,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use filch::host::{Countdown, Fifo};
+use filch::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic};
 
 use crate::broadcast::{BroadcastContext, Ptr};
 use crate::registry::{self, Registry};
-use crate::unwind::{AbortIfPanic, FirstPanic};
 
 /// A fork–join scope for any number of tasks, which may borrow whatever outlives it: see [`scope()`].
 pub struct Scope<'scope> {
@@ -317,12 +316,12 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the scope's body, and waits for all tasks.
     fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
+        // Nothing gets out of here, not even a panic, while a task is there that borrows.
+        let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
         // SAFETY: the body was counted in when the countdown was made.
         let result = unsafe { Self::run(self, body) };
-        // Nobody may get out of here, not even by a panic, while a task is there that borrows.
-        let abort = AbortIfPanic;
         self.countdown.wait();
-        std::mem::forget(abort);
+        std::mem::forget(tasks);
         self.panic.resume();
         result.expect("a body that returned nothing has panicked")
     }

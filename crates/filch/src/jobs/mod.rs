@@ -186,7 +186,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
             for ((index, hand), tally) in hands.zip(others) {
                 let live = move || {
                     // Others use its blocks.
-                    abort_on_panic("a worker of a job system", || {
+                    abort_on_panic("a worker of a job system panicked", || {
                         let mut worker = JobWorker::<Q>::new(index, hand, shared);
                         worker.live();
                         *tally = worker.post.tally;
@@ -197,7 +197,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
                 let _ = thread.spawn_scoped(scope, live);
             }
             let (index, hand) = own?;
-            abort_on_panic("the first worker of a job system", || {
+            abort_on_panic("the first worker of a job system panicked", || {
                 let mut worker = JobWorker::new(index, hand, shared);
                 let result = catch_unwind(AssertUnwindSafe(|| body(&mut worker)));
                 let result = result.map_err(|payload| shared.has_panicked(payload)).ok();

@@ -23,6 +23,7 @@ use crate::front::{Front, Kind, Operations, StackOperations};
 use crate::job::{self, Body, Job, Payload, Slot};
 use crate::protocol::state::{JobState, MAX_DEPTH, Status};
 use crate::stack::Stack;
+use crate::unwind::discard;
 use crate::wait;
 use crate::worker::{Core, Home};
 
@@ -412,8 +413,7 @@ unsafe fn pop_cold<B: Body>(front: &Front, head: *mut Slot) -> B::Out {
 /// Ends the fork of a task that nobody will ask for, because its forker unwinds: drops the task, unless it is
 /// [always run](Body::ALWAYS_RUN), or what became of it once its thief is done. Meanwhile nothing else is run.
 ///
-/// As a function that cannot unwind it costs its callers no second landing pad. A panic in a destructor during unwinding
-/// ends the process in any case.
+/// As a function that cannot unwind it costs its callers no second landing pad.
 ///
 /// # Safety
 /// As [`pop_and_run`].
@@ -432,12 +432,12 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
             // Nobody sees what its panic left behind, since another one goes on.
             let outcome = catch_unwind(AssertUnwindSafe(|| work.inline(front, head)));
             B::restore(front, head);
-            return drop(outcome);
+            return discard(outcome);
         }
         B::restore(front, head);
         match settled {
-            None => drop(job::take_work::<B, B::Out>(job)),
-            Some(panicked) => drop(job::take_result::<B, B::Out>(job, panicked)),
+            None => discard(job::take_work::<B, B::Out>(job)),
+            Some(panicked) => discard(job::take_result::<B, B::Out>(job, panicked)),
         }
     }
 }

@@ -23,6 +23,7 @@ use super::{Plumbing, Pool};
 use crate::front::{Front, Operations};
 use crate::job::{self, Body, Job, Record, Slot};
 use crate::protocol::state::JobState;
+use crate::unwind::discard;
 use crate::wait;
 use crate::worker::{Core, job_to_task, task_to_job};
 
@@ -521,8 +522,8 @@ unsafe fn abandon<P: OnFrames, B: Body>(core: &Core<P>, front: &Front, record: &
     // SAFETY: the caller's promise; the work or the result is moved out once.
     unsafe {
         match pop(core, front, record.job(), pushed, false) {
-            None => drop(job::take_work::<B, B::Out>(record.job())),
-            Some(panicked) => drop(job::take_result::<B, B::Out>(record.job(), panicked)),
+            None => discard(job::take_work::<B, B::Out>(record.job())),
+            Some(panicked) => discard(job::take_result::<B, B::Out>(record.job(), panicked)),
         }
     }
 }
