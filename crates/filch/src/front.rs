@@ -78,8 +78,8 @@ pub struct Front {
     /// Closure style: the exact head, if this is a stack front. Handle style has it in a register, and nobody looks here.
     head: Cell<*mut Slot>,
     pub(crate) kind: Kind,
-    /// The worker's type-erased part; null outside.
-    home: *const Home,
+    /// The worker's type-erased part; null outside. Set once, before the worker starts.
+    home: Cell<*const Home>,
     pub(crate) operations: Option<&'static Operations>,
     /// [`pool::resume`], which the compiler cannot know.
     pub(crate) unwind: UnwindFn,
@@ -97,7 +97,7 @@ static OUTSIDE: Front = Front {
     limits: Limits::CLOSED,
     head: Cell::new(null_mut()),
     kind: Kind::Outside,
-    home: null(),
+    home: Cell::new(null()),
     operations: None,
     unwind: pool::resume,
     scratch: Slot::empty(),
@@ -109,15 +109,15 @@ impl Front {
             limits: Limits::closed(),
             head: Cell::new(null_mut()),
             kind,
-            home: null(),
+            home: Cell::new(null()),
             operations: Some(operations),
             unwind: pool::resume,
             scratch: Slot::empty(),
         }
     }
 
-    pub(crate) fn attach(&mut self, home: *const Home) {
-        self.home = home;
+    pub(crate) fn attach(&self, home: *const Home) {
+        self.home.set(home);
     }
 
     /// The scratch slot as a job.
@@ -129,7 +129,7 @@ impl Front {
     /// The worker behind this front; `None` outside.
     pub(crate) fn home(&self) -> Option<&Home> {
         // SAFETY: null, or attached by the pool to a worker that lives as long as its fronts.
-        unsafe { self.home.as_ref() }
+        unsafe { self.home.get().as_ref() }
     }
 }
 

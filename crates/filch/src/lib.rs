@@ -136,6 +136,7 @@ mod spawn;
 mod stack;
 mod stats;
 mod thread_pool;
+mod thread_stack;
 mod ticker;
 mod unwind;
 mod wait;

@@ -21,6 +21,7 @@ use crate::protocol::sleep::{Place, Sleepers, Wanted};
 use crate::protocol::ticks::Ticks;
 use crate::spawn::Spawned;
 use crate::stats::{Counters, Stats};
+use crate::thread_stack;
 use crate::wait::Wait;
 
 /// A sleeper that takes work of every kind: an idle worker.
@@ -145,8 +146,8 @@ pub(crate) struct Home {
     pub(crate) counters: Counters,
     /// How many jobs of any kind the worker is running, one inside the other, while it waits for a scope or another pool.
     detours: <Native as Memory>::AtomicUsize,
-    /// The whole worker.
-    core: *const (),
+    /// The whole worker. Set once, before the worker starts.
+    core: Cell<*const ()>,
     /// Jobs that outlive whoever spawned them: the owner's end, and this thread's thief handles on the others'.
     spawned: UnsafeCell<Hand<ChaseLev>>,
     /// Forks in progress that have no place on the task stack, the newest last, and whether each was pushed elsewhere.
@@ -156,8 +157,8 @@ pub(crate) struct Home {
     /// Slots for further ones. Each was leaked from a box.
     spare: UnsafeCell<Vec<NonNull<Slot>>>,
     random: Cell<u64>,
-    /// Below this address the thread's own stack is nearly used up.
-    stack_floor: Cell<usize>,
+    /// The middle of the thread's own stack.
+    stack_middle: Cell<usize>,
 }
 
 impl Drop for Home {
@@ -180,13 +181,13 @@ impl Home {
                 common: Arc::clone(common),
                 counters: Counters::new(),
                 detours: Atomic::new(0),
-                core: null(),
+                core: Cell::new(null()),
                 spawned: UnsafeCell::new(hand),
                 aside: UnsafeCell::default(),
                 overflow: Cell::new(0),
                 spare: UnsafeCell::default(),
                 random: Cell::new((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
-                stack_floor: Cell::new(0),
+                stack_middle: Cell::new(0),
             })
             .collect()
     }
@@ -249,16 +250,14 @@ impl Home {
         ((high * bound as u64) >> 32) as usize
     }
 
-    /// Remembers how much of the thread's stack of `bytes` there is. Call at the thread's start.
+    /// Remembers how much of the thread's stack there is: `bytes`, or more, or 0 if nobody knows. Call at the thread's start.
     pub(crate) fn measure_stack(&self, bytes: usize) {
-        let here = std::ptr::from_ref(&bytes).addr();
-        self.stack_floor.set(here.saturating_sub(bytes / 2));
+        self.stack_middle.set(thread_stack::middle(bytes));
     }
 
     /// Whether more than half of the thread's stack is used: no time to nest foreign work.
     pub(crate) fn is_stack_low(&self) -> bool {
-        let marker = 0_u8;
-        std::ptr::from_ref(&marker).addr() < self.stack_floor.get()
+        thread_stack::is_past(self.stack_middle.get())
     }
 
     /// Pushes a job that may outlive its spawner, and wakes somebody for it.
@@ -398,16 +397,13 @@ impl<P: Plumbing> Core<P> {
             pool,
             peers: Cell::new(NonNull::from(&mut [])),
         });
-        let mut workers: Arc<[Self]> = workers.collect();
-        let peers = NonNull::from(&*workers);
-        for worker in Arc::get_mut(&mut workers).expect("nobody else has it yet") {
-            let core = std::ptr::from_mut(worker);
-            worker.home.core = core.cast_const().cast();
-            // SAFETY: within the worker.
-            let home = unsafe { &raw const (*core).home };
-            worker.front.attach(home);
-            worker.detached.attach(home);
-            worker.peers.set(peers);
+        let workers: Arc<[Self]> = workers.collect();
+        // From here on there are shared references only: each pointer below may be used as long as the workers are there.
+        for worker in &*workers {
+            worker.home.core.set(std::ptr::from_ref(worker).cast());
+            worker.front.attach(&worker.home);
+            worker.detached.attach(&worker.home);
+            worker.peers.set(NonNull::from(&*workers));
         }
         workers
     }
@@ -432,7 +428,7 @@ impl<P: Plumbing> Core<P> {
     pub(crate) unsafe fn of(front: &Front) -> &Self {
         let home = front.home().expect("the front of a worker");
         // SAFETY: set by `assemble` to the worker that the home is in, which is of type `P`.
-        unsafe { &*home.core.cast::<Self>() }
+        unsafe { &*home.core.get().cast::<Self>() }
     }
 }
 
@@ -608,7 +604,7 @@ where
     unsafe fn stolen(self, front: &Front, head: *mut Slot) -> R {
         let home = front.home().expect("a thief is a worker");
         // SAFETY: the home of a worker of a pool of type `P`, because a task never leaves its pool.
-        let core = unsafe { &*home.core.cast::<Core<P>>() };
+        let core = unsafe { &*home.core.get().cast::<Core<P>>() };
         let _enter = crate::front::Enter::new(&core.detached, std::ptr::null_mut());
         // SAFETY: the caller's promise, and closure style is kept off the stack.
         (self.work)(unsafe { Worker::new(front, P::cursor(head)) })

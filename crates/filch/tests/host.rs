@@ -44,6 +44,29 @@ impl Host for Global {
     }
 }
 
+/// A host that does not know how large its threads' stacks are says 0.
+#[test]
+fn workers_steal_whatever_is_said_of_their_stacks() {
+    let _watchdog = watchdog("seats of no size");
+    for make in SHARING {
+        let (crew, lease, seats) = make(2, Wait::default());
+        thread::scope(|s| {
+            for seat in seats {
+                s.spawn(move || seat.run(0, || (), || ()));
+            }
+            let is_taken = AtomicUsize::new(0);
+            let waits = |_| {
+                wait_for("a theft", || {
+                    filch::poll();
+                    is_taken.load(SeqCst) == 1
+                });
+            };
+            crew.enter(|| join::<Global, _, _, _, _>(waits, |_| is_taken.store(1, SeqCst)));
+            drop(lease);
+        });
+    }
+}
+
 /// Of the kinds, those whose thieves get a lone fork without an answer from its owner, who may be blocked.
 const SHARING: &[fn(usize, Wait) -> Made] = KINDS.split_at(3).0;
 

@@ -4,14 +4,14 @@
 mod common;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use common::{pool, wait_for, watchdog};
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
-use filch::{BuildError, Builder, ThreadPool, Wait, Worker};
+use filch::{BuildError, Builder, MIN_STACK_SIZE, ThreadPool, Wait, Worker};
 use filch_queue::{
     Abp, Adws, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2, PdqS,
     The, Wsq,
@@ -280,6 +280,23 @@ fn a_hook_may_fork_and_drop_its_own_pool() {
     for workers in [1, 3] {
         dropped_at_start::<Split>(workers);
         dropped_at_start::<Queued<ChaseLev>>(workers);
+    }
+}
+
+/// A worker whose stack counts as used up never steals.
+#[test]
+fn a_stack_of_no_size_is_large_enough_to_steal() {
+    let _watchdog = watchdog("workers with small stacks");
+    for bytes in [0, 1, MIN_STACK_SIZE] {
+        let pool = ThreadPool::builder().workers(2).stack_size(bytes).build().unwrap();
+        let is_taken = AtomicBool::new(false);
+        let waits = || {
+            wait_for("a theft", || {
+                filch::poll();
+                is_taken.load(SeqCst)
+            });
+        };
+        pool.install(|| filch::join(waits, || is_taken.store(true, SeqCst)));
     }
 }
 

@@ -235,8 +235,9 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
     unsafe fn take_back_promoted(&self, core: &Core<Self>, job: NonNull<Job>) -> bool {
         // SAFETY: the caller's promises.
         unsafe {
-            self.latent().promoted -= 1;
-            debug_assert_eq!(self.latent().promoted, self.latent().jobs.len(), "older ones were promoted before: I1");
+            let latent = self.latent();
+            latent.promoted -= 1;
+            debug_assert_eq!(latent.promoted, latent.jobs.len(), "older ones were promoted before: I1");
             let is_back = self.words.take_back(job);
             if is_back {
                 core.home.counters.shrinks.bump();

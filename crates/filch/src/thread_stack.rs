@@ -1,0 +1,96 @@
+//! How much of a thread's own stack is left.
+//!
+//! What must always hold: the middle of a stack lies within it, or is an address below all stacks, where it stops nothing.
+
+/// The address in the middle of what is left of the current thread's stack. Where the system does not tell, the stack is taken to go on
+/// for `bytes` from here; 0 if nobody knows.
+pub(crate) fn middle(bytes: usize) -> usize {
+    let here = std::ptr::from_ref(&bytes).addr();
+    match system::end() {
+        Some(end) if end < here => usize::midpoint(end, here),
+        _ if bytes == 0 => 0,
+        _ => here.saturating_sub(bytes / 2),
+    }
+}
+
+/// Whether the current thread's stack has grown past `middle`.
+#[inline]
+pub(crate) fn is_past(middle: usize) -> bool {
+    let here = 0_u8;
+    std::ptr::from_ref(&here).addr() < middle
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+mod system {
+    use std::mem::zeroed;
+    use std::ptr::{addr_of_mut, null_mut};
+
+    /// The lowest address of the current thread's stack.
+    pub(super) fn end() -> Option<usize> {
+        // SAFETY: attributes are plain data, which the first call initializes and the last one destroys.
+        unsafe {
+            let mut attributes: libc::pthread_attr_t = zeroed();
+            if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
+                return None;
+            }
+            let (mut lowest, mut size) = (null_mut(), 0);
+            let outcome = libc::pthread_attr_getstack(&raw const attributes, addr_of_mut!(lowest), addr_of_mut!(size));
+            libc::pthread_attr_destroy(&raw mut attributes);
+            (outcome == 0 && size > 0).then(|| lowest.addr())
+        }
+    }
+}
+
+#[cfg(target_vendor = "apple")]
+mod system {
+    /// The lowest address of the current thread's stack.
+    pub(super) fn end() -> Option<usize> {
+        // SAFETY: both functions only read what the system knows of a thread.
+        let (base, size) = unsafe {
+            let thread = libc::pthread_self();
+            (libc::pthread_get_stackaddr_np(thread).addr(), libc::pthread_get_stacksize_np(thread))
+        };
+        base.checked_sub(size)
+    }
+}
+
+#[cfg(not(any(all(any(target_os = "linux", target_os = "android"), not(miri)), target_vendor = "apple")))]
+mod system {
+    pub(super) fn end() -> Option<usize> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Uses the stack down to `address` before it looks.
+    #[inline(never)]
+    fn is_past_at(address: usize, middle: usize) -> bool {
+        let here = std::hint::black_box([0_u8; 1 << 10]);
+        let past = if here.as_ptr().addr() > address { is_past_at(address, middle) } else { is_past(middle) };
+        std::hint::black_box(here);
+        past
+    }
+
+    #[test]
+    fn half_of_the_stack_is_half_of_what_there_is_whatever_was_said() {
+        const SIZE: usize = 4 << 20;
+        let on_a_stack = |said: usize| {
+            let look = move || {
+                let (here, middle) = (std::ptr::from_ref(&said).addr(), middle(said));
+                (middle, is_past_at(here - SIZE / 8, middle), is_past_at(here - SIZE / 8 * 5, middle))
+            };
+            thread::Builder::new().stack_size(SIZE).spawn(look).unwrap().join().unwrap()
+        };
+        assert!(matches!(on_a_stack(SIZE), (1.., false, true)));
+        if cfg!(any(target_os = "linux", target_vendor = "apple")) {
+            assert!(matches!(on_a_stack(0), (1.., false, true)));
+        } else {
+            assert_eq!(on_a_stack(0), (0, false, false), "nobody knows, so it stops nothing");
+        }
+    }
+}
