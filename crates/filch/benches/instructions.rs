@@ -1,7 +1,8 @@
 //! The instructions of a fork and its join, with the two calls that it makes, in each style and on each pool, as a Markdown table:
 //! `fib` on a pool of one worker, stepped through one instruction at a time, divided by its forks.
 //!
-//! What must always hold: everything is counted, from the test that ends the recursion on.
+//! What must always hold: everything is counted, from the test that ends the recursion on, except padding, which depends on where the
+//! code happens to lie.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[path = "../../filch-queue/tests/emitted/single_step.rs"]
@@ -116,9 +117,9 @@ mod count {
     }
 
     fn row(name: &str, fib: impl FnOnce() -> u64) {
-        let (result, Count { instructions, fences, locked }) = counted(fib);
+        let (result, Count { instructions, fences, locked, padding }) = counted(fib);
         assert_eq!(result, FIB);
         let each = |number: usize| (number as f64 / FORKS as f64 * 10.0).round() / 10.0;
-        println!("| {name} | {} | {} | {} |", each(instructions), each(fences), each(locked));
+        println!("| {name} | {} | {} | {} |", each(instructions - padding), each(fences), each(locked));
     }
 }

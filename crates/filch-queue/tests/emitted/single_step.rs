@@ -96,6 +96,8 @@ pub(crate) struct Count {
     pub(crate) fences: usize,
     /// Of them, atomic read-modify-writes that are no fences.
     pub(crate) locked: usize,
+    /// Of them, padding, by which compilers keep branches off boundaries: it depends on where the code lies.
+    pub(crate) padding: usize,
 }
 
 /// Runs `f` and counts its instructions, and a few for the counting itself.
@@ -107,6 +109,7 @@ pub(crate) fn counted<R>(f: impl FnOnce() -> R) -> (R, Count) {
         let fences = fences(&instruction);
         count.fences += usize::from(fences);
         count.locked += usize::from(locks(&instruction) && !fences);
+        count.padding += usize::from(instruction.mnemonic() == Mnemonic::Nop);
     }
     (result, count)
 }
