@@ -123,6 +123,13 @@ unsafe impl<M: Memory> Queue<M> for ChaseLev {
         owner_must_poll: false,
     };
 
+    const THIEVES_ALIKE: bool = true;
+
+    #[inline]
+    fn steal_alike(thief: &Thief<M>) -> Steal<Task> {
+        thief.steal_shared()
+    }
+
     fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
         let (buffer, ring) = GrowingRing::new(capacity);
         let shared = Arc::new(Shared { top: Padded(Atomic::new(0)), bottom: Padded(Atomic::new(0)), buffer });
@@ -204,9 +211,9 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
     }
 }
 
-impl<M: Memory> crate::Thief<Task> for Thief<M> {
+impl<M: Memory> Thief<M> {
     #[inline]
-    fn steal(&mut self) -> Steal<Task> {
+    fn steal_shared(&self) -> Steal<Task> {
         let shared = &*self.shared;
         // Relaxed: the compare-and-swap validates it, and the fence acquires what it read.
         let top = shared.top.load(Ordering::Relaxed);
@@ -225,6 +232,13 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
             Ok(_) => Steal::Task(task.expect("a slot in [top, bottom) holds a task")),
             Err(_) => Steal::Retry,
         }
+    }
+}
+
+impl<M: Memory> crate::Thief<Task> for Thief<M> {
+    #[inline]
+    fn steal(&mut self) -> Steal<Task> {
+        self.steal_shared()
     }
 
     #[inline]

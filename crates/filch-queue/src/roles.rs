@@ -119,6 +119,8 @@ pub trait StealMany<T>: Thief<T> {
 ///   [`PROMISES`](Self::PROMISES) says: whoever receives a word may be the only one who does, and runs what it points to.
 /// * What happened before a push happens before its word is returned.
 /// * The owner's operations do not unwind: its frames hold the tasks that it takes back.
+/// * If [`THIEVES_ALIKE`](Self::THIEVES_ALIKE), a thief's handle may be shared between threads, which may call
+///   [`steal_alike`](Self::steal_alike) and [`has_work_hint`](crate::Thief::has_work_hint) at the same time.
 pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// The owner's side.
     type Owner: Owner<Task> + Send;
@@ -130,12 +132,41 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// What the queue promises.
     const PROMISES: Promises;
 
+    /// Whether one thief's handle serves any number of threads, because it has no state of its own. Where it does, many workers need one
+    /// handle for each queue instead of one for each pair of workers.
+    const THIEVES_ALIKE: bool = false;
+
+    /// [`Thief::steal`](crate::Thief::steal), for any number of threads at once.
+    ///
+    /// ```
+    /// use core::num::NonZeroUsize;
+    /// use filch_queue::{ChaseLev, Owner, Queue, Steal, Task};
+    ///
+    /// const { assert!(<ChaseLev as Queue>::THIEVES_ALIKE) };
+    /// let (mut owner, thieves) = <ChaseLev as Queue>::make(8, 1, &());
+    /// let task = Task::from_id(NonZeroUsize::MIN);
+    /// owner.push(task)?;
+    /// assert_eq!(<ChaseLev as Queue>::steal_alike(&thieves[0]), Steal::Task(task));
+    /// # Ok::<_, filch_queue::Full<Task>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Unless [`THIEVES_ALIKE`](Self::THIEVES_ALIKE).
+    fn steal_alike(_: &Self::Thief) -> Steal<Task> {
+        not_alike()
+    }
+
     /// Makes an empty queue with room for `capacity` tasks, at least one (see [`Capacity`](crate::Capacity)), and
     /// `thieves` thieves' handles, one for each thread that may steal.
     ///
     /// # Panics
     /// If `capacity` is more than the algorithm can count, or than memory holds.
     fn make(capacity: usize, thieves: usize, params: &Self::Params) -> (Self::Owner, Vec<Self::Thief>);
+}
+
+#[cold]
+fn not_alike() -> ! {
+    panic!("the queue's thieves are not alike")
 }
 
 /// The outcome of an attempt to steal.
