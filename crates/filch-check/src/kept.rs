@@ -79,10 +79,10 @@ pub const SETTLED: &[Settled] = &[
     settled("thep", 9, 3),
     #[cfg(target_arch = "x86_64")]
     settled("patient-thep", 9, 3),
-    settled("runtime", 11, 16),
-    settled("wool", 11, 16),
-    settled("beat", 11, 16),
-    settled("ticks", 11, 16),
+    settled("runtime", 17, 15),
+    settled("wool", 17, 15),
+    settled("beat", 17, 15),
+    settled("ticks", 17, 15),
     settled("termination", 4, 2),
     settled("jobs", 9, 2),
 ];
@@ -452,13 +452,6 @@ pub const KEPT: &[Kept] = &[
         line: "let word = self.word.load(Ordering::Acquire);",
         kind: Kind::Load,
         to: Some(Ordering::Relaxed),
-        reason: WOKEN,
-    },
-    Kept {
-        file: "filch/src/protocol/sleep/mod.rs",
-        line: "let former = self.word.swap(AWAKE, Ordering::AcqRel);",
-        kind: Kind::Update,
-        to: Some(Ordering::Acquire),
         reason: WOKEN,
     },
     Kept {

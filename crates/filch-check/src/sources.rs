@@ -36,6 +36,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch/src/protocol/limits.rs", include_str!("../../filch/src/protocol/limits.rs")),
     ("filch/src/protocol/state.rs", include_str!("../../filch/src/protocol/state.rs")),
     ("filch/src/protocol/sleep/mod.rs", include_str!("../../filch/src/protocol/sleep/mod.rs")),
+    ("filch/src/protocol/latch.rs", include_str!("../../filch/src/protocol/latch.rs")),
     ("filch/src/protocol/lineage.rs", include_str!("../../filch/src/protocol/lineage.rs")),
     ("filch/src/protocol/termination.rs", include_str!("../../filch/src/protocol/termination.rs")),
     ("filch/src/protocol/wool.rs", include_str!("../../filch/src/protocol/wool.rs")),

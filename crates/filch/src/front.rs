@@ -17,6 +17,7 @@ use filch_memory::Native;
 use crate::job::{Job, Slot};
 use crate::pool::{self, Popped, UnwindFn};
 use crate::protocol::limits::Limits;
+use crate::protocol::state::Settled;
 use crate::wait::Reach;
 use crate::worker::Home;
 
@@ -38,9 +39,8 @@ pub struct Operations {
     pub(crate) push: unsafe fn(&Front, NonNull<Job>) -> bool,
     /// Takes the newest forked job back; `false` if it was stolen.
     pub(crate) take_back: unsafe fn(&Front, NonNull<Job>) -> bool,
-    /// Waits until a stolen job is settled; runs others meanwhile if the last argument says so. Returns whether it was
-    /// settled by a panic, or `None` if it came back unrun.
-    pub(crate) wait_job: unsafe fn(&Front, *mut Slot, NonNull<Job>, bool) -> Option<bool>,
+    /// Waits until a stolen job is settled; runs others meanwhile if the last argument says so.
+    pub(crate) wait_job: unsafe fn(&Front, *mut Slot, NonNull<Job>, bool) -> Settled,
     /// Runs jobs of any kind, or sleeps, until the condition holds; whoever makes it hold wakes the worker.
     pub(crate) wait_until: unsafe fn(&Front, *mut Slot, &dyn Fn() -> bool),
     /// Runs one job, if there is one within reach; whether there was.

@@ -55,10 +55,11 @@ use crossbeam_queue::SegQueue;
 
 use crate::front::{Enter, Front, current};
 use crate::job::{Body, Slot};
-use crate::latch::{IsSend, Latch};
+use crate::latch::{self, IsSend, Latch, Waiter};
 use crate::pool::{self, Pool};
 use crate::spawn::Spawned;
 use crate::stats::Stats;
+use crate::thread_pool;
 use crate::unwind::abort_on_panic;
 use crate::wait::{self, Reach};
 use crate::worker::{Common, Core};
@@ -125,13 +126,13 @@ impl Crew {
     pub(crate) fn new<P: Pool>(cores: Arc<[Core<P>]>) -> (Self, Lease, Vec<Seat>) {
         let common = Arc::clone(&cores[0].home.common);
         let workers: Arc<dyn Workers> = Arc::new(Cores(cores));
-        let seats = (0..common.places.len()).map(|index| Seat { index, workers: Arc::clone(&workers) }).collect();
+        let seats = (0..common.workers()).map(|index| Seat { index, workers: Arc::clone(&workers) }).collect();
         (Self { common: Arc::clone(&common), workers }, Lease(Arc::new(Closer(common))), seats)
     }
 
     /// The number of workers.
     pub fn workers(&self) -> usize {
-        self.common.places.len()
+        self.common.workers()
     }
 
     /// The number of the worker of this crew that the current thread is.
@@ -321,7 +322,7 @@ pub struct Countdown(Latch);
 impl Countdown {
     /// For the current thread to wait until `things` things have ended.
     pub fn new(things: usize) -> Self {
-        Self(Latch::new(things, current()))
+        Self(Latch::new(things, Waiter::here(current())))
     }
 
     /// More things to wait for. Call it while something that has been counted has not ended; otherwise the wait may be over already.
@@ -349,10 +350,20 @@ impl Countdown {
     /// If another thread made the countdown.
     pub fn wait(&self) {
         let front = current();
-        assert!(self.0.is_for(front), "a countdown is for the thread that made it");
+        assert!(self.0.waiter().is_here(front), "a countdown is for the thread that made it");
         // SAFETY: this thread made it, and this is its current front and head.
-        unsafe { self.0.wait(front, front.head(), false) };
+        unsafe { latch::wait(&self.0, front, front.head(), false) };
     }
+}
+
+/// How large a stack a host should give each of so many threads for which nobody has asked for another size:
+/// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited.
+///
+/// ```
+/// assert!(filch::host::stack_size(4) <= filch::DEFAULT_STACK_SIZE);
+/// ```
+pub fn stack_size(workers: usize) -> usize {
+    thread_pool::default_stack_size(workers)
 }
 
 /// The number of the worker, of whatever pool, that the current thread is.
@@ -363,7 +374,7 @@ pub fn here() -> Option<usize> {
 
 /// The number of workers of the pool that the current thread belongs to.
 pub fn workers_here() -> Option<usize> {
-    current().home().map(|home| home.common.places.len())
+    current().home().map(|home| home.common.workers())
 }
 
 /// Runs one job on the current worker, in the middle of whatever it is doing; returns whether there was one, or `None` if the

@@ -248,8 +248,8 @@ mod signals {
     /// # Safety
     /// None of the threads has been joined or detached, and none has ended.
     pub(crate) unsafe fn send(common: &Common, threads: &[libc::pthread_t]) {
-        for (place, &thread) in common.places.iter().zip(threads) {
-            if !place.would_help(|_| true) {
+        for (worker, &thread) in threads.iter().enumerate() {
+            if !common.dormitory.place(worker).would_help(|_| true) {
                 // SAFETY: the caller's promise.
                 unsafe { libc::pthread_kill(thread, SIGNAL) };
             }

@@ -251,18 +251,20 @@ pub(crate) unsafe fn take_work<B, R>(job: NonNull<Job>) -> B {
     ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const (*storage::<B, R>(job)).work) })
 }
 
-/// Moves the result out of a job that is settled.
+/// Moves the result out of a job that is done.
 ///
 /// # Safety
-/// `job` is the front of a `Record<B, R>` whose thief is done, and the result has not been taken.
-pub(crate) unsafe fn take_result<B, R>(job: NonNull<Job>, panicked: bool) -> Result<R, Payload> {
-    let storage = storage::<B, R>(job);
-    // SAFETY: the thief left one of the two, as `panicked` says, and it is taken once.
-    unsafe {
-        if panicked {
-            Err(ManuallyDrop::into_inner(std::ptr::read(&raw const (*storage).payload)))
-        } else {
-            Ok(ManuallyDrop::into_inner(std::ptr::read(&raw const (*storage).result)))
-        }
-    }
+/// `job` is the front of a `Record<B, R>` whose thief has left a result there, and it has not been taken.
+pub(crate) unsafe fn take_result<B, R>(job: NonNull<Job>) -> R {
+    // SAFETY: the caller's promise.
+    ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const (*storage::<B, R>(job)).result) })
+}
+
+/// Moves the payload out of a job that has panicked.
+///
+/// # Safety
+/// `job` is the front of a `Record<B, R>` whose thief has left a payload there, and it has not been taken.
+pub(crate) unsafe fn take_payload<B, R>(job: NonNull<Job>) -> Payload {
+    // SAFETY: the caller's promise.
+    ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const (*storage::<B, R>(job)).payload) })
 }

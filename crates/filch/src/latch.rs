@@ -1,198 +1,112 @@
-//! Waiting for a number of things to end, on a worker or outside of all pools.
+//! Waiting for a number of things to end, on a worker or outside of all pools; and the way into a pool from outside.
 //!
-//! A worker runs other jobs meanwhile, and its place is woken at the end; any other thread sleeps on an event of its own.
+//! A worker runs other jobs meanwhile, and its place is woken at the end; any other thread sleeps on an event of its own. How that
+//! is done without missing the end is said in [`protocol::latch`].
 //!
-//! What must always hold: who ends the last thing touches the latch for the last time when it subtracts one, because the waiter may
-//! then return and take the latch with it; everything needed afterwards has been copied before.
-//!
-//! **Edges.**
-//! * E1: the subtractions (release, and acquire, so that the last one passes on what the others did) → [`Latch::is_over`]
-//!   (acquire): what ended.
-//! * E2: [`Event::notify`] (release) → [`Event::wait`] (acquire): the subtraction before it.
+//! What must always hold: whoever waits returns only once everything has ended, and nothing unwinds out of it before.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use filch_memory::{Atomic, Memory, Native, Ordering, Sleep};
+use filch_memory::Native;
 
 use crate::front::{Front, current};
 use crate::job::{Body, Slot};
 use crate::pool;
+use crate::protocol::latch::{self, Event};
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Common;
 
 /// A number of things that have not ended, and somebody who waits for them.
-#[derive(Debug)]
-pub(crate) struct Latch {
-    pending: <Native as Memory>::AtomicUsize,
-    waiter: Waiter,
-}
+pub(crate) type Latch = latch::Latch<Native, Waiter>;
 
+/// Who waits for a latch.
 #[derive(Clone, Debug)]
-enum Waiter {
-    /// A worker's place.
+pub(crate) enum Waiter {
     Worker(Arc<Common>, usize),
-    Thread(Arc<Event>),
+    Thread(Arc<Event<Native>>),
 }
 
-impl Latch {
-    /// A latch that is over when `pending` things have ended, for the current thread, whose front is `front`.
-    pub(crate) fn new(pending: usize, front: &Front) -> Self {
-        let waiter = match front.home() {
-            Some(home) => Waiter::Worker(Arc::clone(&home.common), home.index),
-            None => Waiter::Thread(Event::of_this_thread()),
-        };
-        Self { pending: Atomic::new(pending), waiter }
-    }
-
-    /// One thing more. Precondition: it is not over, and something that has not ended says so.
-    pub(crate) fn add(&self, things: usize) {
-        // Relaxed: what keeps the latch from being over is known to the caller.
-        self.pending.fetch_add(things, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        // E1.
-        self.pending.load(Ordering::Acquire) == 0
-    }
-
-    /// The number of things that have not ended. A snapshot.
-    pub(crate) fn pending(&self) -> usize {
-        // Relaxed: a statistic.
-        self.pending.load(Ordering::Relaxed)
-    }
-
-    /// One thing has ended.
-    ///
-    /// # Safety
-    /// The latch is alive, and this thing has been counted and has not ended before. Afterwards the latch may be gone.
-    pub(crate) unsafe fn end(this: *const Self) {
-        // SAFETY: alive: this thing has not ended.
-        let pending = unsafe { &(*this).pending };
-        // Relaxed: the compare-and-swap decides.
-        let mut count = pending.load(Ordering::Relaxed);
-        while count > 1 {
-            // E1. Somebody else will be the last.
-            match pending.compare_exchange_weak(count, count - 1, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => count = now,
-            }
+impl latch::Waiter for Waiter {
+    fn wake(&self) {
+        match self {
+            Self::Worker(common, index) => common.dormitory.notify(*index),
+            Self::Thread(event) => event.notify(),
         }
-        // Nothing else is pending, so nobody but this thread may add or end anything.
-        // SAFETY: as above.
-        let waiter = unsafe { (*this).waiter.clone() };
-        // E1.
-        pending.fetch_sub(1, Ordering::AcqRel);
-        match waiter {
-            Waiter::Worker(common, index) => {
-                // Either the waiter's last look sees the zero, or its place is seen to sleep.
-                common.sleepers.sleepers_after();
-                common.places[index].wake(&common.sleepers);
-            }
-            Waiter::Thread(event) => event.notify(),
+    }
+}
+
+thread_local! {
+    static EVENT: Arc<Event<Native>> = Arc::default();
+}
+
+impl Waiter {
+    /// The current thread, whose front is `front`.
+    pub(crate) fn here(front: &Front) -> Self {
+        match front.home() {
+            Some(home) => Self::Worker(Arc::clone(&home.common), home.index),
+            // While the thread's locals are being destroyed there is a fresh one for each wait.
+            None => Self::Thread(EVENT.try_with(Arc::clone).unwrap_or_default()),
         }
     }
 
-    /// Whether it was made for the current thread, whose front is `front`.
-    pub(crate) fn is_for(&self, front: &Front) -> bool {
-        match &self.waiter {
-            Waiter::Worker(common, index) => {
+    /// Whether it is the current thread, whose front is `front`.
+    pub(crate) fn is_here(&self, front: &Front) -> bool {
+        match self {
+            Self::Worker(common, index) => {
                 front.home().is_some_and(|home| Arc::ptr_eq(common, &home.common) && *index == home.index)
             }
             // The thread may have become a worker since. While its locals are being destroyed nobody can say any more.
-            Waiter::Thread(event) => EVENT.try_with(|mine| Arc::ptr_eq(event, mine)).unwrap_or(true),
+            Self::Thread(event) => EVENT.try_with(|mine| Arc::ptr_eq(event, mine)).unwrap_or(true),
         }
-    }
-
-    /// Looks for about as long as it takes to fall asleep and be woken; returns whether it is over. In between it gives the processor
-    /// away, which may be what it is waiting for.
-    fn is_over_soon(&self) -> bool {
-        const LONG: Duration = Duration::from_micros(10);
-        const LOOKS: u32 = 64;
-        let start = Instant::now();
-        loop {
-            for _ in 0..LOOKS {
-                if self.is_over() {
-                    return true;
-                }
-                std::hint::spin_loop();
-            }
-            if start.elapsed() > LONG {
-                return false;
-            }
-            thread::yield_now();
-        }
-    }
-
-    /// Waits until it is over. A worker runs jobs of any kind meanwhile; another thread sleeps, at once if it will take long.
-    ///
-    /// # Safety
-    /// `front` is the one that the latch was made for, `head` is exact if that is a stack front, and the current thread is still
-    /// the same.
-    pub(crate) unsafe fn wait(&self, front: &Front, head: *mut Slot, will_take_long: bool) {
-        let waiting = AbortOnUnwind("a thread panicked while others used what it waits for");
-        match (&self.waiter, front.operations) {
-            // SAFETY: the caller's promise: the current front and head of a worker.
-            (Waiter::Worker(..), Some(operations)) => unsafe {
-                (operations.wait_until)(front, head, &|| self.is_over());
-            },
-            (Waiter::Worker(..), None) => unreachable!("a worker's front has operations"),
-            (Waiter::Thread(event), _) => {
-                if will_take_long || !self.is_over_soon() {
-                    while !self.is_over() {
-                        event.wait();
-                    }
-                }
-            }
-        }
-        std::mem::forget(waiting);
     }
 }
 
-/// What one thread sleeps on that is no worker. A notification that comes too late wakes it in vain the next time.
-#[derive(Debug)]
-struct Event(<Native as Memory>::AtomicU32);
-
-thread_local! {
-    static EVENT: Arc<Event> = Arc::new(Event::new());
+/// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. In between it gives the processor
+/// away, which may be what it is waiting for.
+fn is_over_soon(latch: &Latch) -> bool {
+    const LONG: Duration = Duration::from_micros(10);
+    const LOOKS: u32 = 64;
+    let start = Instant::now();
+    loop {
+        for _ in 0..LOOKS {
+            if latch.is_over() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        if start.elapsed() > LONG {
+            return false;
+        }
+        thread::yield_now();
+    }
 }
 
-impl Event {
-    const NOTHING: u32 = 0;
-    const NOTIFIED: u32 = 1;
-    const SLEEPING: u32 = 2;
-
-    fn new() -> Self {
-        Self(Atomic::new(Self::NOTHING))
-    }
-
-    fn of_this_thread() -> Arc<Self> {
-        // While the thread's locals are being destroyed there is a fresh one for each wait.
-        EVENT.try_with(Arc::clone).unwrap_or_else(|_| Arc::new(Self::new()))
-    }
-
-    fn notify(&self) {
-        // E2.
-        if self.0.swap(Self::NOTIFIED, Ordering::Release) == Self::SLEEPING {
-            Native::wake_one(&self.0);
+/// Waits until the latch is over. A worker runs jobs of any kind meanwhile; another thread sleeps, at once if it will take long.
+///
+/// # Safety
+/// `front` is the one that the latch was made for, `head` is exact if that is a stack front, and the current thread is still
+/// the same.
+pub(crate) unsafe fn wait(latch: &Latch, front: &Front, head: *mut Slot, will_take_long: bool) {
+    let waiting = AbortOnUnwind("a thread panicked while others used what it waits for");
+    match (latch.waiter(), front.operations) {
+        // SAFETY: the caller's promise: the current front and head of a worker.
+        (Waiter::Worker(..), Some(operations)) => unsafe {
+            (operations.wait_until)(front, head, &|| latch.is_over());
+        },
+        (Waiter::Worker(..), None) => unreachable!("a worker's front has operations"),
+        (Waiter::Thread(event), _) => {
+            if will_take_long || !is_over_soon(latch) {
+                while !latch.is_over() {
+                    event.wait();
+                }
+            }
         }
     }
-
-    /// Sleeps until notified; takes the notification.
-    fn wait(&self) {
-        // Relaxed: publishes nothing, and on failure the swap below acquires.
-        let sleeps =
-            self.0.compare_exchange(Self::NOTHING, Self::SLEEPING, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        // Relaxed: the swap below acquires.
-        while sleeps && self.0.load(Ordering::Relaxed) == Self::SLEEPING {
-            Native::wait(&self.0, Self::SLEEPING);
-        }
-        // E2.
-        self.0.swap(Self::NOTHING, Ordering::Acquire);
-    }
+    std::mem::forget(waiting);
 }
 
 /// Something whose user vouches that another thread may have it.
@@ -211,7 +125,7 @@ impl Common {
         let mut outcome = None;
         let place = IsSend(&raw mut outcome);
         let front = current();
-        let latch = Latch::new(1, front);
+        let latch = Latch::new(1, Waiter::here(front));
         let over = IsSend((&raw const latch).cast_mut());
         // SAFETY: this function does not return before the job has ended the latch, its last act; and it does not unwind.
         let job = unsafe {
@@ -225,7 +139,7 @@ impl Common {
         let has_woken = self.inject(job);
         // To come is what takes a woken worker long.
         // SAFETY: the current front, and its head.
-        unsafe { latch.wait(front, front.head(), has_woken) };
+        unsafe { wait(&latch, front, front.head(), has_woken) };
         match outcome.expect("the job has run") {
             Ok(result) => result,
             Err(payload) => resume_unwind(payload),
@@ -258,7 +172,7 @@ mod tests {
         for things in [1, 2, 7] {
             for _ in 0..200 {
                 let mut done = vec![0; things];
-                let latch = Latch::new(things, current());
+                let latch = Latch::new(things, Waiter::here(current()));
                 thread::scope(|s| {
                     for done in &mut done {
                         let over = IsSend((&raw const latch).cast_mut());
@@ -270,7 +184,7 @@ mod tests {
                         });
                     }
                     // SAFETY: the current thread's front.
-                    unsafe { latch.wait(current(), current().head(), false) };
+                    unsafe { wait(&latch, current(), current().head(), false) };
                     assert!(latch.is_over());
                 });
                 assert_eq!(done.iter().sum::<usize>(), things);
@@ -280,9 +194,8 @@ mod tests {
 
     #[test]
     fn a_late_notification_does_not_end_the_next_wait() {
-        let event = Event::of_this_thread();
-        event.notify();
-        let latch = Latch::new(1, current());
+        EVENT.with(|event| event.notify());
+        let latch = Latch::new(1, Waiter::here(current()));
         let over = IsSend((&raw const latch).cast_mut());
         thread::scope(|s| {
             s.spawn(move || {
@@ -292,7 +205,7 @@ mod tests {
                 unsafe { Latch::end(over.0) };
             });
             // SAFETY: the current thread's front.
-            unsafe { latch.wait(current(), current().head(), false) };
+            unsafe { wait(&latch, current(), current().head(), false) };
             assert!(latch.is_over());
         });
     }

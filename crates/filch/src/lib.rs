@@ -127,6 +127,7 @@ pub mod jobs;
 mod join;
 mod latch;
 pub mod levels;
+mod limits;
 mod loops;
 pub mod pool;
 mod post;

@@ -1,12 +1,9 @@
 //! A worker's post: its own queue and the others' to steal from, for tasks that nobody joins.
 
-use std::time::Duration;
-
 use filch_memory::Native;
 use filch_queue::{Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
 use crate::pool::{self, Hand};
-use crate::wait::Patience;
 
 /// What one worker has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,15 +139,5 @@ impl<Q: Queue<Native>> Post<Q> {
         let thieves = self.thieves.iter_mut().flatten();
         let outstanding = thieves.flat_map(|thief| std::iter::from_fn(|| thief.quiesce()));
         outstanding.chain(std::iter::from_fn(|| self.owner.pop())).chain(self.overflow.drain(..))
-    }
-}
-
-impl Patience {
-    /// As [`Patience::wait`], and sleeps for a while when it has been long enough: where nobody wakes anybody.
-    pub(crate) fn wait_or_nap(&mut self) {
-        const NAP: Duration = Duration::from_micros(100);
-        if !self.wait() {
-            std::thread::sleep(NAP);
-        }
     }
 }

@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use crate::front::{Front, current};
-use crate::latch::Latch;
+use crate::latch::{self, Latch, Waiter};
 use crate::spawn::Spawned;
 use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
@@ -67,7 +67,7 @@ where
         return ThreadPool::global().install(|| scope(body));
     };
     let scope = Scope {
-        latch: Latch::new(1, front),
+        latch: Latch::new(1, Waiter::here(front)),
         panic: FirstPanic::default(),
         common: Arc::clone(&home.common),
         scope: PhantomData,
@@ -78,7 +78,7 @@ where
     // SAFETY: the body was counted; the latch is this frame's, and the front and head are those of its worker.
     unsafe {
         Latch::end(&raw const scope.latch);
-        scope.latch.wait(front, front.head(), false);
+        latch::wait(&scope.latch, front, front.head(), false);
     }
     std::mem::forget(tasks);
     match result {

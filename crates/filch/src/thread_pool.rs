@@ -12,22 +12,25 @@ use crate::front::{Enter, Front, current};
 use crate::host::{self, Crew, Lease, Seat};
 use crate::interrupts::{self, By, Interrupts};
 use crate::job::Slot;
+use crate::limits;
 use crate::pool::{Pool, Split};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::stats::Stats;
 use crate::ticker::Ticker;
+use crate::unwind::{abort_on_panic, warn};
 use crate::wait::{self, Patience, Wait};
 use crate::worker::{Common, Core, Home, Worker};
 
-/// The stack of each worker thread unless [`Builder::stack_size`] says otherwise: reserved, not committed.
+/// The stack of each worker thread unless [`Builder::stack_size`] says otherwise, or the address space is limited: reserved, not
+/// committed.
 pub const DEFAULT_STACK_SIZE: usize = 64 << 20;
 
 /// The smallest stack that a worker thread has, whatever [`Builder::stack_size`] says: enough for the scheduler itself.
 pub const MIN_STACK_SIZE: usize = 64 << 10;
 
-/// The number of tasks for which each worker's task stack has room unless [`Builder::deque_capacity`] says otherwise:
-/// 64 MiB of reserved address space, committed as it is used.
+/// The number of tasks for which each worker's task stack has room unless [`Builder::deque_capacity`] says otherwise, or the address space
+/// is too small: 64 MiB of reserved address space, committed as it is used.
 pub const DEFAULT_DEQUE_CAPACITY: usize = 1 << 20;
 
 type Hook = Arc<dyn Fn(usize) + Send + Sync>;
@@ -47,8 +50,10 @@ pub struct Builder<P: Pool = Split> {
     workers: Option<usize>,
     wait: Wait,
     pin: bool,
-    stack_size: usize,
-    capacity: usize,
+    /// `None`: the default, or less if the system does not have so much.
+    stack_size: Option<usize>,
+    /// `None`: the default, or less if the system does not have so much.
+    capacity: Option<usize>,
     interrupts: Option<Interrupts>,
     name: NameOf,
     on_start: Option<Hook>,
@@ -75,6 +80,13 @@ impl<P: Pool> fmt::Debug for Builder<P> {
 pub enum BuildError {
     /// There must be at least one worker, and at most [`BuildError::MAX_WORKERS`].
     Workers(usize),
+    /// The pool's queues keep something for each pair of workers, so that it cannot have as many as others.
+    Pairs {
+        /// How many were wanted.
+        workers: usize,
+        /// How many there can be.
+        most: usize,
+    },
     /// Task stacks hold between 1 and [`BuildError::MAX_CAPACITY`] tasks.
     Capacity(usize),
     /// The strategy needs a pool whose stolen tasks can be followed: [`Split`] or [`Wool`](crate::pool::Wool).
@@ -113,6 +125,10 @@ impl fmt::Display for BuildError {
         match self {
             Self::Workers(0) => f.write_str("a pool needs at least one worker"),
             Self::Workers(n) => write!(f, "{n} workers are too many; a pool has at most {MAX_WORKERS}"),
+            Self::Pairs { workers, most } => write!(
+                f,
+                "{workers} workers are too many for queues that keep something for each pair of them; this pool has at most {most}"
+            ),
             Self::Capacity(n) => write!(f, "a deque for {n} tasks: the capacity is between 1 and {MAX_DEPTH}"),
             Self::Wait(wait) => {
                 write!(
@@ -158,8 +174,8 @@ impl<P: Pool> Builder<P> {
             workers: None,
             wait: Wait::default(),
             pin: false,
-            stack_size: DEFAULT_STACK_SIZE,
-            capacity: DEFAULT_DEQUE_CAPACITY,
+            stack_size: None,
+            capacity: None,
             interrupts: None,
             name: Arc::new(|index| format!("filch {index}")),
             on_start: None,
@@ -223,7 +239,8 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// The stack of each worker thread, in bytes; default [`DEFAULT_STACK_SIZE`], at least [`MIN_STACK_SIZE`]. Reserved, not committed.
+    /// The stack of each worker thread, in bytes; at least [`MIN_STACK_SIZE`]. Default: [`DEFAULT_STACK_SIZE`], or less where the address
+    /// space is limited. Reserved, not committed.
     ///
     /// ```
     /// fn depth(n: u64) -> u64 {
@@ -234,12 +251,12 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = bytes.max(MIN_STACK_SIZE);
+        self.stack_size = Some(bytes.max(MIN_STACK_SIZE));
         self
     }
 
-    /// The number of tasks for which each worker's task stack has room; default [`DEFAULT_DEQUE_CAPACITY`]. Reserved, not
-    /// committed. A fork on a full stack runs its second branch after the first.
+    /// The number of tasks for which each worker's task stack has room; default [`DEFAULT_DEQUE_CAPACITY`], or less where the address
+    /// space is limited. Reserved, not committed. A fork on a full stack runs its second branch after the first.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).deque_capacity(2).build()?;
@@ -248,7 +265,7 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn deque_capacity(mut self, tasks: usize) -> Self {
-        self.capacity = tasks;
+        self.capacity = Some(tasks);
         self
     }
 
@@ -323,15 +340,32 @@ impl<P: Pool> Builder<P> {
         self.build_with(workers)
     }
 
-    /// As [`Builder::build`], and with fewer workers if the system refuses to start them all; says so on standard error.
-    fn build_at_most(self) -> Result<ThreadPool<P>, BuildError> {
+    /// As [`Builder::build`], and with smaller stacks, and then fewer workers, if the system refuses; says so on standard error.
+    fn build_at_most(mut self) -> Result<ThreadPool<P>, BuildError> {
+        const LEAST: usize = 1 << 20;
+        const STEP: usize = 1 << 2;
         let wanted = self.workers.unwrap_or_else(default_workers);
-        match self.build_with(wanted) {
-            Err(BuildError::Thread { started, source, .. }) if started > 0 => {
-                crate::unwind::warn(format_args!("starting {started} workers instead of {wanted} ({source})"));
-                self.build_with(started)
+        let (mut workers, mut refused) = (wanted, None);
+        loop {
+            match self.build_with(workers) {
+                Err(BuildError::Thread { source, .. }) if self.stack_size_for(workers) > LEAST => {
+                    self.stack_size = Some((self.stack_size_for(workers) / STEP).max(LEAST));
+                    refused = Some(source);
+                }
+                Err(BuildError::Thread { started, source, .. }) if started > 0 => {
+                    workers = started;
+                    refused = Some(source);
+                }
+                built => {
+                    if let (Some(source), Ok(_)) = (refused, &built) {
+                        let stack = self.stack_size_for(workers) >> 20;
+                        warn(format_args!(
+                            "starting {workers} of {wanted} workers, with stacks of {stack} MiB ({source})"
+                        ));
+                    }
+                    return built;
+                }
             }
-            built => built,
         }
     }
 
@@ -362,21 +396,41 @@ impl<P: Pool> Builder<P> {
         if workers == 0 || workers > MAX_WORKERS {
             return Err(BuildError::Workers(workers));
         }
-        if self.capacity == 0 || self.capacity > MAX_DEPTH {
-            return Err(BuildError::Capacity(self.capacity));
+        if workers > P::MAX_WORKERS {
+            return Err(BuildError::Pairs { workers, most: P::MAX_WORKERS });
+        }
+        if let Some(capacity) = self.capacity
+            && !(1..=MAX_DEPTH).contains(&capacity)
+        {
+            return Err(BuildError::Capacity(capacity));
         }
         if self.wait == Wait::Transitive && !P::TRANSITIVE {
             return Err(BuildError::Wait(self.wait));
         }
-        let mut pools = P::create(workers, self.capacity).map_err(|source| BuildError::Reserve {
-            capacity: self.capacity,
-            workers,
-            source,
-        })?;
+        let mut pools = self.reserve(workers)?;
         P::start(&mut pools).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
         let ticks = ticks.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
-        let common = Arc::new(Common::new(workers, self.wait, ticks));
-        Ok(Core::assemble(pools, Home::create(workers, &common)))
+        let (common, spawned) = Common::new(workers, self.wait, ticks);
+        Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned)))
+    }
+
+    fn stack_size_for(&self, workers: usize) -> usize {
+        self.stack_size.unwrap_or_else(|| default_stack_size(workers))
+    }
+
+    /// The task pools, with as much room as the system has, unless somebody has asked for so much.
+    fn reserve(&self, workers: usize) -> Result<Vec<P>, BuildError> {
+        const LEAST: usize = 1 << 10;
+        const STEP: usize = 1 << 4;
+        let bytes = || limits::modest(DEFAULT_DEQUE_CAPACITY * size_of::<Slot>(), workers, LEAST * size_of::<Slot>());
+        let mut capacity = self.capacity.unwrap_or_else(|| bytes() / size_of::<Slot>());
+        loop {
+            match P::create(workers, capacity) {
+                Ok(pools) => return Ok(pools),
+                Err(_) if self.capacity.is_none() && capacity > LEAST => capacity /= STEP,
+                Err(source) => return Err(BuildError::Reserve { capacity, workers, source }),
+            }
+        }
     }
 
     fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
@@ -397,7 +451,7 @@ impl<P: Pool> Builder<P> {
             let cores = Arc::clone(&pool.cores);
             let (on_start, on_exit, handler) = (self.on_start.clone(), self.on_exit.clone(), handler.clone());
             let processor = processors.get(index % processors.len().max(1)).copied();
-            let stack_size = self.stack_size;
+            let stack_size = self.stack_size_for(workers);
             let thread = std::thread::Builder::new().name((self.name)(index)).stack_size(stack_size).spawn(move || {
                 if let Some(processor) = processor {
                     core_affinity::set_for_current(processor);
@@ -405,7 +459,7 @@ impl<P: Pool> Builder<P> {
                 let core = &cores[index];
                 // SAFETY: this thread is the worker until its end.
                 let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
-                crate::unwind::abort_on_panic("a worker's thread panicked", || {
+                abort_on_panic("a worker's thread panicked", || {
                     let call = |hook: Option<Hook>| {
                         if let Some(hook) = hook {
                             hook(index);
@@ -426,6 +480,11 @@ impl<P: Pool> Builder<P> {
         }
         Ok(pool)
     }
+}
+
+/// The stack of each of so many workers for which none was asked.
+pub(crate) fn default_stack_size(workers: usize) -> usize {
+    limits::modest(DEFAULT_STACK_SIZE, workers, 1 << 20)
 }
 
 /// The number of workers of a pool for which none was given.
@@ -491,8 +550,8 @@ impl ThreadPool {
 
     /// The pool of the free functions outside of all pools, started at first use. It is never dropped.
     ///
-    /// Its size: the environment variable `FILCH_WORKERS`, else the number of processors. If the system refuses so many
-    /// threads there are fewer, with a warning on standard error.
+    /// Its size: the environment variable `FILCH_WORKERS`, else the number of processors. If the system refuses so many threads or so much
+    /// address space, the stacks are smaller, or there are fewer workers, with a warning on standard error.
     ///
     /// ```
     /// assert!(filch::ThreadPool::global().workers() >= 1);

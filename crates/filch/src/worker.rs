@@ -11,32 +11,32 @@ use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{ChaseLev, Owner, Padded, Steal, Task, Thief};
+use filch_queue::{ChaseLev, Owner, Padded, Queue, Steal, Task, Thief};
 
 use crate::front::{Front, Kind, current};
 use crate::job::{self, Body, Job, Slot};
 use crate::levels::{Flat, Level};
-use crate::pool::{self, Hand, Plumbing, Pool, Split, deal};
-use crate::protocol::sleep::{Place, Sleepers, Wanted};
+use crate::pool::{self, Plumbing, Pool, Split, deal_alike};
+use crate::protocol::limits::Sharer;
+use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
+use crate::protocol::waiting::Sleeper;
 use crate::spawn::Spawned;
 use crate::stats::{Counters, Stats};
 use crate::thread_stack;
 use crate::wait::Wait;
 
-/// A sleeper that takes work of every kind: an idle worker.
-pub(crate) const ALL: Wanted = crate::protocol::sleep::ANY;
-/// The same with something else to do: a worker that waits.
-pub(crate) const ALL_TOO: Wanted = PERHAPS - 1;
-/// A sleeper that may turn out to be able to take a task from a stack.
-pub(crate) const PERHAPS: Wanted = crate::protocol::sleep::PERHAPS;
+/// The two sides of a queue of spawned jobs.
+type Spawning = <ChaseLev as Queue<Native>>::Owner;
+type Spawner = <ChaseLev as Queue<Native>>::Thief;
 
 /// What the workers of one thread pool share.
 pub(crate) struct Common {
-    pub(crate) sleepers: Padded<Sleepers<Native>>,
-    pub(crate) places: Box<[Padded<Place<Native>>]>,
+    pub(crate) dormitory: Dormitory<Native>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
+    /// The thieves' side of the queues of spawned jobs, by worker.
+    spawned: Arc<[Spawner]>,
     /// Jobs for one worker and no other, by worker.
     mail: Box<[Padded<SegQueue<Spawned>>]>,
     /// The pool is being dropped: leave when nothing is left to do.
@@ -48,43 +48,30 @@ pub(crate) struct Common {
 
 impl fmt::Debug for Common {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Common").field("workers", &self.places.len()).finish_non_exhaustive()
+        f.debug_struct("Common").field("workers", &self.workers()).finish_non_exhaustive()
     }
 }
 
 impl Common {
-    pub(crate) fn new(workers: usize, wait: Wait, ticks: Option<Ticks<Native>>) -> Self {
-        Self {
+    /// Of so many workers; and the worker's own side of each queue of spawned jobs.
+    pub(crate) fn new(workers: usize, wait: Wait, ticks: Option<Ticks<Native>>) -> (Self, Vec<Spawning>) {
+        const INITIAL_CAPACITY: usize = 64;
+        let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY);
+        let common = Self {
+            spawned,
             ticks,
-            sleepers: Padded(Sleepers::default()),
-            places: (0..workers).map(|_| Padded(Place::default())).collect(),
+            dormitory: Dormitory::new(workers),
             injected: SegQueue::new(),
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
             wait,
-        }
+        };
+        (common, owners)
     }
 
-    /// Wakes a sleeper that takes work of every kind, unless somebody is searching. Precondition: the work is where it will look, and
-    /// [`Sleepers::sleepers_after`] has said that somebody sleeps.
-    pub(crate) fn wake_for_any(&self, after: usize) -> bool {
-        !self.sleepers.is_searched()
-            && (self.wake_where(after, |wanted| wanted == ALL) || self.wake_where(after, |wanted| wanted == ALL_TOO))
-    }
-
-    /// Wakes a sleeper that can take what worker `victim` has shared. First an idle one, unless somebody is searching: whoever passes a wake-up
-    /// on may have been relied on for spawned jobs too. Those who can perhaps take it come last. Precondition: as
-    /// [`Common::wake_for_any`].
-    pub(crate) fn wake_for_stack(&self, victim: usize) -> bool {
-        self.wake_for_any(victim)
-            || self.wake_where(victim, |wanted| wanted as usize == victim)
-            || self.wake_where(victim, |wanted| wanted == PERHAPS)
-    }
-
-    fn wake_where(&self, after: usize, wants: impl Fn(Wanted) -> bool) -> bool {
-        let (before, behind) = self.places.split_at(after.min(self.places.len()));
-        let mut candidates = behind.iter().chain(before);
-        candidates.any(|place| place.would_help(&wants) && place.wake(&self.sleepers))
+    /// The number of workers.
+    pub(crate) fn workers(&self) -> usize {
+        self.dormitory.len()
     }
 
     /// The worker of this pool that the current thread is.
@@ -104,15 +91,13 @@ impl Common {
     /// Hands a job to the pool from outside; returns whether somebody had to be woken for it.
     pub(crate) fn inject(&self, job: Spawned) -> bool {
         self.injected.push(job);
-        self.sleepers.sleepers_after() && self.wake_for_any(0)
+        self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0)
     }
 
     /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.
     pub(crate) fn post(&self, worker: usize, job: Spawned) {
         self.mail[worker].push(job);
-        // Either the worker's last look sees the job, or its place is seen to sleep.
-        self.sleepers.sleepers_after();
-        self.places[worker].wake(&self.sleepers);
+        self.dormitory.notify(worker);
     }
 
     /// A thief has found nothing, or is about to sleep: if workers answer on ticks, it wants one.
@@ -126,10 +111,7 @@ impl Common {
     pub(crate) fn close(&self) {
         // Relaxed: ordered before the wake-ups by the fence, as work would be.
         self.closing.store(true, Ordering::Relaxed);
-        self.sleepers.sleepers_after();
-        for place in &self.places {
-            place.wake(&self.sleepers);
-        }
+        self.dormitory.notify_all();
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -148,8 +130,8 @@ pub(crate) struct Home {
     detours: <Native as Memory>::AtomicUsize,
     /// The whole worker. Set once, before the worker starts.
     core: Cell<*const ()>,
-    /// Jobs that outlive whoever spawned them: the owner's end, and this thread's thief handles on the others'.
-    spawned: UnsafeCell<Hand<ChaseLev>>,
+    /// Jobs that outlive whoever spawned them.
+    spawned: UnsafeCell<Spawning>,
     /// Forks in progress that have no place on the task stack, the newest last, and whether each was pushed elsewhere.
     aside: UnsafeCell<Vec<(NonNull<Slot>, bool)>>,
     /// How many of them there are because the task stack is full.
@@ -159,6 +141,8 @@ pub(crate) struct Home {
     random: Cell<u64>,
     /// The middle of the thread's own stack.
     stack_middle: Cell<usize>,
+    /// How many jobs the worker is running, one inside the other, though its stack was [low](Home::is_stack_low).
+    reluctant: Cell<u32>,
 }
 
 impl Drop for Home {
@@ -172,36 +156,24 @@ impl Drop for Home {
 
 impl Home {
     /// The type-erased parts of all workers of a pool.
-    pub(crate) fn create(workers: usize, common: &Arc<Common>) -> Vec<Self> {
-        const INITIAL_CAPACITY: usize = 64;
-        let hands = deal::<ChaseLev>(workers, INITIAL_CAPACITY).into_iter().enumerate();
-        hands
-            .map(|(index, hand)| Self {
+    pub(crate) fn create(common: &Arc<Common>, spawned: Vec<Spawning>) -> Vec<Self> {
+        let spawned = spawned.into_iter().enumerate();
+        spawned
+            .map(|(index, spawned)| Self {
                 index,
                 common: Arc::clone(common),
                 counters: Counters::new(),
                 detours: Atomic::new(0),
                 core: Cell::new(null()),
-                spawned: UnsafeCell::new(hand),
+                spawned: UnsafeCell::new(spawned),
                 aside: UnsafeCell::default(),
                 overflow: Cell::new(0),
                 spare: UnsafeCell::default(),
                 random: Cell::new((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
                 stack_middle: Cell::new(0),
+                reluctant: Cell::new(0),
             })
             .collect()
-    }
-
-    /// Wakes a sleeper for what this worker may have shared. Precondition: as [`Common::wake_for_any`].
-    pub(crate) fn wake_one(&self) {
-        if self.common.wake_for_stack(self.index) {
-            self.counters.wakeups.bump();
-        }
-    }
-
-    /// The worker's place to sleep.
-    pub(crate) fn place(&self) -> &Place<Native> {
-        &self.common.places[self.index]
     }
 
     /// A job that only this worker may run.
@@ -260,18 +232,33 @@ impl Home {
         thread_stack::is_past(self.stack_middle.get())
     }
 
+    /// How often a worker whose stack is low looks on while work lies about that others should do, before it does some of it after all:
+    /// the deeper it is in such work, the longer.
+    pub(crate) fn reluctance(&self) -> u32 {
+        const LOOKS: u32 = 10;
+        LOOKS << self.reluctant.get().min(20)
+    }
+
+    /// Runs `f`, a job of others, though the stack is low.
+    pub(crate) fn reluctantly(&self, f: impl FnOnce()) {
+        self.reluctant.set(self.reluctant.get() + 1);
+        f();
+        self.reluctant.set(self.reluctant.get() - 1);
+    }
+
     /// Pushes a job that may outlive its spawner, and wakes somebody for it.
     ///
     /// # Safety
     /// The current thread is this worker.
     pub(crate) unsafe fn spawn(&self, job: Spawned) {
         // SAFETY: the owner's end is this thread's; nothing called here comes back to it.
-        let pushed = unsafe { &mut (*self.spawned.get()).0 }.push(job.into_task());
+        let pushed = unsafe { &mut *self.spawned.get() }.push(job.into_task());
         if let Err(full) = pushed {
             // SAFETY: the word just came out of `into_task`.
             self.common.injected.push(unsafe { Spawned::from_task(full.0) });
         }
-        if self.common.sleepers.sleepers_after() && self.common.wake_for_any(self.index + 1) {
+        let dormitory = &self.common.dormitory;
+        if dormitory.sleepers().sleepers_after() && dormitory.wake_for_any(self.index + 1) {
             self.counters.wakeups.bump();
         }
     }
@@ -282,20 +269,15 @@ impl Home {
     /// The current thread is this worker.
     pub(crate) unsafe fn pop_spawned(&self) -> Option<Spawned> {
         // SAFETY: as in `spawn`.
-        let task = unsafe { &mut (*self.spawned.get()).0 }.pop()?;
+        let task = unsafe { &mut *self.spawned.get() }.pop()?;
         // SAFETY: only `spawn` pushes, and the queue gives each word out once.
         Some(unsafe { Spawned::from_task(task) })
     }
 
     /// Tries to take a job that `victim` spawned.
-    ///
-    /// # Safety
-    /// The current thread is this worker.
-    pub(crate) unsafe fn steal_spawned(&self, victim: usize) -> Option<Spawned> {
-        // SAFETY: the thief handles are this thread's; nothing called here comes back to them.
-        let thief = unsafe { &mut (*self.spawned.get()).1 }.get_mut(victim)?.as_mut()?;
+    pub(crate) fn steal_spawned(&self, victim: usize) -> Option<Spawned> {
         loop {
-            match thief.steal() {
+            match <ChaseLev as Queue<Native>>::steal_alike(&self.common.spawned[victim]) {
                 // SAFETY: as in `pop_spawned`.
                 Steal::Task(task) => return Some(unsafe { Spawned::from_task(task) }),
                 Steal::Retry => {}
@@ -310,17 +292,12 @@ impl Home {
     /// The current thread is this worker.
     pub(crate) unsafe fn has_own_spawned(&self) -> bool {
         // SAFETY: as in `spawn`.
-        unsafe { &(*self.spawned.get()).0 }.len_hint() > 0
+        unsafe { &*self.spawned.get() }.len_hint() > 0
     }
 
     /// Whether `victim` has spawned jobs to take. A snapshot, good enough for a last look before sleep.
-    ///
-    /// # Safety
-    /// The current thread is this worker.
-    pub(crate) unsafe fn has_spawned(&self, victim: usize) -> bool {
-        // SAFETY: as in `steal_spawned`.
-        let thieves = unsafe { &(*self.spawned.get()).1 };
-        thieves.get(victim).and_then(Option::as_ref).is_some_and(Thief::has_work_hint)
+    pub(crate) fn has_spawned(&self, victim: usize) -> bool {
+        self.common.spawned[victim].has_work_hint()
     }
 
     /// A slot of its own for a fork that has no place on the task stack, filled from `scratch`.
@@ -365,6 +342,44 @@ impl Home {
             scratch.fill_from(slot.as_ref());
             (*self.spare.get()).push(slot);
         }
+    }
+}
+
+impl Sleeper for Home {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        &self.common.dormitory
+    }
+
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    fn has_asked(&self) {
+        self.common.want_tick();
+    }
+
+    fn parks(&self) {
+        self.counters.parks.bump();
+    }
+
+    fn has_woken(&self) {
+        self.counters.wakeups.bump();
+    }
+}
+
+impl Sharer for Home {
+    fn has_aside(&self) -> bool {
+        self.overflow.get() != 0
+    }
+
+    fn has_grown(&self) {
+        self.counters.grows.bump();
+    }
+
+    fn has_shrunk(&self) {
+        self.counters.shrinks.bump();
     }
 }
 
@@ -515,7 +530,7 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn workers(&self) -> usize {
-        self.home().common.places.len()
+        self.home().common.workers()
     }
 
     /// Whether somebody would take work if there were some: worth a fork that would otherwise not be made.

@@ -10,7 +10,7 @@ use std::thread;
 
 use common::{pool, pool_of, wait_for, watchdog};
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
-use filch::{Builder, ThreadPool, Wait, Worker};
+use filch::{Builder, Scope, ThreadPool, Wait, Worker};
 use filch_queue::ChaseLev;
 
 const LEAPFROGS: [Wait; 2] = [Wait::Leapfrog, Wait::Transitive];
@@ -232,6 +232,94 @@ fn forks_are_there_for_others_while_their_worker_waits_elsewhere() {
     gives::<Queued<ChaseLev>>();
     gives::<Heartbeat<ChaseLev>>();
     gives::<Heartbeat<ChaseLev, Request>>();
+}
+
+/// In closure style the worker knows its stack: what it has forked is shared, or run by itself, while it waits.
+#[test]
+fn forks_by_closures_are_not_forgotten_while_their_worker_waits() {
+    let _watchdog = watchdog("a wait with forks behind it");
+    const DEPTH: usize = 20;
+    fn nest(depth: usize, ran: &AtomicUsize, wait: &(impl Fn() + Sync)) {
+        if depth == 0 {
+            wait();
+        } else {
+            filch::join(|| nest(depth - 1, ran, wait), || ran.fetch_add(1, SeqCst));
+        }
+    }
+    fn gives<P: Pool>(wait: Wait) {
+        let (pool, elsewhere) = (pool_of::<P>(3, wait), pool(1, Wait::default()));
+        for round in 0..20 {
+            let ran = AtomicUsize::new(0);
+            let until_all_ran = || wait_for("the second branches", || ran.load(SeqCst) == DEPTH);
+            pool.install(|| match round % 3 {
+                0 => nest(DEPTH, &ran, &|| elsewhere.install(until_all_ran)),
+                // Another worker takes the scope's task, and blocks.
+                1 => nest(DEPTH, &ran, &|| filch::scope(|s| s.spawn(|_| until_all_ran()))),
+                // Nobody is left but the one who waits.
+                _ => nest(DEPTH, &ran, &|| {
+                    filch::scope(|s| (0..2).for_each(|_| s.spawn(|_| until_all_ran())));
+                }),
+            });
+        }
+    }
+    for wait in [Wait::Leapfrog, Wait::LeapfrogRandom, Wait::Random] {
+        gives::<Split>(wait);
+        gives::<Wool>(wait);
+        gives::<Wool<1, 1>>(wait);
+        gives::<Queued<ChaseLev>>(wait);
+        gives::<Heartbeat<ChaseLev, Request>>(wait);
+    }
+}
+
+/// Keeps so much of the stack in use meanwhile.
+#[inline(never)]
+fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
+    let used = std::hint::black_box([0_u8; BYTES]);
+    let result = f();
+    std::hint::black_box(&used);
+    result
+}
+
+/// Two workers have both used more than half of their stacks, and each leaves to the other what both wait for.
+#[test]
+fn low_stacks_do_not_keep_workers_from_what_all_wait_for() {
+    fn until(flag: &AtomicBool) {
+        wait_for("a theft", || {
+            filch::poll();
+            flag.load(SeqCst)
+        });
+    }
+    fn inner<'s>(s: &Scope<'s>, c: &'s AtomicBool, ran: &'s AtomicBool) {
+        filch::join(
+            || until(c),
+            || {
+                c.store(true, SeqCst);
+                // It lies with the one who waits at the outer join.
+                s.spawn(|_| ran.store(true, SeqCst));
+            },
+        );
+    }
+    fn meet<const BYTES: usize, P: Pool>(wait: Wait, stack_size: usize) {
+        let pool = Builder::<P>::new().workers(2).wait(wait).stack_size(stack_size).build().unwrap();
+        for _ in 0..3 {
+            let [b, c, ran] = [const { AtomicBool::new(false) }; 3];
+            let outer = || {
+                b.store(true, SeqCst);
+                deep::<BYTES, _>(|| filch::scope(|s| inner(s, &c, &ran)));
+            };
+            pool.install(|| deep::<BYTES, _>(|| filch::join(|| until(&b), outer)));
+            assert!(ran.load(SeqCst));
+        }
+    }
+    let _watchdog = watchdog("low stacks");
+    for wait in Wait::EVERY {
+        meet::<{ 600 << 10 }, Split>(wait, 1 << 20);
+        meet::<{ 600 << 10 }, Wool>(wait, 1 << 20);
+        meet::<{ 33 << 20 }, Split>(wait, 64 << 20);
+        if wait != Wait::Transitive {
+            meet::<{ 600 << 10 }, Queued<ChaseLev>>(wait, 1 << 20);
+        }
+    }
 }
 
 /// A task that forks nothing gives beats all the same if it asks whether work is wanted.

@@ -85,6 +85,11 @@ impl ThreadPoolBuildError {
     fn is_unsupported(&self) -> bool {
         matches!(&self.kind, ErrorKind::IOError(error) if error.kind() == io::ErrorKind::Unsupported)
     }
+
+    /// Whether the system refuses threads or memory, so that fewer threads may do.
+    fn is_refusal(&self) -> bool {
+        matches!(&self.kind, ErrorKind::IOError(error) if error.kind() != io::ErrorKind::InvalidInput)
+    }
 }
 
 impl Error for ThreadPoolBuildError {
@@ -187,9 +192,8 @@ impl ThreadPoolBuilder {
         std::thread::scope(|scope| {
             let wrapper = &wrapper;
             let pool = self
-                .spawn_handler(|mut thread| {
-                    thread.prepare().spawn_scoped(scope, || wrapper(thread))?;
-                    Ok(())
+                .spawn_handler(|thread| {
+                    thread.start(wrapper, |builder, body| builder.spawn_scoped(scope, body).map(drop))
                 })
                 .build()?;
             Ok(with_pool(&pool))

@@ -289,14 +289,31 @@ fn make_global(
     Ok(&GLOBAL.get().expect("set above").0)
 }
 
-/// With as many threads as the system and the environment say; on a system without threads, with the current one.
+/// With as many threads as the environment says, or the system has processors; with fewer if it refuses; on a system without threads,
+/// with the current one.
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
-    match Registry::new(ThreadPoolBuilder::new()) {
-        Err(error) if error.is_unsupported() && !is_worker() => {
-            // The first error says more than a second one would.
-            Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()).map_err(|_| error)
+    let wanted = ThreadPoolBuilder::new().get_num_threads();
+    let mut threads = wanted;
+    let mut refused = None;
+    loop {
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        match Registry::new(builder) {
+            Err(error) if error.is_unsupported() && !is_worker() => {
+                // The first error says more than a second one would.
+                return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()).map_err(|_| error);
+            }
+            Err(error) if threads > 1 && error.is_refusal() => {
+                threads /= 2;
+                refused = Some(error);
+            }
+            made => {
+                if let (Some(error), Ok(_)) = (refused, &made) {
+                    // Whoever has closed standard error does not want to know.
+                    let _ = writeln!(io::stderr(), "filch: starting {threads} threads instead of {wanted} ({error})");
+                }
+                return made;
+            }
         }
-        made => made,
     }
 }
 
@@ -389,15 +406,36 @@ impl ThreadBuilder {
         seat.run(stack, start, exit);
     }
 
-    /// What to start the thread with, and how large its stack is then: as asked for, or as large as filch's workers have it.
-    pub(crate) fn prepare(&mut self) -> thread::Builder {
+    /// Starts an ordinary thread by `spawn`, to `run` this, with a stack as large as was asked for; else as filch's workers have it, or as
+    /// large as the system allows.
+    pub(crate) fn start<'s>(
+        mut self,
+        run: impl Fn(Self) + Copy + Send + 's,
+        spawn: impl Fn(thread::Builder, Box<dyn FnOnce() + Send + 's>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        const STEP: usize = 4;
         // As the standard library has it.
-        let least = std::env::var("RUST_MIN_STACK").ok().and_then(|size| size.parse().ok()).unwrap_or(0);
-        self.stack = self.stack_size.unwrap_or(filch::DEFAULT_STACK_SIZE.max(least));
-        let builder = thread::Builder::new().stack_size(self.stack);
-        match &self.name {
-            Some(name) => builder.name(name.clone()),
-            None => builder,
+        let least = std::env::var("RUST_MIN_STACK").ok().and_then(|size| size.parse().ok());
+        let least = least.unwrap_or(ASSUMED_STACK_SIZE);
+        let workers = self.registry.num_threads();
+        let mut stack = self.stack_size.unwrap_or_else(|| filch::host::stack_size(workers).max(least));
+        let name = self.name.clone();
+        let is_asked_for = self.stack_size.is_some();
+        self.stack = least.min(stack);
+        // A thread that does not start takes what it was to run with it.
+        let this = Arc::new(Mutex::new(Some(self)));
+        loop {
+            let builder = thread::Builder::new().stack_size(stack);
+            let builder = name.iter().fold(builder, |builder, name| builder.name(name.clone()));
+            let own = Arc::clone(&this);
+            let body = move || {
+                let this = own.lock().unwrap_or_else(PoisonError::into_inner).take();
+                run(this.expect("one thread has started"));
+            };
+            match spawn(builder, Box::new(body)) {
+                Err(_) if !is_asked_for && stack > least => stack = (stack / STEP).max(least),
+                started => return started,
+            }
         }
     }
 }
@@ -429,9 +467,8 @@ pub struct DefaultSpawn;
 impl ThreadSpawn for DefaultSpawn {
     fn sealed(_: Sealed) {}
 
-    fn spawn(&mut self, mut thread: ThreadBuilder) -> io::Result<()> {
-        thread.prepare().spawn(|| thread.run())?;
-        Ok(())
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        thread.start(ThreadBuilder::run, |builder, body| builder.spawn(body).map(drop))
     }
 }
 

@@ -210,3 +210,19 @@ fn a_thread_of_another_filch_pool_is_outside() {
     });
     assert_eq!(count.into_inner(), 4);
 }
+
+/// Eight threads take a gibibyte by default, for pools that say how many they want and for the global one.
+#[cfg(target_os = "linux")]
+#[test]
+fn with_little_address_space_there_are_smaller_stacks_or_fewer_threads() {
+    for mebibytes in [1000, 500, 200] {
+        let mut command = Command::new("/bin/sh");
+        let limited = format!("ulimit -v {} && exec \"$0\" \"$@\"", mebibytes << 10);
+        command.arg("-c").arg(limited).arg(env::current_exe().unwrap());
+        command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
+        // Otherwise the allocator takes what the stacks leave, 64 MiB for each thread.
+        let output = command.env("RAYON_NUM_THREADS", "8").env("MALLOC_ARENA_MAX", "1").output().unwrap();
+        let said = String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned();
+        assert!(output.status.success() && said.contains("child says: 8"), "{mebibytes}: {said}");
+    }
+}

@@ -23,7 +23,6 @@ use self::queues::Client;
 use crate::c11::Loom;
 use crate::scenario::Dependence;
 use crate::tso::Tso;
-use crate::twins::search;
 use crate::{Program, Scenario, Setting};
 
 /// All scenarios, those of one queue or protocol together.
@@ -443,12 +442,12 @@ fn posted(jobs: usize) -> Scenario {
 /// So many pieces of work, and as many workers that search and sleep.
 fn search(workers: usize, is_quick: bool) -> Scenario {
     let name = format!("{workers} searching for {workers} pieces of work");
-    let make = move || search::program::<Tso>(workers, search::Mistake::None);
+    let make = move || runtime::pieces::<Tso>(workers);
     let tso = sleeping("runtime", name, is_quick, make);
     if workers > 2 {
         return Scenario { c11: Err(TOO_LARGE), ..tso };
     }
-    Scenario { c11: Ok(Arc::new(move |_| search::program::<Loom>(workers, search::Mistake::None))), ..tso }
+    Scenario { c11: Ok(Arc::new(move |_| runtime::pieces::<Loom>(workers))), ..tso }
 }
 
 /// Heartbeat's clock, so many beats.
@@ -483,10 +482,16 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a request during a fork", Quick, wake_up("+", None)),
         protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None)),
         protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1))),
-        protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live)),
-        protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live)),
+        protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live(0))),
+        protocol!("runtime", "a pool's life without work, awake first", Quick, fork_join(&[&[]], 2, Sleeps, Live(1))),
+        protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live(0))),
         protocol!("runtime", "a job posted to a sleeper", Quick, posted(1)),
         posted(2),
+        sleeping("runtime", "a job posted to a joiner".to_owned(), true, runtime::posted_to_a_joiner::<Tso>),
+        protocol!("runtime", "a worker waits for one thing", Quick, latch(1)),
+        protocol!("runtime", "a worker waits for two things", QuickTso, latch(2)),
+        protocol!("runtime", "a thread waits for one thing", Quick, event(1)),
+        protocol!("runtime", "a thread waits for two things", Quick, event(2)),
         search(1, true),
         search(2, true),
         search(3, false),

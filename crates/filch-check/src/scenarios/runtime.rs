@@ -1,23 +1,26 @@
-//! filch's own protocols, together: fork, join, steal, leapfrog, sleep, wake.
+//! filch's own protocols, together: fork, join, steal, leapfrog, sleep, wake; latches, mail, searching.
 //!
-//! A worker here is a worker of the default pool reduced to its protocols. The components are those that ship:
-//! [`SharedIndex`] and [`OwnerIndex`], [`Limits`], [`JobState`], [`Sleepers`] and [`Place`]; what calls them, in the
-//! same order and under the same conditions, restates `pool/split.rs` and `wait.rs` of filch, whose slots and closures are
-//! made for speed on one memory.
+//! A worker here is a worker of the default pool reduced to its protocols, which are those that ship: [`split`] forks and joins,
+//! [`waiting`] waits, [`JobState`] says who has a task, [`Dormitory`] who sleeps, [`Latch`] what has ended. What is restated is how a
+//! thief takes a task and runs it: filch's slots and closures are made for speed on one memory.
 //!
 //! What is checked: every task of a small tree runs once, its result reaches its joiner, nobody sleeps for ever, and a
 //! task's memory is never used by two threads without an order between them.
 
+use std::cell::{Cell as Plain, RefCell};
 use std::sync::{Arc, Mutex};
 
 use filch::protocol::beat::{Clock, Due};
-use filch::protocol::limits::Limits;
-use filch::protocol::sleep::{ANY, Place, Sleepers, Wanted};
-use filch::protocol::state::{JobState, Status};
+use filch::protocol::latch::{Event, Latch, Waiter};
+use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, Wanted};
+use filch::protocol::split;
+use filch::protocol::state::{JobState, Settled, Theft};
 use filch::protocol::termination::Counts;
 use filch::protocol::ticks::Ticks;
+use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, search};
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
-use filch_queue::lace::index::{OwnerIndex, SharedIndex, StealIndex};
+use filch_queue::lace::index::{SharedIndex, StealIndex};
 
 use super::queues::lock;
 use crate::Program;
@@ -25,10 +28,12 @@ use crate::scenario::Checker;
 
 /// Slots of a worker's stack: more than any tree here needs.
 const CAPACITY: usize = 6;
-
 /// Limits compare addresses.
+const SLOT: usize = 64;
+const BOTTOM: usize = 64;
+
 fn address(slot: usize) -> usize {
-    (slot + 1) * 64
+    BOTTOM + slot * SLOT
 }
 
 /// A slot of a task stack.
@@ -42,13 +47,14 @@ struct Slot<M: Memory> {
 struct Desk<M: Memory> {
     index: SharedIndex<M>,
     limits: Limits<M>,
-    place: Place<M>,
     slots: Vec<Slot<M>>,
+    /// How many jobs have been posted to it.
+    mail: M::AtomicUsize,
 }
 
 struct Team<M: Memory> {
     desks: Vec<Desk<M>>,
-    sleepers: Sleepers<M>,
+    dormitory: Dormitory<M>,
     closing: M::AtomicBool,
     waiting: Waiting,
     /// For each task, the numbers of its parts.
@@ -70,34 +76,124 @@ pub enum Waiting {
 struct Worker<M: Memory> {
     team: Arc<Team<M>>,
     me: usize,
-    owner: OwnerIndex,
-    /// Whether it has been woken and has found nothing yet.
-    searching: bool,
+    owner: RefCell<split::Owner>,
+    /// How many posted jobs it has run.
+    read: Plain<usize>,
+    /// Rounds that it stays awake when it is idle and finds nothing.
+    patience: u32,
+    /// Whether it gives back what it steals.
+    gives_back: bool,
+}
+
+/// A number of rounds.
+struct Rounds<M>(u32, std::marker::PhantomData<M>);
+
+impl<M> Rounds<M> {
+    fn new(rounds: u32) -> Self {
+        Self(rounds, std::marker::PhantomData)
+    }
+}
+
+impl<M: Memory> Patience for Rounds<M> {
+    fn wait(&mut self) -> bool {
+        let waits = self.0 > 0;
+        self.0 = self.0.saturating_sub(1);
+        waits
+    }
+
+    fn hold_on(&mut self) {
+        M::spin_loop();
+    }
+
+    /// One more chance would be one more round of the same.
+    fn renew(&mut self) {}
+}
+
+/// It waits until something changes, or not at all.
+struct Awake<M>(bool, std::marker::PhantomData<M>);
+
+impl<M: Memory> Patience for Awake<M> {
+    fn wait(&mut self) -> bool {
+        if self.0 {
+            M::spin_loop();
+        }
+        self.0
+    }
+
+    fn hold_on(&mut self) {
+        M::spin_loop();
+    }
+
+    fn renew(&mut self) {}
+}
+
+impl<M: Checker> Sleeper for Worker<M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        &self.team.dormitory
+    }
+
+    fn index(&self) -> usize {
+        self.me
+    }
+
+    fn parks(&self) {
+        M::note(|| "sleeps".into());
+    }
+}
+
+impl<M: Checker> Sharer for Worker<M> {
+    fn has_aside(&self) -> bool {
+        false
+    }
 }
 
 impl<M: Checker> Worker<M> {
     fn team(workers: usize, waiting: Waiting, tree: &'static [&'static [usize]]) -> Vec<Self> {
         let mut owners = Vec::new();
         let desks = (0..workers).map(|_| {
-            let (index, owner) = SharedIndex::new();
+            let (index, owner) = split::Owner::new();
             owners.push(owner);
             let slot = |_| Slot { state: JobState::default(), content: Cell::new(usize::MAX) };
-            Desk { index, limits: Limits::closed(), place: Place::default(), slots: (0..CAPACITY).map(slot).collect() }
+            let slots = (0..CAPACITY).map(slot).collect();
+            Desk { index, limits: Limits::closed(), slots, mail: Atomic::new(0) }
         });
         let team = Arc::new(Team {
             desks: desks.collect(),
-            sleepers: Sleepers::default(),
+            dormitory: Dormitory::new(workers),
             closing: Atomic::new(false),
             waiting,
             tree,
             ran: Mutex::new(vec![0; tree.len()]),
         });
-        let worker = |(me, owner)| Self { team: Arc::clone(&team), me, owner, searching: false };
+        let worker = |(me, owner)| Self {
+            team: Arc::clone(&team),
+            me,
+            owner: RefCell::new(owner),
+            read: Plain::new(0),
+            patience: 0,
+            gives_back: false,
+        };
         owners.into_iter().enumerate().map(worker).collect()
     }
 
+    fn desk(&self) -> &Desk<M> {
+        &self.team.desks[self.me]
+    }
+
+    fn stack(&self) -> split::Stack<'_, M> {
+        let Desk { index, limits, .. } = self.desk();
+        split::Stack { shared: index, limits, bottom: BOTTOM, slot_size: SLOT, capacity: CAPACITY }
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + Clone + use<M> {
+        let me = self.me;
+        (0..self.team.desks.len()).filter(move |&victim| victim != me)
+    }
+
     /// Runs a task on the stack from `head` up; the result is the number of tasks in its subtree.
-    fn run(&mut self, task: usize, head: usize) -> usize {
+    fn run(&self, task: usize, head: usize) -> usize {
         M::note(|| format!("runs task {task}"));
         lock(&self.team.ran)[task] += 1;
         let parts = self.team.tree[task];
@@ -107,111 +203,29 @@ impl<M: Checker> Worker<M> {
         (0..parts.len()).rev().map(|offset| self.join(head + offset)).sum::<usize>() + 1
     }
 
-    fn push(&mut self, task: usize, head: usize) {
-        let team = Arc::clone(&self.team);
-        let desk = &team.desks[self.me];
+    fn push(&self, task: usize, head: usize) {
         M::note(|| format!("forks task {task}"));
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
-        desk.slots[head].content.with_mut(|content| unsafe { *content = task });
-        if desk.limits.admits_push(address(head)) {
-            return;
-        }
-        let has_shared = if self.owner.is_all_stolen() {
-            self.owner.publish_first(&desk.index, head as u32);
-            true
-        } else {
-            self.owner.grow(&desk.index, head as u32 + 1) != 0
-        };
-        self.reopen(has_shared);
-    }
-
-    fn reopen(&self, has_shared: bool) {
-        let desk = &self.team.desks[self.me];
-        desk.limits.open(address(CAPACITY), address(self.owner.split() as usize));
-        if self.team.sleepers.sleepers_after() {
-            if has_shared {
-                self.wake_for_stack();
-            } else {
-                desk.limits.stop_next_push();
-            }
+        self.desk().slots[head].content.with_mut(|content| unsafe { *content = task });
+        if !self.desk().limits.admits_push(address(head)) {
+            self.owner.borrow_mut().pushed(&self.stack(), self, head);
         }
     }
 
-    fn wake_for_stack(&self) {
-        let is_searched = self.team.sleepers.is_searched();
-        let wants = |wanted| if wanted == ANY { !is_searched } else { wanted as usize == self.me };
-        let _ = self.team.desks.iter().any(|desk| desk.place.would_help(wants) && desk.place.wake(&self.team.sleepers));
-    }
-
-    fn join(&mut self, head: usize) -> usize {
-        let team = Arc::clone(&self.team);
-        let desk = &team.desks[self.me];
+    fn join(&self, head: usize) -> usize {
+        let slot = &self.desk().slots[head];
         M::note(|| format!("joins slot {head}"));
-        if desk.limits.admits_pop(address(head)) || self.take_back(head) {
-            // SAFETY: as in `push`.
-            let task = desk.slots[head].content.with(|content| unsafe { *content });
-            return self.run(task, head);
-        }
-        self.wait_for(head);
         // SAFETY: as in `push`.
-        let result = desk.slots[head].content.with(|content| unsafe { *content });
-        let returned = desk.slots[head].state.status() == Status::Returned;
-        desk.slots[head].state.reset();
-        self.owner.set_all_stolen(&desk.index);
-        desk.limits.close();
-        if returned { self.run(result, head) } else { result }
-    }
-
-    /// The cold half of a pop; `false` if the task is stolen.
-    fn take_back(&mut self, head: usize) -> bool {
-        let team = Arc::clone(&self.team);
-        let desk = &team.desks[self.me];
-        if self.owner.is_all_stolen() {
-            return false;
+        let content = || slot.content.with(|content| unsafe { *content });
+        if self.desk().limits.admits_pop(address(head)) || self.owner.borrow_mut().take_back(&self.stack(), self, head)
+        {
+            return self.run(content(), head);
         }
-        if head < self.owner.split() as usize && self.owner.shrink(&desk.index) {
-            desk.limits.close();
-            return false;
-        }
-        let has_shared = desk.limits.is_wanted() && self.owner.grow(&desk.index, head as u32) != 0;
-        self.reopen(has_shared);
-        true
-    }
-
-    /// Waits for the thief of the task at `head`, leapfrogging.
-    fn wait_for(&mut self, head: usize) {
-        let team = Arc::clone(&self.team);
-        let desk = &team.desks[self.me];
-        let state = &desk.slots[head].state;
-        let mut leaps = 0;
-        loop {
-            let theft = match state.status() {
-                Status::Done | Status::Panicked | Status::Returned => return,
-                // Nothing is offered on the split deque.
-                Status::Fresh | Status::Offered => {
-                    M::spin_loop();
-                    continue;
-                }
-                Status::Stolen(theft) => theft,
-            };
-            if team.waiting == Waiting::Leaps(leaps) {
-                M::spin_loop();
-                continue;
-            }
-            leaps += 1;
-            if self.steal_and_run(theft.thief, head + 1, false) || team.waiting != Waiting::Sleeps {
-                continue;
-            }
-            desk.place.announce(&team.sleepers, theft.thief as Wanted);
-            self.ask(theft.thief);
-            desk.place.settled();
-            if team.desks[theft.thief].index.has_shared() || !state.announce_sleep() {
-                desk.place.cancel(&team.sleepers);
-                continue;
-            }
-            M::note(|| "sleeps on its task".into());
-            desk.place.sleep();
-        }
+        let settled = await_job(&Joining { worker: self, head: head + 1, leaps: Plain::new(0) }, &slot.state);
+        let result = content();
+        slot.state.reset();
+        self.owner.borrow_mut().joined(&self.stack());
+        if settled == Settled::Unrun { self.run(result, head) } else { result }
     }
 
     fn ask(&self, victim: usize) {
@@ -221,27 +235,28 @@ impl<M: Checker> Worker<M> {
         }
     }
 
-    fn steal_and_run(&mut self, victim: usize, head: usize, gives_back: bool) -> bool {
-        let team = Arc::clone(&self.team);
-        let desk = &team.desks[victim];
+    /// Wins a slot of a worker, or asks it for more.
+    fn steal(&self, victim: usize) -> Option<(usize, usize)> {
+        let desk = &self.team.desks[victim];
         M::note(|| format!("tries worker {victim}"));
-        let index = loop {
+        loop {
             match desk.index.steal() {
-                StealIndex::Index(index) => break index as usize,
+                StealIndex::Index(index) => return Some((victim, index as usize)),
                 StealIndex::Retry => {}
                 StealIndex::NothingShared => {
                     self.ask(victim);
-                    return false;
+                    return None;
                 }
-                StealIndex::AllStolen => return false,
+                StealIndex::AllStolen => return None,
             }
-        };
-        if self.end_search() {
-            self.pass_on();
         }
-        let slot = &desk.slots[index];
+    }
+
+    /// Runs what was won, on the stack from `head` up, or gives it back.
+    fn run_stolen(&self, (victim, index): (usize, usize), head: usize) {
+        let slot = &self.team.desks[victim].slots[index];
         slot.state.claim(self.me, head);
-        let owner_sleeps = if gives_back {
+        let owner_sleeps = if self.gives_back {
             slot.state.give_back()
         } else {
             // SAFETY: as in `push`.
@@ -253,61 +268,124 @@ impl<M: Checker> Worker<M> {
         };
         M::note(|| format!("has settled slot {index} of worker {victim}"));
         if owner_sleeps {
-            desk.place.wake(&team.sleepers);
+            self.dormitory().place(victim).wake(self.dormitory().sleepers());
         }
-        true
+    }
+
+    fn steal_and_run(&self, victim: usize, head: usize) -> bool {
+        let found = self.steal(victim);
+        found.inspect(|&found| self.run_stolen(found, head)).is_some()
+    }
+
+    /// Runs what has been posted to this worker.
+    fn read_mail(&self) -> bool {
+        let posted = self.desk().mail.load(Ordering::Acquire);
+        posted > self.read.replace(posted)
+    }
+
+    fn has_mail(&self) -> bool {
+        self.desk().mail.load(Ordering::Acquire) > self.read.get()
     }
 
     /// An idle worker's life, until the team closes.
-    fn live(&mut self) {
-        let team = Arc::clone(&self.team);
-        let (me, place) = (self.me, &team.desks[self.me].place);
+    fn live(&self) {
         // Relaxed: the fences of the sleep protocol order it, as they would work.
-        while !team.closing.load(Ordering::Relaxed) {
-            let others = (0..team.desks.len()).filter(|&victim| victim != me);
-            if others.clone().any(|victim| self.steal_and_run(victim, 0, false)) {
-                continue;
-            }
-            self.end_search();
-            place.announce(&team.sleepers, ANY);
-            others.clone().for_each(|victim| self.ask(victim));
-            place.settled();
-            let sees_any = others.clone().any(|victim| team.desks[victim].index.has_shared());
-            if team.closing.load(Ordering::Relaxed) || sees_any {
-                place.cancel(&team.sleepers);
-            } else {
-                M::note(|| "sleeps".into());
-                place.sleep();
-            }
-            self.searching = true;
-        }
-        if self.end_search() {
-            self.pass_on();
-        }
-    }
-
-    /// Ends the search, if it is one; returns whether it was.
-    fn end_search(&mut self) -> bool {
-        let was_searching = std::mem::take(&mut self.searching);
-        if was_searching {
-            self.team.sleepers.end_search();
-        }
-        was_searching
-    }
-
-    fn pass_on(&self) {
-        if self.team.sleepers.sleepers_after() {
-            self.wake_for_stack();
-        }
+        search(self, ANY, &|| self.team.closing.load(Ordering::Relaxed));
     }
 
     fn close(&self) {
         M::note(|| "closes".into());
         self.team.closing.store(true, Ordering::Relaxed);
-        self.team.sleepers.sleepers_after();
-        for desk in &self.team.desks {
-            desk.place.wake(&self.team.sleepers);
+        self.dormitory().notify_all();
+    }
+}
+
+impl<M: Checker> Searcher for Worker<M> {
+    type Find = (usize, usize);
+    type Patience = Rounds<M>;
+
+    fn patience(&self) -> Rounds<M> {
+        Rounds::new(self.patience)
+    }
+
+    fn find(&self) -> Option<(usize, usize)> {
+        self.read_mail();
+        self.others().find_map(|victim| self.steal(victim))
+    }
+
+    fn leaves_more(&self, _: &(usize, usize)) -> bool {
+        true
+    }
+
+    fn run(&self, find: (usize, usize)) {
+        self.run_stolen(find, 0);
+    }
+
+    fn share(&self) {}
+
+    fn ask(&self) {
+        self.others().for_each(|victim| self.ask(victim));
+    }
+
+    fn sees_any(&self) -> bool {
+        self.has_mail() || self.others().any(|victim| self.team.desks[victim].index.has_shared())
+    }
+}
+
+/// A worker whose task is stolen.
+struct Joining<'w, M: Memory> {
+    worker: &'w Worker<M>,
+    /// What it runs meanwhile lies from here up.
+    head: usize,
+    leaps: Plain<usize>,
+}
+
+impl<M: Checker> Sleeper for Joining<'_, M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        self.worker.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        self.worker.me
+    }
+
+    fn parks(&self) {
+        M::note(|| "sleeps on its task".into());
+    }
+}
+
+impl<M: Checker> Joiner for Joining<'_, M> {
+    type Patience = Awake<M>;
+
+    fn patience(&self) -> Awake<M> {
+        Awake(self.worker.team.waiting != Waiting::Sleeps, std::marker::PhantomData)
+    }
+
+    fn leap(&self, _: &JobState<M>, theft: Theft) -> bool {
+        if self.worker.team.waiting == Waiting::Leaps(self.leaps.get()) {
+            return false;
         }
+        self.leaps.set(self.leaps.get() + 1);
+        // A failure is not to be waited after while there are leaps left.
+        self.worker.steal_and_run(theft.thief, self.head) || self.worker.team.waiting != Waiting::Sleeps
+    }
+
+    fn run_mail(&self) -> bool {
+        self.worker.read_mail()
+    }
+
+    fn wanted(&self, theft: Theft) -> Wanted {
+        theft.thief as Wanted
+    }
+
+    fn ask(&self, theft: Theft) {
+        self.worker.ask(theft.thief);
+    }
+
+    fn sees_any(&self, theft: Theft) -> bool {
+        self.worker.has_mail() || self.worker.team.desks[theft.thief].index.has_shared()
     }
 }
 
@@ -320,8 +398,8 @@ pub enum Others {
     Try(usize),
     /// Steal once and give the loot back.
     GiveBack,
-    /// Steal whatever there is, or sleep, until the root is done.
-    Live,
+    /// Steal whatever there is, or sleep, until the root is done; after so many rounds without finding anything.
+    Live(u32),
 }
 
 /// Worker 0 runs the tree, whose root is task 0; the others help.
@@ -345,13 +423,17 @@ pub fn fork_join<M: Checker>(
             }
             (_, Others::Try(times)) => {
                 for _ in 0..times {
-                    worker.steal_and_run(0, 0, false);
+                    worker.steal_and_run(0, 0);
                 }
             }
             (_, Others::GiveBack) => {
-                worker.steal_and_run(0, 0, true);
+                worker.gives_back = true;
+                worker.steal_and_run(0, 0);
             }
-            (_, Others::Live) => worker.live(),
+            (_, Others::Live(patience)) => {
+                worker.patience = patience;
+                worker.live();
+            }
         };
         threads.insert(0, (format!("worker {me}"), Box::new(body)));
     }
@@ -363,6 +445,82 @@ pub fn fork_join<M: Checker>(
     Program { threads, finally }
 }
 
+/// A worker that says when it sleeps, looks for one task, and finds none the first times.
+struct Napper<M: Memory> {
+    worker: Worker<M>,
+    /// Odd while it is asleep or about to be; `SERVED` in the end.
+    phase: Arc<M::AtomicU32>,
+    sleeps: Plain<u32>,
+    /// How often it goes to sleep, or sees something in its last look, instead of looking for work.
+    naps: Option<u32>,
+    rounds: Plain<u32>,
+    served: Plain<bool>,
+}
+
+const SERVED: u32 = u32::MAX;
+
+impl<M: Checker> Napper<M> {
+    fn says(&self, phase: u32) {
+        self.phase.store(phase, Ordering::Release);
+    }
+}
+
+impl<M: Checker> Sleeper for Napper<M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        self.worker.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        self.worker.me
+    }
+
+    fn parks(&self) {
+        self.rounds.set(self.rounds.get() + 1);
+        self.sleeps.set(self.sleeps.get() + 1);
+        self.says(2 * self.sleeps.get() - 1);
+        M::note(|| "sleeps".into());
+    }
+}
+
+impl<M: Checker> Searcher for Napper<M> {
+    type Find = (usize, usize);
+    type Patience = Rounds<M>;
+
+    fn patience(&self) -> Rounds<M> {
+        Rounds::new(0)
+    }
+
+    fn find(&self) -> Option<(usize, usize)> {
+        if self.sleeps.get() > 0 {
+            self.says(2 * self.sleeps.get());
+        }
+        if self.naps.is_some() { None } else { self.worker.steal(0) }
+    }
+
+    fn leaves_more(&self, _: &(usize, usize)) -> bool {
+        true
+    }
+
+    fn run(&self, find: (usize, usize)) {
+        self.worker.run_stolen(find, 0);
+        self.served.set(true);
+    }
+
+    fn share(&self) {}
+
+    fn ask(&self) {
+        self.worker.ask(0);
+    }
+
+    fn sees_any(&self) -> bool {
+        let sees = self.worker.team.desks[0].index.has_shared();
+        self.rounds.set(self.rounds.get() + u32::from(sees));
+        sees
+    }
+}
+
 /// Worker 1 wants one task and sleeps until it gets it. Worker 0 forks and joins, as `+` and `-` say, and once the other
 /// sleeps it forks again: this must wake the sleeper.
 ///
@@ -370,41 +528,36 @@ pub fn fork_join<M: Checker>(
 pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>) -> Program {
     const LEAVES: &[&[usize]] = &[&[] as &[usize]; CAPACITY + 1];
     let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES);
-    let (mut thief, mut worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
-    // Odd while worker 1 is asleep or about to be; `SERVED` in the end.
+    let (thief, worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
     let phase: Arc<M::AtomicU32> = Arc::new(Atomic::new(0));
     let mine = Arc::clone(&phase);
     let own = move || {
         let mut head = 0;
-        let fork = |worker: &mut Worker<M>, head: &mut usize| {
+        let fork = |head: &mut usize| {
             worker.push(1, *head);
             *head += 1;
         };
         for act in owner.chars() {
             if act == '+' {
-                fork(&mut worker, &mut head);
+                fork(&mut head);
             } else {
                 head -= 1;
                 worker.join(head);
             }
         }
-        let team = Arc::clone(&worker.team);
-        let wait_while = |phase: u32| {
-            while mine.load(Ordering::Acquire) == phase {
-                M::spin_loop();
-            }
-        };
         loop {
             let now = mine.load(Ordering::Acquire);
             if now == SERVED {
                 break;
             }
             // Asleep, and not about to be woken, which nobody but this worker does.
-            if now % 2 == 1 && team.desks[1].place.would_help(|_| true) {
+            if now % 2 == 1 && worker.dormitory().place(1).would_help(|_| true) {
                 M::note(|| "sees the other asleep".into());
-                fork(&mut worker, &mut head);
+                fork(&mut head);
             }
-            wait_while(now);
+            while mine.load(Ordering::Acquire) == now {
+                M::spin_loop();
+            }
         }
         while head > 0 {
             head -= 1;
@@ -412,28 +565,10 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>) -> Program {
         }
     };
     let steal = move || {
-        let team = Arc::clone(&thief.team);
-        let place = &team.desks[1].place;
-        let (mut sleeps, mut rounds) = (0, 0);
-        while naps.map_or_else(|| !thief.steal_and_run(0, 0, false), |naps| rounds < naps) {
-            rounds += 1;
-            thief.end_search();
-            place.announce(&team.sleepers, ANY);
-            thief.ask(0);
-            place.settled();
-            // Once it is awake again.
-            thief.searching = true;
-            if team.desks[0].index.has_shared() {
-                place.cancel(&team.sleepers);
-                continue;
-            }
-            phase.store(2 * sleeps + 1, Ordering::Release);
-            M::note(|| "sleeps".into());
-            place.sleep();
-            sleeps += 1;
-            phase.store(2 * sleeps, Ordering::Release);
-        }
-        phase.store(SERVED, Ordering::Release);
+        let (sleeps, rounds, served) = (Plain::new(0), Plain::new(0), Plain::new(false));
+        let napper = Napper { worker: thief, phase, sleeps, naps, rounds, served };
+        search(&napper, ANY, &|| naps.map_or_else(|| napper.served.get(), |naps| napper.rounds.get() >= naps));
+        napper.says(SERVED);
     };
     Program {
         threads: vec![("worker 0".into(), Box::new(own)), ("worker 1".into(), Box::new(steal))],
@@ -441,7 +576,235 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>) -> Program {
     }
 }
 
-const SERVED: u32 = u32::MAX;
+/// Who waits for a latch: a worker.
+struct Waits<M: Memory>(Arc<Team<M>>, usize);
+
+impl<M: Memory> Clone for Waits<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0), self.1)
+    }
+}
+
+impl<M: Checker> Waiter for Waits<M> {
+    fn wake(&self) {
+        self.0.dormitory.notify(self.1);
+    }
+}
+
+/// So many jobs are posted to a worker that waits for them, and sleeps whenever it has none. If it sleeps through one, it sleeps for ever.
+pub fn posted<M: Checker>(jobs: usize) -> Program {
+    let worker = Worker::<M>::team(1, Waiting::Sleeps, &[]).pop().expect("a worker");
+    let team = Arc::clone(&worker.team);
+    let post = move || {
+        for _ in 0..jobs {
+            M::note(|| "posts a job".into());
+            team.desks[0].mail.fetch_add(1, Ordering::Release);
+            team.dormitory.notify(0);
+        }
+    };
+    let work = move || search(&worker, ANY_MEANWHILE, &|| worker.read.get() == jobs);
+    Program {
+        threads: vec![("worker".into(), Box::new(work)), ("poster".into(), Box::new(post))],
+        finally: Box::new(|| ()),
+    }
+}
+
+/// The thief of a task posts a job to its owner, and is not done before the owner has run it.
+pub fn posted_to_a_joiner<M: Checker>() -> Program {
+    const TREE: &[&[usize]] = &[&[1], &[]];
+    let mut team = Worker::<M>::team(2, Waiting::Sleeps, TREE);
+    let (thief, owner) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
+    let is_read: Arc<M::AtomicBool> = Arc::new(Atomic::new(false));
+    owner.push(1, 0);
+    let stolen = thief.steal(0).expect("the first fork is shared");
+    let reads = Arc::clone(&is_read);
+    let join = move || {
+        struct Reads<'w, M: Memory>(Joining<'w, M>, Arc<M::AtomicBool>);
+        impl<M: Checker> Sleeper for Reads<'_, M> {
+            type Memory = M;
+            fn dormitory(&self) -> &Dormitory<M> {
+                self.0.dormitory()
+            }
+            fn index(&self) -> usize {
+                self.0.index()
+            }
+            fn parks(&self) {
+                self.0.parks();
+            }
+        }
+        impl<M: Checker> Joiner for Reads<'_, M> {
+            type Patience = Awake<M>;
+            fn patience(&self) -> Awake<M> {
+                self.0.patience()
+            }
+            fn leap(&self, state: &JobState<M>, theft: Theft) -> bool {
+                self.0.leap(state, theft)
+            }
+            fn run_mail(&self) -> bool {
+                let ran = self.0.run_mail();
+                if ran {
+                    M::note(|| "runs the job".into());
+                    self.1.store(true, Ordering::Release);
+                }
+                ran
+            }
+            fn wanted(&self, theft: Theft) -> Wanted {
+                self.0.wanted(theft)
+            }
+            fn ask(&self, theft: Theft) {
+                Joiner::ask(&self.0, theft);
+            }
+            fn sees_any(&self, theft: Theft) -> bool {
+                Joiner::sees_any(&self.0, theft)
+            }
+        }
+        let joining = Reads(Joining { worker: &owner, head: 1, leaps: Plain::new(0) }, reads);
+        let settled = await_job(&joining, &owner.desk().slots[0].state);
+        assert_eq!(settled, Settled::Done);
+    };
+    let steal = move || {
+        let slot = &thief.team.desks[0].slots[stolen.1];
+        slot.state.claim(1, 0);
+        M::note(|| "posts a job".into());
+        thief.team.desks[0].mail.fetch_add(1, Ordering::Release);
+        thief.dormitory().notify(0);
+        while !is_read.load(Ordering::Acquire) {
+            M::spin_loop();
+        }
+        if slot.state.finish(false) {
+            thief.dormitory().place(0).wake(thief.dormitory().sleepers());
+        }
+    };
+    Program {
+        threads: vec![("owner".into(), Box::new(join)), ("thief".into(), Box::new(steal))],
+        finally: Box::new(|| ()),
+    }
+}
+
+/// A worker waits until so many others have each ended a thing; what they did is there then.
+pub fn latch<M: Checker>(things: usize) -> Program {
+    let worker = Worker::<M>::team(1, Waiting::Sleeps, &[]).pop().expect("a worker");
+    let waits = Waits(Arc::clone(&worker.team), 0);
+    ended::<M, _>(things, waits, move |is_over, _| search(&worker, ANY_MEANWHILE, is_over))
+}
+
+/// As [`latch`], and it is no worker that waits.
+pub fn event<M: Checker>(things: usize) -> Program {
+    ended::<M, _>(things, Arc::new(Event::<M>::default()), |is_over, event| {
+        while !is_over() {
+            M::note(|| "sleeps".into());
+            event.wait();
+        }
+    })
+}
+
+fn ended<M, W>(things: usize, waiter: W, wait: impl FnOnce(&dyn Fn() -> bool, &W) + 'static) -> Program
+where
+    M: Checker,
+    W: Waiter + 'static,
+{
+    struct Frame<M: Memory, W> {
+        latch: Latch<M, W>,
+        done: Vec<M::Cell<usize>>,
+    }
+    let frame = Arc::new(Frame {
+        latch: Latch::<M, W>::new(things, waiter),
+        done: (0..things).map(|_| Cell::new(0)).collect(),
+    });
+    let mut threads: Threads = Vec::new();
+    for thing in 0..things {
+        let frame = Arc::clone(&frame);
+        let end = move || {
+            M::note(|| "ends a thing".into());
+            // SAFETY: a cell of the program; the checker reports any other access at the same time.
+            frame.done[thing].with_mut(|done| unsafe { *done = 1 });
+            // SAFETY: each thread ends one thing; the frame is kept by the program.
+            unsafe { Latch::end(&raw const frame.latch) };
+        };
+        threads.push((format!("thread {}", thing + 1), Box::new(end)));
+    }
+    let wait = move || {
+        let Frame { latch, done } = &*frame;
+        wait(&|| latch.is_over(), latch.waiter());
+        // SAFETY: as above.
+        assert!(done.iter().all(|done| done.with(|done| unsafe { *done }) == 1));
+    };
+    threads.insert(0, ("waiter".into(), Box::new(wait)));
+    Program { threads, finally: Box::new(|| ()) }
+}
+
+/// Idle workers that search, sleep and wake each other: pieces of work are published, all at once, and each of as many workers wants
+/// one. All but the last sleep when it begins, and the last is about to look once more before it sleeps too. A worker that sleeps while
+/// there is a piece for it sleeps for ever.
+pub fn pieces<M: Checker>(workers: usize) -> Program {
+    struct Shared<M: Memory> {
+        dormitory: Dormitory<M>,
+        pieces: M::AtomicUsize,
+    }
+    struct Taker<M: Memory> {
+        shared: Arc<Shared<M>>,
+        me: usize,
+        has: Plain<bool>,
+    }
+    impl<M: Checker> Sleeper for Taker<M> {
+        type Memory = M;
+        fn dormitory(&self) -> &Dormitory<M> {
+            &self.shared.dormitory
+        }
+        fn index(&self) -> usize {
+            self.me
+        }
+        fn parks(&self) {
+            M::note(|| "sleeps".into());
+        }
+    }
+    impl<M: Checker> Searcher for Taker<M> {
+        type Find = ();
+        type Patience = Rounds<M>;
+        fn patience(&self) -> Rounds<M> {
+            // The last one begins in the middle of a search.
+            Rounds::new(u32::from(self.me + 1 == self.shared.dormitory.len()))
+        }
+        fn find(&self) -> Option<()> {
+            let mut pieces = self.shared.pieces.load(Ordering::Relaxed);
+            while pieces != 0 {
+                let less = pieces - 1;
+                match self.shared.pieces.compare_exchange(pieces, less, Ordering::Acquire, Ordering::Relaxed) {
+                    Ok(_) => return Some(()),
+                    Err(now) => pieces = now,
+                }
+            }
+            None
+        }
+        fn leaves_more(&self, (): &()) -> bool {
+            self.sees_any()
+        }
+        fn run(&self, (): ()) {
+            M::note(|| "has a piece".into());
+            self.has.set(true);
+        }
+        fn share(&self) {}
+        fn ask(&self) {}
+        fn sees_any(&self) -> bool {
+            self.shared.pieces.load(Ordering::Acquire) != 0
+        }
+    }
+    let shared = Arc::new(Shared::<M> { dormitory: Dormitory::new(workers), pieces: Atomic::new(0) });
+    let publisher = Arc::clone(&shared);
+    let publish = move || {
+        M::note(|| "publishes the pieces".into());
+        publisher.pieces.fetch_add(workers, Ordering::Release);
+        if publisher.dormitory.sleepers().sleepers_after() {
+            publisher.dormitory.wake_for_any(0);
+        }
+    };
+    let mut threads: Threads = vec![("publisher".to_owned(), Box::new(publish))];
+    for me in 0..workers {
+        let taker = Taker { shared: Arc::clone(&shared), me, has: Plain::new(false) };
+        threads.push((format!("worker {me}"), Box::new(move || search(&taker, ANY, &|| taker.has.get()))));
+    }
+    Program { threads, finally: Box::new(|| ()) }
+}
 
 /// Two workers pass pieces of work through a cell each, counting them; a third asks whether all is done.
 pub fn termination<M: Checker>(looks: usize) -> Program {
@@ -539,50 +902,6 @@ pub fn all_home<M: Checker>(looks: usize) -> Program {
             ("worker 1".into(), Box::new(thief)),
             ("reader".into(), Box::new(reader)),
         ],
-        finally: Box::new(|| ()),
-    }
-}
-
-/// So many jobs are posted to a worker that sleeps whenever it has none, as it does when one thing more ends that a latch counts. If it
-/// sleeps through one, it sleeps for ever.
-pub fn posted<M: Checker>(jobs: usize) -> Program {
-    struct Shared<M: Checker> {
-        mail: M::AtomicUsize,
-        sleepers: Sleepers<M>,
-        place: Place<M>,
-    }
-    let shared: Arc<Shared<M>> =
-        Arc::new(Shared { mail: Atomic::new(0), sleepers: Sleepers::default(), place: Place::default() });
-    let (worker, poster) = (Arc::clone(&shared), shared);
-    let work = move || {
-        let Shared { mail, sleepers, place } = &*worker;
-        let mut run = 0;
-        while run < jobs {
-            let found = mail.load(Ordering::Acquire);
-            if found > run {
-                run = found;
-                continue;
-            }
-            place.announce(sleepers, 0);
-            place.settled();
-            if mail.load(Ordering::Acquire) > run {
-                place.cancel(sleepers);
-                continue;
-            }
-            M::note(|| "sleeps".into());
-            place.sleep();
-        }
-    };
-    let post = move || {
-        for _ in 0..jobs {
-            M::note(|| "posts a job".into());
-            poster.mail.fetch_add(1, Ordering::Release);
-            poster.sleepers.sleepers_after();
-            poster.place.wake(&poster.sleepers);
-        }
-    };
-    Program {
-        threads: vec![("worker".into(), Box::new(work)), ("poster".into(), Box::new(post))],
         finally: Box::new(|| ()),
     }
 }

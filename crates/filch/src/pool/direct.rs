@@ -21,10 +21,11 @@ use filch_queue::{ChaseLev, Steal};
 use super::{Plumbing, Pool, Queued};
 use crate::front::{Front, Kind, Operations, StackOperations};
 use crate::job::{self, Body, Job, Payload, Slot};
-use crate::protocol::state::{JobState, MAX_DEPTH, Status};
+use crate::protocol::state::{JobState, MAX_DEPTH, Settled, Status};
+use crate::protocol::waiting::wake_next;
 use crate::stack::Stack;
 use crate::unwind::discard;
-use crate::wait;
+use crate::wait::{self, Here};
 use crate::worker::{Core, Home};
 
 /// A pool whose tasks lie on a direct task stack: the cold paths of its index protocol.
@@ -73,30 +74,26 @@ pub(crate) unsafe trait Direct: Sized + Send + Sync + 'static {
     /// Whether a thief that looked now might find something. A snapshot.
     fn has_shared(&self) -> bool;
 
+    /// Shares everything below the head, which is at `index`.
+    ///
+    /// # Safety
+    /// As [`Direct::polled`].
+    unsafe fn give_all(&self, front: &Front, home: &Home, index: usize);
+
     /// Whether asking this worker for work may help. A snapshot.
     fn may_share(&self) -> bool;
+
+    /// Whether there may be tasks on the stack that nobody has stolen.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    unsafe fn may_have_tasks(&self) -> bool;
 
     /// Whether a push that the limits do not admit at `index`, on the stack, would find a taker.
     ///
     /// # Safety
     /// The current thread is this worker.
     unsafe fn wants_work(&self, front: &Front, index: usize) -> bool;
-}
-
-/// Admits pushes below address `end` and pops from address `pop` up, and tells sleepers, if work has been shared; otherwise makes the
-/// next push tell them.
-pub(super) fn reopen(front: &Front, home: &Home, end: usize, pop: usize, has_shared: bool) {
-    front.limits.open(end, pop);
-    if home.overflow.get() != 0 {
-        front.limits.stop_pops();
-    }
-    if home.common.sleepers.sleepers_after() {
-        if !has_shared {
-            front.limits.stop_next_push();
-        } else {
-            home.wake_one();
-        }
-    }
 }
 
 /// The cold half of a push on the stack. The task is in the front's scratch slot.
@@ -138,11 +135,11 @@ unsafe fn pop_from_stack<D: Direct>(front: &Front, home: &Home, head: *mut Slot,
     };
     // SAFETY: the newest task.
     if unsafe { pool.take_back(front, home, index) } || is_aside {
-        return (job, None);
+        return (job, Settled::Unrun);
     }
     // SAFETY: the task is a thief's, so everything on the stack up to the head is, or older than it; what is run meanwhile may use
     // the slots above it.
-    let settled = unsafe { wait::wait_job(core, front, head.add(1), job, help) };
+    let settled = unsafe { wait::wait_job(Here::new(core, front, head.add(1)), job, help) };
     // SAFETY: this thread is the worker; what was pushed above meanwhile is gone.
     unsafe { pool.joined(front, index) };
     (job, settled)
@@ -159,7 +156,7 @@ unsafe impl<D: Direct> Plumbing for D {
             // SAFETY: as above.
             let pushed = unsafe { core.pool.words().push(job) };
             if pushed {
-                wait::wake_next(core);
+                wake_next(&core.home);
             }
             pushed
         },
@@ -169,22 +166,22 @@ unsafe impl<D: Direct> Plumbing for D {
         },
         wait_job: |front, head, job, help| {
             // SAFETY: as above, and the caller's promises.
-            unsafe { wait::wait_job(Core::<Self>::of(front), front, head, job, help) }
+            unsafe { wait::wait_job(Here::<Self>::at(front, head), job, help) }
         },
         wait_until: |front, head, done| {
-            // SAFETY: as above.
-            unsafe { wait::wait_until(Core::<Self>::of(front), front, head, done) }
+            // SAFETY: as above, and the caller's promise.
+            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, done);
         },
         run_one: |front, head, reach| {
             // SAFETY: as above, and the caller's promise.
-            unsafe { wait::run_one(Core::<Self>::of(front), front, head, reach) }
+            wait::run_one(unsafe { Here::<Self>::at(front, head) }, reach)
         },
         has_own: |front, head| {
             // SAFETY: as above, and the caller's promise.
             unsafe { <Self as Plumbing>::has_own(Core::of(front), front, head) }
         },
         // Forks that lie on no stack cannot be asked for. Somebody who sleeps would take one.
-        wants_work: |front| front.home().is_some_and(|home| home.common.sleepers.any()),
+        wants_work: |front| front.home().is_some_and(|home| home.common.dormitory.sleepers().any()),
         // What lies in the word queue is shared already, and what lies on the stack only its head knows.
         poll: |_| (),
         interrupt: |_| false,
@@ -298,6 +295,20 @@ unsafe impl<D: Direct> Plumbing for D {
             || unsafe { !core.pool.words().is_empty() }
     }
 
+    unsafe fn share_all(core: &Core<Self>, front: &Front, head: *mut Slot) {
+        if front.kind == Kind::Stack && core.peers().len() > 1 {
+            // SAFETY: the caller's promise: everything below the exact head has been written.
+            unsafe { core.pool.give_all(front, &core.home, core.pool.stack().index_of(head)) };
+        }
+    }
+
+    unsafe fn may_have_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> bool {
+        // SAFETY: the caller's promise, here and below.
+        let is_hidden = front.kind != Kind::Stack && unsafe { core.pool.may_have_tasks() };
+        // SAFETY: as above.
+        is_hidden || unsafe { Self::has_own(core, front, head) }
+    }
+
     fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize {
         match front.kind {
             Kind::Stack => core.pool.stack().index_of(head).min(MAX_DEPTH - 1),
@@ -359,9 +370,8 @@ fn wants_work_cold(front: &Front, head: *mut Slot) -> bool {
     }
 }
 
-/// What became of a task: its job, from which the contents must be moved out at once; and, unless it was not run and is the
-/// owner's, whether it panicked.
-pub(crate) type Popped = (NonNull<Job>, Option<bool>);
+/// What became of a task, and its job, from which the contents must be moved out at once.
+pub(crate) type Popped = (NonNull<Job>, Settled);
 
 /// A push that the limits did not admit, of the task in the front's scratch slot.
 ///
@@ -399,13 +409,13 @@ unsafe fn pop_cold<B: Body>(front: &Front, head: *mut Slot) -> B::Out {
     // SAFETY: the caller's promises; what comes back is moved out once.
     unsafe {
         let (job, settled) = pop_or_wait(front, head, true);
+        if settled != Settled::Unrun {
+            B::restore(front, head);
+        }
         match settled {
-            None => job::take_work::<B, B::Out>(job).inline(front, head),
-            Some(panicked) => {
-                let result = job::take_result::<B, B::Out>(job, panicked);
-                B::restore(front, head);
-                result.unwrap_or_else(|payload| resume_unwind(payload))
-            }
+            Settled::Unrun => job::take_work::<B, B::Out>(job).inline(front, head),
+            Settled::Done => job::take_result::<B, B::Out>(job),
+            Settled::Panicked => resume_unwind(job::take_payload::<B, B::Out>(job)),
         }
     }
 }
@@ -423,11 +433,11 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
     // SAFETY: the caller's promises; moved out once.
     unsafe {
         let (job, settled) = if front.limits.admits_pop(head.addr()) {
-            (NonNull::new_unchecked(head).cast(), None)
+            (NonNull::new_unchecked(head).cast(), Settled::Unrun)
         } else {
             pop_or_wait(front, head, false)
         };
-        if B::ALWAYS_RUN && settled.is_none() {
+        if B::ALWAYS_RUN && settled == Settled::Unrun {
             let work = job::take_work::<B, B::Out>(job);
             // Nobody sees what its panic left behind, since another one goes on.
             let outcome = catch_unwind(AssertUnwindSafe(|| work.inline(front, head)));
@@ -436,8 +446,9 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
         }
         B::restore(front, head);
         match settled {
-            None => discard(job::take_work::<B, B::Out>(job)),
-            Some(panicked) => discard(job::take_result::<B, B::Out>(job, panicked)),
+            Settled::Unrun => discard(job::take_work::<B, B::Out>(job)),
+            Settled::Done => discard(job::take_result::<B, B::Out>(job)),
+            Settled::Panicked => discard(job::take_payload::<B, B::Out>(job)),
         }
     }
 }
@@ -457,7 +468,7 @@ unsafe fn pop_or_wait(front: &Front, head: *mut Slot, help: bool) -> Popped {
                 let (slot, pushed) = home.recall();
                 let job = slot.cast();
                 let settled = if !pushed || (operations.take_back)(front, job) {
-                    None
+                    Settled::Unrun
                 } else {
                     (operations.wait_job)(front, head, job, help)
                 };

@@ -46,8 +46,8 @@ use crate::front::{Front, Operations};
 use crate::job::{Body, Job, Slot};
 use crate::protocol::beat;
 use crate::protocol::state::JobState;
+use crate::protocol::waiting::wake_next;
 use crate::ticker::Ticker;
-use crate::wait;
 use crate::worker::Core;
 
 /// A task pool of which thieves see a task only after its owner has promoted it to the queue `Q`, one on each beat, the
@@ -209,7 +209,7 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
         }
         core.home.counters.grows.bump();
         pool.due.lower();
-        wait::wake_next(core);
+        wake_next(&core.home);
         if let Some(ticker) = &pool.ticker {
             ticker.clock().taken();
         }
@@ -278,6 +278,7 @@ impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {
 unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     type Cursor = ();
 
+    const MAX_WORKERS: usize = <Queued<Q> as Plumbing>::MAX_WORKERS;
     const OPERATIONS: &'static Operations = Self::TABLE;
 
     fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
@@ -358,11 +359,11 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         }
     }
 
-    unsafe fn share_all(core: &Core<Self>) {
+    unsafe fn share_all(core: &Core<Self>, _: &Front, _: *mut Slot) {
         // SAFETY: the caller's promise.
         while core.peers().len() > 1 && unsafe { core.pool.promote() } {
             core.home.counters.grows.bump();
-            wait::wake_next(core);
+            wake_next(&core.home);
         }
     }
 

@@ -41,7 +41,7 @@ pub(crate) use direct::{
 };
 pub use heartbeat::{Beat, Clock, Heartbeat, Request};
 pub use queued::Queued;
-pub(crate) use queued::{Hand, deal, deal_any, steal_by};
+pub(crate) use queued::{Hand, deal_alike, deal_any, steal_by};
 pub use split::Split;
 pub use wool::Wool;
 
@@ -53,7 +53,7 @@ use filch_queue::Steal;
 
 use crate::front::{Front, Operations};
 use crate::job::{Body, Job, Slot};
-use crate::protocol::state::JobState;
+use crate::protocol::state::{JobState, MAX_WORKERS};
 use crate::worker::Core;
 
 /// A kind of task pool. Sealed: the kinds are those of this module.
@@ -67,6 +67,9 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
 
     /// Whether it helps thieves that a signal has the worker answer them.
     const ANSWERS_SIGNALS: bool = false;
+
+    /// The largest number of workers.
+    const MAX_WORKERS: usize = MAX_WORKERS;
 
     /// The cold operations on a front of this pool.
     const OPERATIONS: &'static Operations;
@@ -107,8 +110,8 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// Makes whatever the worker has available to thieves, and tells sleepers: it is about to sleep itself, and will answer nobody.
     ///
     /// # Safety
-    /// The current thread is the worker `core`.
-    unsafe fn share_all(_: &Core<Self>) {}
+    /// As [`Plumbing::steal_own`].
+    unsafe fn share_all(_: &Core<Self>, _: &Front, _: *mut Slot) {}
 
     /// Whether there is something to steal from `victim`, good enough for a last look before sleep.
     ///
@@ -129,6 +132,15 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// # Safety
     /// As [`Plumbing::steal_own`].
     unsafe fn has_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> bool;
+
+    /// Whether the worker may have forks of its own that nobody has stolen.
+    ///
+    /// # Safety
+    /// As [`Plumbing::steal_own`].
+    unsafe fn may_have_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { Self::has_own(core, front, head) }
+    }
 
     /// The number of tasks below `head`.
     fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize;

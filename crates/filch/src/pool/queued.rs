@@ -15,6 +15,7 @@ use std::fmt;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{Capacity, Delivery, Order, Owner, Progress, Queue, Steal, Stealable, Task, Thief};
@@ -22,9 +23,10 @@ use filch_queue::{Capacity, Delivery, Order, Owner, Progress, Queue, Steal, Stea
 use super::{Plumbing, Pool};
 use crate::front::{Front, Operations};
 use crate::job::{self, Body, Job, Record, Slot};
-use crate::protocol::state::JobState;
+use crate::protocol::state::{JobState, MAX_WORKERS, Settled};
+use crate::protocol::waiting::wake_next;
 use crate::unwind::discard;
-use crate::wait;
+use crate::wait::{self, Here};
 use crate::worker::{Core, job_to_task, task_to_job};
 
 /// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out, whose thieves do
@@ -47,16 +49,26 @@ use crate::worker::{Core, job_to_task, task_to_job};
 /// When the queue is full, forks run their second branch after the first.
 pub struct Queued<Q: Queue<Native>> {
     owner: UnsafeCell<Q::Owner>,
-    /// This worker's thief handles on the other workers' queues, by worker; its own place holds nothing.
-    thieves: UnsafeCell<Vec<Option<Q::Thief>>>,
+    thieves: Thieves<Q>,
     /// Jobs that were popped too soon and did not find their way back, oldest first.
     kept: UnsafeCell<Vec<Task>>,
     /// Whether the worker is using its owner's end, for a signal that interrupts it.
     is_busy: <Native as Memory>::AtomicBool,
 }
 
-// SAFETY: all parts are touched by the worker's own thread only; the queue's shared part is behind its handles.
+// SAFETY: all parts are touched by the worker's own thread only, except for handles that may be shared; the queue's shared part is
+// behind its handles.
 unsafe impl<Q: Queue<Native>> Sync for Queued<Q> {}
+// SAFETY: nothing in it is tied to a thread; handles that several workers have may be shared.
+unsafe impl<Q: Queue<Native>> Send for Queued<Q> {}
+
+/// The handles by which a worker steals from the others' queues, by worker.
+enum Thieves<Q: Queue<Native>> {
+    /// This worker's own; its own place holds nothing.
+    Own(UnsafeCell<Vec<Option<Q::Thief>>>),
+    /// Everybody's, since they are [alike](Queue::THIEVES_ALIKE).
+    Everybodys(Arc<[Q::Thief]>),
+}
 
 impl<Q: Queue<Native>> fmt::Debug for Queued<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,10 +159,16 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// # Safety
     /// The current thread is this worker.
     pub(super) unsafe fn steal_from(&self, victim: usize) -> Steal<NonNull<Job>> {
-        // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
-        let Some(Some(thief)) = (unsafe { &mut *self.thieves.get() }).get_mut(victim) else { return Steal::Empty };
-        // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
-        unsafe { self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal)) }.map(task_to_job)
+        let stolen = match &self.thieves {
+            Thieves::Everybodys(thieves) => Q::steal_alike(&thieves[victim]),
+            Thieves::Own(thieves) => {
+                // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
+                let Some(Some(thief)) = (unsafe { &mut *thieves.get() }).get_mut(victim) else { return Steal::Empty };
+                // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
+                unsafe { self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal)) }
+            }
+        };
+        stolen.map(task_to_job)
     }
 
     /// # Safety
@@ -161,9 +179,14 @@ impl<Q: Queue<Native>> Queued<Q> {
             // What it would leave behind asleep, nobody could steal: it stays awake and polls.
             return true;
         }
-        // SAFETY: as above.
-        let thieves = unsafe { &*self.thieves.get() };
-        thieves.get(victim).and_then(Option::as_ref).is_some_and(Thief::has_work_hint)
+        match &self.thieves {
+            Thieves::Everybodys(thieves) => thieves[victim].has_work_hint(),
+            Thieves::Own(thieves) => {
+                // SAFETY: as above.
+                let thieves = unsafe { &*thieves.get() };
+                thieves.get(victim).and_then(Option::as_ref).is_some_and(Thief::has_work_hint)
+            }
+        }
     }
 
     /// Takes the worker's own newest task as a thief would: its fork will find it stolen.
@@ -222,17 +245,6 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
 /// A worker's end of its own queue, and its thief handles on the others', by worker; its own place holds nothing.
 pub(crate) type Hand<Q> = (<Q as Queue<Native>>::Owner, Vec<Option<<Q as Queue<Native>>::Thief>>);
 
-/// A queue for each worker, and its handles dealt out, for jobs.
-pub(crate) fn deal<Q: Queue<Native>>(workers: usize, capacity: usize) -> Vec<Hand<Q>> {
-    const {
-        // A job is gone once it has run.
-        assert!(matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce), "the queue may return a task twice");
-        // I1.
-        assert!(matches!(Q::PROMISES.order, Order::Lifo), "the owner's end of the queue is first in, first out");
-    };
-    deal_any::<Q>(workers, capacity, &Q::Params::default())
-}
-
 /// A queue for each worker, and its handles dealt out, for tasks of any kind.
 pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
     const {
@@ -254,6 +266,14 @@ pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params
     owners.into_iter().zip(thieves).collect()
 }
 
+/// A queue for each worker, and one handle on each for all thieves.
+pub(crate) fn deal_alike<Q: Queue<Native>>(workers: usize, capacity: usize) -> (Vec<Q::Owner>, Arc<[Q::Thief]>) {
+    assert!(Q::THIEVES_ALIKE, "each thief needs a handle of its own");
+    let make = |_| Q::make(capacity, 1, &Q::Params::default());
+    let (owners, thieves): (Vec<Q::Owner>, Vec<Vec<Q::Thief>>) = (0..workers).map(make).unzip();
+    (owners, thieves.into_iter().flatten().collect())
+}
+
 /// A pool whose tasks lie on the frames of their forks, and of which the owner has only addresses in its hands.
 pub(super) trait OnFrames: Pool<Cursor = ()> {
     /// [`Plumbing::OPERATIONS`].
@@ -268,15 +288,15 @@ pub(super) trait OnFrames: Pool<Cursor = ()> {
         },
         wait_job: |front, head, job, help| {
             // SAFETY: as above, and the caller's promises.
-            unsafe { wait::wait_job(Core::<Self>::of(front), front, head, job, help) }
+            unsafe { wait::wait_job(Here::<Self>::at(front, head), job, help) }
         },
         wait_until: |front, head, done| {
-            // SAFETY: as above.
-            unsafe { wait::wait_until(Core::<Self>::of(front), front, head, done) }
+            // SAFETY: as above, and the caller's promise.
+            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, done);
         },
         run_one: |front, head, reach| {
             // SAFETY: as above, and the caller's promise.
-            unsafe { wait::run_one(Core::<Self>::of(front), front, head, reach) }
+            wait::run_one(unsafe { Here::<Self>::at(front, head) }, reach)
         },
         has_own: |front, head| {
             // SAFETY: as above, and the caller's promise.
@@ -327,8 +347,8 @@ impl<Q: Queue<Native>> OnFrames for Queued<Q> {
         let push = |owner: &mut Q::Owner| (owner.len_hint() == 0, owner.push(job_to_task(job)).is_ok());
         // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
         let (was_empty, pushed) = unsafe { core.pool.with_owner(push) };
-        if was_empty || core.home.common.sleepers.any() {
-            wait::wake_next(core);
+        if was_empty || core.home.common.dormitory.sleepers().any() {
+            wake_next(&core.home);
         }
         pushed
     }
@@ -354,6 +374,8 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     type Cursor = ();
 
     const ANSWERS_SIGNALS: bool = Self::ANSWERS;
+    // With a handle, and perhaps a place to ask, for each pair of workers, this many take some 100 MiB.
+    const MAX_WORKERS: usize = if Q::THIEVES_ALIKE { MAX_WORKERS } else { 1 << 10 };
     const OPERATIONS: &'static Operations = Self::TABLE;
 
     fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
@@ -361,15 +383,32 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             Capacity::Grows => Self::INITIAL_CAPACITY,
             _ => capacity,
         };
-        let queues = deal::<Q>(workers, capacity).into_iter();
-        Ok(queues
-            .map(|(owner, thieves)| Self {
-                owner: UnsafeCell::new(owner),
-                thieves: UnsafeCell::new(thieves),
-                kept: UnsafeCell::default(),
-                is_busy: Atomic::new(false),
-            })
-            .collect())
+        const {
+            // A job is gone once it has run.
+            assert!(matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce), "the queue may return a task twice");
+            // I1.
+            assert!(matches!(Q::PROMISES.order, Order::Lifo), "the owner's end of the queue is first in, first out");
+        };
+        if capacity != Self::INITIAL_CAPACITY {
+            // A queue that cannot have its memory ends the process: find out before.
+            const SLOT: usize = 16;
+            let bytes = workers.saturating_mul(capacity).saturating_mul(SLOT);
+            Vec::<u8>::new().try_reserve_exact(bytes).map_err(io::Error::other)?;
+        }
+        let queued = |(owner, thieves)| Self {
+            owner: UnsafeCell::new(owner),
+            thieves,
+            kept: UnsafeCell::default(),
+            is_busy: Atomic::new(false),
+        };
+        let hands: Vec<(Q::Owner, Thieves<Q>)> = if Q::THIEVES_ALIKE {
+            let (owners, thieves) = deal_alike::<Q>(workers, capacity);
+            owners.into_iter().map(|owner| (owner, Thieves::Everybodys(Arc::clone(&thieves)))).collect()
+        } else {
+            let hands = deal_any::<Q>(workers, capacity, &Q::Params::default()).into_iter();
+            hands.map(|(owner, thieves)| (owner, Thieves::Own(UnsafeCell::new(thieves)))).collect()
+        };
+        Ok(hands.into_iter().map(queued).collect())
     }
 
     #[inline(always)]
@@ -461,11 +500,9 @@ pub(super) unsafe fn join<P: OnFrames, A: Body, B: Body>(front: &Front, a: A, b:
     // SAFETY: popped and not run, or settled; moved out once.
     unsafe {
         match settled {
-            None => (ra, job::take_work::<B, B::Out>(record.job()).inline(front, null_mut())),
-            Some(panicked) => match job::take_result::<B, B::Out>(record.job(), panicked) {
-                Ok(rb) => (ra, rb),
-                Err(payload) => std::panic::resume_unwind(payload),
-            },
+            Settled::Unrun => (ra, job::take_work::<B, B::Out>(record.job()).inline(front, null_mut())),
+            Settled::Done => (ra, job::take_result::<B, B::Out>(record.job())),
+            Settled::Panicked => std::panic::resume_unwind(job::take_payload::<B, B::Out>(record.job())),
         }
     }
 }
@@ -482,7 +519,7 @@ impl<P: OnFrames, B: Body> Guard<'_, P, B> {
     /// # Safety
     /// As [`pop`].
     #[inline(always)]
-    unsafe fn pop(&self, help: bool) -> Option<bool> {
+    unsafe fn pop(&self, help: bool) -> Settled {
         // SAFETY: the caller's promise.
         unsafe { pop(self.core, self.front, self.record.job(), self.pushed, help) }
     }
@@ -497,19 +534,28 @@ impl<P: OnFrames, B: Body> Drop for Guard<'_, P, B> {
     }
 }
 
-/// Takes a fork's job back, or waits until its thief has settled it: then whether it panicked.
+/// Takes a fork's job back, or waits until its thief has settled it.
 ///
 /// # Safety
 /// Called once for each push, with what it returned, by the worker `core`, after everything that it pushed later has been
 /// popped.
 #[inline(always)]
-unsafe fn pop<P: OnFrames>(core: &Core<P>, front: &Front, job: NonNull<Job>, pushed: bool, help: bool) -> Option<bool> {
+unsafe fn pop<P: OnFrames>(core: &Core<P>, front: &Front, job: NonNull<Job>, pushed: bool, help: bool) -> Settled {
     // SAFETY: the caller's promise.
     if !pushed || unsafe { P::take_back(core, job) } {
-        return None;
+        return Settled::Unrun;
     }
     // SAFETY: as above; a thief has the job.
-    unsafe { wait::wait_job(core, front, null_mut(), job, help) }
+    unsafe { wait_cold(core, front, job, help) }
+}
+
+/// # Safety
+/// As [`pop`]; a thief has the job.
+#[cold]
+#[inline(never)]
+unsafe fn wait_cold<P: OnFrames>(core: &Core<P>, front: &Front, job: NonNull<Job>, help: bool) -> Settled {
+    // SAFETY: the caller's promise; there is no stack to respect.
+    unsafe { wait::wait_job(Here::new(core, front, null_mut()), job, help) }
 }
 
 /// Ends a fork whose first branch unwinds: drops the job, or what became of it.
@@ -522,8 +568,9 @@ unsafe fn abandon<P: OnFrames, B: Body>(core: &Core<P>, front: &Front, record: &
     // SAFETY: the caller's promise; the work or the result is moved out once.
     unsafe {
         match pop(core, front, record.job(), pushed, false) {
-            None => discard(job::take_work::<B, B::Out>(record.job())),
-            Some(panicked) => discard(job::take_result::<B, B::Out>(record.job(), panicked)),
+            Settled::Unrun => discard(job::take_work::<B, B::Out>(record.job())),
+            Settled::Done => discard(job::take_result::<B, B::Out>(record.job())),
+            Settled::Panicked => discard(job::take_payload::<B, B::Out>(record.job())),
         }
     }
 }

@@ -26,7 +26,7 @@ use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Padded};
 
 use super::Queued;
-use super::direct::{self, Direct};
+use super::direct::Direct;
 use crate::front::Front;
 use crate::protocol::state::JobState;
 use crate::protocol::wool::{Owner, Params, Shared};
@@ -111,7 +111,7 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
     fn reopen(&self, front: &Front, home: &Home, public: u32, top: usize, has_public: bool) {
         let public = public as usize;
         let end = if top < public { 0 } else { self.stack.capacity() };
-        direct::reopen(front, home, self.address_of(end), self.address_of(public), has_public);
+        front.limits.reopen(home, self.address_of(end), self.address_of(public), has_public);
     }
 
     /// Closes the limits to pushes: the next one will be of a public task.
@@ -190,6 +190,17 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         self.reopen(front, home, public, index, has_public);
     }
 
+    unsafe fn give_all(&self, front: &Front, home: &Home, index: usize) {
+        let top = index.min(self.stack.capacity());
+        // SAFETY: this worker; no other reference.
+        let owner = unsafe { self.owner() };
+        if owner.publish_all(&self.shared, |index| self.state_at(index as usize), top as u32) {
+            home.counters.grows.bump();
+        }
+        let public = owner.public();
+        self.reopen(front, home, public, index, self.shared.has_unstolen_below(top as u32));
+    }
+
     unsafe fn joined(&self, front: &Front, index: usize) {
         // SAFETY: this worker; no other reference.
         let owner = unsafe { self.owner() };
@@ -216,6 +227,11 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
 
     fn may_share(&self) -> bool {
         self.shared.has_run_out()
+    }
+
+    unsafe fn may_have_tasks(&self) -> bool {
+        // How many there are only the head says.
+        true
     }
 
     unsafe fn wants_work(&self, front: &Front, index: usize) -> bool {

@@ -17,6 +17,8 @@
 
 use filch_memory::{Atomic, Memory, Ordering};
 
+use super::waiting::{Sleeper, wake_one};
+
 /// Below every address: no push is admitted.
 const PUSH_NEVER: usize = 0;
 /// Below every address, and somebody wants work.
@@ -25,6 +27,18 @@ const PUSH_WANTED: usize = 1;
 const POP_NEVER: usize = usize::MAX - 1;
 /// Above every address, and somebody wants work.
 const POP_WANTED: usize = usize::MAX;
+
+/// A worker that shares tasks from a stack of its own.
+pub trait Sharer: Sleeper {
+    /// Whether some of its forks found no place on the stack.
+    fn has_aside(&self) -> bool;
+
+    /// It has shared tasks.
+    fn has_grown(&self) {}
+
+    /// It has taken shared tasks back.
+    fn has_shrunk(&self) {}
+}
 
 /// The limits of one owner.
 #[derive(Debug)]
@@ -73,6 +87,25 @@ impl<M: Memory> Limits<M> {
         // Relaxed: only this thread acts on these values; thieves compare them with the marks.
         self.push.store(end, Ordering::Relaxed);
         self.pop.store(split, Ordering::Relaxed);
+    }
+
+    /// Owner: admits pushes below `end` and pops from `pop` up, and tells sleepers, if work has been shared; otherwise has the next push
+    /// tell them.
+    pub fn reopen(&self, sharer: &impl Sharer<Memory = M>, end: usize, pop: usize, has_shared: bool)
+    where
+        M: filch_memory::Sleep,
+    {
+        self.open(end, pop);
+        if sharer.has_aside() {
+            self.stop_pops();
+        }
+        if sharer.dormitory().sleepers().sleepers_after() {
+            if has_shared {
+                wake_one(sharer);
+            } else {
+                self.stop_next_push();
+            }
+        }
     }
 
     /// Owner: every job is stolen, so the next push must publish and the next pop must wait.

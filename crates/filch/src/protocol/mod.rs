@@ -3,18 +3,24 @@
 //!
 //! * [`beat`]: when it is time to make private work public, and when nobody needs to know the time.
 //! * [`limits`]: how a thief asks an owner for work without costing the owner anything.
+//! * [`latch`]: when a number of things have ended, for whoever waits for them.
 //! * [`lineage`]: when a job is over with all its descendants, and its place free.
 //! * [`state`]: who has a stolen job, and when its result is there.
 //! * [`sleep`]: how a worker goes to sleep without missing the work that it should wake for.
 //! * [`termination`]: how workers find out that there is nothing left.
+//! * [`split`]: what the owner of the default task stack shares and takes back.
 //! * [`ticks`]: when owners that work for long answer their thieves, and when nobody needs them to.
+//! * [`waiting`]: what a worker does that cannot go on.
 //! * [`wool`]: who may take which task of Wool's direct task stack.
 
 pub mod beat;
+pub mod latch;
 pub mod limits;
 pub mod lineage;
 pub mod sleep;
+pub mod split;
 pub mod state;
 pub mod termination;
 pub mod ticks;
+pub mod waiting;
 pub mod wool;

@@ -66,6 +66,17 @@ pub enum Status {
     Returned,
 }
 
+/// How the wait for a job ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Nobody has run it, and it is its owner's again.
+    Unrun,
+    /// The result is there.
+    Done,
+    /// The job panicked; the payload is there.
+    Panicked,
+}
+
 /// Who stole a job, and where the job's descendants are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theft {

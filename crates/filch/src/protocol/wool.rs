@@ -187,6 +187,26 @@ impl Owner {
         true
     }
 
+    /// Makes all slots below `top` public, and offers the tasks there, which have been written; returns whether there were any.
+    pub fn publish_all<'s, M>(
+        &mut self,
+        shared: &Shared<M>,
+        state_at: impl Fn(u32) -> &'s JobState<M>,
+        top: u32,
+    ) -> bool
+    where
+        M: Memory + 's,
+    {
+        if top <= self.public {
+            return false;
+        }
+        for index in self.public..top {
+            state_at(index).offer();
+        }
+        self.move_to(shared, top);
+        true
+    }
+
     fn move_to<M: Memory>(&mut self, shared: &Shared<M>, public: u32) {
         // Relaxed: a hint to thieves (I1).
         shared.public.store(public, Ordering::Relaxed);

@@ -22,6 +22,7 @@
 //!   publisher sees the search, the searcher's last look, or that of whom it wakes next, sees what was published.
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
+use filch_queue::Padded;
 
 const AWAKE: u32 = 0;
 /// Asleep, waiting for something.
@@ -29,12 +30,14 @@ const WAITING: u32 = 1;
 /// Asleep, for want of work of any kind.
 const IDLE: u32 = 2;
 
-/// Whose work can help a sleeper: a worker's number, or one of the two below.
+/// Whose work can help a sleeper: a worker's number, or one of the three below.
 pub type Wanted = u32;
-/// Work of any kind, from anybody.
+/// Work of any kind, from anybody: an idle worker.
 pub const ANY: Wanted = u32::MAX;
 /// Perhaps a task from anybody's stack, if it turns out to descend from the task waited for.
 pub const PERHAPS: Wanted = u32::MAX - 1;
+/// Work of any kind, from anybody, until what the worker waits for has come.
+pub const ANY_MEANWHILE: Wanted = u32::MAX - 2;
 
 /// What the workers of one pool share about sleep: how many sleep, in the lower half, and how many search, in the upper one. The latter
 /// may be too small for a moment, since a woken worker may have found something before it was counted.
@@ -57,6 +60,29 @@ pub const PERHAPS: Wanted = u32::MAX - 1;
 pub struct Sleepers<M: Memory>(M::AtomicI64);
 
 const SEARCHING: i64 = 1 << 32;
+
+/// Where the workers of one pool sleep, and who of them is woken for what.
+///
+/// ```
+/// use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
+/// use filch_memory::Native;
+///
+/// let dormitory = Dormitory::<Native>::new(3);
+/// for (worker, wanted) in [(0, 1), (1, ANY_MEANWHILE), (2, ANY)] {
+///     dormitory.place(worker).announce(dormitory.sleepers(), wanted);
+///     dormitory.place(worker).settled();
+/// }
+/// assert!(dormitory.sleepers().sleepers_after());
+/// assert!(dormitory.wake_for_any(0)); // worker 2, which searches now,
+/// assert!(!dormitory.wake_for_any(0)); // so that nobody else is woken for work of any kind;
+/// assert!(dormitory.wake_for_stack(1)); // but worker 0 waits for just this
+/// dormitory.notify(1); // what worker 1 waits for has come
+/// assert!(!dormitory.sleepers().any());
+/// ```
+pub struct Dormitory<M: Memory> {
+    sleepers: Padded<Sleepers<M>>,
+    places: Box<[Padded<Place<M>>]>,
+}
 
 /// Where one worker sleeps.
 #[derive(Debug)]
@@ -113,6 +139,88 @@ impl<M: Memory> Sleepers<M> {
     pub fn end_search(&self) {
         // E4: a fence follows.
         self.0.fetch_sub(SEARCHING, Ordering::Relaxed);
+    }
+}
+
+impl<M: Memory> std::fmt::Debug for Dormitory<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dormitory").field("places", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl<M: Memory> Dormitory<M> {
+    /// With a place for each of so many workers, all of them awake.
+    pub fn new(workers: usize) -> Self {
+        let places = (0..workers).map(|_| Padded(Place::default())).collect();
+        Self { sleepers: Padded(Sleepers::default()), places }
+    }
+
+    /// The number of places.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// How many sleep and search.
+    #[inline]
+    pub fn sleepers(&self) -> &Sleepers<M> {
+        &self.sleepers
+    }
+
+    /// A worker's place.
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    #[inline]
+    pub fn place(&self, worker: usize) -> &Place<M> {
+        &self.places[worker]
+    }
+}
+
+impl<M: Sleep> Dormitory<M> {
+    /// Wakes a sleeper that takes work of every kind, from number `after` on, unless somebody is searching; returns whether it did. First
+    /// an idle one. Precondition: the work is where it will look, and [`Sleepers::sleepers_after`] has said that somebody sleeps.
+    pub fn wake_for_any(&self, after: usize) -> bool {
+        !self.sleepers.is_searched()
+            && (self.wake_where(after, |wanted| wanted == ANY)
+                || self.wake_where(after, |wanted| wanted == ANY_MEANWHILE))
+    }
+
+    /// Wakes a sleeper that can take what worker `victim` has shared; returns whether it did. First an idle one, unless somebody is
+    /// searching: whoever passes a wake-up on may have been relied on for work of every kind. Those who can perhaps take it come last.
+    /// Precondition: as [`Dormitory::wake_for_any`].
+    pub fn wake_for_stack(&self, victim: usize) -> bool {
+        self.wake_for_any(victim)
+            || self.wake_where(victim, |wanted| wanted as usize == victim)
+            || self.wake_where(victim, |wanted| wanted == PERHAPS)
+    }
+
+    fn wake_where(&self, after: usize, wants: impl Fn(Wanted) -> bool) -> bool {
+        let (before, behind) = self.places.split_at(after.min(self.places.len()));
+        let mut candidates = behind.iter().chain(before);
+        candidates.any(|place| place.would_help(&wants) && place.wake(&self.sleepers))
+    }
+
+    /// What a worker waits for has come, or may have: it is woken, whatever else it wants.
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    pub fn notify(&self, worker: usize) {
+        // Either its last look sees what has come, or its place is seen to sleep.
+        self.sleepers.sleepers_after();
+        self.places[worker].wake(&self.sleepers);
+    }
+
+    /// As [`Dormitory::notify`], for everybody.
+    pub fn notify_all(&self) {
+        self.sleepers.sleepers_after();
+        for place in &self.places {
+            place.wake(&self.sleepers);
+        }
     }
 }
 

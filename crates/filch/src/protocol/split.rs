@@ -1,0 +1,145 @@
+//! The owner's side of the direct task stack on the split deque: what it does when the limits do not admit a push or a pop.
+//!
+//! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
+//!
+//! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. Its owner's part is folded into the two
+//! [limits](super::limits), so that on the fast path the owner does not look at it; here is the other path, which brings the
+//! limits into agreement with the indices again, answers requests, and tells sleepers.
+//!
+//! **Fields.** [`Stack`]: what thieves see, and where the slots lie. [`Owner`]: the owner's copies of the indices.
+//!
+//! **Invariants.** With `split` the owner's copy, and `head` the exact head:
+//! * I1: while not all stolen, the limits admit exactly the pops at or above split (or, requested, none), and pushes
+//!   below the end (or none). While all are stolen, they admit nothing; while tasks are kept aside, no pops.
+//! * I2: a slot below tail is its thief's from the winning compare-and-swap to the settling of its state, then the owner's.
+//! * I3: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or its index is at or
+//!   above split and it is private; or it is the newest shared one.
+//!
+//! **Edges.** Those of the index protocol and of [`sleep`](super::sleep): the limits are overwritten before the fence that precedes the
+//! look at the sleepers.
+
+use filch_memory::Sleep;
+use filch_queue::Amount;
+use filch_queue::lace::index::{OwnerIndex, SharedIndex};
+
+use super::limits::{Limits, Sharer};
+
+/// What thieves see of a task stack, and where it lies.
+pub struct Stack<'s, M: Sleep> {
+    /// The indices.
+    pub shared: &'s SharedIndex<M>,
+    /// The owner's limits, which are addresses.
+    pub limits: &'s Limits<M>,
+    /// The address of the slot with index 0.
+    pub bottom: usize,
+    /// The distance of two slots.
+    pub slot_size: usize,
+    /// The number of slots.
+    pub capacity: usize,
+}
+
+impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stack").field("capacity", &self.capacity).finish_non_exhaustive()
+    }
+}
+
+/// The owner's part. Only the owner's thread uses it.
+#[derive(Debug)]
+pub struct Owner {
+    index: OwnerIndex,
+}
+
+impl<M: Sleep> Stack<'_, M> {
+    fn address_of(&self, index: usize) -> usize {
+        self.bottom + index * self.slot_size
+    }
+}
+
+impl Owner {
+    /// The indices of an empty stack, and the owner's part.
+    pub fn new<M: Sleep>() -> (SharedIndex<M>, Self) {
+        let (shared, index) = SharedIndex::new();
+        (shared, Self { index })
+    }
+
+    /// The limits did not admit the push of the task at `index`, which has been written, or lies beyond the end and has been kept aside.
+    pub fn pushed<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, index: usize) {
+        let has_shared = if !self.index.is_all_stolen() {
+            self.share(stack, sharer, index + 1, Amount::Half)
+        } else if index < stack.capacity {
+            self.index.publish_first(stack.shared, index as u32);
+            true
+        } else {
+            return;
+        };
+        self.reopen(stack, sharer, has_shared);
+    }
+
+    /// The limits did not admit the pop of the task at `index`, the newest: takes it back; `false` if it is stolen.
+    pub fn take_back<M: Sleep>(
+        &mut self,
+        stack: &Stack<'_, M>,
+        sharer: &impl Sharer<Memory = M>,
+        index: usize,
+    ) -> bool {
+        if self.index.is_all_stolen() {
+            return false;
+        }
+        if index < self.index.split() as usize {
+            debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I3");
+            if self.index.shrink(stack.shared) {
+                stack.limits.close();
+                return false;
+            }
+            sharer.has_shrunk();
+        }
+        let has_shared = stack.limits.is_wanted() && self.share(stack, sharer, index, Amount::Half);
+        self.reopen(stack, sharer, has_shared);
+        true
+    }
+
+    /// Shares that much of what lies below `head`, which has been written.
+    pub fn give<M: Sleep>(
+        &mut self,
+        stack: &Stack<'_, M>,
+        sharer: &impl Sharer<Memory = M>,
+        head: usize,
+        amount: Amount,
+    ) {
+        let has_private = (self.index.split() as usize) < head.min(stack.capacity);
+        if self.index.is_all_stolen() || !has_private && !stack.limits.is_wanted() {
+            return;
+        }
+        let has_shared = self.share(stack, sharer, head, amount);
+        self.reopen(stack, sharer, has_shared);
+    }
+
+    /// The newest task, a stolen one, has been waited for, and what was pushed above it meanwhile is gone.
+    pub fn joined<M: Sleep>(&mut self, stack: &Stack<'_, M>) {
+        // What was pushed above may have reopened the deque; what is left below is stolen.
+        self.index.set_all_stolen(stack.shared);
+        stack.limits.close();
+    }
+
+    /// Shares that much of what lies privately below `head`; returns whether it was anything. Precondition: not all stolen.
+    fn share<M: Sleep>(
+        &mut self,
+        stack: &Stack<'_, M>,
+        sharer: &impl Sharer<Memory = M>,
+        head: usize,
+        amount: Amount,
+    ) -> bool {
+        let grown = self.index.grow_by(stack.shared, head.min(stack.capacity) as u32, amount) != 0;
+        if grown {
+            sharer.has_grown();
+        }
+        grown
+    }
+
+    /// Opens the limits as the indices say, and tells sleepers. Precondition: not all stolen.
+    fn reopen<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
+        let (end, split) = (stack.address_of(stack.capacity), stack.address_of(self.index.split() as usize));
+        stack.limits.reopen(sharer, end, split, has_shared);
+    }
+}

@@ -1,0 +1,198 @@
+//! Finding something to run, and running it.
+
+use std::cell::Cell;
+use std::mem;
+use std::ptr::NonNull;
+
+use filch_memory::Native;
+use filch_queue::Steal;
+
+use super::{Here, nap};
+use crate::job::Job;
+use crate::pool::Pool;
+use crate::protocol::state::{JobState, Status, Theft};
+use crate::spawn::Spawned;
+use crate::unwind::AbortOnUnwind;
+
+/// Something to run, which is this worker's.
+pub(super) enum Find {
+    /// A task won from a worker's pool, perhaps from its own.
+    Stolen { victim: usize, job: NonNull<Job> },
+    /// A job that nobody waits for at a join.
+    Spawned(Spawned),
+    /// Something that others should have done.
+    Reluctantly(Box<Find>),
+}
+
+impl<P: Pool> Here<'_, P> {
+    /// One successful steal, as many lost races as it takes, or nothing.
+    pub(super) fn steal(&self, victim: usize) -> Option<NonNull<Job>> {
+        let home = self.home();
+        if victim == home.index {
+            return None;
+        }
+        let victim = &self.core.peers()[victim];
+        let stealing = AbortOnUnwind("a worker panicked while it stole a task");
+        let stolen = loop {
+            home.counters.attempts.bump();
+            // SAFETY: this thread is the worker.
+            match unsafe { P::steal(self.core, victim) } {
+                Steal::Task(job) => break Some(job),
+                Steal::Retry => std::hint::spin_loop(),
+                Steal::Empty | Steal::Aborted | Steal::Pending => {
+                    home.common.want_tick();
+                    break None;
+                }
+            }
+        };
+        mem::forget(stealing);
+        stolen
+    }
+
+    /// What the worker has spawned itself, then what is for it alone.
+    pub(super) fn find_own(&self) -> Option<Find> {
+        // SAFETY: this thread is the worker.
+        let spawned = unsafe { self.home().pop_spawned() };
+        spawned.or_else(|| self.home().next_mail()).map(Find::Spawned)
+    }
+
+    /// One of the worker's own forks, as a thief would take it: its join will find it stolen.
+    pub(super) fn find_forked(&self) -> Option<Find> {
+        // SAFETY: this thread is the worker, at this head.
+        let job = unsafe { P::steal_own(self.core, self.front, self.head) }?;
+        Some(Find::Stolen { victim: self.home().index, job })
+    }
+
+    /// Looks everywhere else: at the others from a random one on, and outside.
+    pub(super) fn find_far(&self) -> Option<Find> {
+        let home = self.home();
+        let workers = self.core.peers().len();
+        let start = home.random_below(workers);
+        for victim in (start..workers).chain(0..start) {
+            if let Some(job) = self.steal(victim) {
+                return Some(Find::Stolen { victim, job });
+            }
+            if victim != home.index
+                && let Some(job) = home.steal_spawned(victim)
+            {
+                return Some(Find::Spawned(job));
+            }
+        }
+        home.common.injected.pop().map(Find::Spawned)
+    }
+
+    /// Looks everywhere for a job that nobody waits for at a join. Where there is none that costs a few loads, since whoever waits at a
+    /// join comes here often.
+    pub(super) fn find_spawned(&self) -> Option<Find> {
+        let home = self.home();
+        let injected = &home.common.injected;
+        let workers = self.core.peers().len();
+        let start = home.random_below(workers);
+        let steal = |victim| if home.has_spawned(victim) { home.steal_spawned(victim) } else { None };
+        // SAFETY: this thread is the worker.
+        let own = unsafe { if home.has_own_spawned() { home.pop_spawned() } else { None } };
+        own.or_else(|| (start..workers).chain(0..start).find_map(steal))
+            .or_else(|| if injected.is_empty() { None } else { injected.pop() })
+            .map(Find::Spawned)
+    }
+
+    /// Whether [`Here::find_far`] might find something, or there is mail.
+    pub(super) fn sees_any(&self) -> bool {
+        let home = self.home();
+        let sees = |index: usize| {
+            // SAFETY: this thread is the worker.
+            home.has_spawned(index) || unsafe { P::has_work(self.core, &self.core.peers()[index]) }
+        };
+        home.has_mail()
+            || !home.common.injected.is_empty()
+            || (0..self.core.peers().len()).filter(|&index| index != home.index).any(sees)
+    }
+
+    /// Lets a worker with a low stack look on while there is something that others should do; then finds it after all.
+    pub(super) fn find_reluctantly(&self, looks: &Cell<u32>) -> Option<Find> {
+        if !self.sees_any() {
+            return None;
+        }
+        if looks.get() < self.home().reluctance() {
+            looks.set(looks.get() + 1);
+            nap();
+            return None;
+        }
+        looks.set(0);
+        self.find_far().map(|find| Find::Reluctantly(Box::new(find)))
+    }
+
+    /// As [`Here::run`], for a worker that waits: what it has to give meanwhile need not descend from what it had stolen.
+    pub(super) fn run_meanwhile(&self, find: Find) {
+        self.home().on_detour(|| self.run(find));
+    }
+
+    /// Runs what was found.
+    pub(super) fn run(&self, find: Find) {
+        match find {
+            Find::Reluctantly(find) => self.home().reluctantly(|| self.run(*find)),
+            Find::Stolen { victim, job } => {
+                if victim != self.home().index {
+                    self.home().counters.steals.bump();
+                }
+                // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
+                unsafe { job.as_ref() }.state.claim(self.home().index, self.height());
+                self.run_stolen(victim, job);
+            }
+            // SAFETY: this thread is the worker, at this head.
+            Find::Spawned(job) => unsafe { job.run(self.front, self.head) },
+        }
+    }
+
+    /// Tries to steal from `victim`, and runs the loot. With a guard: only if that theft is still going on once the loot has been
+    /// won; else it is given back to its owner.
+    pub(super) fn steal_and_run(&self, victim: usize, guard: Option<(&JobState<Native>, Theft)>) -> bool {
+        let is_cold = || guard.is_some_and(|(via, theft)| !self.is_warm(via, theft));
+        if is_cold() {
+            return false;
+        }
+        let Some(job) = self.steal(victim) else { return false };
+        // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
+        let state = &unsafe { job.as_ref() }.state;
+        state.claim(self.home().index, self.height());
+        // Acquiring the loot has acquired whatever its owner did before publishing it, the end of its former task included.
+        if is_cold() {
+            let owner_sleeps = state.give_back();
+            self.wake_owner(victim, owner_sleeps);
+            return false;
+        }
+        // SAFETY: this thread is the worker, at this head.
+        if unsafe { P::may_have_own(self.core, self.front, self.head) } {
+            self.home().on_detour(|| self.run_stolen(victim, job));
+        } else {
+            self.run_stolen(victim, job);
+        }
+        true
+    }
+
+    /// Whether the thief is still running that very job, and nothing unrelated inside it.
+    pub(super) fn is_warm(&self, state: &JobState<Native>, theft: Theft) -> bool {
+        !self.core.peers()[theft.thief].home.is_on_detour() && state.status() == Status::Stolen(theft)
+    }
+
+    /// Runs a job that was won from `victim` and has been claimed, and settles it.
+    fn run_stolen(&self, victim: usize, job: NonNull<Job>) {
+        // SAFETY: the job is this worker's, which is at this head.
+        let panicked = unsafe { Job::call(job, self.front, self.head) };
+        // SAFETY: the job's memory stays until it is settled. Afterwards it is not touched.
+        let owner_sleeps = unsafe { job.as_ref() }.state.finish(panicked);
+        self.wake_owner(victim, owner_sleeps);
+    }
+
+    fn wake_owner(&self, owner: usize, sleeps: bool) {
+        let dormitory = &self.home().common.dormitory;
+        if sleeps && dormitory.place(owner).wake(dormitory.sleepers()) {
+            self.home().counters.wakeups.bump();
+        }
+    }
+
+    /// How many tasks there may be below the head, for those who follow stolen ones.
+    fn height(&self) -> usize {
+        P::height(self.core, self.front, self.head)
+    }
+}

@@ -1,0 +1,154 @@
+//! Work of any kind: a worker's life, the wait for a scope or another pool, and yielding.
+
+use std::cell::Cell;
+use std::mem;
+
+use filch_memory::Native;
+
+use super::find::Find;
+use super::{Here, Patience};
+use crate::front::Enter;
+use crate::pool::Pool;
+use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
+use crate::protocol::waiting::{Searcher, Sleeper, search};
+use crate::unwind::AbortOnUnwind;
+use crate::worker::Core;
+
+/// Makes the current thread the worker `core` until its pool closes. `start` and `exit` are called by the worker before and after, and
+/// it runs what they spawn. `stack_size`: of the thread, or a lower bound; 0 if nobody knows.
+///
+/// # Safety
+/// No other thread is that worker, and its task stack is empty.
+pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
+    core.home.measure_stack(stack_size);
+    let (front, head) = (P::front(core), core.pool.bottom());
+    let _enter = Enter::new(front, head);
+    // SAFETY: the caller's promise; the hooks leave the stack as they find it.
+    let here = unsafe { Here::new(core, front, head) };
+    start();
+    live(here);
+    exit();
+    live(here);
+}
+
+/// Runs whatever there is until the pool closes, and what is left then.
+fn live<P: Pool>(here: Here<'_, P>) {
+    let living = AbortOnUnwind("a worker panicked outside of all tasks");
+    let worker = Searching { here, is_idle: true, looks: Cell::new(0) };
+    search(&worker, ANY, &|| here.home().common.is_closing());
+    while let Some(find) = worker.find() {
+        worker.run(find);
+    }
+    mem::forget(living);
+}
+
+/// Runs whatever there is, or sleeps, until `done`. Whoever makes it so must notify this worker afterwards.
+pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, done: &dyn Fn() -> bool) {
+    let waiting = AbortOnUnwind("a worker panicked while it waited");
+    search(&Searching { here, is_idle: false, looks: Cell::new(0) }, ANY_MEANWHILE, done);
+    mem::forget(waiting);
+}
+
+/// A worker that takes work of any kind: because it is idle, with nothing on its stack; or while it waits.
+struct Searching<'w, P: Pool> {
+    here: Here<'w, P>,
+    is_idle: bool,
+    /// How often it has looked on while there was work, and its stack was low.
+    looks: Cell<u32>,
+}
+
+impl<P: Pool> Sleeper for Searching<'_, P> {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        self.here.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        self.here.index()
+    }
+
+    fn has_asked(&self) {
+        self.here.has_asked();
+    }
+
+    fn parks(&self) {
+        self.here.parks();
+    }
+
+    fn has_woken(&self) {
+        self.here.has_woken();
+    }
+}
+
+impl<P: Pool> Searcher for Searching<'_, P> {
+    type Find = Find;
+    type Patience = Patience;
+
+    fn patience(&self) -> Patience {
+        Patience::default()
+    }
+
+    fn find(&self) -> Option<Find> {
+        let here = &self.here;
+        if let Some(find) = here.find_own() {
+            return Some(find);
+        }
+        if self.is_idle {
+            return here.find_far();
+        }
+        if !here.home().is_stack_low() {
+            return here.find_far().or_else(|| here.find_forked());
+        }
+        // What comes from outside may have nobody else.
+        let injected = here.home().common.injected.pop().map(Find::Spawned);
+        injected.or_else(|| here.find_reluctantly(&self.looks))
+    }
+
+    fn leaves_more(&self, find: &Find) -> bool {
+        // Where a task was there are likely more, which do not show before somebody asks.
+        matches!(find, Find::Stolen { .. }) || self.here.sees_any()
+    }
+
+    fn run(&self, find: Find) {
+        if self.is_idle {
+            self.here.run(find);
+        } else {
+            // What is run may take long, and its worker answers nobody meanwhile.
+            self.share();
+            self.here.run_meanwhile(find);
+        }
+    }
+
+    fn share(&self) {
+        // SAFETY: this thread is the worker, at this head.
+        unsafe { P::share_all(self.here.core, self.here.front, self.here.head) };
+    }
+
+    fn ask(&self) {
+        for victim in self.here.core.peers() {
+            P::ask(self.here.core, victim);
+        }
+    }
+
+    fn sees_any(&self) -> bool {
+        self.here.sees_any()
+    }
+}
+
+/// Where a worker that yields looks for something to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// What it has spawned or forked itself, and what is for it alone.
+    Own,
+    /// Everywhere.
+    All,
+}
+
+/// Runs one job, if there is one within reach, in the middle of whatever the worker is doing; returns whether there was.
+pub(crate) fn run_one<P: Pool>(here: Here<'_, P>, reach: Reach) -> bool {
+    let far = || if reach == Reach::All { here.find_far() } else { None };
+    let Some(find) = here.find_own().or_else(|| here.find_forked()).or_else(far) else { return false };
+    here.run_meanwhile(find);
+    true
+}

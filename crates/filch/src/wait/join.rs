@@ -1,0 +1,227 @@
+//! Waiting at a join for a task that somebody has stolen.
+
+use std::cell::Cell;
+use std::mem;
+use std::ptr::NonNull;
+
+use filch_memory::Native;
+
+use super::{Here, Patience, Wait};
+use crate::job::Job;
+use crate::pool::Pool;
+use crate::protocol::sleep::{ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
+use crate::protocol::state::{JobState, Settled, Status, Theft};
+use crate::protocol::waiting::{Joiner, Sleeper, await_job};
+use crate::unwind::AbortOnUnwind;
+use crate::worker::Core;
+
+/// Failures to leapfrog in a row before one attempt at anybody. Lace has 32; with 8, oversubscribed workers, whose thief may not be
+/// running, look elsewhere sooner.
+const LEAPS_BEFORE_RANDOM: u32 = 8;
+
+/// Waits until `job`, stolen from this worker, is settled; runs other things meanwhile if `helps`.
+///
+/// # Safety
+/// `job` was forked by this worker, and a thief has won it.
+pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, helps: bool) -> Settled {
+    let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
+    // SAFETY: the job's memory is the caller's frame or slot, which stays while it waits.
+    let state = &unsafe { job.as_ref() }.state;
+    let settled = await_job(&Joining { here, helps, failures: Cell::new(0), looks: Cell::new(0) }, state);
+    mem::forget(waiting);
+    settled
+}
+
+/// A worker that waits for a stolen task.
+struct Joining<'w, P: Pool> {
+    here: Here<'w, P>,
+    helps: bool,
+    /// Failures to leapfrog in a row.
+    failures: Cell<u32>,
+    /// How often it has looked on while there was work, and its stack was low.
+    looks: Cell<u32>,
+}
+
+impl<P: Pool> Joining<'_, P> {
+    fn strategy(&self) -> Wait {
+        self.here.home().common.wait
+    }
+
+    /// Whose tasks may be run: those of the thief, or of anybody.
+    fn victims(&self, theft: Theft) -> &[Core<P>] {
+        let peers = self.here.core.peers();
+        match self.strategy() {
+            _ if !self.helps => &[],
+            // A transitive leapfrogger's further victims change all the time: it has asked them on its last search, and does not stay
+            // awake because somebody has work that may not be for it.
+            Wait::Leapfrog | Wait::Transitive => std::slice::from_ref(&peers[theft.thief]),
+            Wait::LeapfrogRandom | Wait::Random => peers,
+        }
+    }
+
+    fn run_any(&self) -> bool {
+        let here = &self.here;
+        if here.steal_and_run(here.home().random_below(here.core.peers().len()), None) {
+            return true;
+        }
+        let Some(find) = here.find_spawned() else { return false };
+        here.run_meanwhile(find);
+        true
+    }
+
+    /// On a low stack: leapfrogs, and leaves what else there is to others for a while.
+    fn leap_low(&self, state: &JobState<Native>, theft: Theft) -> bool {
+        let here = &self.here;
+        if here.steal_and_run(theft.thief, Some((state, theft))) {
+            return true;
+        }
+        if self.strategy().is_strict() {
+            return false;
+        }
+        let Some(find) = here.find_reluctantly(&self.looks) else { return false };
+        here.run_meanwhile(find);
+        true
+    }
+}
+
+impl<P: Pool> Sleeper for Joining<'_, P> {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        self.here.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        self.here.index()
+    }
+
+    fn has_asked(&self) {
+        self.here.has_asked();
+    }
+
+    fn parks(&self) {
+        self.here.parks();
+    }
+
+    fn has_woken(&self) {
+        self.here.has_woken();
+    }
+}
+
+impl<P: Pool> Joiner for Joining<'_, P> {
+    type Patience = Patience;
+
+    fn patience(&self) -> Patience {
+        Patience::default()
+    }
+
+    fn leap(&self, state: &JobState<Native>, theft: Theft) -> bool {
+        let here = &self.here;
+        if !self.helps {
+            return false;
+        }
+        let found = if here.home().is_stack_low() {
+            self.leap_low(state, theft)
+        } else {
+            match self.strategy() {
+                // The guard: the thief may be done with the job, and on to something unrelated, by now.
+                Wait::Leapfrog => here.steal_and_run(theft.thief, Some((state, theft))),
+                Wait::Transitive => leap_transitively(here, state, theft),
+                Wait::LeapfrogRandom => {
+                    here.steal_and_run(theft.thief, None) || {
+                        self.failures.set(self.failures.get() + 1);
+                        self.failures.get().is_multiple_of(LEAPS_BEFORE_RANDOM) && self.run_any()
+                    }
+                }
+                Wait::Random => self.run_any(),
+            }
+        };
+        if found {
+            here.home().counters.leaps.bump();
+            self.failures.set(0);
+        }
+        found
+    }
+
+    fn run_mail(&self) -> bool {
+        let home = self.here.home();
+        let Some(job) = home.next_mail() else { return false };
+        // SAFETY: this thread is the worker, at this head.
+        home.on_detour(|| unsafe { job.run(self.here.front, self.here.head) });
+        true
+    }
+
+    fn wanted(&self, theft: Theft) -> Wanted {
+        match self.strategy() {
+            // Nobody's work, so that it is not woken for any.
+            _ if !self.helps => self.index() as Wanted,
+            Wait::Leapfrog => theft.thief as Wanted,
+            Wait::Transitive => PERHAPS,
+            Wait::LeapfrogRandom | Wait::Random => ANY_MEANWHILE,
+        }
+    }
+
+    fn ask(&self, theft: Theft) {
+        for victim in self.victims(theft) {
+            P::ask(self.here.core, victim);
+        }
+    }
+
+    fn sees_any(&self, theft: Theft) -> bool {
+        let (here, home) = (&self.here, self.here.home());
+        if self.helps && !self.strategy().is_strict() {
+            // SAFETY: this thread is the worker.
+            return here.sees_any() || unsafe { home.has_own_spawned() };
+        }
+        // SAFETY: as above.
+        home.has_mail() || self.victims(theft).iter().any(|victim| unsafe { P::has_work(here.core, victim) })
+    }
+}
+
+/// The job that led a transitive leapfrogger to a worker, and the theft of it that must still be going on.
+struct Trail<'s> {
+    state: &'s JobState<Native>,
+    theft: Theft,
+    /// The next entry of the thief's stack to look at.
+    next: usize,
+}
+
+/// Searches, depth first, the workers that run descendants of the job in `state` for something to steal.
+fn leap_transitively<P: Pool>(here: &Here<'_, P>, state: &JobState<Native>, theft: Theft) -> bool {
+    let peers = here.core.peers();
+    let mut seen = vec![false; peers.len()];
+    seen[here.home().index] = true;
+    seen[theft.thief] = true;
+    if here.steal_and_run(theft.thief, Some((state, theft))) {
+        return true;
+    }
+    let mut path = vec![Trail { state, theft, next: theft.base }];
+    while let Some(trail) = path.last_mut() {
+        let entry = peers[trail.theft.thief].pool.stolen_at(trail.next);
+        trail.next += 1;
+        let further = match entry.map(|entry| (entry, entry.status())) {
+            Some((entry, Status::Stolen(theft))) if !seen[theft.thief] => {
+                Some(Trail { state: entry, theft, next: theft.base })
+            }
+            Some(_) => None,
+            None => {
+                path.pop();
+                continue;
+            }
+        };
+        // After reading the entry: if the theft that led here is still going on, the entry was one of its descendants.
+        if !here.is_warm(trail.state, trail.theft) {
+            path.pop();
+        } else if let Some(further) = further {
+            seen[further.theft.thief] = true;
+            if here.steal_and_run(further.theft.thief, Some((further.state, further.theft))) {
+                return true;
+            }
+            path.push(further);
+        }
+        if !matches!(state.status(), Status::Stolen(_)) {
+            return false;
+        }
+    }
+    false
+}

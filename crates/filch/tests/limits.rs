@@ -1,0 +1,103 @@
+//! What the system refuses: less address space, more workers than there can be. Each in a process of its own.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::env;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use filch::pool::{Heartbeat, Queued};
+use filch::{BuildError, Builder, ThreadPool};
+use filch_queue::{ChaseLev, Lace, PdqR};
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = filch::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Runs an ignored test of this file under `ulimit`.
+fn child_under(limit: &str, test: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(format!("ulimit {limit} && exec \"$0\" \"$@\"")).arg(env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
+    // Otherwise the allocator takes what the stacks leave, 64 MiB for each thread.
+    command.env("MALLOC_ARENA_MAX", "1").envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    for _ in 0..12_000 {
+        if child.try_wait().unwrap().is_some() {
+            return child.wait_with_output().unwrap();
+        }
+        sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    panic!("{test} hangs under {limit}: {:?}", child.wait_with_output());
+}
+
+fn assert_success(output: &Output) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()));
+}
+
+#[test]
+#[ignore = "run by another"]
+fn computes() {
+    assert_eq!(fib(20), 6765, "on the global pool");
+    assert!((1..=8).contains(&ThreadPool::global().workers()));
+    // Where nobody has asked for large deques, smaller ones will do.
+    for workers in [1, 2] {
+        let pool = ThreadPool::builder().workers(workers).stack_size(1 << 20).build().unwrap();
+        assert_eq!(pool.install(|| fib(15)), 610);
+        let pool = Builder::<Queued<Lace>>::new().workers(workers).stack_size(1 << 20).build().unwrap();
+        assert_eq!(pool.install(|| fib(15)), 610);
+    }
+    let asked = ThreadPool::builder().workers(2).deque_capacity(1 << 24).build();
+    assert!(matches!(asked, Err(BuildError::Reserve { capacity: 0x0100_0000, workers: 2, .. })), "{asked:?}");
+}
+
+/// Eight workers take a gibibyte by default.
+#[test]
+fn with_little_address_space_there_are_smaller_stacks_or_fewer_workers() {
+    for mebibytes in [1000, 500, 200] {
+        let limit = format!("-v {}", mebibytes << 10);
+        assert_success(&child_under(&limit, "computes", &[("FILCH_WORKERS", "8")]));
+    }
+}
+
+#[test]
+#[ignore = "run by another"]
+fn asks_for_too_many() {
+    // Deques shrink for them all, and then threads run out.
+    match ThreadPool::new(BuildError::MAX_WORKERS) {
+        Err(error @ (BuildError::Thread { .. } | BuildError::Reserve { .. })) => println!("{error}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn more_workers_than_there_can_be_are_an_error() {
+    assert_success(&child_under(&format!("-v {}", 4 << 20), "asks_for_too_many", &[]));
+    let too_many = Builder::<Queued<PdqR>>::new().workers(5000).build();
+    assert!(matches!(too_many, Err(BuildError::Pairs { workers: 5000, .. })));
+    assert!(too_many.unwrap_err().to_string().contains("5000 workers are too many"));
+    let too_many = Builder::<Heartbeat<PdqR>>::new().workers(5000).build();
+    assert!(matches!(too_many, Err(BuildError::Pairs { .. })));
+}
+
+/// Memory for workers that do not run grows with their number, not with its square.
+#[test]
+#[ignore = "run by another"]
+fn seats_many() {
+    let (crew, _lease, seats) = Builder::<Queued<ChaseLev>>::new().workers(8000).seats().unwrap();
+    assert_eq!((crew.workers(), seats.len()), (8000, 8000));
+    let (crew, _lease, seats) = Builder::<filch::pool::Split>::new().workers(8000).seats().unwrap();
+    assert_eq!((crew.workers(), seats.len()), (8000, 8000));
+}
+
+#[test]
+fn many_workers_take_memory_each_and_not_each_with_each() {
+    assert_success(&child_under(&format!("-v {}", 700 << 10), "seats_many", &[]));
+}

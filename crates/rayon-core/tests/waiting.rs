@@ -1,0 +1,54 @@
+//! Waits that end in the published crate end here too, on small stacks.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use rayon_core::{Scope, ThreadPoolBuilder, join, scope};
+
+/// More than half of a stack of two MiB.
+#[inline(never)]
+fn deep<R>(f: impl FnOnce() -> R) -> R {
+    let used = black_box([0_u8; 1200 << 10]);
+    let result = f();
+    black_box(&used);
+    result
+}
+
+fn until(flag: &AtomicBool) {
+    while !flag.load(SeqCst) {
+        thread::yield_now();
+    }
+}
+
+fn inner<'s>(s: &Scope<'s>, c: &'s AtomicBool, ran: &'s AtomicBool) {
+    join(
+        || until(c),
+        || {
+            c.store(true, SeqCst);
+            s.spawn(|_| ran.store(true, SeqCst));
+        },
+    );
+}
+
+/// One worker waits at a join, the other for a scope whose task lies with the first; both have used more than half of their stacks.
+#[test]
+fn low_stacks_do_not_keep_threads_from_what_all_wait_for() {
+    for round in 0..5 {
+        let (done, is_done) = channel();
+        thread::spawn(move || {
+            let pool = ThreadPoolBuilder::new().num_threads(2).stack_size(2 << 20).build().unwrap();
+            let [b, c, ran] = [const { AtomicBool::new(false) }; 3];
+            let outer = || {
+                b.store(true, SeqCst);
+                deep(|| scope(|s| inner(s, &c, &ran)));
+            };
+            pool.install(|| deep(|| join(|| until(&b), outer)));
+            done.send(ran.load(SeqCst)).unwrap();
+        });
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Ok(true), "round {round}");
+    }
+}
