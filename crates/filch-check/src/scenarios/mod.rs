@@ -492,6 +492,10 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a worker waits for two things", QuickTso, latch(2)),
         protocol!("runtime", "a thread waits for one thing", Quick, event(1)),
         protocol!("runtime", "a thread waits for two things", Quick, event(2)),
+        sleeping("runtime", "a push without a fence".to_owned(), true, || runtime::push_unfenced::<Tso>(0, false)),
+        sleeping("runtime", "a push without a fence, one taken".to_owned(), true, || {
+            runtime::push_unfenced::<Tso>(1, false)
+        }),
         search(1, true),
         search(2, true),
         search(3, false),

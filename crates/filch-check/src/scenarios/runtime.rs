@@ -18,8 +18,8 @@ use filch::protocol::split;
 use filch::protocol::state::{JobState, Settled, Theft};
 use filch::protocol::termination::Counts;
 use filch::protocol::ticks::Ticks;
-use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, search};
-use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
+use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, has_pushed, search};
+use filch_memory::{Asymmetric, Atomic, AtomicInt, Cell, Memory, Ordering};
 use filch_queue::lace::index::{SharedIndex, StealIndex};
 
 use super::queues::lock;
@@ -802,6 +802,94 @@ pub fn pieces<M: Checker>(workers: usize) -> Program {
     for me in 0..workers {
         let taker = Taker { shared: Arc::clone(&shared), me, has: Plain::new(false) };
         threads.push((format!("worker {me}"), Box::new(move || search(&taker, ANY, &|| taker.has.get()))));
+    }
+    Program { threads, finally: Box::new(|| ()) }
+}
+
+/// An owner pushes a task, without a fence, to a queue that anybody can steal from, and does nothing else, as in a long task. So many
+/// lie in the queue before, and as many thieves take one of them, or the new one; one more thief sleeps until there is one for it. Before
+/// it does so it passes a barrier for the owner, unless it forgets.
+pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, forgets: bool) -> Program {
+    struct Shared<M: Memory> {
+        dormitory: Dormitory<M>,
+        /// A queue: how many tasks have been pushed, and how many taken.
+        pushed: M::AtomicUsize,
+        taken: M::AtomicUsize,
+    }
+    impl<M: Memory> Shared<M> {
+        fn steal(&self) -> bool {
+            let mut taken = self.taken.load(Ordering::Relaxed);
+            while taken < self.pushed.load(Ordering::Acquire) {
+                match self.taken.compare_exchange(taken, taken + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => return true,
+                    Err(now) => taken = now,
+                }
+            }
+            false
+        }
+    }
+    struct Worker<M: Memory> {
+        shared: Arc<Shared<M>>,
+        me: usize,
+        has: Plain<bool>,
+        forgets: bool,
+    }
+    impl<M: Checker + Asymmetric> Sleeper for Worker<M> {
+        type Memory = M;
+        fn dormitory(&self) -> &Dormitory<M> {
+            &self.shared.dormitory
+        }
+        fn index(&self) -> usize {
+            self.me
+        }
+        fn settles(&self) {
+            // As where the system has barriers.
+            self.dormitory().place(self.me).settled();
+            if !self.forgets {
+                M::heavy_barrier();
+            }
+        }
+        fn parks(&self) {
+            M::note(|| "sleeps".into());
+        }
+    }
+    impl<M: Checker + Asymmetric> Searcher for Worker<M> {
+        type Find = ();
+        type Patience = Rounds<M>;
+        fn patience(&self) -> Rounds<M> {
+            Rounds::new(0)
+        }
+        fn find(&self) -> Option<()> {
+            self.shared.steal().then_some(())
+        }
+        fn leaves_more(&self, (): &()) -> bool {
+            self.sees_any()
+        }
+        fn run(&self, (): ()) {
+            M::note(|| "has a task".into());
+            self.has.set(true);
+        }
+        fn share(&self) {}
+        fn ask(&self) {}
+        fn sees_any(&self) -> bool {
+            self.shared.taken.load(Ordering::Relaxed) < self.shared.pushed.load(Ordering::Relaxed)
+        }
+    }
+    let dormitory = Dormitory::<M>::new(2);
+    let shared = Arc::new(Shared { dormitory, pushed: Atomic::new(before), taken: Atomic::new(0) });
+    let worker = |me| Worker { shared: Arc::clone(&shared), me, has: Plain::new(false), forgets };
+    let (owner, sleeper) = (worker(0), worker(1));
+    let push = move || {
+        M::note(|| "pushes a task".into());
+        let was_empty = owner.shared.taken.load(Ordering::Relaxed) == before;
+        owner.shared.pushed.store(before + 1, Ordering::Release);
+        has_pushed(&owner, was_empty);
+    };
+    let sleep = move || search(&sleeper, ANY, &|| sleeper.has.get());
+    let mut threads: Threads = vec![("owner".to_owned(), Box::new(push)), ("sleeper".to_owned(), Box::new(sleep))];
+    for thief in 1..=before {
+        let shared = Arc::clone(&shared);
+        threads.push((format!("thief {thief}"), Box::new(move || _ = shared.steal())));
     }
     Program { threads, finally: Box::new(|| ()) }
 }

@@ -10,6 +10,7 @@ use filch_queue::Queue;
 use super::{chase_lev, ff_cl, ff_the, lace, lineage, search, termination, the, thep, wool};
 use crate::Program;
 use crate::scenarios::queues::{self, Client};
+use crate::scenarios::runtime;
 use crate::scenarios::wool as stack;
 use crate::tso::{Bounds, Processor, Tso};
 
@@ -167,7 +168,8 @@ pub(super) fn mutant<Q: Queue<Tso>>(
 
 /// All mutants, by twin.
 pub fn mutants() -> Vec<Mutant> {
-    let own = [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), lineage(), search(), wool()];
+    let own =
+        [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), lineage(), search(), waiting(), wool()];
     let mut all: Vec<Mutant> = own.into_iter().flatten().collect();
     all.extend(super::abp::mutants());
     all.extend(super::adws::mutants());
@@ -566,6 +568,20 @@ fn search() -> Vec<Mutant> {
             "a piece that comes between the last look and the end of the search wakes nobody",
         ),
     ]
+}
+
+fn waiting() -> Vec<Mutant> {
+    vec![Mutant {
+        twin: "waiting",
+        mistake: "no-barrier-before-sleep".to_owned(),
+        shows: "who sleeps overlooks a task that its owner pushed without a fence, since that one had not seen that the queue was emptied",
+        client: "a push, one thief, one sleeper".to_owned(),
+        processor: buffer(2),
+        delta: None,
+        harm: Harm::Hang,
+        program: Arc::new(|| runtime::push_unfenced::<Tso>(1, true)),
+        control: Arc::new(|| runtime::push_unfenced::<Tso>(1, false)),
+    }]
 }
 
 fn wool() -> Vec<Mutant> {

@@ -113,6 +113,10 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// As [`Plumbing::steal_own`].
     unsafe fn share_all(_: &Core<Self>, _: &Front, _: *mut Slot) {}
 
+    /// After a worker's announcement of its sleep, and a fence, and before its last look: whatever else it takes that the look sees all
+    /// work of whose owners have not seen the announcement.
+    fn settles(_: &Core<Self>) {}
+
     /// Whether there is something to steal from `victim`, good enough for a last look before sleep.
     ///
     /// # Safety

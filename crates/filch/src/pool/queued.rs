@@ -5,9 +5,9 @@
 //!   that task has been stolen.
 //! * I2: a frame does not end before its task was popped or settled.
 //!
-//! **Sleep.** A push is not ordered before the look at the sleepers that follows it, except on a queue that was
-//! empty. That is enough: a thief who goes to sleep has seen the queue empty, so what it missed was, or followed, a
-//! push on an empty queue.
+//! **Sleep.** A push does not fence before its look at the sleepers. Who goes to sleep makes up for that by a barrier that all
+//! processors pass, or where the system has none by letting some time pass: see
+//! [`has_pushed`](crate::protocol::waiting::has_pushed).
 
 use std::any::type_name;
 use std::cell::UnsafeCell;
@@ -17,14 +17,14 @@ use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_memory::{Asymmetric, Atomic, Memory, Native, Ordering};
 use filch_queue::{Capacity, Delivery, Order, Owner, Progress, Queue, Steal, Stealable, Task, Thief};
 
 use super::{Plumbing, Pool};
 use crate::front::{Front, Operations};
 use crate::job::{self, Body, Job, Record, Slot};
 use crate::protocol::state::{JobState, MAX_WORKERS, Settled};
-use crate::protocol::waiting::wake_next;
+use crate::protocol::waiting::has_pushed;
 use crate::unwind::discard;
 use crate::wait::{self, Here};
 use crate::worker::{Core, job_to_task, task_to_job};
@@ -52,6 +52,8 @@ pub struct Queued<Q: Queue<Native>> {
     thieves: Thieves<Q>,
     /// Jobs that were popped too soon and did not find their way back, oldest first.
     kept: UnsafeCell<Vec<Task>>,
+    /// Whether there are barriers for who goes to sleep.
+    has_barriers: bool,
     /// Whether the worker is using its owner's end, for a signal that interrupts it.
     is_busy: <Native as Memory>::AtomicBool,
 }
@@ -186,6 +188,15 @@ impl<Q: Queue<Native>> Queued<Q> {
                 let thieves = unsafe { &*thieves.get() };
                 thieves.get(victim).and_then(Option::as_ref).is_some_and(Thief::has_work_hint)
             }
+        }
+    }
+
+    /// Before the last look of a worker that goes to sleep: sees whatever owners had pushed that did not see it.
+    fn settles(&self) {
+        if self.has_barriers {
+            Native::heavy_barrier();
+        } else {
+            wait::nap();
         }
     }
 
@@ -347,9 +358,7 @@ impl<Q: Queue<Native>> OnFrames for Queued<Q> {
         let push = |owner: &mut Q::Owner| (owner.len_hint() == 0, owner.push(job_to_task(job)).is_ok());
         // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
         let (was_empty, pushed) = unsafe { core.pool.with_owner(push) };
-        if was_empty || core.home.common.dormitory.sleepers().any() {
-            wake_next(&core.home);
-        }
+        has_pushed(&core.home, was_empty);
         pushed
     }
 
@@ -395,10 +404,12 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             let bytes = workers.saturating_mul(capacity).saturating_mul(SLOT);
             Vec::<u8>::new().try_reserve_exact(bytes).map_err(io::Error::other)?;
         }
+        let has_barriers = Native::prepare_barriers();
         let queued = |(owner, thieves)| Self {
             owner: UnsafeCell::new(owner),
             thieves,
             kept: UnsafeCell::default(),
+            has_barriers,
             is_busy: Atomic::new(false),
         };
         let hands: Vec<(Q::Owner, Thieves<Q>)> = if Q::THIEVES_ALIKE {
@@ -460,6 +471,10 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     unsafe fn has_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> bool {
         // SAFETY: the caller's promise.
         unsafe { !core.pool.is_empty() }
+    }
+
+    fn settles(core: &Core<Self>) {
+        core.pool.settles();
     }
 
     fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {

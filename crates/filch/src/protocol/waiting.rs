@@ -16,7 +16,7 @@
 
 use super::sleep::{ANY, Dormitory, Wanted};
 use super::state::{JobState, Settled, Status, Theft};
-use filch_memory::Sleep;
+use filch_memory::{Asymmetric, Sleep};
 
 /// How long a worker stays awake that finds nothing.
 pub trait Patience {
@@ -41,7 +41,13 @@ pub trait Sleeper {
     /// Its number.
     fn index(&self) -> usize;
 
-    /// It has asked whom it wants work of, and that is visible: who answers at certain times only is to be told.
+    /// It has announced its sleep and asked whom it wants work of: makes that visible, and then sees whatever was done before. Where
+    /// owners [do not fence](has_pushed) before they look whether anybody sleeps, it does so for them.
+    fn settles(&self) {
+        self.dormitory().place(self.index()).settled();
+    }
+
+    /// Its requests are visible: who answers at certain times only is to be told.
     fn has_asked(&self) {}
 
     /// It is about to sleep.
@@ -119,6 +125,20 @@ pub fn wake_one(worker: &impl Sleeper) {
     }
 }
 
+/// After a push to a queue that anybody can steal from: tells somebody who sleeps. It need not fence unless somebody does, if sleepers
+/// [settle](Sleeper::settles) with a heavy barrier: either that comes after this light one, and their last look sees what was pushed; or
+/// it comes before, and this look sees them.
+///
+/// Otherwise a queue that `was_empty` is enough of a reason to fence, though a thief may have emptied it since it was looked at; who goes
+/// to sleep has to let a while pass before its last look.
+#[inline(always)]
+pub fn has_pushed<M: Asymmetric + Sleep>(worker: &impl Sleeper<Memory = M>, was_empty: bool) {
+    M::light_barrier();
+    if was_empty || worker.dormitory().sleepers().any() {
+        wake_next(worker);
+    }
+}
+
 /// Runs whatever there is, or sleeps, until `done`; whoever makes it so must [notify](Dormitory::notify) this worker afterwards. `wanted`
 /// says what it tells others while it sleeps: [`ANY`] if it is idle.
 pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) {
@@ -154,7 +174,7 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
             let place = worker.dormitory().place(worker.index());
             place.announce(sleepers, wanted);
             worker.ask();
-            place.settled();
+            worker.settles();
             worker.has_asked();
             if done() || worker.sees_any() {
                 // What it saw may have been left to it.
@@ -218,7 +238,7 @@ fn sleep_on<J: Joiner>(worker: &J, state: &JobState<J::Memory>, theft: Theft) ->
     let place = worker.dormitory().place(worker.index());
     place.announce(sleepers, worker.wanted(theft));
     worker.ask(theft);
-    place.settled();
+    worker.settles();
     worker.has_asked();
     if worker.sees_any(theft) || !state.announce_sleep() {
         return place.cancel(sleepers);

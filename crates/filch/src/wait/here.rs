@@ -60,6 +60,11 @@ impl<P: Pool> Sleeper for Here<'_, P> {
         self.home().index
     }
 
+    fn settles(&self) {
+        self.home().settles();
+        P::settles(self.core);
+    }
+
     fn has_asked(&self) {
         self.home().has_asked();
     }

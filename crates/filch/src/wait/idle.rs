@@ -68,6 +68,10 @@ impl<P: Pool> Sleeper for Searching<'_, P> {
         self.here.index()
     }
 
+    fn settles(&self) {
+        self.here.settles();
+    }
+
     fn has_asked(&self) {
         self.here.has_asked();
     }

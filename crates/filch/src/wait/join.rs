@@ -95,6 +95,10 @@ impl<P: Pool> Sleeper for Joining<'_, P> {
         self.here.index()
     }
 
+    fn settles(&self) {
+        self.here.settles();
+    }
+
     fn has_asked(&self) {
         self.here.has_asked();
     }

@@ -174,7 +174,7 @@ impl waiting::Patience for Patience {
 }
 
 /// Sleeps for a while, whatever happens.
-fn nap() {
+pub(crate) fn nap() {
     const NAP: Duration = Duration::from_micros(100);
     std::thread::sleep(NAP);
 }
