@@ -14,11 +14,11 @@
 //! * the owner's own: `ring` (the newest, which only the owner changes).
 //!
 //! **Invariants.**
-//! * I1: head runs freely modulo 2²⁴ and is reduced to an index of the ring only to reach a slot: it means the same in
-//!   an old ring and in a new one.
+//! * I1: head runs freely modulo 2²⁰, of which the sizes of all rings are divisors, and is reduced to an index of the ring only to
+//!   reach a slot: it means the same in an old ring and in a new one.
 //! * I2: the slots of [head, head + size) are filled, and change only in a put, which also changes the tag.
 //! * I3: while the tag stays, the end, head + size, is only lowered, and while the end stays head is only raised. So no
-//!   anchor comes back, unless 2²⁰ puts happened meanwhile, and a swap that succeeds has read the task at head.
+//!   anchor comes back, unless 2²⁴ puts happened meanwhile, and a swap that succeeds has read the task at head.
 //! * I4: a task leaves [head, head + size) only by being taken. A store of the owner may bring it back.
 //!
 //! **Edges.**
@@ -33,10 +33,10 @@
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
 //! lock-free. **Capacity.** Grows, to 2²⁰ − 1 tasks; from then on a push is refused.
 //!
-//! **Departures.** The widths of the fields are ours: 24 bits for head, 20 for size, 20 for the tag. A thief that sleeps
-//! through a multiple of 2²⁰ puts and wakes up to the same head and size could take an old task for a new one, which
-//! would be lost. The paper reduces head modulo the size of the array; then a thief with the old array could wrap it
-//! where the new one does not. Tests: `queues/battery.rs` (growth, wrap-around), and the twin's `reduced-head`.
+//! **Departures.** The widths of the fields are ours: 20 bits for head, 20 for size, 24 for the tag. A thief that is stopped between
+//! its two looks at the anchor, while the owner makes exactly a multiple of 2²⁴ puts, some 100 ms of them, and that wakes up to the same
+//! head and size, takes an old task for a new one, which is lost. The paper reduces head modulo the size of the array; then a thief
+//! with the old array could wrap it where the new one does not. Tests: `queues/battery.rs` (growth, wrap-around), and the twin's `reduced-head`.
 //!
 //! **Names.** `anchor`, `head`, `size`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
@@ -55,6 +55,10 @@ use crate::{
 };
 
 /// The idempotent deque, by name: see the [module](self).
+///
+/// A task can be lost if a thief is stopped in the middle of a theft while the owner pushes a multiple of 2²⁴ times, some 100 ms, and head
+/// and size are then what they were. Choose [`IdempotentFifo`](super::IdempotentFifo) or [`IdempotentLifo`](super::IdempotentLifo) where
+/// that must not be.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -75,7 +79,7 @@ struct Shared<M: Memory> {
 }
 
 const SIZE_BITS: u32 = 20;
-const TAG_BITS: u32 = 20;
+const TAG_BITS: u32 = 24;
 /// Not a power of two: the ring of the largest capacity is never quite full.
 const MAX_SIZE: u64 = (1 << SIZE_BITS) - 1;
 
@@ -90,7 +94,7 @@ struct Anchor {
 impl Anchor {
     fn pack(self) -> u64 {
         let tag = self.tag & ((1 << TAG_BITS) - 1);
-        // What head has beyond 24 bits is shifted out.
+        // What head has beyond 20 bits is shifted out.
         self.head << (SIZE_BITS + TAG_BITS) | self.size << TAG_BITS | tag
     }
 
