@@ -57,6 +57,7 @@ use crate::front::{Enter, Front, current};
 use crate::job::{Body, Slot};
 use crate::latch::{self, IsSend, Latch, Waiter};
 use crate::pool::{self, Pool};
+use crate::processors;
 use crate::spawn::Spawned;
 use crate::stats::Stats;
 use crate::thread_pool;
@@ -364,6 +365,25 @@ impl Countdown {
 /// ```
 pub fn stack_size(workers: usize) -> usize {
     thread_pool::default_stack_size(workers)
+}
+
+/// How many processors the process may use, whatever the current thread is pinned to.
+///
+/// ```
+/// assert!(filch::host::processors() >= 1);
+/// ```
+pub fn processors() -> usize {
+    processors::count()
+}
+
+/// Lets the current thread use all processors that the process may use, though the thread that started it was pinned. Where the system
+/// does not tell which these are, does nothing.
+///
+/// ```
+/// std::thread::spawn(filch::host::unpin).join().unwrap();
+/// ```
+pub fn unpin() {
+    processors::unpin();
 }
 
 /// The number of the worker, of whatever pool, that the current thread is.

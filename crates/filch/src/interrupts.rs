@@ -283,11 +283,13 @@ mod signals {
                 // SAFETY: actions are plain data, for which all zeros are valid.
                 let (mut own, mut former): (sigaction, sigaction) = unsafe { (mem::zeroed(), mem::zeroed()) };
                 own.sa_sigaction = answer as *const () as usize;
-                own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+                // On threads whose own stack has no room for a handler, there is another for it.
+                own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
                 // SAFETY: the pointers are to actions of this frame, and the handler has the type that `SA_SIGINFO` asks for.
                 let outcome = unsafe {
-                    libc::sigemptyset(&raw mut own.sa_mask);
                     if libc::sigaction(SIGNAL, null(), &raw mut former) == 0 {
+                        // What the former handler does not want to be interrupted by.
+                        own.sa_mask = former.sa_mask;
                         pass_on_to(former);
                         libc::sigaction(SIGNAL, &raw const own, null_mut())
                     } else {

@@ -131,6 +131,7 @@ mod limits;
 mod loops;
 pub mod pool;
 mod post;
+mod processors;
 pub mod protocol;
 mod scope;
 mod spawn;

@@ -14,6 +14,7 @@ use crate::interrupts::{self, By, Interrupts};
 use crate::job::Slot;
 use crate::limits;
 use crate::pool::{Pool, Split};
+use crate::processors;
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::stats::Stats;
@@ -50,6 +51,8 @@ pub struct Builder<P: Pool = Split> {
     workers: Option<usize>,
     wait: Wait,
     pin: bool,
+    /// Whether workers use all processors of the process, though the thread that starts them is pinned.
+    unpin: bool,
     /// `None`: the default, or less if the system does not have so much.
     stack_size: Option<usize>,
     /// `None`: the default, or less if the system does not have so much.
@@ -174,6 +177,7 @@ impl<P: Pool> Builder<P> {
             workers: None,
             wait: Wait::default(),
             pin: false,
+            unpin: false,
             stack_size: None,
             capacity: None,
             interrupts: None,
@@ -195,12 +199,14 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn pool<Q: Pool>(self) -> Builder<Q> {
-        let Self { workers, wait, pin, stack_size, capacity, interrupts, name, on_start, on_exit, pool: _ } = self;
+        let Self { workers, wait, pin, unpin, stack_size, capacity, interrupts, name, on_start, on_exit, pool: _ } =
+            self;
         let pool = std::marker::PhantomData;
-        Builder { workers, wait, pin, stack_size, capacity, interrupts, name, on_start, on_exit, pool }
+        Builder { workers, wait, pin, unpin, stack_size, capacity, interrupts, name, on_start, on_exit, pool }
     }
 
-    /// The number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors.
+    /// The number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors that the current thread
+    /// may use.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(3).build()?;
@@ -451,10 +457,12 @@ impl<P: Pool> Builder<P> {
             let cores = Arc::clone(&pool.cores);
             let (on_start, on_exit, handler) = (self.on_start.clone(), self.on_exit.clone(), handler.clone());
             let processor = processors.get(index % processors.len().max(1)).copied();
-            let stack_size = self.stack_size_for(workers);
+            let (stack_size, unpin) = (self.stack_size_for(workers), self.unpin);
             let thread = std::thread::Builder::new().name((self.name)(index)).stack_size(stack_size).spawn(move || {
                 if let Some(processor) = processor {
                     core_affinity::set_for_current(processor);
+                } else if unpin {
+                    processors::unpin();
                 }
                 let core = &cores[index];
                 // SAFETY: this thread is the worker until its end.
@@ -489,9 +497,13 @@ pub(crate) fn default_stack_size(workers: usize) -> usize {
 
 /// The number of workers of a pool for which none was given.
 fn default_workers() -> usize {
+    workers_of(|| std::thread::available_parallelism().map_or(1, Into::into))
+}
+
+/// As many workers as the environment says, or else there are processors.
+fn workers_of(processors: fn() -> usize) -> usize {
     let asked = std::env::var("FILCH_WORKERS").ok().and_then(|value| value.parse().ok());
-    let workers = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-    workers.clamp(1, MAX_WORKERS)
+    asked.unwrap_or_else(processors).clamp(1, MAX_WORKERS)
 }
 
 /// A pool of worker threads. Dropping it finishes what was spawned and joins the threads; a worker of another pool runs that one's jobs
@@ -550,7 +562,8 @@ impl ThreadPool {
 
     /// The pool of the free functions outside of all pools, started at first use. It is never dropped.
     ///
-    /// Its size: the environment variable `FILCH_WORKERS`, else the number of processors. If the system refuses so many threads or so much
+    /// Its size: the environment variable `FILCH_WORKERS`, else the number of processors that the process may use, whatever the thread
+    /// that comes first is pinned to. If the system refuses so many threads or so much
     /// address space, the stacks are smaller, or there are fewer workers, with a warning on standard error.
     ///
     /// ```
@@ -561,9 +574,13 @@ impl ThreadPool {
     /// If not even one worker can be started.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
-        GLOBAL.get_or_init(|| match Builder::<Split>::new().build_at_most() {
-            Ok(pool) => pool,
-            Err(error) => panic!("filch cannot start its global pool: {error}"),
+        GLOBAL.get_or_init(|| {
+            // Not where the thread that happens to come first is pinned.
+            let builder = Builder { workers: Some(workers_of(processors::count)), unpin: true, ..Builder::new() };
+            match builder.build_at_most() {
+                Ok(pool) => pool,
+                Err(error) => panic!("filch cannot start its global pool: {error}"),
+            }
         })
     }
 }

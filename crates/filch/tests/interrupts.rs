@@ -233,3 +233,38 @@ fn a_task_may_drop_its_own_interrupted_pool() {
     drop(guard);
     receiver.recv().expect("the task ends");
 }
+
+/// Our handler runs where a thread has room for it, and is not interrupted by what the program's own one is not interrupted by.
+#[cfg(unix)]
+#[test]
+fn the_handler_keeps_to_what_the_programs_own_asks_for() {
+    extern "C" fn own(_: libc::c_int) {}
+    fn exchange(new: Option<&libc::sigaction>) -> libc::sigaction {
+        // SAFETY: actions are plain data, and the pointers are to actions or null.
+        unsafe {
+            let mut former: libc::sigaction = std::mem::zeroed();
+            let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
+            assert_eq!(libc::sigaction(libc::SIGURG, new, &raw mut former), 0);
+            former
+        }
+    }
+    let _alone = ALONE.lock();
+    // SAFETY: as above; a set is initialized before a signal is added.
+    let action = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = own as extern "C" fn(libc::c_int) as *const () as usize;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaddset(&raw mut action.sa_mask, libc::SIGUSR2);
+        action
+    };
+    let former = exchange(Some(&action));
+    {
+        let _pool = pool::<Queued<PdqR>>(1, Some(Interrupts::signal()));
+        let installed = exchange(None);
+        assert_ne!(installed.sa_sigaction, action.sa_sigaction);
+        assert_ne!(installed.sa_flags & libc::SA_ONSTACK, 0);
+        // SAFETY: the system has initialized it.
+        assert_eq!(unsafe { libc::sigismember(&raw const installed.sa_mask, libc::SIGUSR2) }, 1);
+    }
+    assert_eq!(exchange(Some(&former)).sa_sigaction, action.sa_sigaction, "it is in place again");
+}

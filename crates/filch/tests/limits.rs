@@ -5,7 +5,7 @@ mod common;
 
 use std::env;
 use std::process::{Command, Output, Stdio};
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::Duration;
 
 use filch::pool::{Heartbeat, Queued};
@@ -71,7 +71,8 @@ fn with_little_address_space_there_are_smaller_stacks_or_fewer_workers() {
 #[ignore = "run by another"]
 fn asks_for_too_many() {
     // Deques shrink for them all, and then threads run out.
-    match ThreadPool::new(BuildError::MAX_WORKERS) {
+    let builder = ThreadPool::builder().workers(BuildError::MAX_WORKERS).stack_size(filch::DEFAULT_STACK_SIZE);
+    match builder.build() {
         Err(error @ (BuildError::Thread { .. } | BuildError::Reserve { .. })) => println!("{error}"),
         other => panic!("{other:?}"),
     }
@@ -100,4 +101,32 @@ fn seats_many() {
 #[test]
 fn many_workers_take_memory_each_and_not_each_with_each() {
     assert_success(&child_under(&format!("-v {}", 700 << 10), "seats_many", &[]));
+}
+
+/// The processors that the current thread may use.
+fn usable() -> usize {
+    thread::available_parallelism().unwrap().get()
+}
+
+#[test]
+#[ignore = "run by another"]
+fn is_pinned_first() {
+    let all = usable();
+    thread::spawn(move || {
+        let first = core_affinity::get_core_ids().unwrap()[0];
+        assert!(core_affinity::set_for_current(first));
+        assert_eq!(usable(), 1);
+        assert_eq!(filch::join(usable, usable), (all, all), "workers are not pinned");
+        assert_eq!(ThreadPool::global().workers(), all);
+        assert_eq!(usable(), 1, "this thread still is");
+        // Who makes a pool of its own on a pinned thread may want just that.
+        assert_eq!(ThreadPool::builder().build().unwrap().workers(), 1);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_pinned_thread_that_comes_first_does_not_pin_the_global_pool() {
+    assert_success(&child_under("-c 0", "is_pinned_first", &[]));
 }

@@ -274,8 +274,11 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// As set, as the environment says, or as many as the process may use processors.
     fn get_num_threads(&self) -> usize {
+        self.get_num_threads_of(|| std::thread::available_parallelism().map_or(1, Into::into))
+    }
+
+    fn get_num_threads_of(&self, processors: fn() -> usize) -> usize {
         let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<usize>().ok());
-        let processors = || std::thread::available_parallelism().map_or(1, Into::into);
         match (self.num_threads, variable("RAYON_NUM_THREADS"), variable("RAYON_RS_NUM_CPUS")) {
             (0, Some(0), _) | (0, None, None | Some(0)) => processors(),
             (0, Some(asked), _) | (0, None, Some(asked)) | (asked, _, _) => asked,

@@ -292,12 +292,18 @@ fn make_global(
 /// With as many threads as the environment says, or the system has processors; with fewer if it refuses; on a system without threads,
 /// with the current one.
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
-    let wanted = ThreadPoolBuilder::new().get_num_threads();
+    // Neither their number nor where they run depends on what the thread is pinned to that happens to come first.
+    let wanted = ThreadPoolBuilder::new().get_num_threads_of(filch::host::processors);
+    let unpinned = |thread: ThreadBuilder| {
+        filch::host::unpin();
+        thread.run();
+    };
     let mut threads = wanted;
     let mut refused = None;
     loop {
         let builder = ThreadPoolBuilder::new().num_threads(threads);
-        match Registry::new(builder) {
+        let spawn = |thread: ThreadBuilder| thread.start(unpinned, |builder, body| builder.spawn(body).map(drop));
+        match Registry::new(builder.spawn_handler(spawn)) {
             Err(error) if error.is_unsupported() && !is_worker() => {
                 // The first error says more than a second one would.
                 return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()).map_err(|_| error);
