@@ -64,13 +64,21 @@ impl Poisson {
     }
 }
 
+pub use ticks::now;
+
 #[cfg(target_arch = "x86_64")]
 mod ticks {
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
 
+    /// The time, in ticks of a clock whose rate nobody need know: some per nanosecond. A few nanoseconds.
+    ///
+    /// ```
+    /// let start = filch_queue::clock::now();
+    /// assert!(filch_queue::clock::now() >= start);
+    /// ```
     #[inline]
-    pub(super) fn now() -> u64 {
+    pub fn now() -> u64 {
         // SAFETY: every x86-64 processor has this instruction.
         unsafe { core::arch::x86_64::_rdtsc() }
     }
@@ -94,7 +102,8 @@ mod ticks {
     use std::sync::OnceLock;
     use std::time::Instant;
 
-    pub(super) fn now() -> u64 {
+    /// The time, in nanoseconds.
+    pub fn now() -> u64 {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64
     }

@@ -137,7 +137,7 @@ pub mod bwos_l;
 pub mod chase_lev;
 pub mod chase_lev_asym;
 #[cfg(feature = "std")]
-mod clock;
+pub mod clock;
 pub mod delegation;
 pub mod dsq;
 #[cfg(feature = "fence-free")]

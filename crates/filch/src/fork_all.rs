@@ -54,7 +54,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 }
 
 /// Gives the compiler the closure's signature.
-fn by_handle<P: Pool, L: Level, F, R>(work: F) -> ByHandle<P, L, F>
+pub(crate) fn by_handle<P: Pool, L: Level, F, R>(work: F) -> ByHandle<P, L, F>
 where
     F: for<'b> FnOnce(Worker<'b, P, L>) -> R,
 {

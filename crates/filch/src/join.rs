@@ -106,7 +106,7 @@ where
 
 /// Work in closure style. The parts of those that [`join()`] makes are `Send`.
 #[repr(transparent)]
-struct ByClosure<F>(F);
+pub(crate) struct ByClosure<F>(pub(crate) F);
 
 impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     type Out = R;

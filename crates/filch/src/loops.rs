@@ -1,17 +1,25 @@
-//! Loops over ranges and slices that split when somebody wants work.
+//! Loops over ranges and slices that split themselves.
 //!
-//! A loop runs its items one after the other, in blocks, and looks between blocks whether anybody asks: then half of what is
-//! left becomes a task. So there is no grain to tune: without thieves nothing is split, and with them as often as they
-//! come. (Tzannes, Caragea, Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there the sign is an empty deque.)
+//! A loop halves what it has to do, and lends the second half while it works on the first: whatever nobody has begun can be stolen,
+//! however long an item takes. What comes back unrun is halved again, unless it is small enough to be run at one go, in a block that
+//! takes some microseconds. So there is no grain to tune. Where tasks are [fine](crate::protocol::grain), and nobody asks, nothing is
+//! lent: blocks follow one another. (Tzannes, Caragea, Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there the sign is an
+//! empty deque.)
 //!
 //! What must always hold: every item is mapped once, and results are reduced in the order of the items.
 
+use std::marker::PhantomData;
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
-use crate::front::{Kind, current};
+use filch_queue::clock;
+
+use crate::fork_all::by_handle;
+use crate::front::{Front, Kind, current};
+use crate::job::{Body, Slot};
+use crate::join::ByClosure;
 use crate::levels::Level;
 use crate::pool::{self, Pool};
+use crate::protocol::grain::Time;
 use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
 
@@ -81,7 +89,16 @@ impl<T: Send> Divisible for &mut [T] {
 trait Forker: Sized {
     type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;
 
-    fn wants_work(&self) -> bool;
+    /// Whether others would see what is lent.
+    fn lends(&self) -> bool;
+
+    /// Runs `a`, while others may take `item` and run `b` on it.
+    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
+    where
+        A: for<'b> FnOnce(Self::Branch<'b>) -> RA,
+        B: for<'b> Fn(Self::Branch<'b>, I) -> RB + Sync,
+        I: Send,
+        RB: Send;
 
     fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
     where
@@ -91,12 +108,67 @@ trait Forker: Sized {
         RB: Send;
 }
 
+/// What has become of something that was lent.
+enum Lent<I, R> {
+    /// Nobody has taken it.
+    Back(I),
+    /// Somebody has, and this is the result.
+    Done(R),
+}
+
+/// An item that is lent, and what makes work of it for whoever takes it.
+struct Lending<I, M, B> {
+    item: I,
+    work: M,
+    body: PhantomData<fn() -> B>,
+}
+
+impl<I, M: FnOnce(I) -> B, B> Lending<I, M, B> {
+    fn new(item: I, work: M) -> Self {
+        Self { item, work, body: PhantomData }
+    }
+}
+
+impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
+    type Out = Lent<I, B::Out>;
+
+    #[inline(always)]
+    unsafe fn inline(self, front: &Front, head: *mut Slot) -> Self::Out {
+        B::restore(front, head);
+        Lent::Back(self.item)
+    }
+
+    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> Self::Out {
+        // SAFETY: the caller's promise.
+        Lent::Done(unsafe { (self.work)(self.item).stolen(front, head) })
+    }
+
+    #[inline(always)]
+    fn restore(front: &Front, head: *mut Slot) {
+        B::restore(front, head);
+    }
+}
+
 impl<P: Pool> Forker for Worker<'_, P> {
     type Branch<'b> = Worker<'b, P>;
 
     #[inline]
-    fn wants_work(&self) -> bool {
-        Worker::wants_work(self)
+    fn lends(&self) -> bool {
+        pool::lends(self.front(), P::head(self.cursor()))
+    }
+
+    #[inline]
+    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
+    where
+        A: for<'b> FnOnce(Worker<'b, P>) -> RA,
+        B: for<'b> Fn(Worker<'b, P>, I) -> RB + Sync,
+        I: Send,
+        RB: Send,
+    {
+        let a = by_handle(a);
+        let lending = Lending::new(item, move |item| by_handle(move |w: Worker<'_, P>| b(w, item)));
+        // SAFETY: a handle's front and cursor are the current ones, and `self` is borrowed meanwhile.
+        unsafe { P::join(self.front(), self.cursor(), a, lending) }
     }
 
     #[inline]
@@ -118,9 +190,24 @@ impl Forker for Closures {
     type Branch<'b> = Self;
 
     #[inline]
-    fn wants_work(&self) -> bool {
+    fn lends(&self) -> bool {
         let front = current();
-        pool::wants_work(front, front.head())
+        pool::lends(front, front.head())
+    }
+
+    #[inline]
+    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
+    where
+        A: FnOnce(Self) -> RA,
+        B: Fn(Self, I) -> RB + Sync,
+        I: Send,
+        RB: Send,
+    {
+        let front = current();
+        let a = ByClosure(move || a(Self));
+        let lending = Lending::new(item, move |item| ByClosure(move || b(Self, item)));
+        // SAFETY: the current front and its head are valid on a worker, which this thread is, and the branches see others while they run.
+        unsafe { pool::join(front, front.head(), a, lending) }
     }
 
     #[inline]
@@ -135,35 +222,43 @@ impl Forker for Closures {
     }
 }
 
-/// How many items to run between two looks: few enough that an asker waits microseconds, so many that looking costs
-/// nothing.
+/// How many items to run in one go: few enough that an asker waits microseconds, so many that looking costs nothing.
 struct Pace {
     block: usize,
-    started: Instant,
+    started: Time,
 }
 
 impl Pace {
-    const AIM: Duration = Duration::from_micros(5);
+    /// About 5 µs.
+    const AIM: Time = 15_000;
     const GROWTH: usize = 4;
 
     fn start() -> Self {
-        Self { block: 1, started: Instant::now() }
+        Self { block: 1, started: clock::now() }
     }
 
+    /// A block has been run.
     fn adjust(&mut self) {
-        let now = Instant::now();
-        let took = now.duration_since(self.started);
+        let now = clock::now();
+        let took = now.saturating_sub(self.started);
         if took < Self::AIM {
             self.block = self.block.saturating_mul(Self::GROWTH);
-        } else if took > Self::AIM * Self::GROWTH as u32 * 2 {
+        } else if took > Self::AIM * Self::GROWTH as Time * 2 {
             self.block = (self.block / Self::GROWTH).max(1);
         }
         self.started = now;
     }
 }
 
-/// The loop: folds items into `sum` block by block; when asked, forks half of what is left.
-fn divide<K, D, T, F, R>(mut forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
+/// What a loop does.
+struct Loop<'l, T, F, R> {
+    zero: &'l T,
+    fold: &'l F,
+    reduce: &'l R,
+}
+
+/// The loop: folds items into `sum`, and lends what it has not come to.
+fn divide<K, D, T, F, R>(mut forker: K, source: D, mut sum: T, plan: &Loop<'_, T, F, R>, pace: &mut Pace) -> T
 where
     K: Forker,
     D: Divisible,
@@ -171,25 +266,40 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    let mut sum = zero.clone();
     let mut rest = source;
-    let mut pace = Pace::start();
     while rest.length() > pace.block {
-        if forker.wants_work() {
+        if forker.lends() {
             let middle = rest.length() / 2;
             let (left, right) = rest.cut(middle);
-            let (left, right) = forker.fork(
-                |forker| divide(forker, left, zero, fold, reduce),
-                |forker| divide(forker, right, zero, fold, reduce),
-            );
-            return reduce(sum, reduce(left, right));
+            let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
+                divide(forker, right, plan.zero.clone(), plan, &mut Pace::start())
+            });
+            match lent {
+                Lent::Done(above) => return (plan.reduce)(below, above),
+                Lent::Back(right) => (sum, rest) = (below, right),
+            }
+        } else {
+            let (block, others) = rest.cut(pace.block);
+            sum = (plan.fold)(sum, block);
+            rest = others;
+            pace.adjust();
         }
-        let (block, others) = rest.cut(pace.block);
-        sum = fold(sum, block);
-        rest = others;
-        pace.adjust();
     }
-    fold(sum, rest)
+    sum = (plan.fold)(sum, rest);
+    pace.adjust();
+    sum
+}
+
+/// A loop from its beginning.
+fn run<K, D, T, F, R>(forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
+where
+    K: Forker,
+    D: Divisible,
+    T: Clone + Send + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    divide(forker, source, zero.clone(), &Loop { zero, fold, reduce }, &mut Pace::start())
 }
 
 /// The largest number of items that [`Worker::map_reduce_fixed`] folds in one go.
@@ -243,7 +353,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: Fn(D::Item) + Sync,
     {
         let fold = |(), block: D| block.into_iter().for_each(&f);
-        self.fork_once(|w| divide(w, source, &(), &fold, &|(), ()| ()));
+        self.fork_once(|w| run(w, source, &(), &fold, &|(), ()| ()));
     }
 
     /// Maps every item of a range or slice and reduces the results, in the order of the items. Splits when somebody wants
@@ -267,7 +377,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         R: Fn(T, T) -> T + Sync,
     {
         let fold = fold_items(map, &reduce);
-        self.fork_once(|w| divide(w, source, &zero, &fold, &reduce))
+        self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
     }
 
     /// Folds a range or slice block by block and reduces the results, in the order of the items. Splits when somebody wants
@@ -300,7 +410,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: Fn(T, D) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.fork_once(|w| divide(w, source, &zero, &fold, &reduce))
+        self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
     }
 
     /// As [`Worker::map_reduce`], with brackets that depend on the number of items only: halves down to at most 512 items,
@@ -356,7 +466,7 @@ where
     F: Fn(D::Item) + Sync,
 {
     let fold = |(), block: D| block.into_iter().for_each(&f);
-    on_a_worker(|| divide(Closures, source, &(), &fold, &|(), ()| ()));
+    on_a_worker(|| run(Closures, source, &(), &fold, &|(), ()| ()));
 }
 
 /// [`Worker::map_reduce`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
@@ -376,7 +486,7 @@ where
     R: Fn(T, T) -> T + Sync,
 {
     let fold = fold_items(map, &reduce);
-    on_a_worker(|| divide(Closures, source, &zero, &fold, &reduce))
+    on_a_worker(|| run(Closures, source, &zero, &fold, &reduce))
 }
 
 /// [`Worker::fold_blocks`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
@@ -395,7 +505,7 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    on_a_worker(|| divide(Closures, source, &zero, &fold, &reduce))
+    on_a_worker(|| run(Closures, source, &zero, &fold, &reduce))
 }
 
 /// [`Worker::map_reduce_fixed`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).

@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{ChaseLev, Owner, Padded, Queue, Steal, Task, Thief};
+use filch_queue::{ChaseLev, Owner, Padded, Queue, Steal, Task, Thief, clock};
 
 use crate::front::{Front, Kind, current};
 use crate::job::{self, Body, Job, Slot};
 use crate::levels::{Flat, Level};
 use crate::pool::{self, Plumbing, Pool, Split, deal_alike};
+use crate::protocol::grain::Time;
 use crate::protocol::limits::Sharer;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
@@ -372,6 +373,10 @@ impl Sleeper for Home {
 impl Sharer for Home {
     fn has_aside(&self) -> bool {
         self.overflow.get() != 0
+    }
+
+    fn now(&self) -> Time {
+        clock::now()
     }
 
     fn has_grown(&self) {

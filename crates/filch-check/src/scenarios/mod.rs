@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(target_arch = "x86_64")]
+use filch::protocol::grain;
 use filch_queue::Delta;
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::pdq::sender;
@@ -465,26 +466,54 @@ fn ticks(in_vain: usize, is_quick: bool) -> Scenario {
 fn protocols() -> Vec<Scenario> {
     use runtime::Others::{GiveBack, Live, Try};
     use runtime::Waiting::{Leaps, Sleeps};
+    use runtime::{COARSE, FICKLE};
+
+    const FINE: grain::Params = grain::Params::FINE;
 
     const CHILD: &[&[usize]] = &[&[1], &[]];
     const CHILDREN: &[&[usize]] = &[&[1, 2], &[], &[]];
     const GRANDCHILD: &[&[usize]] = &[&[1], &[2], &[]];
     const THREE: &[&[usize]] = &[&[1, 2, 3], &[], &[], &[]];
     vec![
-        protocol!("runtime", "one task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1))),
-        protocol!("runtime", "one task, given back", Quick, fork_join(CHILD, 2, Sleeps, GiveBack)),
-        protocol!("runtime", "two tasks, two steals", Quick, fork_join(CHILDREN, 2, Sleeps, Try(2))),
-        protocol!("runtime", "two tasks, two thieves", QuickTso, fork_join(CHILDREN, 3, Leaps(1), Try(1))),
-        protocol!("runtime", "two tasks, two thieves, sleep", FullTso, fork_join(CHILDREN, 3, Sleeps, Try(1))),
-        protocol!("runtime", "a task in a task, leapfrog", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1))),
-        protocol!("runtime", "three tasks, three steals", FullTso, fork_join(THREE, 2, Sleeps, Try(3))),
-        protocol!("runtime", "the next fork wakes", Quick, wake_up("", None)),
-        protocol!("runtime", "a request during a fork", Quick, wake_up("+", None)),
-        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None)),
-        protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1))),
-        protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live(0))),
-        protocol!("runtime", "a pool's life without work, awake first", Quick, fork_join(&[&[]], 2, Sleeps, Live(1))),
-        protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live(0))),
+        protocol!("runtime", "one task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), FINE)),
+        protocol!("runtime", "one task, given back", Quick, fork_join(CHILD, 2, Sleeps, GiveBack, FINE)),
+        protocol!("runtime", "two tasks, two steals", Quick, fork_join(CHILDREN, 2, Sleeps, Try(2), FINE)),
+        protocol!("runtime", "two tasks, two thieves", QuickTso, fork_join(CHILDREN, 3, Leaps(1), Try(1), FINE)),
+        protocol!("runtime", "two tasks, two thieves, sleep", FullTso, fork_join(CHILDREN, 3, Sleeps, Try(1), FINE)),
+        protocol!("runtime", "a task in a task, leapfrog", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1), FINE)),
+        protocol!("runtime", "three tasks, three steals", FullTso, fork_join(THREE, 2, Sleeps, Try(3), FINE)),
+        protocol!("runtime", "the next fork wakes", Quick, wake_up("", None, FINE)),
+        protocol!("runtime", "a request during a fork", Quick, wake_up("+", None, FINE)),
+        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, FINE)),
+        protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1), FINE)),
+        protocol!("runtime", "one coarse task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), COARSE)),
+        protocol!("runtime", "two coarse tasks, two steals", Quick, fork_join(CHILDREN, 2, Sleeps, Try(2), COARSE)),
+        protocol!(
+            "runtime",
+            "two tasks become fine, two steals",
+            Quick,
+            fork_join(CHILDREN, 2, Sleeps, Try(2), FICKLE)
+        ),
+        protocol!("runtime", "a coarse task in a task", Quick, fork_join(GRANDCHILD, 2, Leaps(2), Try(1), COARSE)),
+        protocol!("runtime", "three tasks become fine", FullTso, fork_join(THREE, 2, Sleeps, Try(2), FICKLE)),
+        protocol!(
+            "runtime",
+            "two coarse tasks, two thieves",
+            FullTso,
+            fork_join(CHILDREN, 3, Leaps(1), Try(1), COARSE)
+        ),
+        protocol!("runtime", "the next coarse fork wakes", Quick, wake_up("", None, COARSE)),
+        protocol!("runtime", "a sleeper during a coarse fork", Quick, wake_up("+", None, COARSE)),
+        protocol!("runtime", "a sleeper while tasks become fine", FullTso, wake_up("+-+-", None, FICKLE)),
+        protocol!("runtime", "a request when tasks have become fine", QuickTso, wake_up("+-+-+", Some(1), FICKLE)),
+        protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live(0), FINE)),
+        protocol!(
+            "runtime",
+            "a pool's life without work, awake first",
+            Quick,
+            fork_join(&[&[]], 2, Sleeps, Live(1), FINE)
+        ),
+        protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live(0), FINE)),
         protocol!("runtime", "a job posted to a sleeper", Quick, posted(1)),
         posted(2),
         sleeping("runtime", "a job posted to a joiner".to_owned(), true, runtime::posted_to_a_joiner::<Tso>),
@@ -543,6 +572,7 @@ fn jobs() -> Vec<Scenario> {
 /// Wool's direct task stack, with boundaries that move.
 fn direct_stack() -> Vec<Scenario> {
     use filch::protocol::wool::Params;
+    use runtime::{COARSE, FICKLE};
     use wool::{Client, Shipped, program, wake_up};
 
     // The owner's acts, those above a stolen task, the thieves' steals; the chunk, after how many joins to privatise; the cost.
@@ -592,25 +622,33 @@ fn direct_stack() -> Vec<Scenario> {
         }
     };
     // What the owner does before it looks for the sleeper.
-    const SLEEPS: &[(&str, u32, u32, Cost)] = &[
-        ("", 4, NEVER, Quick),
-        ("+", 4, NEVER, Quick),
-        ("+-", 1, NEVER, FullTso),
-        ("+-", 4, 1, FullTso),
-        ("++", 1, NEVER, QuickTso),
-        ("++-", 1, 1, FullTso),
-        ("++--", 2, 1, FullTso),
-        ("+-+-", 4, 1, FullTso),
+    const FINE: grain::Params = grain::Params::FINE;
+    const SLEEPS: &[(&str, u32, u32, grain::Params, &str, Cost)] = &[
+        ("", 4, NEVER, FINE, "", Quick),
+        ("+", 4, NEVER, FINE, "", Quick),
+        ("+-", 1, NEVER, FINE, "", FullTso),
+        ("+-", 4, 1, FINE, "", FullTso),
+        ("++", 1, NEVER, FINE, "", QuickTso),
+        ("++-", 1, 1, FINE, "", FullTso),
+        ("++--", 2, 1, FINE, "", FullTso),
+        ("+-+-", 4, 1, FINE, "", FullTso),
+        ("", 1, NEVER, COARSE, " coarse", Quick),
+        ("++", 1, NEVER, COARSE, " coarse", QuickTso),
+        ("+-+-", 1, NEVER, FICKLE, " fickle", FullTso),
+        ("++--++", 1, NEVER, FICKLE, " fickle", FullTso),
     ];
-    let sleep = |&(acts, chunk, privatise_after, cost): &(&'static str, u32, u32, Cost)| {
+    let sleep = |&(acts, chunk, privatise_after, grain, kind, cost): &(&'static str, u32, u32, _, &str, Cost)| {
         let params = Params { chunk, privatise_after };
         Scenario {
             subject: "wool",
-            name: format!("a fork wakes {acts} {}", told(params)),
+            name: format!("a fork wakes {acts} {}{kind}", told(params)),
             quick: cost.quick(),
             delta: Dependence::None,
-            tso: Arc::new(move |_| wake_up::<Tso>(acts, params)),
-            c11: if cost == FullTso { Err(TOO_LARGE) } else { Ok(Arc::new(move |_| wake_up::<Loom>(acts, params))) },
+            tso: Arc::new(move |_| wake_up::<Tso>(acts, params, grain)),
+            c11: match cost {
+                FullTso => Err(TOO_LARGE),
+                _ => Ok(Arc::new(move |_| wake_up::<Loom>(acts, params, grain))),
+            },
         }
     };
     ROWS.iter().map(scenario).chain(SLEEPS.iter().map(sleep)).collect()

@@ -11,6 +11,7 @@ use std::cell::{Cell as Plain, RefCell};
 use std::sync::{Arc, Mutex};
 
 use filch::protocol::beat::{Clock, Due};
+use filch::protocol::grain::{self, Time};
 use filch::protocol::latch::{Event, Latch, Waiter};
 use filch::protocol::limits::{Limits, Sharer};
 use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, Wanted};
@@ -54,6 +55,7 @@ struct Desk<M: Memory> {
 
 struct Team<M: Memory> {
     desks: Vec<Desk<M>>,
+    grain: grain::Params,
     dormitory: Dormitory<M>,
     closing: M::AtomicBool,
     waiting: Waiting,
@@ -147,10 +149,24 @@ impl<M: Checker> Sharer for Worker<M> {
     fn has_aside(&self) -> bool {
         false
     }
+
+    /// Nothing takes any time.
+    fn now(&self) -> Time {
+        0
+    }
+
+    fn grain(&self) -> grain::Params {
+        self.team.grain
+    }
 }
 
+/// Owners that share whatever they fork.
+pub const COARSE: grain::Params = grain::Params { window: u32::MAX, fine: 0, patience: 0 };
+/// Owners that share what they fork until the second join, and again once they have been asked.
+pub const FICKLE: grain::Params = grain::Params { window: 1, fine: 0, patience: 0 };
+
 impl<M: Checker> Worker<M> {
-    fn team(workers: usize, waiting: Waiting, tree: &'static [&'static [usize]]) -> Vec<Self> {
+    fn team(workers: usize, waiting: Waiting, tree: &'static [&'static [usize]], grain: grain::Params) -> Vec<Self> {
         let mut owners = Vec::new();
         let desks = (0..workers).map(|_| {
             let (index, owner) = split::Owner::new();
@@ -161,6 +177,7 @@ impl<M: Checker> Worker<M> {
         });
         let team = Arc::new(Team {
             desks: desks.collect(),
+            grain,
             dormitory: Dormitory::new(workers),
             closing: Atomic::new(false),
             waiting,
@@ -190,6 +207,11 @@ impl<M: Checker> Worker<M> {
     fn others(&self) -> impl Iterator<Item = usize> + Clone + use<M> {
         let me = self.me;
         (0..self.team.desks.len()).filter(move |&victim| victim != me)
+    }
+
+    /// Its stack is empty, and it runs something.
+    fn begins(&self) {
+        self.owner.borrow_mut().begins(&self.stack(), self);
     }
 
     /// Runs a task on the stack from `head` up; the result is the number of tasks in its subtree.
@@ -231,7 +253,7 @@ impl<M: Checker> Worker<M> {
     fn ask(&self, victim: usize) {
         let desk = &self.team.desks[victim];
         if !desk.index.is_all_stolen() && victim != self.me {
-            desk.limits.request();
+            desk.limits.request(|| 0);
         }
     }
 
@@ -317,7 +339,12 @@ impl<M: Checker> Searcher for Worker<M> {
         true
     }
 
+    fn leaves_many(&self, &(victim, _): &(usize, usize)) -> bool {
+        self.team.desks[victim].index.has_shared()
+    }
+
     fn run(&self, find: (usize, usize)) {
+        self.begins();
         self.run_stolen(find, 0);
     }
 
@@ -408,8 +435,9 @@ pub fn fork_join<M: Checker>(
     workers: usize,
     waiting: Waiting,
     others: Others,
+    grain: grain::Params,
 ) -> Program {
-    let mut team = Worker::<M>::team(workers, waiting, tree);
+    let mut team = Worker::<M>::team(workers, waiting, tree, grain);
     let shared = Arc::clone(&team[0].team);
     let total = Arc::new(Mutex::new(0));
     let mut threads: Threads = Vec::new();
@@ -417,6 +445,7 @@ pub fn fork_join<M: Checker>(
         let (me, total) = (worker.me, Arc::clone(&total));
         let body = move || match (me, others) {
             (0, _) => {
+                worker.begins();
                 let result = worker.run(0, 0);
                 *lock(&total) = result;
                 worker.close();
@@ -525,13 +554,14 @@ impl<M: Checker> Searcher for Napper<M> {
 /// sleeps it forks again: this must wake the sleeper.
 ///
 /// With `naps`, worker 1 does not look for work but goes to sleep so often: what it finds is of no account.
-pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>) -> Program {
+pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, grain: grain::Params) -> Program {
     const LEAVES: &[&[usize]] = &[&[] as &[usize]; CAPACITY + 1];
-    let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES);
+    let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES, grain);
     let (thief, worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
     let phase: Arc<M::AtomicU32> = Arc::new(Atomic::new(0));
     let mine = Arc::clone(&phase);
     let own = move || {
+        worker.begins();
         let mut head = 0;
         let fork = |head: &mut usize| {
             worker.push(1, *head);
@@ -593,7 +623,7 @@ impl<M: Checker> Waiter for Waits<M> {
 
 /// So many jobs are posted to a worker that waits for them, and sleeps whenever it has none. If it sleeps through one, it sleeps for ever.
 pub fn posted<M: Checker>(jobs: usize) -> Program {
-    let worker = Worker::<M>::team(1, Waiting::Sleeps, &[]).pop().expect("a worker");
+    let worker = Worker::<M>::team(1, Waiting::Sleeps, &[], grain::Params::FINE).pop().expect("a worker");
     let team = Arc::clone(&worker.team);
     let post = move || {
         for _ in 0..jobs {
@@ -612,7 +642,7 @@ pub fn posted<M: Checker>(jobs: usize) -> Program {
 /// The thief of a task posts a job to its owner, and is not done before the owner has run it.
 pub fn posted_to_a_joiner<M: Checker>() -> Program {
     const TREE: &[&[usize]] = &[&[1], &[]];
-    let mut team = Worker::<M>::team(2, Waiting::Sleeps, TREE);
+    let mut team = Worker::<M>::team(2, Waiting::Sleeps, TREE, grain::Params::FINE);
     let (thief, owner) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
     let is_read: Arc<M::AtomicBool> = Arc::new(Atomic::new(false));
     owner.push(1, 0);
@@ -683,7 +713,7 @@ pub fn posted_to_a_joiner<M: Checker>() -> Program {
 
 /// A worker waits until so many others have each ended a thing; what they did is there then.
 pub fn latch<M: Checker>(things: usize) -> Program {
-    let worker = Worker::<M>::team(1, Waiting::Sleeps, &[]).pop().expect("a worker");
+    let worker = Worker::<M>::team(1, Waiting::Sleeps, &[], grain::Params::FINE).pop().expect("a worker");
     let waits = Waits(Arc::clone(&worker.team), 0);
     ended::<M, _>(things, waits, move |is_over, _| search(&worker, ANY_MEANWHILE, is_over))
 }

@@ -7,15 +7,18 @@
 //! thief leaves there reaches its joiner; and in the end `bot` is back at the bottom, so that no task to come is hidden from
 //! thieves.
 //!
-//! [`wake_up`] adds the limits and a thief that sleeps. What calls the components there, in the same order and under the same
-//! conditions, restates `pool/wool.rs` of filch.
+//! [`wake_up`] adds the limits and a thief that sleeps. The owner there is the one that ships, [`public::Owner`].
 
+use std::cell::{Cell as Plain, RefCell};
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::limits::Limits;
-use filch::protocol::sleep::{ANY, Place, Sleepers};
+use filch::protocol::grain::{self, Time};
+use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::public;
+use filch::protocol::sleep::{ANY, Dormitory};
 use filch::protocol::state::{JobState, Status};
+use filch::protocol::waiting::Sleeper;
 use filch::protocol::wool::{Owner, Params, Shared};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
 use filch_queue::lace::index::StealIndex;
@@ -315,17 +318,18 @@ pub fn program<M: Checker, S: Stack<M>>(client: &Client, params: &S::Params) -> 
     Program { threads, finally }
 }
 
-/// A stack, its owner's limits, and the place of the only thief.
+/// A stack, its owner's limits, and where the owner and the only thief sleep.
 struct Desk<M: Memory> {
     stack: Shipped<M>,
     limits: Limits<M>,
-    sleepers: Sleepers<M>,
-    place: Place<M>,
+    dormitory: Dormitory<M>,
     /// Odd while the thief is asleep or about to be, after its last look; `SERVED` in the end.
     phase: M::AtomicU32,
 }
 
 const SERVED: u32 = u32::MAX;
+/// The thief's place.
+const THIEF: usize = 1;
 
 /// Limits compare addresses.
 fn address(slot: usize) -> usize {
@@ -335,135 +339,135 @@ fn address(slot: usize) -> usize {
 /// The owner of a desk.
 struct Tenant<M: Memory> {
     desk: Arc<Desk<M>>,
-    owner: Owner,
-    height: usize,
+    grain: grain::Params,
+    owner: RefCell<public::Owner>,
+    height: Plain<usize>,
+}
+
+impl<M: Checker> Sleeper for Tenant<M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        &self.desk.dormitory
+    }
+
+    fn index(&self) -> usize {
+        0
+    }
+}
+
+impl<M: Checker> Sharer for Tenant<M> {
+    fn has_aside(&self) -> bool {
+        false
+    }
+
+    /// Nothing takes any time.
+    fn now(&self) -> Time {
+        0
+    }
+
+    fn grain(&self) -> grain::Params {
+        self.grain
+    }
 }
 
 impl<M: Checker> Tenant<M> {
-    fn push(&mut self) {
-        let desk = Arc::clone(&self.desk);
-        let index = self.height;
-        self.height += 1;
+    fn stack<'s>(&'s self) -> public::Stack<'s, M, impl Fn(u32) -> &'s JobState<M>> {
+        let Desk { stack: Shipped { shared, states }, limits, .. } = &*self.desk;
+        let state_at = |index| &states[index as usize];
+        public::Stack {
+            shared,
+            limits,
+            state_at,
+            bottom: address(0),
+            slot_size: address(1) - address(0),
+            capacity: SLOTS,
+        }
+    }
+
+    fn push(&self) {
+        let index = self.height.get();
+        self.height.set(index + 1);
         M::note(|| format!("forks in slot {index}"));
-        if desk.limits.admits_push(address(index)) {
-            return;
-        }
-        desk.stack.push(&mut self.owner, index);
-        if desk.limits.is_wanted() {
-            desk.stack.answer(&mut self.owner, self.height);
-        }
-        self.reopen(self.has_public());
-    }
-
-    fn has_public(&self) -> bool {
-        self.desk.stack.shared.has_unstolen_below(self.owner.public().min(self.height as u32))
-    }
-
-    fn reopen(&self, has_public: bool) {
-        let (desk, public) = (&self.desk, self.owner.public() as usize);
-        let end = if self.height < public { 0 } else { SLOTS };
-        desk.limits.open(address(end), address(public));
-        if desk.sleepers.sleepers_after() {
-            if !has_public {
-                desk.limits.stop_next_push();
-            } else if !desk.sleepers.is_searched() {
-                desk.place.wake(&desk.sleepers);
-            }
+        if !self.desk.limits.admits_push(address(index)) {
+            self.owner.borrow_mut().pushed(&self.stack(), self, index);
         }
     }
 
     /// Joins the newest task, stolen or not.
-    fn join(&mut self) {
-        let desk = Arc::clone(&self.desk);
-        self.height -= 1;
-        let index = self.height;
+    fn join(&self) {
+        let index = self.height.get() - 1;
+        self.height.set(index);
         M::note(|| format!("joins slot {index}"));
-        if desk.limits.admits_pop(address(index)) {
+        let desk = &self.desk;
+        if desk.limits.admits_pop(address(index)) || self.owner.borrow_mut().take_back(&self.stack(), self, index) {
             return;
         }
-        let (wanted, former) = (desk.limits.is_wanted(), self.owner.public() as usize);
-        if !desk.stack.take_back(&mut self.owner, index) {
-            while !matches!(desk.stack.look(index), Fate::Done | Fate::TakenBack) {
-                M::spin_loop();
-            }
-            desk.stack.joined(&mut self.owner, index);
-            return self.close();
+        while !matches!(desk.stack.look(index), Fate::Done | Fate::TakenBack) {
+            M::spin_loop();
         }
-        let public = self.owner.public() as usize;
-        if wanted || index >= public {
-            if wanted {
-                desk.stack.answer(&mut self.owner, index);
-            }
-            self.reopen(wanted && self.has_public());
-        } else if public != former || index + 1 == former {
-            self.close();
-        }
-    }
-
-    fn close(&self) {
-        self.desk.limits.open(address(0), address(self.owner.public() as usize));
+        self.owner.borrow_mut().joined(&self.stack(), index);
     }
 }
 
 /// A thief wants one task and sleeps until it gets it. The owner forks and joins, as `+` and `-` say, and once it sees the thief asleep
 /// it forks again: this must wake the thief.
-pub fn wake_up<M: Checker>(acts: &'static str, params: Params) -> Program {
-    let (stack, owner) = Shipped::<M>::new(SLOTS, &params);
-    let desk = Arc::new(Desk {
-        stack,
+pub fn wake_up<M: Checker>(acts: &'static str, params: Params, grain: grain::Params) -> Program {
+    let (shared, owner) = public::Owner::new(params, SLOTS as u32);
+    let desk = Arc::new(Desk::<M> {
+        stack: Shipped { shared, states: (0..SLOTS).map(|_| JobState::default()).collect() },
         limits: Limits::closed(),
-        sleepers: Sleepers::default(),
-        place: Place::default(),
+        dormitory: Dormitory::new(2),
         phase: Atomic::new(0),
     });
-    let mut tenant = Tenant { desk: Arc::clone(&desk), owner, height: 0 };
-    let own = {
-        let desk = Arc::clone(&desk);
-        move || {
-            for act in acts.chars() {
-                if act == '+' { tenant.push() } else { tenant.join() }
+    let tenant = Tenant::<M> { desk: Arc::clone(&desk), grain, owner: RefCell::new(owner), height: Plain::new(0) };
+    let own = move || {
+        let desk: &Desk<M> = &tenant.desk;
+        tenant.owner.borrow_mut().begins(&tenant.stack(), &tenant);
+        for act in acts.chars() {
+            if act == '+' { tenant.push() } else { tenant.join() }
+        }
+        loop {
+            let now = desk.phase.load(Ordering::Acquire);
+            if now == SERVED {
+                break;
             }
-            loop {
-                let now = desk.phase.load(Ordering::Acquire);
-                if now == SERVED {
-                    break;
-                }
-                // Asleep, and not about to be woken, which nobody but the owner does.
-                if now % 2 == 1 && desk.place.would_help(|_| true) {
-                    M::note(|| "sees the thief asleep".into());
-                    tenant.push();
-                }
-                while desk.phase.load(Ordering::Acquire) == now {
-                    M::spin_loop();
-                }
+            // Asleep, and not about to be woken, which nobody but the owner does.
+            if now % 2 == 1 && desk.dormitory.place(THIEF).would_help(|_| true) {
+                M::note(|| "sees the thief asleep".into());
+                tenant.push();
             }
-            while tenant.height > 0 {
-                tenant.join();
+            while desk.phase.load(Ordering::Acquire) == now {
+                M::spin_loop();
             }
+        }
+        while tenant.height.get() > 0 {
+            tenant.join();
         }
     };
     let steal = move || {
         let shared = &desk.stack.shared;
+        let (sleepers, place) = (desk.dormitory.sleepers(), desk.dormitory.place(THIEF));
         let (mut phase, mut searching) = (0, false);
         let slot = loop {
             if let Some(slot) = desk.stack.steal() {
                 break slot;
             }
             if std::mem::replace(&mut searching, true) {
-                desk.sleepers.end_search();
+                sleepers.end_search();
             }
-            desk.place.announce(&desk.sleepers, ANY);
+            place.announce(sleepers, ANY);
             if shared.has_run_out() {
-                desk.limits.request();
+                desk.limits.request(|| 0);
             }
-            desk.place.settled();
+            place.settled();
             if shared.has_public(|index| &desk.stack.states[index as usize]) {
-                desk.place.cancel(&desk.sleepers);
+                place.cancel(sleepers);
                 continue;
             }
             desk.phase.store(phase + 1, Ordering::Release);
             M::note(|| "sleeps".into());
-            desk.place.sleep();
+            place.sleep();
             phase += 2;
             desk.phase.store(phase, Ordering::Release);
         };

@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
-use filch_queue::{ChaseLev, Steal};
+use filch_queue::{ChaseLev, Steal, clock};
 
 use super::{Plumbing, Pool, Queued};
 use crate::front::{Front, Kind, Operations, StackOperations};
@@ -42,6 +42,12 @@ pub(crate) unsafe trait Direct: Sized + Send + Sync + 'static {
 
     /// For forks by code that does not know the head.
     fn words(&self) -> &Queued<ChaseLev>;
+
+    /// The stack is empty, and the worker, which was idle, runs something.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    unsafe fn begins(&self, front: &Front, home: &Home);
 
     /// The limits did not admit the push of the task at `index`: it lies in its slot now, or beyond the end, where it has been kept
     /// aside.
@@ -258,7 +264,7 @@ unsafe impl<D: Direct> Plumbing for D {
     }
 
     fn ask(thief: &Core<Self>, victim: &Core<Self>) {
-        if victim.pool.may_share() && !std::ptr::eq(thief, victim) && victim.front.limits.request() {
+        if victim.pool.may_share() && !std::ptr::eq(thief, victim) && victim.front.limits.request(clock::now) {
             thief.home.counters.requests.bump();
         }
     }
@@ -293,6 +299,11 @@ unsafe impl<D: Direct> Plumbing for D {
         newest.is_some_and(|job| matches!(job.state.status(), Status::Fresh | Status::Offered))
             // SAFETY: the caller's promise.
             || unsafe { !core.pool.words().is_empty() }
+    }
+
+    unsafe fn begins(core: &Core<Self>) {
+        // SAFETY: the caller's promise.
+        unsafe { core.pool.begins(&core.front, &core.home) };
     }
 
     unsafe fn share_all(core: &Core<Self>, front: &Front, head: *mut Slot) {
@@ -341,6 +352,14 @@ impl<D: Direct> Pool for D {
 #[inline]
 pub(crate) fn wants_work(front: &Front, head: *mut Slot) -> bool {
     !front.limits.admits_push(head.addr()) && wants_work_cold(front, head)
+}
+
+/// Whether others would see at once what is forked at `head`, on whatever pool, if it is not the only worker's.
+///
+/// `front` is a current one of this thread, and `head` is exact if it is a stack front.
+#[inline]
+pub(crate) fn lends(front: &Front, head: *mut Slot) -> bool {
+    !front.limits.admits_push(head.addr()) && front.home().is_some_and(|home| home.common.workers() > 1)
 }
 
 /// Answers thieves, on whatever pool.

@@ -37,7 +37,7 @@ mod split;
 mod wool;
 
 pub(crate) use direct::{
-    Popped, UnwindFn, abandon, join, join_near, poll, pop_and_run, push, push_unadmitted, resume, wants_work,
+    Popped, UnwindFn, abandon, join, join_near, lends, poll, pop_and_run, push, push_unadmitted, resume,
 };
 pub use heartbeat::{Beat, Clock, Heartbeat, Request};
 pub use queued::Queued;
@@ -106,6 +106,12 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
 
     /// Asks `victim` to share work, if it may have some.
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
+
+    /// The worker, which was idle, runs something.
+    ///
+    /// # Safety
+    /// The current thread is the worker, and nothing lies on its stack.
+    unsafe fn begins(_: &Core<Self>) {}
 
     /// Makes whatever the worker has available to thieves, and tells sleepers: it is about to sleep itself, and will answer nobody.
     ///

@@ -66,7 +66,7 @@ impl Split {
 
 // SAFETY: the index protocol gives each task out once; the limits are the protocol's.
 unsafe impl Direct for Split {
-    const ASKS_AHEAD: bool = false;
+    const ASKS_AHEAD: bool = true;
 
     fn new(stack: Stack, words: Queued<ChaseLev>) -> Self {
         let (shared, owner) = split::Owner::new();
@@ -79,6 +79,12 @@ unsafe impl Direct for Split {
 
     fn words(&self) -> &Queued<ChaseLev> {
         &self.words
+    }
+
+    unsafe fn begins(&self, front: &Front, home: &Home) {
+        // SAFETY: this worker; no other reference.
+        let (owner, stack) = unsafe { self.owner(front) };
+        owner.begins(&stack, home);
     }
 
     unsafe fn pushed(&self, front: &Front, home: &Home, index: usize) {

@@ -17,6 +17,7 @@
 
 use filch_memory::{Atomic, Memory, Ordering};
 
+use super::grain::{Params, Time};
 use super::waiting::{Sleeper, wake_one};
 
 /// Below every address: no push is admitted.
@@ -24,14 +25,23 @@ const PUSH_NEVER: usize = 0;
 /// Below every address, and somebody wants work.
 const PUSH_WANTED: usize = 1;
 /// Above every address: no pop is admitted.
-const POP_NEVER: usize = usize::MAX - 1;
-/// Above every address, and somebody wants work.
-const POP_WANTED: usize = usize::MAX;
+const POP_NEVER: usize = usize::MAX;
+/// From here up to [`POP_NEVER`]: above every address, and somebody wants work, since the time that makes the difference. Where addresses
+/// take all bits there is one such mark, and no time.
+const POP_WANTED: usize = if usize::BITS < 64 { usize::MAX - 1 } else { 1 << 63 };
 
 /// A worker that shares tasks from a stack of its own.
 pub trait Sharer: Sleeper {
     /// Whether some of its forks found no place on the stack.
     fn has_aside(&self) -> bool;
+
+    /// The time.
+    fn now(&self) -> Time;
+
+    /// When it shares whatever it forks.
+    fn grain(&self) -> Params {
+        Params::DEFAULT
+    }
 
     /// It has shared tasks.
     fn has_grown(&self) {}
@@ -90,8 +100,8 @@ impl<M: Memory> Limits<M> {
     }
 
     /// Owner: admits pushes below `end` and pops from `pop` up, and tells sleepers, if work has been shared; otherwise has the next push
-    /// tell them.
-    pub fn reopen(&self, sharer: &impl Sharer<Memory = M>, end: usize, pop: usize, has_shared: bool)
+    /// tell them. Returns whether there are sleepers.
+    pub fn reopen(&self, sharer: &impl Sharer<Memory = M>, end: usize, pop: usize, has_shared: bool) -> bool
     where
         M: filch_memory::Sleep,
     {
@@ -99,13 +109,15 @@ impl<M: Memory> Limits<M> {
         if sharer.has_aside() {
             self.stop_pops();
         }
-        if sharer.dormitory().sleepers().sleepers_after() {
+        let any_sleeps = sharer.dormitory().sleepers().sleepers_after();
+        if any_sleeps {
             if has_shared {
                 wake_one(sharer);
             } else {
                 self.stop_next_push();
             }
         }
+        any_sleeps
     }
 
     /// Owner: every job is stolen, so the next push must publish and the next pop must wait.
@@ -134,20 +146,33 @@ impl<M: Memory> Limits<M> {
     #[inline]
     pub fn is_wanted(&self) -> bool {
         // Relaxed: a request that is seen late is answered late.
-        self.pop.load(Ordering::Relaxed) == POP_WANTED || self.push.load(Ordering::Relaxed) == PUSH_WANTED
+        is_wanted(self.pop.load(Ordering::Relaxed)) || self.push.load(Ordering::Relaxed) == PUSH_WANTED
     }
 
-    /// Thief: asks for work; `false` if a request stands already, and then nothing is written, so that the line stays
-    /// shared.
+    /// Owner: when whoever wants work asked for it, if that is known.
+    pub fn asked_at(&self) -> Option<Time> {
+        // Relaxed: a hint, as above.
+        let pop = self.pop.load(Ordering::Relaxed);
+        (usize::BITS == 64 && is_wanted(pop)).then(|| (pop - POP_WANTED) as Time)
+    }
+
+    /// Thief: asks for work; `false` if a request stands already, or the limits admit nothing anyway, and then nothing is written, so
+    /// that the line stays shared. `now`: the time.
     #[inline]
-    pub fn request(&self) -> bool {
+    pub fn request(&self, now: impl FnOnce() -> Time) -> bool {
         // Relaxed: see I1 and I2. Both limits: the owner may have overwritten one between a thief's two stores, and a
         // sleeper relies on the next push.
-        if self.push.load(Ordering::Relaxed) == PUSH_WANTED && self.pop.load(Ordering::Relaxed) == POP_WANTED {
+        let (push, pop) = (self.push.load(Ordering::Relaxed), self.pop.load(Ordering::Relaxed));
+        if pop >= POP_WANTED && push <= PUSH_WANTED && (push == PUSH_NEVER) == (pop == POP_NEVER) {
             return false;
         }
+        let wanted = if usize::BITS < 64 { POP_WANTED } else { POP_WANTED | (now() as usize & (POP_WANTED / 2 - 1)) };
         self.push.store(PUSH_WANTED, Ordering::Relaxed);
-        self.pop.store(POP_WANTED, Ordering::Relaxed);
+        self.pop.store(wanted, Ordering::Relaxed);
         true
     }
+}
+
+fn is_wanted(pop: usize) -> bool {
+    (POP_WANTED..POP_NEVER).contains(&pop)
 }

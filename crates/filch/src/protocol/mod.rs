@@ -2,9 +2,11 @@
 //! the source that ships.
 //!
 //! * [`beat`]: when it is time to make private work public, and when nobody needs to know the time.
+//! * [`grain`]: whether an owner shares whatever it forks, or keeps it until somebody asks.
 //! * [`limits`]: how a thief asks an owner for work without costing the owner anything.
 //! * [`latch`]: when a number of things have ended, for whoever waits for them.
 //! * [`lineage`]: when a job is over with all its descendants, and its place free.
+//! * [`public`]: what the owner of Wool's task stack shares and takes back.
 //! * [`state`]: who has a stolen job, and when its result is there.
 //! * [`sleep`]: how a worker goes to sleep without missing the work that it should wake for.
 //! * [`termination`]: how workers find out that there is nothing left.
@@ -14,9 +16,11 @@
 //! * [`wool`]: who may take which task of Wool's direct task stack.
 
 pub mod beat;
+pub mod grain;
 pub mod latch;
 pub mod limits;
 pub mod lineage;
+pub mod public;
 pub mod sleep;
 pub mod split;
 pub mod state;

@@ -4,15 +4,18 @@
 //!
 //! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. Its owner's part is folded into the two
 //! [limits](super::limits), so that on the fast path the owner does not look at it; here is the other path, which brings the
-//! limits into agreement with the indices again, answers requests, and tells sleepers.
+//! limits into agreement with the indices again, answers requests, and tells sleepers. While tasks are [coarse](super::grain), every
+//! push and pop comes here, and all tasks are shared.
 //!
-//! **Fields.** [`Stack`]: what thieves see, and where the slots lie. [`Owner`]: the owner's copies of the indices.
+//! **Fields.** [`Stack`]: what thieves see, and where the slots lie. [`Owner`]: the owner's copies of the indices, and what it
+//! knows of its tasks' grain.
 //!
 //! **Invariants.** With `split` the owner's copy, and `head` the exact head:
-//! * I1: while not all stolen, the limits admit exactly the pops at or above split (or, requested, none), and pushes
-//!   below the end (or none). While all are stolen, they admit nothing; while tasks are kept aside, no pops.
+//! * I1: while not all stolen, and tasks are fine, the limits admit exactly the pops at or above split (or, requested, none), and pushes
+//!   below the end (or none). While all are stolen, or tasks are coarse, they admit nothing; while tasks are kept aside, no pops.
 //! * I2: a slot below tail is its thief's from the winning compare-and-swap to the settling of its state, then the owner's.
-//! * I3: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or its index is at or
+//! * I3: while tasks are coarse, everything that lies in a slot is shared.
+//! * I4: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or its index is at or
 //!   above split and it is private; or it is the newest shared one.
 //!
 //! **Edges.** Those of the index protocol and of [`sleep`](super::sleep): the limits are overwritten before the fence that precedes the
@@ -22,7 +25,9 @@ use filch_memory::Sleep;
 use filch_queue::Amount;
 use filch_queue::lace::index::{OwnerIndex, SharedIndex};
 
+use super::grain::Grain;
 use super::limits::{Limits, Sharer};
+use super::waiting::wake_next;
 
 /// What thieves see of a task stack, and where it lies.
 pub struct Stack<'s, M: Sleep> {
@@ -48,6 +53,7 @@ impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
 #[derive(Debug)]
 pub struct Owner {
     index: OwnerIndex,
+    grain: Grain,
 }
 
 impl<M: Sleep> Stack<'_, M> {
@@ -60,15 +66,28 @@ impl Owner {
     /// The indices of an empty stack, and the owner's part.
     pub fn new<M: Sleep>() -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new();
-        (shared, Self { index })
+        (shared, Self { index, grain: Grain::new() })
+    }
+
+    /// The stack is empty, and what comes next may be anything.
+    pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
+        self.grain.begins(sharer);
+        if self.grain.is_coarse() {
+            self.index.set_all_stolen(stack.shared);
+            stack.limits.close();
+        }
     }
 
     /// The limits did not admit the push of the task at `index`, which has been written, or lies beyond the end and has been kept aside.
     pub fn pushed<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, index: usize) {
         let has_shared = if !self.index.is_all_stolen() {
-            self.share(stack, sharer, index + 1, Amount::Half)
+            if !self.grain.is_coarse() && sharer.dormitory().sleepers().any() {
+                self.grain.begins(sharer);
+            }
+            self.answer(stack, sharer, index + 1, Amount::Half)
         } else if index < stack.capacity {
             self.index.publish_first(stack.shared, index as u32);
+            self.grain.begins(sharer);
             true
         } else {
             return;
@@ -86,15 +105,20 @@ impl Owner {
         if self.index.is_all_stolen() {
             return false;
         }
+        let is_coarse = self.grain.is_coarse();
         if index < self.index.split() as usize {
-            debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I3");
-            if self.index.shrink(stack.shared) {
+            debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I4");
+            let amount = if is_coarse { Amount::One } else { Amount::Half };
+            if self.index.shrink_by(stack.shared, amount) {
                 stack.limits.close();
                 return false;
             }
             sharer.has_shrunk();
         }
-        let has_shared = stack.limits.is_wanted() && self.share(stack, sharer, index, Amount::Half);
+        if is_coarse && !self.grain.is_fine_after(sharer) {
+            return true;
+        }
+        let has_shared = stack.limits.is_wanted() && self.answer(stack, sharer, index, Amount::Half);
         self.reopen(stack, sharer, has_shared);
         true
     }
@@ -111,7 +135,7 @@ impl Owner {
         if self.index.is_all_stolen() || !has_private && !stack.limits.is_wanted() {
             return;
         }
-        let has_shared = self.share(stack, sharer, head, amount);
+        let has_shared = self.answer(stack, sharer, head, amount);
         self.reopen(stack, sharer, has_shared);
     }
 
@@ -122,14 +146,17 @@ impl Owner {
         stack.limits.close();
     }
 
-    /// Shares that much of what lies privately below `head`; returns whether it was anything. Precondition: not all stolen.
-    fn share<M: Sleep>(
+    /// Shares that much of what lies privately below `head`, or all if tasks are coarse or somebody has waited too long; returns whether
+    /// it was anything. Precondition: not all stolen.
+    fn answer<M: Sleep>(
         &mut self,
         stack: &Stack<'_, M>,
         sharer: &impl Sharer<Memory = M>,
         head: usize,
         amount: Amount,
     ) -> bool {
+        let is_coarse = self.grain.is_coarse() || self.grain.is_overdue(stack.limits, sharer);
+        let amount = if is_coarse { Amount::All } else { amount };
         let grown = self.index.grow_by(stack.shared, head.min(stack.capacity) as u32, amount) != 0;
         if grown {
             sharer.has_grown();
@@ -137,8 +164,15 @@ impl Owner {
         grown
     }
 
-    /// Opens the limits as the indices say, and tells sleepers. Precondition: not all stolen.
+    /// Has the limits say what the indices do, and tells sleepers. Precondition: not all stolen.
     fn reopen<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
+        if self.grain.is_coarse() {
+            stack.limits.close();
+            if has_shared {
+                wake_next(sharer);
+            }
+            return;
+        }
         let (end, split) = (stack.address_of(stack.capacity), stack.address_of(self.index.split() as usize));
         stack.limits.reopen(sharer, end, split, has_shared);
     }

@@ -8,7 +8,7 @@
 //! * I1: before it sleeps, a worker announces it, asks, and looks once more, as [`sleep`](super::sleep) demands; and in its last look it
 //!   sees whatever could wake it: work that it takes, its mail, and the end of what it waits for.
 //! * I2: an idle worker is counted among those that search from when it was woken, or ran out of work, until it finds something or
-//!   announces its sleep. Whoever was woken, or was seen to search, and ends that with something in hand, wakes the next.
+//!   announces its sleep. Whoever was woken, or was seen to search, and ends that with something in hand, wakes the next, or two if it leaves that much.
 //! * I3: whoever was woken for work and finds instead that its wait is over passes the wake-up on.
 //!
 //! **Progress.** [`search`] returns once the condition holds and the worker has been [notified](Dormitory::notify) of it, and what it
@@ -73,6 +73,11 @@ pub trait Searcher: Sleeper {
     /// Whether there is likely more where this came from, or elsewhere, for whoever is woken next.
     fn leaves_more(&self, find: &Self::Find) -> bool;
 
+    /// Whether there is more than one that is woken can take.
+    fn leaves_many(&self, _: &Self::Find) -> bool {
+        false
+    }
+
     /// Runs what it has found.
     fn run(&self, find: Self::Find);
 
@@ -118,11 +123,13 @@ pub fn wake_next(worker: &impl Sleeper) {
     }
 }
 
-/// Wakes a sleeper for what this worker may have shared. Precondition: as [`Dormitory::wake_for_any`].
-pub fn wake_one(worker: &impl Sleeper) {
-    if worker.dormitory().wake_for_stack(worker.index()) {
+/// Wakes a sleeper for what this worker may have shared; returns whether it did. Precondition: as [`Dormitory::wake_for_any`].
+pub fn wake_one(worker: &impl Sleeper) -> bool {
+    let has_woken = worker.dormitory().wake_for_stack(worker.index());
+    if has_woken {
         worker.has_woken();
     }
+    has_woken
 }
 
 /// After a push to a queue that anybody can steal from: tells somebody who sleeps. It need not fence unless somebody does, if sleepers
@@ -157,7 +164,10 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
         if let Some(find) = worker.find() {
             // Whoever has published work meanwhile has woken nobody else.
             if ends(&mut relied_on) && sleepers.sleepers_after() && worker.leaves_more(&find) {
-                wake_one(worker);
+                // Two, so that many are awake soon.
+                if wake_one(worker) && worker.leaves_many(&find) && worker.dormitory().wake_idle(worker.index()) {
+                    worker.has_woken();
+                }
             }
             patience.renew();
             worker.run(find);

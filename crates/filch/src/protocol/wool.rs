@@ -28,7 +28,7 @@
 //! **Memory model.** Rust's. **Progress.** The owner is wait-free but for a task that a thief has taken and not claimed, or
 //! put back, yet; steals are lock-free.
 //!
-//! **Departures.** Wool's thief swaps its own name in; ours takes the task and claims it by a second, plain store
+//! **Departures.** While tasks are [coarse](super::grain) all slots are public. Wool's thief swaps its own name in; ours takes the task and claims it by a second, plain store
 //! once it is sure to keep it. So nobody leapfrogs, or sleeps on, a theft that is undone. Withdrawn slots are fresh, which no
 //! thief can change, so they need not be claimed one by one.
 //!
@@ -177,7 +177,22 @@ impl Owner {
         M: Memory + 's,
     {
         let public = end.min(self.public.saturating_add(self.params.chunk));
-        if !shared.has_run_out() || public == self.public {
+        shared.has_run_out() && self.publish_below(shared, state_at, top, public)
+    }
+
+    /// Makes all slots below `public` public, and offers the tasks there, of which there are `top`, and which have been written; returns
+    /// whether the boundary moved.
+    pub fn publish_below<'s, M>(
+        &mut self,
+        shared: &Shared<M>,
+        state_at: impl Fn(u32) -> &'s JobState<M>,
+        top: u32,
+        public: u32,
+    ) -> bool
+    where
+        M: Memory + 's,
+    {
+        if public <= self.public {
             return false;
         }
         for index in self.public..public.min(top) {
@@ -187,24 +202,10 @@ impl Owner {
         true
     }
 
-    /// Makes all slots below `top` public, and offers the tasks there, which have been written; returns whether there were any.
-    pub fn publish_all<'s, M>(
-        &mut self,
-        shared: &Shared<M>,
-        state_at: impl Fn(u32) -> &'s JobState<M>,
-        top: u32,
-    ) -> bool
-    where
-        M: Memory + 's,
-    {
-        if top <= self.public {
-            return false;
-        }
-        for index in self.public..top {
-            state_at(index).offer();
-        }
-        self.move_to(shared, top);
-        true
+    /// Makes the slots from `top` + 1 up private. Precondition: there are `top` tasks, all of them public.
+    pub fn keep_above<M: Memory>(&mut self, shared: &Shared<M>, top: u32) {
+        debug_assert!(top < self.public, "no slot becomes public here");
+        self.move_to(shared, top + 1);
     }
 
     fn move_to<M: Memory>(&mut self, shared: &Shared<M>, public: u32) {

@@ -114,8 +114,18 @@ impl<P: Pool> Searcher for Searching<'_, P> {
         matches!(find, Find::Stolen { .. }) || self.here.sees_any()
     }
 
+    fn leaves_many(&self, find: &Find) -> bool {
+        match find {
+            // SAFETY: this thread is the worker.
+            Find::Stolen { victim, .. } => unsafe { P::has_work(self.here.core, &self.here.core.peers()[*victim]) },
+            _ => false,
+        }
+    }
+
     fn run(&self, find: Find) {
         if self.is_idle {
+            // SAFETY: this thread is the worker; an idle one has nothing on its stack.
+            unsafe { P::begins(self.here.core) };
             self.here.run(find);
         } else {
             // What is run may take long, and its worker answers nobody meanwhile.

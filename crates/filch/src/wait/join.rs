@@ -61,7 +61,9 @@ impl<P: Pool> Joining<'_, P> {
 
     fn run_any(&self) -> bool {
         let here = &self.here;
-        if here.steal_and_run(here.home().random_below(here.core.peers().len()), None) {
+        let workers = here.core.peers().len();
+        let start = here.home().random_below(workers);
+        if (start..workers).chain(0..start).any(|victim| here.steal_and_run(victim, None)) {
             return true;
         }
         let Some(find) = here.find_spawned() else { return false };

@@ -186,8 +186,13 @@ impl<M: Sleep> Dormitory<M> {
     /// an idle one. Precondition: the work is where it will look, and [`Sleepers::sleepers_after`] has said that somebody sleeps.
     pub fn wake_for_any(&self, after: usize) -> bool {
         !self.sleepers.is_searched()
-            && (self.wake_where(after, |wanted| wanted == ANY)
-                || self.wake_where(after, |wanted| wanted == ANY_MEANWHILE))
+            && (self.wake_idle(after) || self.wake_where(after, |wanted| wanted == ANY_MEANWHILE))
+    }
+
+    /// Wakes an idle sleeper, from number `after` on, whoever else is searching; returns whether it did. Precondition: as
+    /// [`Dormitory::wake_for_any`].
+    pub fn wake_idle(&self, after: usize) -> bool {
+        self.wake_where(after, |wanted| wanted == ANY)
     }
 
     /// Wakes a sleeper that can take what worker `victim` has shared; returns whether it did. First an idle one, unless somebody is

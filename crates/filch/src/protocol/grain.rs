@@ -1,0 +1,95 @@
+//! How coarse an owner's tasks are: whether it shares whatever it forks, or keeps it until somebody asks.
+//!
+//! **Idea.** A private task costs no atomic operation, but its owner has to answer whoever wants it, and answers nobody as long as
+//! it runs a leaf. So tasks are worth keeping only where leaves are short. An owner begins by sharing all it forks; once a number of
+//! joins in a row have come fast it keeps its forks, and shares on request. A request that has waited too long for its answer tells
+//! it that leaves are long again, and so does a stack all of which has been stolen: what is forked next may be anything.
+//!
+//! **Cost.** None on the path of a private fork and join. While all is shared, every fork and join is an atomic operation and
+//! a fence, some tens of nanoseconds; a window of them ends that.
+//!
+//! What must always hold: it says only *how much* is shared, never what is right.
+
+use super::limits::{Limits, Sharer};
+
+/// A time, in ticks of a clock that runs at some gigahertz, or of another one where nobody looks.
+pub type Time = u64;
+
+/// When an owner changes its mind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// So many joins in a row have to come fast before an owner keeps its forks; 0 if it always does.
+    pub window: u32,
+    /// What is fast, for each of them on average.
+    pub fine: Time,
+    /// Longer than this nobody should wait for an answer.
+    pub patience: Time,
+}
+
+impl Params {
+    /// A loop that splits itself has some twenty joins before its blocks grow long. Above 2 µs for each, sharing it costs some percent
+    /// at most; and 30 µs are what it takes to wake somebody. (At 3 GHz.)
+    pub const DEFAULT: Self = Self { window: 32, fine: 6_000, patience: 100_000 };
+    /// An owner that keeps its forks until somebody asks.
+    pub const FINE: Self = Self { window: 0, fine: 0, patience: Time::MAX };
+}
+
+/// One owner's view of its tasks.
+#[derive(Debug)]
+pub struct Grain {
+    is_coarse: bool,
+    /// Tasks that have been taken back since they were all shared.
+    joins: u32,
+    /// When the first of them was.
+    since: Time,
+}
+
+impl Grain {
+    /// Of an owner that has seen no task yet: it keeps its forks until it [begins](Grain::begins) a stack.
+    pub const fn new() -> Self {
+        Self { is_coarse: false, joins: 0, since: 0 }
+    }
+
+    /// Whether whatever is forked is to be shared at once.
+    #[inline]
+    pub const fn is_coarse(&self) -> bool {
+        self.is_coarse
+    }
+
+    /// All tasks so far are stolen, and there is a new one.
+    pub fn begins(&mut self, sharer: &impl Sharer) {
+        if sharer.grain().window > 0 && sharer.dormitory().len() > 1 {
+            *self = Self { is_coarse: true, joins: 0, since: 0 };
+        }
+    }
+
+    /// Somebody has asked, perhaps: whether it has had to wait so long that everything is to be shared from now on.
+    pub fn is_overdue<S: Sharer>(&mut self, limits: &Limits<S::Memory>, sharer: &S) -> bool {
+        let is_early = |asked| sharer.now().saturating_sub(asked) < sharer.grain().patience;
+        if limits.asked_at().is_none_or(is_early) {
+            return false;
+        }
+        self.begins(sharer);
+        self.is_coarse
+    }
+
+    /// A task has been taken back while everything was shared; whether forks are to be kept from now on.
+    pub fn is_fine_after(&mut self, sharer: &impl Sharer) -> bool {
+        let Params { window, fine, .. } = sharer.grain();
+        self.joins += 1;
+        if self.joins == 1 {
+            self.since = sharer.now();
+        } else if self.joins > window {
+            let now = sharer.now();
+            self.is_coarse = now.saturating_sub(self.since) > fine.saturating_mul(Time::from(window));
+            (self.joins, self.since) = (1, now);
+        }
+        !self.is_coarse
+    }
+}
+
+impl Default for Grain {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,234 @@
+//! The owner's side of the direct task stack of Wool: what it does when the limits do not admit a push or a pop.
+//!
+//! **Paper.** Karl-Filip Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010,
+//! <https://doi.org/10.1109/ICPP.2010.39>.
+//!
+//! **Idea.** [`wool`](super::wool) says who may take which task. Its boundary is folded into the two [limits](super::limits), so that the
+//! owner does not look at it when it forks and joins private tasks; here is the other path. While tasks are
+//! [coarse](super::grain), all slots are public, and every push and pop comes here.
+//!
+//! **Fields.** [`Stack`]: what thieves see, and where the slots lie. [`Owner`]: the owner's copy of the boundary, and what it knows of
+//! its tasks' grain.
+//!
+//! **Invariants.** With `public` the owner's copy of the boundary, and `head` the exact head:
+//! * I1: the limits admit pops at or above `public` only (or, requested or with tasks kept aside, none).
+//! * I2: the limits admit pushes, and only below the end, if at all while head ≥ public. So a push of a public task is cold.
+//! * I3: a cold push looks for sleepers, and so does whoever lets pushes be admitted. Whoever overwrites a request otherwise
+//!   leaves the next push cold.
+//!
+//! **Edges.** Those of the state words and of [`sleep`](super::sleep).
+
+use std::fmt;
+
+use filch_memory::Sleep;
+
+use super::grain::Grain;
+use super::limits::{Limits, Sharer};
+use super::state::JobState;
+use super::wool::{self, Params, Shared};
+
+/// What thieves see of a task stack, and where it lies.
+pub struct Stack<'s, M: Sleep, F> {
+    /// The oldest task, and the boundary.
+    pub shared: &'s Shared<M>,
+    /// The owner's limits, which are addresses.
+    pub limits: &'s Limits<M>,
+    /// Finds the state of the slot with a given index.
+    pub state_at: F,
+    /// The address of the slot with index 0.
+    pub bottom: usize,
+    /// The distance of two slots.
+    pub slot_size: usize,
+    /// The number of slots.
+    pub capacity: usize,
+}
+
+impl<M: Sleep, F> fmt::Debug for Stack<'_, M, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stack").field("capacity", &self.capacity).finish_non_exhaustive()
+    }
+}
+
+/// The owner's part. Only the owner's thread uses it.
+#[derive(Debug)]
+pub struct Owner {
+    boundary: wool::Owner,
+    grain: Grain,
+}
+
+impl<'s, M: Sleep + 's, F: Fn(u32) -> &'s JobState<M>> Stack<'s, M, F> {
+    fn address_of(&self, index: usize) -> usize {
+        self.bottom + index * self.slot_size
+    }
+}
+
+impl Owner {
+    /// An empty stack of `slots` slots, and the owner's part.
+    pub fn new<M: Sleep>(params: Params, slots: u32) -> (Shared<M>, Self) {
+        let (shared, boundary) = Shared::new(params, slots);
+        (shared, Self { boundary, grain: Grain::new() })
+    }
+
+    /// The boundary: the slots below it are public.
+    pub fn public(&self) -> u32 {
+        self.boundary.public()
+    }
+
+    /// The stack is empty, and what comes next may be anything.
+    pub fn begins<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        self.grain.begins(sharer);
+        if self.grain.is_coarse() {
+            self.boundary.publish_below(stack.shared, &stack.state_at, 0, stack.capacity as u32);
+            self.close(stack);
+        }
+    }
+
+    /// The limits did not admit the push of the task at `index`, which has been written, or lies beyond the end and has been kept aside.
+    pub fn pushed<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, index: usize)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        if index < self.boundary.public() as usize {
+            self.boundary.push((stack.state_at)(index as u32), index as u32);
+        }
+        if stack.limits.is_wanted() {
+            self.answer(stack, sharer, index + 1);
+        }
+        if self.reopen(stack, sharer, index + 1) && !self.grain.is_coarse() {
+            self.grain.begins(sharer);
+            self.answer(stack, sharer, index + 1);
+            self.reopen(stack, sharer, index + 1);
+        }
+    }
+
+    /// The limits did not admit the pop of the task at `index`, the newest: takes it back; `false` if it is stolen.
+    pub fn take_back<'s, M, F>(
+        &mut self,
+        stack: &Stack<'s, M, F>,
+        sharer: &impl Sharer<Memory = M>,
+        index: usize,
+    ) -> bool
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        let (wanted, former) = (stack.limits.is_wanted(), self.boundary.public() as usize);
+        if index < former {
+            if !self.boundary.take_back((stack.state_at)(index as u32), index as u32) {
+                return false;
+            }
+            let lowered = if !self.grain.is_coarse() {
+                self.boundary.privatise(stack.shared, index as u32)
+            } else if self.grain.is_fine_after(sharer) {
+                self.boundary.keep_above(stack.shared, index as u32);
+                true
+            } else {
+                return true;
+            };
+            if lowered {
+                sharer.has_shrunk();
+            }
+        }
+        if wanted || index >= self.boundary.public() as usize {
+            if wanted {
+                self.answer(stack, sharer, index);
+            }
+            self.reopen(stack, sharer, index);
+        } else if index + 1 == former || self.boundary.public() as usize != former {
+            self.close(stack);
+        }
+        true
+    }
+
+    /// Shares, if somebody wants work, what lies below `head`, which has been written.
+    pub fn poll<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        self.answer(stack, sharer, head);
+        self.reopen(stack, sharer, head);
+    }
+
+    /// Shares everything below `head`, which has been written.
+    pub fn give_all<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        let top = head.min(stack.capacity) as u32;
+        self.publish(stack, sharer, head, top);
+        self.reopen(stack, sharer, head);
+    }
+
+    /// The newest task, which was stolen, has been waited for, and what was pushed above it meanwhile is gone.
+    pub fn joined<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, index: usize)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        self.boundary.joined(stack.shared, (stack.state_at)(index as u32), index as u32);
+        debug_assert!(
+            index < self.boundary.public() as usize,
+            "it was public, and what was joined above it meanwhile left it so"
+        );
+        self.close(stack);
+    }
+
+    /// Makes some of what lies below `head` public, if somebody wants work; all of it if tasks are coarse, or somebody has waited too
+    /// long.
+    #[cold]
+    fn answer<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        let end = stack.capacity as u32;
+        if self.grain.is_coarse() || self.grain.is_overdue(stack.limits, sharer) {
+            self.publish(stack, sharer, head, end);
+        } else if stack.limits.is_wanted() {
+            let top = head.min(stack.capacity) as u32;
+            if self.boundary.publish(stack.shared, &stack.state_at, top, end) {
+                sharer.has_grown();
+            }
+        }
+    }
+
+    fn publish<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize, public: u32)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        let top = head.min(stack.capacity) as u32;
+        if self.boundary.publish_below(stack.shared, &stack.state_at, top, public) {
+            sharer.has_grown();
+        }
+    }
+
+    /// Opens the limits for this head, and tells sleepers; returns whether there are any.
+    fn reopen<'s, M, F>(&self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize) -> bool
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        let public = self.boundary.public();
+        let has_public = stack.shared.has_unstolen_below(public.min(head as u32));
+        // Coarse tasks come back without another look at the limits, even from beyond the end.
+        let end = if head < public as usize || self.grain.is_coarse() { 0 } else { stack.capacity };
+        stack.limits.reopen(sharer, stack.address_of(end), stack.address_of(public as usize), has_public)
+    }
+
+    /// Closes the limits to pushes: the next one will be of a public task.
+    fn close<'s, M, F>(&self, stack: &Stack<'s, M, F>)
+    where
+        M: Sleep + 's,
+        F: Fn(u32) -> &'s JobState<M>,
+    {
+        stack.limits.open(stack.address_of(0), stack.address_of(self.boundary.public() as usize));
+    }
+}
