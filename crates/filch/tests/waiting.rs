@@ -322,6 +322,62 @@ fn low_stacks_do_not_keep_workers_from_what_all_wait_for() {
     }
 }
 
+/// The only worker that is not blocked has used more than half of its stack, and what all wait for is what it has itself spawned or forked.
+#[test]
+fn low_stacks_do_not_keep_workers_from_their_own() {
+    const BYTES: usize = 600 << 10;
+    fn until(flag: &AtomicBool) {
+        wait_for("a turn of the other worker", || {
+            filch::poll();
+            flag.load(SeqCst)
+        });
+    }
+    fn spawns<'s>(s: &Scope<'s>, taken: &AtomicBool, ran: &'s AtomicBool) {
+        until(taken);
+        s.spawn(|_| ran.store(true, SeqCst));
+    }
+    fn spawned<P: Pool>(pool: &ThreadPool<P>) {
+        let [taken, ran] = [const { AtomicBool::new(false) }; 2];
+        let blocks = || {
+            taken.store(true, SeqCst);
+            until(&ran);
+        };
+        pool.install(|| deep::<BYTES, _>(|| filch::scope(|s| filch::join(|| spawns(s, &taken, &ran), blocks))));
+    }
+    fn forked<P: Pool>(pool: &ThreadPool<P>, elsewhere: &ThreadPool) {
+        let [blocked, ran] = [const { AtomicBool::new(false) }; 2];
+        let blocks = || {
+            blocked.store(true, SeqCst);
+            until(&ran);
+        };
+        thread::scope(|s| {
+            s.spawn(|| pool.install(blocks));
+            until(&blocked);
+            let forks = || filch::join(|| elsewhere.install(|| until(&ran)), || ran.store(true, SeqCst));
+            pool.install(|| deep::<BYTES, _>(forks));
+        });
+    }
+    fn runs<P: Pool>(wait: Wait) {
+        let pool = Builder::<P>::new().workers(2).wait(wait).stack_size(1 << 20).build().unwrap();
+        let elsewhere = self::pool(1, Wait::default());
+        for _ in 0..3 {
+            if !LEAPFROGS.contains(&wait) {
+                spawned(&pool);
+            }
+            forked(&pool, &elsewhere);
+        }
+    }
+    let _watchdog = watchdog("a low stack");
+    for wait in Wait::EVERY {
+        runs::<Split>(wait);
+        runs::<Wool>(wait);
+        if wait != Wait::Transitive {
+            runs::<Queued<ChaseLev>>(wait);
+            runs::<Heartbeat<ChaseLev, Request>>(wait);
+        }
+    }
+}
+
 /// A task that forks nothing gives beats all the same if it asks whether work is wanted.
 #[test]
 fn asking_whether_work_is_wanted_is_a_beat() {

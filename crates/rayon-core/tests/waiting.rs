@@ -52,3 +52,27 @@ fn low_stacks_do_not_keep_threads_from_what_all_wait_for() {
         assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Ok(true), "round {round}");
     }
 }
+
+fn spawns<'s>(s: &Scope<'s>, taken: &AtomicBool, ran: &'s AtomicBool) {
+    until(taken);
+    s.spawn(|_| ran.store(true, SeqCst));
+}
+
+/// One worker waits at a join for the other, which is blocked on what the first has spawned.
+#[test]
+fn low_stacks_do_not_keep_threads_from_what_they_have_spawned() {
+    for round in 0..5 {
+        let (done, is_done) = channel();
+        thread::spawn(move || {
+            let pool = ThreadPoolBuilder::new().num_threads(2).stack_size(2 << 20).build().unwrap();
+            let [taken, ran] = [const { AtomicBool::new(false) }; 2];
+            let blocks = || {
+                taken.store(true, SeqCst);
+                until(&ran);
+            };
+            pool.install(|| deep(|| scope(|s| join(|| spawns(s, &taken, &ran), blocks))));
+            done.send(()).unwrap();
+        });
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Ok(()), "round {round}");
+    }
+}

@@ -108,9 +108,10 @@ impl<P: Pool> Here<'_, P> {
             || (0..self.core.peers().len()).filter(|&index| index != home.index).any(sees)
     }
 
-    /// Lets a worker with a low stack look on while there is something that others should do; then finds it after all.
+    /// Lets a worker with a low stack look on while there is something that others should do, what it has spawned and forked itself
+    /// included; then finds it after all.
     pub(super) fn find_reluctantly(&self, looks: &Cell<u32>) -> Option<Find> {
-        if !self.sees_any() {
+        if !self.sees_any() && !self.has_own() {
             return None;
         }
         if looks.get() < self.home().reluctance() {
@@ -119,7 +120,16 @@ impl<P: Pool> Here<'_, P> {
             return None;
         }
         looks.set(0);
-        self.find_far().map(|find| Find::Reluctantly(Box::new(find)))
+        // SAFETY: this thread is the worker.
+        let spawned = || unsafe { self.home().pop_spawned() }.map(Find::Spawned);
+        let find = self.find_far().or_else(spawned).or_else(|| self.find_forked())?;
+        Some(Find::Reluctantly(Box::new(find)))
+    }
+
+    /// Whether the worker has spawned or forked something that nobody has taken. A snapshot.
+    pub(super) fn has_own(&self) -> bool {
+        // SAFETY: this thread is the worker, at this head.
+        unsafe { self.home().has_own_spawned() || P::has_own(self.core, self.front, self.head) }
     }
 
     /// As [`Here::run`], for a worker that waits: what it has to give meanwhile need not descend from what it had stolen.

@@ -146,7 +146,8 @@ impl<P: Pool> Searcher for Searching<'_, P> {
     }
 
     fn sees_any(&self) -> bool {
-        self.here.sees_any()
+        // What it has itself it would have found, had it not left that to others.
+        self.here.sees_any() || !self.is_idle && self.here.home().is_stack_low() && self.here.has_own()
     }
 }
 

@@ -73,11 +73,14 @@ impl<P: Pool> Joining<'_, P> {
 
     /// On a low stack: leapfrogs, and leaves what else there is to others for a while.
     fn leap_low(&self, state: &JobState<Native>, theft: Theft) -> bool {
-        let here = &self.here;
-        if here.steal_and_run(theft.thief, Some((state, theft))) {
+        let (here, is_strict) = (&self.here, self.strategy().is_strict());
+        // Who is not strict keeps what it has won, though it may be unrelated by then: what is given back is for its owner only, who may
+        // be waiting for somebody else to run it.
+        let guard = is_strict.then_some((state, theft));
+        if here.is_warm(state, theft) && here.steal_and_run(theft.thief, guard) {
             return true;
         }
-        if self.strategy().is_strict() {
+        if is_strict {
             return false;
         }
         let Some(find) = here.find_reluctantly(&self.looks) else { return false };

@@ -8,7 +8,8 @@
 //! **Transitive leapfrogging** (Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010): if the thief has
 //! nothing, its own work may have been stolen further. The entries of its stack at or above the base that its theft
 //! recorded descend from the awaited task; follow the stolen ones to their thieves. A task won from such a thief is
-//! given back if the theft that led there has ended meanwhile, so the property of leapfrogging is kept.
+//! given back if the theft that led there has ended meanwhile, so the property of leapfrogging is kept. From then on it is its owner's
+//! alone: with both kinds of leapfrogging nobody may rely on a fork's being run by somebody else.
 //!
 //! **Random**: steal from anybody, and run what was spawned. Keeps everybody busy, and gives up both properties.
 //!
@@ -17,9 +18,9 @@
 //! back what they won from it. So is one that leapfrogs while it still has forks of its own: tasks that one worker forks in both
 //! styles are in two places, of which thieves may have emptied only one.
 //!
-//! **Low stacks.** A worker whose thread stack is half used leaves unrelated work to others. But everybody else may be waiting for
-//! that very work, asleep or in a loop of the program's own. So it looks on for a while, and then does it after all: the deeper it is
-//! in such work already the longer it looks on, so that the stack grows with the logarithm of the time.
+//! **Low stacks.** A worker whose thread stack is half used leaves unrelated work to others, also what it has itself spawned and forked.
+//! But everybody else may be waiting for that very work, asleep or in a loop of the program's own. So it looks on for a while, and then
+//! does it after all: the deeper it is in such work already the longer it looks on, so that the stack grows with the logarithm of the time.
 //!
 //! The loops themselves, and how nobody misses what ends them, are in [`protocol::waiting`](crate::protocol::waiting).
 //!
@@ -58,7 +59,8 @@ use crate::protocol::waiting;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wait {
     /// Tasks of the thief of the awaited task, and no others: only descendants of the awaited task are ever run, so a
-    /// lock may be held across a join, and no stack gets deeper than in the sequential run.
+    /// lock may be held across a join, and no stack gets deeper than in the sequential run. A branch must not block until the other one
+    /// has started: that may be for nobody but the worker that is blocked.
     Leapfrog,
     /// As `Leapfrog`, and follows tasks that were stolen further. Same guarantees. Only for pools with a task stack:
     /// [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
