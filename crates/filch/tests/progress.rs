@@ -1,0 +1,138 @@
+//! Nobody waits for ever: random programs with blocking tasks, on every kind of pool and with every way of waiting.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+#[path = "common/blocking.rs"]
+mod blocking;
+
+use std::any::type_name;
+use std::sync::Arc;
+
+use blocking::{Forks, Run, STACK_SIZE, Scheduler, Step, check};
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::{Builder, Scope, ThreadPool, Wait, Worker};
+use filch_queue::{BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqS, Queue, Stealable, The};
+
+struct Pools<P: Pool> {
+    pools: [ThreadPool<P>; 2],
+    forks: Forks,
+}
+
+fn by_handle<'c, P: Pool>(run: &'c Arc<Run<Pools<P>>>, mut w: Worker<'_, P>, task: usize, scope: Option<&Scope<'c>>) {
+    run.task_by_handle(task, scope, |step| match step {
+        Step::Poll => w.poll(),
+        Step::Join(a, b) => {
+            w.join(|w| run.first(a, b, |a| by_handle(run, w, a, scope)), |w| by_handle(run, w, b, scope));
+        }
+    });
+}
+
+impl<P: Pool> Scheduler for Pools<P> {
+    type Scope<'c> = Scope<'c>;
+
+    const HAS_PLACES: bool = false;
+    const BROADCASTS: bool = false;
+
+    fn workers(&self) -> usize {
+        self.pools[0].workers()
+    }
+
+    fn is_strict(&self) -> bool {
+        matches!(self.pools[0].wait(), Wait::Leapfrog | Wait::Transitive)
+    }
+
+    fn forks(&self) -> Forks {
+        // What a leapfrogger has won and given back is for its owner only.
+        if self.is_strict() { Forks::OutOfReach } else { self.forks }
+    }
+
+    fn call(&self, pool: usize, f: impl FnOnce() + Send) {
+        self.pools[pool].install(f);
+    }
+
+    fn spawn(&self, pool: usize, f: impl FnOnce() + Send + 'static) {
+        self.pools[pool].spawn(f);
+    }
+
+    fn join(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
+        filch::join(a, b);
+    }
+
+    fn scope<'c>(&self, body: impl FnOnce(&Scope<'c>) + Send) {
+        filch::scope(body);
+    }
+
+    fn spawn_in<'c>(scope: &Scope<'c>, f: impl FnOnce(&Scope<'c>) + Send + 'c) {
+        scope.spawn(f);
+    }
+
+    fn scope_in_place<'c>(&self, _: usize, _: impl FnOnce(&Scope<'c>) + Send) {
+        unreachable!("there are none");
+    }
+
+    fn broadcast(&self, _: usize, _: impl Fn(usize) + Sync) {
+        unreachable!("there are none");
+    }
+
+    fn by_handle<'c>(run: &'c Arc<Run<Self>>, pool: usize, task: usize, scope: Option<&Scope<'c>>) {
+        run.scheduler.pools[pool].run(|w| by_handle(run, w, task, scope));
+    }
+
+    fn yield_now(&self) {
+        filch::host::run_one(true);
+    }
+}
+
+/// As many seeds for each combination as take some seconds in all.
+const SEEDS: u64 = 20;
+
+fn check_all<P: Pool>(forks: Forks) {
+    for wait in Wait::EVERY {
+        if wait == Wait::Transitive && !P::TRANSITIVE {
+            continue;
+        }
+        for workers in [2, 3, 4, 8] {
+            let settings = format!("{}, {wait}, {workers} workers", type_name::<P>());
+            let build = || Builder::<P>::new().workers(workers).wait(wait).stack_size(STACK_SIZE).build().unwrap();
+            check(&settings, SEEDS, || Pools { pools: [build(), build()], forks });
+        }
+    }
+}
+
+fn check_queue<Q: Queue>() {
+    check_all::<Queued<Q>>(match Q::PROMISES.stealable {
+        Stealable::All => Forks::Visible,
+        Stealable::Shared | Stealable::OldestOnly | Stealable::OnRequest => Forks::OnPoll,
+        Stealable::AllButNewest | Stealable::OtherBlocks => Forks::OutOfReach,
+    });
+}
+
+#[test]
+fn on_stacks() {
+    check_all::<Split>(Forks::OnPoll);
+    check_all::<Wool>(Forks::OnPoll);
+    check_all::<Wool<1, 1>>(Forks::OnPoll);
+}
+
+#[test]
+fn on_queues_that_thieves_see() {
+    check_queue::<ChaseLev>();
+    check_queue::<ChaseLevAsym>();
+    check_queue::<The>();
+    check_queue::<BwosL>();
+}
+
+#[test]
+fn on_queues_whose_owners_answer() {
+    check_queue::<Lace>();
+    // Of this one the owner keeps a lone task, whoever asks.
+    check_all::<Queued<Dsq>>(Forks::OutOfReach);
+    check_queue::<OneExposed>();
+    check_queue::<PdqR>();
+    check_queue::<PdqS>();
+}
+
+#[test]
+fn on_heartbeats() {
+    check_all::<Heartbeat<ChaseLev>>(Forks::OnPoll);
+    check_all::<Heartbeat<ChaseLev, Request>>(Forks::OnPoll);
+}
