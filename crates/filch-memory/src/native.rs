@@ -36,18 +36,87 @@ unsafe impl Memory for Native {
     }
 }
 
+/// On Linux a word to sleep on is a `futex`. Where the system refuses that from the beginning, who would sleep gives the processor away;
+/// if it does so later, while threads sleep that nobody can wake any more, the process ends with a message.
 #[cfg(feature = "std")]
 impl crate::Sleep for Native {
     fn wait(word: &Self::AtomicU32, expected: u32) {
-        atomic_wait::wait(word, expected);
+        futex::wait(word, expected);
     }
 
     fn wake_one(word: &Self::AtomicU32) {
-        atomic_wait::wake_one(word);
+        futex::wake_one(word);
     }
 
     fn wake_all(word: &Self::AtomicU32) {
-        atomic_wait::wake_all(word);
+        futex::wake_all(word);
+    }
+}
+
+#[cfg(all(feature = "std", not(target_os = "linux")))]
+use atomic_wait as futex;
+
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod futex {
+    use core::ffi::c_int;
+    use core::ptr::null;
+    use core::sync::atomic::{AtomicU32, Ordering};
+    use std::io::{self, Write as _};
+
+    const WAIT: c_int = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    const WAKE: c_int = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+
+    /// What is known of the system: one of the three below. It changes once.
+    static SYSTEM: AtomicU32 = AtomicU32::new(UNKNOWN);
+    const UNKNOWN: u32 = 0;
+    const WORKS: u32 = 1;
+    const REFUSES: u32 = 2;
+
+    /// Whether it could be done. Not being able to wait because the word has changed, or because of a signal, counts as done.
+    fn call(word: &AtomicU32, operation: c_int, value: u32) -> io::Result<()> {
+        // SAFETY: the word is alive, and without a timeout it is all of our memory that the call touches.
+        let outcome =
+            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, null::<libc::timespec>()) };
+        if outcome >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) { Ok(()) } else { Err(error) }
+    }
+
+    /// Whether threads can be woken: found out before the first one sleeps.
+    fn works(word: &AtomicU32) -> bool {
+        // Relaxed, here and below: a fact about the system, which publishes nothing.
+        if SYSTEM.load(Ordering::Relaxed) == UNKNOWN {
+            let found = if call(word, WAKE, 0).is_ok() { WORKS } else { REFUSES };
+            let _ = SYSTEM.compare_exchange(UNKNOWN, found, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        SYSTEM.load(Ordering::Relaxed) == WORKS
+    }
+
+    pub(super) fn wait(word: &AtomicU32, expected: u32) {
+        // A wait that returns early is none too many: whoever waits looks again.
+        if !works(word) || call(word, WAIT, expected).is_err() {
+            std::thread::yield_now();
+        }
+    }
+
+    pub(super) fn wake_one(word: &AtomicU32) {
+        wake(word, 1);
+    }
+
+    pub(super) fn wake_all(word: &AtomicU32) {
+        wake(word, i32::MAX as u32);
+    }
+
+    fn wake(word: &AtomicU32, most: u32) {
+        if let Err(error) = call(word, WAKE, most)
+            && works(word)
+        {
+            // Whoever sleeps would do so for ever. Whoever has closed standard error does not want to know why.
+            let _ = writeln!(io::stderr(), "filch: the system no longer lets threads be woken ({error}); aborting");
+            std::process::abort();
+        }
     }
 }
 
