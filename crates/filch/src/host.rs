@@ -65,6 +65,7 @@ use crate::unwind::abort_on_panic;
 use crate::wait::{self, Reach};
 use crate::worker::{Common, Core};
 
+pub use crate::process::PerProcess;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
 /// A handle on the workers of a pool, whatever its kind: [`Builder::seats`](crate::Builder::seats) makes it.
@@ -144,6 +145,14 @@ impl Crew {
     /// The counters of all workers.
     pub fn stats(&self) -> Stats {
         self.workers.stats()
+    }
+
+    /// Makes sure that there is somebody to run jobs, before anything is prepared for them.
+    ///
+    /// # Panics
+    /// In the child of a `fork()`, if the parent had made the crew: its threads are not there. The functions below do so too.
+    pub fn assert_here(&self) {
+        self.common.assert_here();
     }
 
     /// Runs `f` on a worker of this crew, in closure style, and returns its result: at once on one of them; a worker of another pool

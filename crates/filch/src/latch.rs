@@ -117,11 +117,15 @@ unsafe impl<T> Send for IsSend<T> {}
 
 impl Common {
     /// Runs `f` on a worker of this pool and waits for it; the current thread is none of them.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`], and if `f` does.
     pub(crate) fn enter<F, R>(&self, f: F) -> R
     where
         F: FnOnce(&Front, *mut Slot) -> R + Send,
         R: Send,
     {
+        self.assert_here();
         let mut outcome = None;
         let place = IsSend(&raw mut outcome);
         let front = current();

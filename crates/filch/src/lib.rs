@@ -103,6 +103,13 @@
 //! A library that gives filch another face, as the drop-in for `rayon-core` does, starts the threads itself and needs more ways to hand
 //! in jobs: [`host`] has them.
 //!
+//! # Forked processes
+//!
+//! The child of a `fork()` has none of the parent's workers. There [`ThreadPool::global`], and with it the free functions, begin anew at
+//! first use. A pool that the parent had made panics when the child hands it work; dropping it waits for nobody, and frees little. This
+//! is for a thread that is no worker, and waits for none, when it forks; a task may fork a process only to run another program in it.
+//! And it is where the system lets a child of a program with several threads do more than that: where it allocates memory, for one.
+//!
 //! # Panics
 //!
 //! A panic in a task travels to its join, and from there on as in a sequential program. The tasks that it leaves behind are dropped
@@ -131,6 +138,7 @@ mod limits;
 mod loops;
 pub mod pool;
 mod post;
+mod process;
 mod processors;
 pub mod protocol;
 mod scope;

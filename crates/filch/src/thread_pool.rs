@@ -14,6 +14,7 @@ use crate::interrupts::{self, By, Interrupts};
 use crate::job::Slot;
 use crate::limits;
 use crate::pool::{Pool, Split};
+use crate::process::PerProcess;
 use crate::processors;
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
@@ -334,6 +335,11 @@ impl<P: Pool> Builder<P> {
 
     /// Starts the threads.
     ///
+    /// What the system refuses later makes the pool slower, or ends the process with a message where nothing else is safe: without memory
+    /// for a job, and where it takes away, in the middle of the program, the calls by which threads are woken (`futex`) or pass a
+    /// barrier (`membarrier`). Refused from the beginning, those are done without: a thread that would sleep then gives its
+    /// processor away over and over.
+    ///
     /// # Errors
     /// [`BuildError`], if a setting is out of range or the system refuses memory or threads. Nothing is left behind.
     ///
@@ -509,6 +515,8 @@ fn workers_of(processors: fn() -> usize) -> usize {
 /// A pool of worker threads. Dropping it finishes what was spawned and joins the threads; a worker of another pool runs that one's jobs
 /// meanwhile. A task that drops its own pool waits for nobody. But no task of the pool may be waiting for somebody else who drops it.
 ///
+/// In the child of a `fork()` a pool that the parent had made has no threads: handing it work panics, and dropping it waits for nobody.
+///
 /// Two ways in: [`run`](Self::run) hands the closure a [`Worker`] (handle style, the fastest); in
 /// [`install`](Self::install) the free functions such as [`join`](crate::join) use this pool (closure style).
 ///
@@ -560,7 +568,8 @@ impl ThreadPool {
         Self::builder().workers(workers).build()
     }
 
-    /// The pool of the free functions outside of all pools, started at first use. It is never dropped.
+    /// The pool of the free functions outside of all pools, started at first use. It is never dropped. In the child of a `fork()` it is
+    /// another one.
     ///
     /// Its size: the environment variable `FILCH_WORKERS`, else the number of processors that the process may use, whatever the thread
     /// that comes first is pinned to. If the system refuses so many threads or so much
@@ -573,8 +582,8 @@ impl ThreadPool {
     /// # Panics
     /// If not even one worker can be started.
     pub fn global() -> &'static Self {
-        static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
-        GLOBAL.get_or_init(|| {
+        static GLOBAL: PerProcess<OnceLock<ThreadPool>> = PerProcess::new();
+        GLOBAL.get().get_or_init(|| {
             // Not where the thread that happens to come first is pinned.
             let builder = Builder { workers: Some(workers_of(processors::count)), unpin: true, ..Builder::new() };
             match builder.build_at_most() {
@@ -734,6 +743,11 @@ where
 
 impl<P: Pool> Drop for ThreadPool<P> {
     fn drop(&mut self) {
+        if !self.common.is_here() {
+            // The threads are not in this process, and to its system their handles mean nothing.
+            std::mem::forget((std::mem::take(&mut self.threads), self.ticker.take()));
+            return;
+        }
         self.ticker = None;
         self.common.close();
         if self.common.here().is_some() {

@@ -17,6 +17,7 @@ use crate::front::{Front, Kind, current};
 use crate::job::{self, Body, Job, Slot};
 use crate::levels::{Flat, Level};
 use crate::pool::{self, Plumbing, Pool, Split, deal_alike};
+use crate::process;
 use crate::protocol::grain::Time;
 use crate::protocol::limits::Sharer;
 use crate::protocol::sleep::Dormitory;
@@ -33,6 +34,8 @@ type Spawner = <ChaseLev as Queue<Native>>::Thief;
 
 /// What the workers of one thread pool share.
 pub(crate) struct Common {
+    /// The process that the threads belong to.
+    process: u32,
     pub(crate) dormitory: Dormitory<Native>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
@@ -59,6 +62,7 @@ impl Common {
         const INITIAL_CAPACITY: usize = 64;
         let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY);
         let common = Self {
+            process: process::current(),
             spawned,
             ticks,
             dormitory: Dormitory::new(workers),
@@ -80,6 +84,29 @@ impl Common {
         current().home().filter(|home| std::ptr::eq(&raw const *home.common, self))
     }
 
+    /// Whether the workers' threads are in this process, and not in one that has forked it.
+    #[inline]
+    pub(crate) fn is_here(&self) -> bool {
+        self.process == process::current()
+    }
+
+    /// Before something is handed in from outside.
+    ///
+    /// # Panics
+    /// If nobody is here to run it.
+    #[inline]
+    pub(crate) fn assert_here(&self) {
+        #[cold]
+        fn is_elsewhere() -> ! {
+            panic!(
+                "the workers of this pool are in the process that forked this one: after fork() a child has to make pools of its own"
+            )
+        }
+        if !self.is_here() {
+            is_elsewhere();
+        }
+    }
+
     /// Hands a job to the pool: to the current thread's own jobs if it is a worker of the pool.
     pub(crate) fn hand_in(&self, job: Spawned) {
         match self.here() {
@@ -90,13 +117,21 @@ impl Common {
     }
 
     /// Hands a job to the pool from outside; returns whether somebody had to be woken for it.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`].
     pub(crate) fn inject(&self, job: Spawned) -> bool {
+        self.assert_here();
         self.injected.push(job);
         self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0)
     }
 
     /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`].
     pub(crate) fn post(&self, worker: usize, job: Spawned) {
+        self.assert_here();
         self.mail[worker].push(job);
         self.dormitory.notify(worker);
     }

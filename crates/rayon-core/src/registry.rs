@@ -12,7 +12,7 @@ use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread;
 
-use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, Seat, WeakLease};
+use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, WeakLease};
 
 use crate::private::Sealed;
 use crate::unwind;
@@ -247,15 +247,20 @@ pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     if is_worker() { f() } else { global_registry().in_worker(f) }
 }
 
-/// The registry that is never dropped.
-static GLOBAL: OnceLock<(Arc<Registry>, Lease)> = OnceLock::new();
-/// Held while somebody makes it.
-static MAKING: Mutex<()> = Mutex::new(());
+/// The registry that is never dropped, of each process.
+static GLOBAL: PerProcess<GlobalRegistry> = PerProcess::new();
+
+#[derive(Default)]
+struct GlobalRegistry {
+    made: OnceLock<(Arc<Registry>, Lease)>,
+    /// Held while somebody makes it.
+    making: Mutex<()>,
+}
 
 /// The registry of threads that are no workers. Started at first use.
 #[inline]
 pub(crate) fn global_registry() -> &'static Arc<Registry> {
-    match GLOBAL.get() {
+    match GLOBAL.get().made.get() {
         Some((registry, _)) => registry,
         None => make_global(default_global_registry, false)
             .unwrap_or_else(|error| panic!("the global thread pool cannot be started: {error}")),
@@ -277,16 +282,16 @@ fn make_global(
     make: impl FnOnce() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError>,
     must_be_first: bool,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    if GLOBAL.get().is_some() && must_be_first {
+    let GlobalRegistry { made, making } = GLOBAL.get();
+    let _making = making.lock().unwrap_or_else(PoisonError::into_inner);
+    if made.get().is_some() && must_be_first {
         return Err(ThreadPoolBuildError::new(ErrorKind::GlobalPoolAlreadyInitialized));
     }
-    if GLOBAL.get().is_none() {
-        let made = make()?;
+    if made.get().is_none() {
         // Nobody else sets it: the lock.
-        let _ = GLOBAL.set(made);
+        let _ = made.set(make()?);
     }
-    Ok(&GLOBAL.get().expect("set above").0)
+    Ok(&made.get().expect("set above").0)
 }
 
 /// With as many threads as the environment says, or the system has processors; with fewer if it refuses; on a system without threads,

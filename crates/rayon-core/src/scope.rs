@@ -272,6 +272,8 @@ impl<'scope> Based<'scope> for ScopeFifo<'scope> {
 
 impl<'scope> ScopeBase<'scope> {
     fn new(registry: &Arc<Registry>) -> Self {
+        // Before there are tasks that the scope would wait for.
+        registry.crew.assert_here();
         let registry = Arc::clone(registry);
         Self { registry, panic: FirstPanic::default(), countdown: Countdown::new(1), marker: PhantomData }
     }

@@ -1,0 +1,357 @@
+//! What the system refuses, and when: each ends in an error, in a message, or in a slower way. Each in a process of its own.
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+#[path = "common/refusing.rs"]
+mod refusing;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::env;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use filch::jobs::Jobs;
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::{BuildError, Builder, Interrupts, ThreadPool};
+use filch_queue::{ChaseLev, ChaseLevAsym, PdqR, PdqS};
+use libc::{EAGAIN, ENOSYS, EPERM};
+use refusing::{From, aborts, child, in_a_fork, refuse, succeeds};
+
+const THREADS: [libc::c_long; 2] = [libc::SYS_clone, libc::SYS_clone3];
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = filch::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Everything that a pool does: forks, scopes, spawned jobs, sleep and wake-ups, calls from outside.
+fn works<P: Pool>(pool: &ThreadPool<P>) {
+    for round in 0..5 {
+        assert_eq!(pool.install(|| fib(16)), 987);
+        let count = AtomicUsize::new(0);
+        pool.install(|| {
+            filch::scope(|s| (0..20).for_each(|_| s.spawn(|_| _ = count.fetch_add(1, SeqCst))));
+        });
+        assert_eq!(count.into_inner(), 20);
+        let (sender, receiver) = channel();
+        pool.spawn(move || sender.send(round).unwrap());
+        assert_eq!(receiver.recv(), Ok(round));
+        // Long enough for the workers to fall asleep.
+        thread::sleep(Duration::from_millis(3));
+    }
+}
+
+fn works_anew<P: Pool>() {
+    works(&Builder::<P>::new().workers(3).build().unwrap());
+}
+
+/// The kind of error that a child is to be given.
+fn error_asked_for() -> i32 {
+    env::var("FILCH_TEST_ERROR").unwrap().parse().unwrap()
+}
+
+fn with_each_error(test: &str) {
+    for error in [EPERM, ENOSYS] {
+        succeeds(test, &[("FILCH_TEST_ERROR", &error.to_string())]);
+    }
+}
+
+#[test]
+#[ignore = "run by another"]
+fn has_no_threads() {
+    refuse(&THREADS, EAGAIN, From::Here);
+    let refused = |error: &BuildError| matches!(error, BuildError::Thread { started: 0, workers: 2, source } if source.raw_os_error() == Some(EAGAIN));
+    let error = ThreadPool::new(2).unwrap_err();
+    assert!(refused(&error) && error.to_string().contains("cannot start thread 1 of 2"), "{error}");
+    let error = Builder::<Heartbeat<ChaseLev>>::new().workers(2).build().unwrap_err();
+    assert!(refused(&error), "{error}, of the clock");
+    let jobs = AtomicUsize::new(0);
+    Jobs::new(4).run(|w| {
+        for _ in 0..9 {
+            w.spawn(|_| _ = jobs.fetch_add(1, SeqCst));
+        }
+    });
+    assert_eq!(jobs.into_inner(), 9, "on the calling thread");
+    let payload = catch_unwind(|| fib(5)).unwrap_err();
+    let message = payload.downcast_ref::<String>().unwrap();
+    assert!(message.contains("filch cannot start its global pool: cannot start thread 1"), "{message}");
+}
+
+#[test]
+fn without_threads_there_is_an_error() {
+    succeeds("has_no_threads", &[]);
+}
+
+#[test]
+#[ignore = "run by another"]
+fn has_no_more_threads() {
+    // Each worker refuses itself threads, and what it starts inherits that; the ticker is started from here.
+    let builder = ThreadPool::builder().workers(2).pool::<Queued<PdqR>>();
+    let builder = builder.interrupts(Interrupts::flag()).on_start(|_| refuse(&THREADS, EAGAIN, From::Everybody));
+    match builder.build() {
+        // The last one has not come to it before all had been started.
+        Ok(pool) => works(&pool),
+        Err(BuildError::Thread { source, .. } | BuildError::Interrupts(source)) => {
+            assert_eq!(source.kind(), io::ErrorKind::WouldBlock);
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn without_more_threads_those_that_there_are_leave() {
+    for _ in 0..5 {
+        succeeds("has_no_more_threads", &[]);
+    }
+}
+
+#[test]
+#[ignore = "run by another"]
+fn has_no_barriers() {
+    refuse(&[libc::SYS_membarrier], error_asked_for(), From::Here);
+    works_anew::<Split>();
+    works_anew::<Queued<ChaseLev>>();
+    works_anew::<Queued<ChaseLevAsym>>();
+    works_anew::<Queued<PdqS>>();
+}
+
+#[test]
+fn without_barriers_all_fence() {
+    with_each_error("has_no_barriers");
+}
+
+#[test]
+#[ignore = "run by another"]
+fn loses_its_barriers() {
+    let pool = Builder::<Queued<ChaseLevAsym>>::new().workers(2).build().unwrap();
+    works(&pool);
+    refuse(&[libc::SYS_membarrier], EPERM, From::Everybody);
+    works(&pool);
+    println!("still there");
+}
+
+#[test]
+fn who_loses_its_barriers_says_so() {
+    aborts("loses_its_barriers", "the barriers are not ready, or no longer allowed");
+}
+
+#[test]
+#[ignore = "run by another"]
+fn cannot_sleep() {
+    refuse(&[libc::SYS_futex], error_asked_for(), From::Here);
+    fn works_at_once<P: Pool>() {
+        let pool = Builder::<P>::new().workers(2).build().unwrap();
+        for _ in 0..3 {
+            assert_eq!(pool.install(|| fib(14)), 377);
+            pool.install(|| filch::scope(|s| s.spawn(|_| ())));
+        }
+        // The C library ends a process that cannot wait for the end of a thread.
+        std::mem::forget(pool);
+    }
+    works_at_once::<Split>();
+    works_at_once::<Wool>();
+    works_at_once::<Queued<ChaseLev>>();
+    works_at_once::<Heartbeat<ChaseLev, Request>>();
+    assert_eq!(fib(14), 377, "on the global pool");
+    // SAFETY: ends the process, and nothing else: the test harness would have to wait for a thread.
+    unsafe { libc::_exit(0) };
+}
+
+#[test]
+fn who_cannot_sleep_stays_awake() {
+    with_each_error("cannot_sleep");
+}
+
+#[test]
+#[ignore = "run by another"]
+fn cannot_be_woken() {
+    let pool = ThreadPool::new(2).unwrap();
+    while pool.stats().workers.iter().any(|worker| worker.parks == 0) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    refuse(&[libc::SYS_futex], EPERM, From::Everybody);
+    pool.install(|| ());
+    println!("still there");
+}
+
+#[test]
+fn who_sleeps_and_cannot_be_woken_is_not_waited_for() {
+    aborts("cannot_be_woken", "the system no longer lets threads be woken");
+}
+
+#[test]
+#[ignore = "run by another"]
+fn knows_little() {
+    let error = error_asked_for();
+    let limits = [libc::SYS_getrlimit, libc::SYS_prlimit64];
+    let processors = [libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity];
+    let clocks = [libc::SYS_timer_create, libc::SYS_timerfd_create, libc::SYS_setitimer, libc::SYS_sched_yield];
+    refuse(&[&limits[..], &processors, &clocks].concat(), error, From::Here);
+    assert!(ThreadPool::global().workers() >= 1);
+    assert_eq!(fib(12), 144);
+    works(&Builder::<Split>::new().workers(2).pin(true).build().unwrap());
+    for interrupts in [Interrupts::flag(), Interrupts::signal()] {
+        works(&Builder::<Queued<PdqR>>::new().workers(2).interrupts(interrupts).build().unwrap());
+    }
+}
+
+#[test]
+fn who_is_told_little_guesses() {
+    with_each_error("knows_little");
+}
+
+#[test]
+#[ignore = "run by another"]
+fn has_no_signals() {
+    let builder = || Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal());
+    let pool = builder().build().unwrap();
+    refuse(&[libc::SYS_tgkill, libc::SYS_tkill], error_asked_for(), From::Everybody);
+    works(&pool);
+    drop(pool);
+    refuse(&[libc::SYS_rt_sigaction], error_asked_for(), From::Everybody);
+    let error = builder().build().unwrap_err();
+    assert!(matches!(&error, BuildError::Interrupts(_)), "{error}");
+}
+
+#[test]
+fn without_signals_nobody_is_interrupted() {
+    with_each_error("has_no_signals");
+}
+
+/// An allocator that has no memory for the allocation of this number, counted down; 0 and below: it has.
+struct Scarce;
+
+static LEFT: AtomicI64 = AtomicI64::new(0);
+
+// SAFETY: the system's, or no memory.
+unsafe impl GlobalAlloc for Scarce {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if LEFT.load(SeqCst) > 0 && LEFT.fetch_sub(1, SeqCst) == 1 {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) };
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Scarce = Scarce;
+
+#[test]
+#[ignore = "run by another"]
+fn runs_out_of_memory() {
+    let which: i64 = env::var("FILCH_TEST_WHICH").unwrap().parse().unwrap();
+    LEFT.store(which, SeqCst);
+    fn in_all_ways<P: Pool>() -> Result<(), BuildError> {
+        let pool = Builder::<P>::new().workers(2).build()?;
+        assert_eq!(pool.install(|| fib(10)), 55);
+        pool.run(|mut w| w.join(|_| filch::join(|| 1, || 2), |_| 3));
+        pool.install(|| filch::scope(|s| (0..3).for_each(|_| s.spawn(|_| ()))));
+        Ok(())
+    }
+    let outcome = in_all_ways::<Split>().and_then(|()| in_all_ways::<Queued<ChaseLev>>());
+    Jobs::new(2).run(|w| w.spawn(|_| ()));
+    let left = LEFT.swap(0, SeqCst);
+    println!("{outcome:?}, {}", if left > 0 { "was spared" } else { "had its share" });
+}
+
+/// Each allocation in turn is the one for which there is no memory.
+#[test]
+fn without_memory_there_is_an_error_or_a_message() {
+    for which in 1.. {
+        let output = child("runs_out_of_memory", &[("FILCH_TEST_WHICH", &which.to_string())]);
+        let said = String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned();
+        let has_said_why = said.contains("memory allocation of") || said.contains("filch:") || said.contains("Error");
+        let has_ended =
+            output.status.success() || has_said_why && matches!(output.status.signal(), None | Some(libc::SIGABRT));
+        assert!(has_ended, "allocation {which}: {:?} {said}", output.status);
+        if said.contains("was spared") {
+            assert!(which > 20, "there are allocations");
+            return;
+        }
+    }
+}
+
+/// A fork's child starts with what its parent has, but for the threads.
+#[test]
+#[ignore = "run by another"]
+fn forks_a_process() {
+    let pool = ThreadPool::new(2).unwrap();
+    let clocked = Builder::<Heartbeat<ChaseLev>>::new().workers(2).build().unwrap();
+    let ticking = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal()).build().unwrap();
+    works(&pool);
+    assert_eq!(fib(10), 55, "on the global pool");
+    let global = std::ptr::from_ref(ThreadPool::global());
+    in_a_fork(|| {
+        assert_eq!(fib(16), 987, "on a global pool of the child's");
+        assert_ne!(global, std::ptr::from_ref(ThreadPool::global()));
+        filch::scope(|s| s.spawn(|_| ()));
+        works(ThreadPool::global());
+        works_anew::<Wool>();
+        works_anew::<Queued<ChaseLevAsym>>();
+        let refuses = |f: &dyn Fn()| {
+            let payload = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
+            let message = payload.downcast_ref::<&str>().unwrap();
+            assert!(message.contains("after fork() a child has to make pools of its own"), "{message}");
+        };
+        refuses(&|| pool.install(|| ()));
+        refuses(&|| pool.run(|_| ()));
+        refuses(&|| pool.spawn(|| ()));
+        refuses(&|| clocked.install(|| ()));
+        assert_eq!(pool.workers(), 2);
+        drop((pool, clocked, ticking));
+        // And so on.
+        in_a_fork(|| {
+            assert_eq!(fib(16), 987);
+            works(ThreadPool::global());
+        });
+        assert_eq!(fib(12), 144);
+    });
+    assert_eq!(fib(12), 144, "in the parent nothing has changed");
+    assert_eq!(global, std::ptr::from_ref(ThreadPool::global()));
+}
+
+#[test]
+fn a_forked_process_has_pools_of_its_own() {
+    succeeds("forks_a_process", &[]);
+}
+
+/// Threads start the global pool, and hand it work, while another one forks.
+#[test]
+#[ignore = "run by another"]
+fn forks_in_the_middle_of_everything() {
+    let is_over = AtomicUsize::new(0);
+    thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| {
+                while is_over.load(SeqCst) == 0 {
+                    assert_eq!(fib(8), 21);
+                    drop(ThreadPool::new(1).unwrap());
+                }
+            });
+        }
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(300) {
+            in_a_fork(|| assert_eq!(fib(8), 21));
+        }
+        is_over.store(1, SeqCst);
+    });
+}
+
+#[test]
+fn a_process_may_be_forked_at_any_time() {
+    succeeds("forks_in_the_middle_of_everything", &[]);
+}
