@@ -1,13 +1,18 @@
-//! Nobody waits for ever: random programs with blocking tasks, on every kind of pool and with every way of waiting.
+//! Nobody waits for ever: random programs with blocking tasks, on every kind of pool with every way of waiting, and in job systems.
+//!
+//! `FILCH_SEEDS` for more of them, `FILCH_FIRST_SEED` for others, `FILCH_ONLY` for settings whose name it is part of, `FILCH_PATIENCE` for
+//! another number of seconds after which a program hangs.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 #[path = "common/blocking.rs"]
 mod blocking;
 
 use std::any::type_name;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use blocking::{Forks, Run, STACK_SIZE, Scheduler, Step, check};
+use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Scope, ThreadPool, Wait, Worker};
 use filch_queue::{BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqS, Queue, Stealable, The};
@@ -20,6 +25,7 @@ struct Pools<P: Pool> {
 fn by_handle<'c, P: Pool>(run: &'c Arc<Run<Pools<P>>>, mut w: Worker<'_, P>, task: usize, scope: Option<&Scope<'c>>) {
     run.task_by_handle(task, scope, |step| match step {
         Step::Poll => w.poll(),
+        Step::Spawn(task, pool) => run.detach(task, pool),
         Step::Join(a, b) => {
             w.join(|w| run.first(a, b, |a| by_handle(run, w, a, scope)), |w| by_handle(run, w, b, scope));
         }
@@ -82,8 +88,87 @@ impl<P: Pool> Scheduler for Pools<P> {
     }
 }
 
+/// Job systems, one for each root.
+struct Systems<Q: Queue> {
+    workers: usize,
+    queue: PhantomData<fn() -> Q>,
+}
+
+fn by_job<'s, 'c, Q: Queue>(run: &'c Arc<Run<Systems<Q>>>, w: &mut JobWorker<'s, 'c, Q>, task: usize) {
+    run.task_by_handle(task, None, |step| match step {
+        Step::Poll => w.poll(),
+        Step::Spawn(task, _) => w.spawn(move |w| by_job(run, w, task)),
+        Step::Join(a, b) => {
+            let job = w.start(move |w| by_job(run, w, b));
+            run.first(a, b, |a| by_job(run, w, a));
+            if b % 3 == 0 {
+                w.wait_for_children();
+            } else {
+                w.wait(job);
+            }
+        }
+    });
+}
+
+impl<Q: Queue> Scheduler for Systems<Q> {
+    type Scope<'c> = ();
+
+    const HAS_PLACES: bool = false;
+    const BROADCASTS: bool = false;
+    const ONLY_HANDLES: bool = true;
+
+    fn workers(&self) -> usize {
+        self.workers
+    }
+
+    fn is_strict(&self) -> bool {
+        false
+    }
+
+    fn forks(&self) -> Forks {
+        forks_of::<Q>()
+    }
+
+    fn call(&self, _: usize, _: impl FnOnce() + Send) {
+        unreachable!("nobody calls into another system");
+    }
+
+    fn spawn(&self, _: usize, _: impl FnOnce() + Send + 'static) {
+        unreachable!("a job does so by its worker");
+    }
+
+    fn join(&self, _: impl FnOnce() + Send, _: impl FnOnce() + Send) {
+        unreachable!("a job does so by its worker");
+    }
+
+    fn scope<'c>(&self, _: impl FnOnce(&Self::Scope<'c>) + Send) {
+        unreachable!("there are none");
+    }
+
+    fn spawn_in<'c>((): &Self::Scope<'c>, _: impl FnOnce(&Self::Scope<'c>) + Send + 'c) {
+        unreachable!("there are none");
+    }
+
+    fn scope_in_place<'c>(&self, _: usize, _: impl FnOnce(&Self::Scope<'c>) + Send) {
+        unreachable!("there are none");
+    }
+
+    fn broadcast(&self, _: usize, _: impl Fn(usize) + Sync) {
+        unreachable!("there are none");
+    }
+
+    fn by_handle<'c>(run: &'c Arc<Run<Self>>, _: usize, task: usize, _: Option<&Self::Scope<'c>>) {
+        let jobs = Jobs::new(run.scheduler.workers).queue::<Q>(Q::Params::default());
+        jobs.run(|w| by_job(run, w, task));
+    }
+
+    fn yield_now(&self) {
+        unreachable!("a job cannot");
+    }
+}
+
 /// As many seeds for each combination as take some seconds in all.
-const SEEDS: u64 = 20;
+const SEEDS: u64 = 16;
 
 fn check_all<P: Pool>(forks: Forks) {
     for wait in Wait::EVERY {
@@ -98,12 +183,23 @@ fn check_all<P: Pool>(forks: Forks) {
     }
 }
 
-fn check_queue<Q: Queue>() {
-    check_all::<Queued<Q>>(match Q::PROMISES.stealable {
+fn forks_of<Q: Queue>() -> Forks {
+    match Q::PROMISES.stealable {
         Stealable::All => Forks::Visible,
         Stealable::Shared | Stealable::OldestOnly | Stealable::OnRequest => Forks::OnPoll,
         Stealable::AllButNewest | Stealable::OtherBlocks => Forks::OutOfReach,
-    });
+    }
+}
+
+fn check_queue<Q: Queue>() {
+    check_all::<Queued<Q>>(forks_of::<Q>());
+}
+
+fn check_jobs<Q: Queue>() {
+    for workers in [2, 3, 8] {
+        let settings = format!("jobs on {}, {workers} workers", type_name::<Q>());
+        check(&settings, SEEDS, || Systems::<Q> { workers, queue: PhantomData });
+    }
 }
 
 #[test]
@@ -135,4 +231,13 @@ fn on_queues_whose_owners_answer() {
 fn on_heartbeats() {
     check_all::<Heartbeat<ChaseLev>>(Forks::OnPoll);
     check_all::<Heartbeat<ChaseLev, Request>>(Forks::OnPoll);
+}
+
+#[test]
+fn in_job_systems() {
+    check_jobs::<ChaseLev>();
+    check_jobs::<The>();
+    check_jobs::<Lace>();
+    check_jobs::<PdqR>();
+    check_jobs::<PdqS>();
 }

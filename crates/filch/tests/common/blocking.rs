@@ -12,7 +12,8 @@
 //!    [`Heartbeat`](filch::pool::Heartbeat), and queues that share on request. So a task that blocks on a fork there
 //!    [polls](filch::poll) as long as it does, and one that does not poll blocks on spawned tasks only, which are visible at once. A poll
 //!    in closure style does not know of forks made in handle style around it: here code in handle style forks and polls by its handle, and
-//!    waits for nothing but its joins.
+//!    waits for nothing but its joins. On queues that keep some tasks from thieves, whoever asks, nobody blocks on a fork. In a
+//!    [job system](filch::jobs) spawned jobs lie where others have their forks, so the same holds for them.
 //! 2. *Somebody is free.* A blocked task has its worker to itself, so at least one worker of each pool is not blocked. It is then idle, or
 //!    waits for something and runs what it finds meanwhile, or comes to one of both. Under strict leapfrogging who waits at a
 //!    join runs nothing but parts of what it waits for, and a fork that a leapfrogger has won and given back is its owner's alone: so
@@ -56,6 +57,8 @@ pub(crate) trait Scheduler: Send + Sync + Sized + 'static {
     const HAS_PLACES: bool;
     /// Whether there are broadcasts.
     const BROADCASTS: bool;
+    /// Whether all code is in handle style, and each root has workers of its own.
+    const ONLY_HANDLES: bool = false;
 
     /// Of each pool.
     fn workers(&self) -> usize;
@@ -188,6 +191,9 @@ struct Author<'s, S> {
 }
 
 impl<S: Scheduler> Author<'_, S> {
+    /// The style of tasks that are spawned, and of roots.
+    const SPAWNED: Style = if S::ONLY_HANDLES { Style::Handle } else { Style::Closure };
+
     /// The roots of a program, and its tasks.
     fn program(mut self) -> Program {
         let magnitude = 2 + self.random.below(4);
@@ -203,7 +209,7 @@ impl<S: Scheduler> Author<'_, S> {
                     self.spawns(pool, Around { pool: OUTSIDE, style: Style::Place, scope: None }, size / roots);
                 self.tasks[root].actions.push(Action::Place(spawns, pool));
             } else {
-                self.fill(root, Around { pool, style: Style::Closure, scope: None }, size / roots);
+                self.fill(root, Around { pool, style: Self::SPAWNED, scope: None }, size / roots);
             }
             program.roots.push(root);
         }
@@ -262,8 +268,8 @@ impl<S: Scheduler> Author<'_, S> {
                 Action::Handle(self.task(How::Inline, Around { style: Style::Handle, ..around }, rest))
             }
             (12, Style::Closure | Style::Handle) => {
-                let pool = self.random.below(2);
-                let task = self.task(How::Spawn, Around { pool, style: Style::Closure, scope: None }, rest);
+                let pool = if S::ONLY_HANDLES { pool } else { self.random.below(2) };
+                let task = self.task(How::Spawn, Around { pool, style: Self::SPAWNED, scope: None }, rest);
                 self.rivals.push(task);
                 Action::Detach(task, pool)
             }
@@ -318,7 +324,12 @@ impl<S: Scheduler> Author<'_, S> {
     /// Whom to block on who may not block on whom it was to, or on nobody in particular.
     fn choose_targets(&mut self) {
         let forks = self.scheduler.forks();
-        let may_be = |how| how == How::Spawn || how == How::Fork && forks != Forks::OutOfReach;
+        let may_be = |how| match how {
+            // In a job system both kinds lie in the same queue.
+            How::Spawn if !S::ONLY_HANDLES => true,
+            How::Spawn | How::Fork => forks != Forks::OutOfReach,
+            _ => false,
+        };
         let targets: Vec<usize> = (0..self.tasks.len()).filter(|&task| may_be(self.tasks[task].how)).collect();
         for task in 0..self.tasks.len() {
             for nth in 0..self.tasks[task].actions.len() {
@@ -337,7 +348,8 @@ impl<S: Scheduler> Author<'_, S> {
     }
 
     fn block(&mut self, target: usize) -> Action {
-        let is_visible = self.scheduler.forks() == Forks::Visible || self.tasks[target].how == How::Spawn;
+        let is_spawned = self.tasks[target].how == How::Spawn && !S::ONLY_HANDLES;
+        let is_visible = is_spawned || self.scheduler.forks() == Forks::Visible;
         Action::Block(target, if is_visible && self.random.one_in(2) { Polls::No } else { Polls::Yes })
     }
 }
@@ -415,6 +427,8 @@ fn deep(f: impl FnOnce()) {
 pub(crate) enum Step {
     /// Joins these two tasks.
     Join(usize, usize),
+    /// Spawns this task for nobody, on that pool.
+    Spawn(usize, usize),
     Poll,
 }
 
@@ -452,6 +466,10 @@ impl<S: Scheduler> Run<S> {
         self.each_action(task, |action| match action {
             Action::Block(target, polls) => self.block(task, *target, *polls, || by_handle(Step::Poll)),
             Action::Join(a, b) => self.fork(task, *a, *b, |a| self.task(a, scope), || by_handle(Step::Join(*a, *b))),
+            Action::Detach(task, pool) => {
+                by_handle(Step::Spawn(*task, *pool));
+                self.hand_in(*task);
+            }
             other => self.act_anywhere(other, scope),
         });
     }
@@ -463,12 +481,16 @@ impl<S: Scheduler> Run<S> {
             Action::Nap => thread::sleep(Duration::from_micros(200)),
             Action::Spawn(task) => self.spawn(*task, scope.expect("it is made for tasks in scopes")),
             Action::Detach(task, pool) => {
-                let (run, task) = (Arc::clone(self), *task);
-                self.scheduler.spawn(*pool, move || run.task(task, None));
-                self.hand_in(task);
+                self.detach(*task, *pool);
+                self.hand_in(*task);
             }
             other => unreachable!("{other:?} is not for this style"),
         }
+    }
+
+    pub(crate) fn detach(self: &Arc<Self>, task: usize, pool: usize) {
+        let run = Arc::clone(self);
+        self.scheduler.spawn(pool, move || run.task(task, None));
     }
 
     fn spawn<'c>(self: &'c Arc<Self>, task: usize, scope: &S::Scope<'c>) {
@@ -669,6 +691,7 @@ fn check_one<S: Scheduler>(scheduler: &Arc<S>, settings: &str, seed: u64) {
     let _watched = Watched::new(Arc::clone(&run) as Arc<dyn Report>);
     let start = |root: usize| match run.program.tasks[root].pool {
         OUTSIDE => run.task(root, None),
+        pool if S::ONLY_HANDLES => S::by_handle(&run, pool, root, None),
         pool => scheduler.call(pool, || run.task(root, None)),
     };
     let (first, others) = run.program.roots.split_first().expect("there is a root");
