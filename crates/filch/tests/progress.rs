@@ -168,7 +168,7 @@ impl<Q: Queue> Scheduler for Systems<Q> {
 }
 
 /// As many seeds for each combination as take some seconds in all.
-const SEEDS: u64 = 16;
+const SEEDS: u64 = 12;
 
 fn check_all<P: Pool>(forks: Forks) {
     for wait in Wait::EVERY {

@@ -83,7 +83,7 @@ fn child() {
     for workers in [2, 3, 8] {
         let build = || ThreadPoolBuilder::new().num_threads(workers).stack_size(STACK_SIZE).build().unwrap();
         let [pool, wait] = ["FILCH_POOL", "FILCH_WAIT"].map(|name| env::var(name).unwrap_or_default());
-        check(&format!("drop-in {pool}, {wait}, {workers} workers"), 8, || Pools { pools: [build(), build()], forks });
+        check(&format!("drop-in {pool}, {wait}, {workers} workers"), 6, || Pools { pools: [build(), build()], forks });
     }
 }
 
