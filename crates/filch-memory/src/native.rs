@@ -56,6 +56,7 @@ impl crate::Sleep for Native {
 #[cfg(all(feature = "std", not(target_os = "linux")))]
 use atomic_wait as futex;
 
+/// The system call itself. The crate for the other systems gives it pointers of a type that Miri rejects.
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod futex {
     use core::ffi::c_int;
