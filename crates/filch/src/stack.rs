@@ -5,8 +5,7 @@
 use std::io;
 use std::ptr::NonNull;
 
-use memmap2::{MmapOptions, MmapRaw};
-
+use self::pages::Pages;
 use crate::job::Slot;
 
 /// A reserved array of slots.
@@ -14,7 +13,7 @@ use crate::job::Slot;
 pub(crate) struct Stack {
     slots: NonNull<Slot>,
     capacity: usize,
-    _memory: MmapRaw,
+    _memory: Pages,
 }
 
 // SAFETY: the memory belongs to whoever the protocols say; the handle itself is only an address and a length.
@@ -28,7 +27,7 @@ impl Stack {
         let bytes = capacity
             .checked_mul(size_of::<Slot>())
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the size overflows the address space"))?;
-        let memory = MmapRaw::from(MmapOptions::new().len(bytes.max(1)).no_reserve_swap().map_anon()?);
+        let memory = Pages::reserve(bytes.max(1))?;
         let slots = NonNull::new(memory.as_mut_ptr().cast::<Slot>()).ok_or(io::ErrorKind::OutOfMemory)?;
         assert!(slots.is_aligned(), "pages are aligned better than slots");
         Ok(Self { slots, capacity, _memory: memory })
@@ -77,6 +76,62 @@ impl Stack {
             if let Some(job) = self.get(index) {
                 job.forget_use();
             }
+        }
+    }
+}
+
+#[cfg(not(miri))]
+mod pages {
+    use std::io;
+
+    use memmap2::{MmapOptions, MmapRaw};
+
+    /// Zeroed memory, until dropped.
+    #[derive(Debug)]
+    pub(super) struct Pages(MmapRaw);
+
+    impl Pages {
+        pub(super) fn reserve(bytes: usize) -> io::Result<Self> {
+            Ok(Self(MmapRaw::from(MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?)))
+        }
+
+        pub(super) fn as_mut_ptr(&self) -> *mut u8 {
+            self.0.as_mut_ptr()
+        }
+    }
+}
+
+/// From the heap: Miri knows no mapping without reserved swap space.
+#[cfg(miri)]
+mod pages {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::io;
+    use std::ptr::NonNull;
+
+    #[derive(Debug)]
+    pub(super) struct Pages {
+        memory: NonNull<u8>,
+        layout: Layout,
+    }
+
+    impl Pages {
+        pub(super) fn reserve(bytes: usize) -> io::Result<Self> {
+            const PAGE: usize = 4096;
+            let layout = Layout::from_size_align(bytes, PAGE).map_err(io::Error::other)?;
+            // SAFETY: the caller asks for one byte at least.
+            let memory = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(io::ErrorKind::OutOfMemory)?;
+            Ok(Self { memory, layout })
+        }
+
+        pub(super) fn as_mut_ptr(&self) -> *mut u8 {
+            self.memory.as_ptr()
+        }
+    }
+
+    impl Drop for Pages {
+        fn drop(&mut self) {
+            // SAFETY: allocated so by `reserve`, and freed once.
+            unsafe { dealloc(self.memory.as_ptr(), self.layout) };
         }
     }
 }
