@@ -1,6 +1,6 @@
 //! A cheap clock for owners: events at random times, at a given rate.
 //!
-//! On x86-64 it reads the processor's time stamp counter, which costs a few nanoseconds; elsewhere the system's clock.
+//! On x86-64 it reads the processor's time stamp counter, which costs a few nanoseconds; elsewhere, and under Miri, the system's clock.
 //! What must always hold: it says only *when* something is done, never what is right.
 
 use core::time::Duration;
@@ -66,7 +66,7 @@ impl Poisson {
 
 pub use ticks::now;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod ticks {
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
@@ -97,7 +97,7 @@ mod ticks {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 mod ticks {
     use std::sync::OnceLock;
     use std::time::Instant;

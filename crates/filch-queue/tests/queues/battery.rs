@@ -7,7 +7,7 @@ use std::thread;
 use filch_queue::{Capacity, Delivery, Full, Order, Owner, Progress, Queue, Steal, StealOrder, Stealable, Task, Thief};
 
 use crate::watchdog::{Patience, watched};
-use crate::{number, task};
+use crate::{number, task, times};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -83,20 +83,22 @@ pub(crate) fn smoke<Q: Queue>() {
 }
 
 pub(crate) fn owner_order<Q: Queue>() {
-    let (mut owner, _thieves) = make::<Q>(100, 1);
-    for n in 0..100 {
+    const TASKS: usize = times(100, 20);
+    let (mut owner, _thieves) = make::<Q>(TASKS, 1);
+    for n in 0..TASKS {
         owner.push(task(n)).unwrap();
     }
     let popped = drain::<Q>(&mut owner);
     match Q::PROMISES.order {
-        Order::Lifo => assert!(popped.into_iter().eq((0..100).rev())),
-        Order::Fifo => assert!(popped.into_iter().eq(0..100)),
+        Order::Lifo => assert!(popped.into_iter().eq((0..TASKS).rev())),
+        Order::Fifo => assert!(popped.into_iter().eq(0..TASKS)),
     }
 }
 
 pub(crate) fn thief_order<Q: Queue>() {
-    let (mut owner, mut thieves) = make::<Q>(100, 1);
-    for n in 0..100 {
+    const TASKS: usize = times(100, 20);
+    let (mut owner, mut thieves) = make::<Q>(TASKS, 1);
+    for n in 0..TASKS {
         owner.push(task(n)).unwrap();
     }
     let stolen = steal_all::<Q>(&mut owner, &mut thieves[0]);
@@ -107,12 +109,12 @@ pub(crate) fn thief_order<Q: Queue>() {
     match Q::PROMISES.steals {
         StealOrder::OldestFirst => assert!(stolen.iter().copied().eq(0..stolen.len())),
         StealOrder::OldestShared => assert!(stolen.is_sorted()),
-        StealOrder::NewestFirst => assert!(stolen.iter().copied().eq((100 - stolen.len()..100).rev())),
+        StealOrder::NewestFirst => assert!(stolen.iter().copied().eq((TASKS - stolen.len()..TASKS).rev())),
         StealOrder::Unordered => {}
     }
     let mut all = [stolen, popped].concat();
     all.sort_unstable();
-    assert!(all.into_iter().eq(0..100));
+    assert!(all.into_iter().eq(0..TASKS));
 }
 
 /// A worker that is about to sleep must see a task that was pushed before.
@@ -142,7 +144,7 @@ pub(crate) fn overflow_or_growth<Q: Queue>() {
             Ok(()) => pushed += 1,
             Err(Full(refused)) => break Some(number(refused)),
         }
-        if pushed == 1000 {
+        if pushed == times(1000, 40) {
             break None;
         }
     };
@@ -163,10 +165,11 @@ pub(crate) fn overflow_or_growth<Q: Queue>() {
 }
 
 pub(crate) fn wrap_around<Q: Queue>() {
+    const TASKS: usize = times(200, 30);
     for capacity in 1..=4 {
         let (mut owner, mut thieves) = make::<Q>(capacity, 1);
         let mut taken = Vec::new();
-        for n in 0..200 {
+        for n in 0..TASKS {
             if owner.push(task(n)).is_err() {
                 // An array needs to be found empty first.
                 taken.extend(drain::<Q>(&mut owner));
@@ -180,13 +183,13 @@ pub(crate) fn wrap_around<Q: Queue>() {
         taken.extend(drain::<Q>(&mut owner));
         taken.extend(core::iter::from_fn(|| thieves[0].quiesce()).map(number));
         taken.sort_unstable();
-        assert!(taken.into_iter().eq(0..200), "capacity {capacity}");
+        assert!(taken.into_iter().eq(0..TASKS), "capacity {capacity}");
     }
 }
 
 /// Whoever has slept while the owner went round alone finds as much as in a new queue, or nearly, since blocks begin elsewhere.
 pub(crate) fn late_thief<Q: Queue>() {
-    const TASKS: usize = 64;
+    const TASKS: usize = times(64, 16);
     let [in_new, in_old] = [0, 5].map(|rounds| {
         let (mut owner, mut thieves) = make::<Q>(TASKS, 1);
         for n in 0..rounds * TASKS {
@@ -296,7 +299,7 @@ impl Gang {
 
 /// Many thieves fall on a full queue; each sees the order that the queue promises.
 pub(crate) fn stampede<Q: Queue>() {
-    const TASKS: usize = 20_000;
+    const TASKS: usize = times(20_000, 60);
     let (mut owner, thieves) = make::<Q>(TASKS, THIEVES);
     let ledger = Ledger::new(TASKS);
     for n in 0..TASKS {
@@ -371,21 +374,21 @@ fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize)
 }
 
 pub(crate) fn stress<Q: Queue>() {
-    for seed in 1..=4 {
-        random_bursts::<Q>(256, 40, seed, 500_000);
+    for seed in 1..=times(4, 1) {
+        random_bursts::<Q>(256, 40, seed as u64, times(500_000, 100));
     }
 }
 
 pub(crate) fn stress_in_a_tiny_queue<Q: Queue>() {
     for capacity in 1..=4 {
-        random_bursts::<Q>(capacity, 6, capacity as u64, 300_000);
+        random_bursts::<Q>(capacity, 6, capacity as u64, times(300_000, 30));
     }
 }
 
 /// A queue that is filled and emptied again: while it shrinks, the owner runs towards the thieves.
 pub(crate) fn ebb_and_flow<Q: Queue>() {
-    const HEIGHT: usize = 96;
-    const TIDES: usize = 20_000;
+    const HEIGHT: usize = times(96, 12);
+    const TIDES: usize = times(20_000, 5);
     let (mut owner, thieves) = make::<Q>(HEIGHT, THIEVES);
     let ledger = Ledger::new(TIDES * HEIGHT);
     let gang = Gang::start(thieves, &ledger);
@@ -405,8 +408,8 @@ pub(crate) fn ebb_and_flow<Q: Queue>() {
 
 /// One task at a time: owner and thieves always race for the same one.
 pub(crate) fn last_task<Q: Queue>() {
-    random_bursts::<Q>(2, 2, 7, 500_000);
-    const TASKS: usize = 500_000;
+    random_bursts::<Q>(2, 2, 7, times(500_000, 60));
+    const TASKS: usize = times(500_000, 60);
     let (mut owner, thieves) = make::<Q>(2, THIEVES);
     let ledger = Ledger::new(TASKS);
     let gang = Gang::start(thieves, &ledger);

@@ -26,6 +26,11 @@ fn number(task: Task) -> usize {
     task.id().get() - 1
 }
 
+/// So many, or a few where each step takes a thousand times as long.
+const fn times(many: usize, few: usize) -> usize {
+    if cfg!(miri) { few } else { many }
+}
+
 /// Runs a test of `Q` with a limit to its time; not where the memory that `Q` needs is not to be had.
 fn run<Q: Queue<M>, M: Memory>(test: impl FnOnce() + Send + 'static) {
     let missing = cfg!(miri) && Q::PROMISES.memory_model == MemoryModel::BoundedTso;

@@ -9,7 +9,7 @@ use filch_queue::{Delivery, Full, Owner, Queue, Steal, StealMany, StealOrder, St
 use proptest::prelude::*;
 
 use crate::watchdog::Patience;
-use crate::{number, task};
+use crate::{number, task, times};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -43,7 +43,7 @@ fn steal_many(thief: &mut impl StealMany<Task>, max: usize, loot: &mut Vec<Task>
 }
 
 pub(crate) fn order_and_limit<Q: Queue<Thief: StealMany<Task>>>() {
-    const TASKS: usize = 100;
+    const TASKS: usize = times(100, 20);
     for max in [1, 2, 7, TASKS, usize::MAX] {
         let (mut owner, mut thieves) = make::<Q>(TASKS);
         for n in 0..TASKS {
@@ -84,7 +84,7 @@ pub(crate) fn nothing_for_nothing<Q: Queue<Thief: StealMany<Task>>>() {
 
 /// Bursts of pushes and pops, and thieves that ask for different numbers.
 pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
-    const TASKS: usize = 200_000;
+    const TASKS: usize = times(200_000, 40);
     for (capacity, burst, count) in [(1, 3, THIEVES), (2, 3, THIEVES), (4, 7, 1), (4, 7, THIEVES), (64, 50, THIEVES)] {
         let (mut owner, mut thieves) = make::<Q>(capacity);
         thieves.truncate(count);
@@ -209,10 +209,10 @@ fn follow<Q: Queue<Thief: StealMany<Task>>>(
 }
 
 pub(crate) fn agrees_with_the_model<Q: Queue<Thief: StealMany<Task>>>() {
-    let cases = if cfg!(miri) { 8 } else { 256 };
+    let cases = times(256, 1) as u32;
     // Failures are shrunk and printed; nothing is written next to the sources.
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    proptest!(config, |(capacity in 1_usize..9, operations in prop::collection::vec(operation(), 0..200))| {
+    proptest!(config, |(capacity in 1_usize..9, operations in prop::collection::vec(operation(), 0..times(200, 30)))| {
         if let Err(disagreement) = follow::<Q>(capacity, &operations) {
             return Err(TestCaseError::fail(disagreement.to_string()));
         }

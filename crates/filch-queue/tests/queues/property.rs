@@ -4,7 +4,7 @@ use filch_queue::model::{Disagreement, Model};
 use filch_queue::{Owner, Progress, Queue, StealOrder, Task, Thief};
 use proptest::prelude::*;
 
-use crate::task;
+use crate::{task, times};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -72,10 +72,10 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
 }
 
 pub(crate) fn agrees_with_the_model<Q: Queue>() {
-    let cases = if cfg!(miri) { 8 } else { 512 };
+    let cases = times(512, 1) as u32;
     // Failures are shrunk and printed; nothing is written next to the sources.
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    proptest!(config, |(capacity in 1_usize..9, operations in prop::collection::vec(operation(), 0..200))| {
+    proptest!(config, |(capacity in 1_usize..9, operations in prop::collection::vec(operation(), 0..times(200, 30)))| {
         if let Err(disagreement) = follow::<Q>(capacity, &operations) {
             return Err(TestCaseError::fail(disagreement.to_string()));
         }
