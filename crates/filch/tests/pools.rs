@@ -9,13 +9,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
-use common::{pool, wait_for, watchdog};
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use common::{EveryPool, pool, wait_for, watchdog};
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split};
 use filch::{BuildError, Builder, MIN_STACK_SIZE, ThreadPool, Wait, Worker};
-use filch_queue::{
-    Abp, Adws, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2, PdqS,
-    The, Wsq,
-};
+use filch_queue::ChaseLev;
 
 fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
     if n < 2 {
@@ -57,45 +54,26 @@ fn settings_out_of_range_are_refused() {
 #[test]
 fn every_pool_waits_by_every_strategy() {
     let _watchdog = watchdog("some strategy");
-    fn compute<P: Pool>() {
-        for wait in Wait::EVERY {
-            if wait == Wait::Transitive && !P::TRANSITIVE {
-                continue;
-            }
-            for workers in [1, 2, 8] {
-                for capacity in [3, 1 << 12] {
-                    let builder = Builder::<P>::new().workers(workers).wait(wait).deque_capacity(capacity);
-                    let pool = builder.build().unwrap();
-                    assert_eq!((pool.workers(), pool.wait()), (workers, wait));
-                    assert_eq!(pool.run(|w| fib(w, 18)), 2584);
-                    assert_eq!(pool.install(|| fib_by_closures(18)), 2584);
+    struct Compute;
+    impl EveryPool for Compute {
+        fn with<P: Pool>(&self) {
+            for wait in Wait::EVERY {
+                if wait == Wait::Transitive && !P::TRANSITIVE {
+                    continue;
+                }
+                for workers in [1, 2, 8] {
+                    for capacity in [3, 1 << 12] {
+                        let builder = Builder::<P>::new().workers(workers).wait(wait).deque_capacity(capacity);
+                        let pool = builder.build().unwrap();
+                        assert_eq!((pool.workers(), pool.wait()), (workers, wait));
+                        assert_eq!(pool.run(|w| fib(w, 18)), 2584);
+                        assert_eq!(pool.install(|| fib_by_closures(18)), 2584);
+                    }
                 }
             }
         }
     }
-    compute::<Split>();
-    compute::<Wool>();
-    compute::<Wool<1, 1>>();
-    compute::<Queued<Abp>>();
-    compute::<Queued<Adws>>();
-    compute::<Queued<BwosL>>();
-    compute::<Queued<ChaseLev>>();
-    compute::<Queued<ChaseLevAsym>>();
-    compute::<Queued<Dsq>>();
-    compute::<Queued<HendlerShavit>>();
-    compute::<Queued<Lace>>();
-    compute::<Queued<Locked>>();
-    compute::<Queued<OneExposed>>();
-    compute::<Queued<PadWs>>();
-    compute::<Queued<PdqR>>();
-    compute::<Queued<PdqR2>>();
-    compute::<Queued<PdqS>>();
-    compute::<Queued<The>>();
-    compute::<Queued<Wsq>>();
-    compute::<Heartbeat<ChaseLev>>();
-    compute::<Heartbeat<ChaseLev, Request>>();
-    compute::<Heartbeat<Lace>>();
-    compute::<Heartbeat<Adws, Request>>();
+    Compute.every();
 }
 
 #[test]

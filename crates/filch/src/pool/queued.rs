@@ -227,8 +227,9 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
     thief: &mut Q::Thief,
     mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
 ) -> Steal<Task> {
-    // Longer than it takes an owner that runs to come to its next fork, or to deal, on average.
-    const PATIENCE: u32 = 1 << 11;
+    // Longer than it takes an owner that runs to come to its next fork, or to deal, on average; under Miri, where it may take any time,
+    // no longer than a test can wait.
+    const PATIENCE: u32 = if cfg!(miri) { 1 << 4 } else { 1 << 11 };
     const PAUSES: u32 = PATIENCE / 4;
     owner.poll();
     let mut stolen = attempt(thief);

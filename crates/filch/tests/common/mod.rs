@@ -3,13 +3,14 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::any::Any;
+use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use filch::pool::Pool;
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, ThreadPool, Wait};
 use filch_queue::{
     Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2,
@@ -22,6 +23,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// Ends the process with a message unless dropped in time: a hanging test says nothing.
 pub(crate) fn watchdog(what: &'static str) -> Sender<()> {
     let (alive, patience) = channel();
+    if cfg!(miri) {
+        // Miri wants every thread to have ended before the process, and says itself when all of them wait.
+        return alive;
+    }
     thread::spawn(move || {
         if patience.recv_timeout(PATIENCE * 2) == Err(RecvTimeoutError::Timeout) {
             eprintln!("{what} hangs");
@@ -82,6 +87,11 @@ impl Drop for Counted<'_> {
     }
 }
 
+/// So many, or a few where each step takes a thousand times as long.
+pub(crate) const fn times(many: usize, few: usize) -> usize {
+    if cfg!(miri) { few } else { many }
+}
+
 /// Numbers of workers to try.
 pub(crate) const WORKERS: [usize; 3] = [1, 2, 8];
 
@@ -90,22 +100,74 @@ pub(crate) trait EveryQueue {
     fn with<Q: Queue>(&self);
 
     fn every(&self) {
-        self.with::<Abp>();
-        self.with::<Adws>();
-        self.with::<BwosF>();
-        self.with::<BwosL>();
-        self.with::<ChaseLev>();
-        self.with::<ChaseLevAsym>();
-        self.with::<Dsq>();
-        self.with::<HendlerShavit>();
-        self.with::<Lace>();
-        self.with::<Locked>();
-        self.with::<OneExposed>();
-        self.with::<PadWs>();
-        self.with::<PdqR>();
-        self.with::<PdqR2>();
-        self.with::<PdqS>();
-        self.with::<The>();
-        self.with::<Wsq>();
+        let all: [fn(&Self); 17] = [
+            Self::with::<Abp>,
+            Self::with::<Adws>,
+            Self::with::<BwosF>,
+            Self::with::<BwosL>,
+            Self::with::<ChaseLev>,
+            Self::with::<ChaseLevAsym>,
+            Self::with::<Dsq>,
+            Self::with::<HendlerShavit>,
+            Self::with::<Lace>,
+            Self::with::<Locked>,
+            Self::with::<OneExposed>,
+            Self::with::<PadWs>,
+            Self::with::<PdqR>,
+            Self::with::<PdqR2>,
+            Self::with::<PdqS>,
+            Self::with::<The>,
+            Self::with::<Wsq>,
+        ];
+        picked(&all, 6).for_each(|with| with(self));
     }
+}
+
+/// Lets a test have every kind of pool, on every queue of which one can be made.
+pub(crate) trait EveryPool {
+    fn with<P: Pool>(&self);
+
+    fn every(&self) {
+        self.with::<Split>();
+        let others: [fn(&Self); 22] = [
+            Self::with::<Wool>,
+            Self::with::<Wool<1, 1>>,
+            Self::with::<Queued<Abp>>,
+            Self::with::<Queued<Adws>>,
+            Self::with::<Queued<BwosL>>,
+            Self::with::<Queued<ChaseLev>>,
+            Self::with::<Queued<ChaseLevAsym>>,
+            Self::with::<Queued<Dsq>>,
+            Self::with::<Queued<HendlerShavit>>,
+            Self::with::<Queued<Lace>>,
+            Self::with::<Queued<Locked>>,
+            Self::with::<Queued<OneExposed>>,
+            Self::with::<Queued<PadWs>>,
+            Self::with::<Queued<PdqR>>,
+            Self::with::<Queued<PdqR2>>,
+            Self::with::<Queued<PdqS>>,
+            Self::with::<Queued<The>>,
+            Self::with::<Queued<Wsq>>,
+            Self::with::<Heartbeat<ChaseLev>>,
+            Self::with::<Heartbeat<ChaseLev, Request>>,
+            Self::with::<Heartbeat<Lace>>,
+            Self::with::<Heartbeat<Adws, Request>>,
+        ];
+        picked(&others, 6).for_each(|with| with(self));
+    }
+}
+
+/// All of them; or, where each takes a thousand times as long, some that chance picks, which is another one for each seed of Miri.
+pub(crate) fn picked<T: Copy>(all: &[T], some: usize) -> impl Iterator<Item = T> {
+    let mut all = all.to_vec();
+    if cfg!(miri) {
+        let chance = RandomState::new();
+        for nth in 0..some.min(all.len()) {
+            #[expect(clippy::cast_possible_truncation, reason = "any number will do")]
+            let other = nth + chance.hash_one(nth) as usize % (all.len() - nth);
+            all.swap(nth, other);
+        }
+        all.truncate(some);
+    }
+    all.into_iter()
 }

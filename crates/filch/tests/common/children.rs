@@ -1,0 +1,137 @@
+//! Cases that may end their process: run in a child, which is the same test program started again.
+//!
+//! The child goes through the cases one after the other and says what has come of each. When one ends it, another child goes on with
+//! the next. What must always hold: a case that ends the process otherwise than by an abort, or does not end, fails the test.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Read, Write, pipe, stdout};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Far beyond what a case takes, on a busy machine and under a sanitizer too.
+const PATIENCE: Duration = Duration::from_secs(120);
+const PROGRAM: &str = "FILCH_TEST_PROGRAM";
+const FIRST: &str = "FILCH_TEST_FIRST_CASE";
+/// Begins the lines of a child that are for its parent.
+const MARK: &str = "a child says: ";
+
+/// What becomes of what the child writes to its standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StandardError {
+    /// It is shown if the test fails.
+    Heard,
+    /// There is none.
+    Closed,
+    /// Writing fails, since the device is full.
+    Full,
+    /// Writing fails, since nobody reads.
+    Broken,
+}
+
+impl StandardError {
+    pub(crate) const EVERY: [Self; 4] = [Self::Heard, Self::Closed, Self::Full, Self::Broken];
+}
+
+/// What has come of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It said this.
+    Said(String),
+    /// The process was aborted.
+    Aborted,
+}
+
+/// Has children, whose main function is the ignored test `main`, run all `number` cases of `program`, and `check` see what has come of each.
+pub(crate) fn run(main: &str, program: &str, number: usize, error: StandardError, mut check: impl FnMut(usize, End)) {
+    let mut next = 0;
+    while next < number {
+        let mut child = start(main, program, next, error);
+        let (lines, said) = channel();
+        let stdout = child.stdout.take().expect("piped");
+        let listener = thread::spawn(move || {
+            // The harness says things too, before and after.
+            let lines_for_us = BufReader::new(stdout).lines().map_while(Result::ok);
+            lines_for_us
+                .filter_map(|line| line.split_once(MARK).map(|(_, said)| said.to_owned()))
+                .for_each(|said| lines.send(said).expect("somebody listens"));
+        });
+        let stderr = child.stderr.take().map(listen);
+        let told =
+            |stderr: Option<JoinHandle<String>>| stderr.map_or(String::new(), |all| all.join().expect("no panic"));
+        loop {
+            match said.recv_timeout(PATIENCE) {
+                Ok(what) => check(next, End::Said(what)),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    child.kill().expect("it is there");
+                    panic!("{program}, case {next}, {error:?}: it hangs\n{}", told(stderr));
+                }
+            }
+            next += 1;
+        }
+        listener.join().expect("no panic");
+        let status = child.wait().expect("it was started");
+        let told = told(stderr);
+        if status.signal() == Some(ABORTED) {
+            check(next, End::Aborted);
+            next += 1;
+        } else {
+            assert!(status.success() && next == number, "{program}, case {next}, {error:?}: {status}\n{told}");
+        }
+    }
+}
+
+/// The signal of [`std::process::abort`].
+const ABORTED: i32 = 6;
+
+fn start(main: &str, program: &str, first: usize, error: StandardError) -> Child {
+    let executable = env::current_exe().expect("a test program has a path");
+    let mut command = match error {
+        StandardError::Closed => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "exec \"$0\" \"$@\" 2>&-"]).arg(executable);
+            shell
+        }
+        _ => Command::new(executable),
+    };
+    command.args(["--exact", main, "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(PROGRAM, program).env(FIRST, first.to_string());
+    // What comes out of a payload's destructor is forgotten, and what a process leaves that is aborted is nobody's.
+    let sanitizer = env::var("ASAN_OPTIONS").unwrap_or_default();
+    command.env("ASAN_OPTIONS", format!("{sanitizer}:detect_leaks=0"));
+    match error {
+        StandardError::Heard => command.stderr(Stdio::piped()),
+        StandardError::Closed => &mut command,
+        StandardError::Full => command.stderr(OpenOptions::new().write(true).open("/dev/full").expect("Linux has it")),
+        StandardError::Broken => {
+            let (_, writer) = pipe().expect("a pipe");
+            command.stderr(writer)
+        }
+    };
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("a test program can be started")
+}
+
+fn listen(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut all = Vec::new();
+        // What was read so far is good enough.
+        let _ = stream.read_to_end(&mut all);
+        String::from_utf8_lossy(&all).into_owned()
+    })
+}
+
+/// What the child has been started for: the program, and the first of its cases.
+pub(crate) fn asked() -> Option<(String, usize)> {
+    Some((env::var(PROGRAM).ok()?, env::var(FIRST).ok()?.parse().ok()?))
+}
+
+/// Tells the parent what has come of the next case.
+pub(crate) fn say(what: &str) {
+    let mut stdout = stdout().lock();
+    writeln!(stdout, "{MARK}{what}").and_then(|()| stdout.flush()).expect("the parent listens");
+}
