@@ -129,6 +129,13 @@ fn scramble(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// How many powers of two there are for a program's size: few, as of all that follows, where each step takes a thousand times as long.
+const SIZES: usize = if cfg!(miri) { 5 } else { 8 };
+/// A leaf spins less often.
+const SPINS: usize = if cfg!(miri) { 20 } else { 3000 };
+/// The largest number of a loop's items for each of its children.
+const ITEMS: usize = if cfg!(miri) { 5 } else { 600 };
+
 /// Makes programs.
 struct Author {
     random: Random,
@@ -151,7 +158,7 @@ impl Author {
 
     fn action(&mut self, budget: usize) -> Action {
         if budget <= 1 {
-            let spins = if self.random.one_in(4) { self.random.below(3000) } else { 0 };
+            let spins = if self.random.one_in(4) { self.random.below(SPINS) } else { 0 };
             return Action::Leaf { spins: spins as u32 };
         }
         let rest = budget - 1;
@@ -161,7 +168,7 @@ impl Author {
             7 | 8 => Action::Scope { nested: self.random.one_in(3), tasks: self.several(rest) },
             9 => Action::ForEach(self.several(rest)),
             10 => Action::MapReduce(self.several(rest)),
-            11 => Action::MapReduceFixed { stride: 1 + self.random.below(600), children: self.several(rest) },
+            11 => Action::MapReduceFixed { stride: 1 + self.random.below(ITEMS), children: self.several(rest) },
             12 => Action::Run(self.one(rest)),
             13 => Action::Install(self.one(rest)),
             14 if self.random.one_in(2) => Action::Elsewhere(self.one(rest), self.random.one_in(2)),
@@ -585,7 +592,7 @@ pub fn check(seed: u64, settings: &Settings, pool: &ThreadPool<Split>) -> Result
 /// What differs from what a sequential run would give.
 pub fn check_on<P: Pool>(seed: u64, settings: &Settings, pool: &ThreadPool<P>) -> Result<(), String> {
     let mut author = Author { random: Random(seed), throws: 0, nodes: 0 };
-    let budget = 1 << author.random.below(8);
+    let budget = 1 << author.random.below(SIZES);
     if settings.panics {
         author.throws = [4, 16, 64][author.random.below(3)];
     }
