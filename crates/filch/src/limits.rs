@@ -9,7 +9,8 @@ pub(crate) fn modest(default: usize, workers: usize, least: usize) -> usize {
     system::address_space().map_or(default, |bytes| default.min((bytes / SHARE / workers.max(1)).max(least)))
 }
 
-#[cfg(unix)]
+// Miri does not know the call.
+#[cfg(all(unix, not(miri)))]
 mod system {
     /// The size of the address space, if it is limited.
     pub(super) fn address_space() -> Option<usize> {
@@ -21,7 +22,7 @@ mod system {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(not(all(unix, not(miri))))]
 mod system {
     pub(super) fn address_space() -> Option<usize> {
         None

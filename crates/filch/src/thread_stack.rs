@@ -81,6 +81,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "there are no depths to tell")]
     fn half_of_the_stack_is_half_of_what_there_is_whatever_was_said() {
         const SIZE: usize = 4 << 20;
         let on_a_stack = |said: usize| {
