@@ -6,7 +6,7 @@
 //! tells its branches whether they have moved and runs both whatever happens.
 //!
 //! ```
-//! use filch::host::{self, Countdown, Fifo, Host};
+//! use filch::host::{self, Countdown, Fifo, Host, MayDangle};
 //!
 //! struct Here;
 //! impl Host for Here {
@@ -22,16 +22,19 @@
 //!     }
 //!     assert_eq!((crew.workers(), crew.here()), (2, None));
 //!     let (jobs, queue) = (Countdown::new(3), Fifo::default());
-//!     // SAFETY: the countdown is waited for, so it outlives the jobs, and each of the three ends it once.
-//!     let end = || unsafe { Countdown::end(&raw const jobs) };
-//!     // SAFETY: what they borrow lives until they have run: it is waited for.
+//!     let counted = |assert_here: fn()| {
+//!         let jobs = MayDangle::new(&jobs);
+//!         move || {
+//!             assert_here();
+//!             // SAFETY: the countdown is waited for, and each of the three ends it once.
+//!             unsafe { Countdown::end(jobs.into_inner()) };
+//!         }
+//!     };
+//!     // SAFETY: what they borrow lives until their last act: it is waited for.
 //!     unsafe {
-//!         crew.push(end);
-//!         crew.push_fifo(&queue, end);
-//!         crew.post(1, || {
-//!             assert_eq!(host::here(), Some(1));
-//!             end();
-//!         });
+//!         crew.push(counted(|| ()));
+//!         crew.push_fifo(&queue, counted(|| ()));
+//!         crew.post(1, counted(|| assert_eq!(host::here(), Some(1))));
 //!     }
 //!     jobs.wait();
 //!     let moved = crew.enter(|| host::join::<Here, _, _, _, _>(|moved| moved, |_| host::workers_here()));
@@ -66,6 +69,7 @@ use crate::wait::{self, Reach};
 use crate::worker::{Common, Core};
 
 pub use crate::process::PerProcess;
+pub use crate::spawn::MayDangle;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
 /// A handle on the workers of a pool, whatever its kind: [`Builder::seats`](crate::Builder::seats) makes it.
@@ -174,7 +178,7 @@ impl Crew {
     /// Cost: an allocation, a push to the worker's word deque or to the shared queue, and a fence.
     ///
     /// # Safety
-    /// Whatever `job` borrows lives until it has run.
+    /// Whatever `job` borrows lives until it has returned; what it borrows by a [`MayDangle`], until its last act.
     pub unsafe fn push<F: FnOnce() + Send>(&self, job: F) {
         // SAFETY: the caller's promise; a job that unwinds ends the process.
         unsafe { self.common.hand_in(Spawned::new(move |_: &Front, _| job())) };

@@ -16,7 +16,7 @@ use crate::front::{Front, current};
 use crate::job::{Body, Slot};
 use crate::pool;
 use crate::protocol::latch::{self, Event};
-use crate::spawn::Spawned;
+use crate::spawn::{MayDangle, Spawned};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Common;
 
@@ -131,11 +131,12 @@ impl Common {
         let front = current();
         let latch = Latch::new(1, Waiter::here(front));
         let over = IsSend((&raw const latch).cast_mut());
+        let f = MayDangle::new(f);
         // SAFETY: this function does not return before the job has ended the latch, its last act; and it does not unwind.
         let job = unsafe {
             Spawned::new(move |front: &Front, head| {
                 let (place, over) = (place, over);
-                let result = catch_unwind(AssertUnwindSafe(|| f(front, head)));
+                let result = catch_unwind(AssertUnwindSafe(|| f.into_inner()(front, head)));
                 *place.0 = Some(result);
                 Latch::end(over.0);
             })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::front::{Front, current};
 use crate::latch::{self, Latch, Waiter};
-use crate::spawn::Spawned;
+use crate::spawn::{MayDangle, Spawned};
 use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
 use crate::worker::Common;
@@ -112,13 +112,14 @@ impl<'scope> Scope<'scope> {
         // The task's spawner is itself pending.
         self.latch.add(1);
         let scope = ScopePtr(self);
+        let task = MayDangle::new(task);
         // SAFETY: the scope does not end before the task has, and what the task borrows outlives the scope; it does not
         // unwind.
         let job = unsafe {
             Spawned::new(move |_: &Front, _| {
                 let scope = scope;
                 let scope = &*scope.0;
-                scope.panic.catch(|| task(scope));
+                scope.panic.catch(|| task.into_inner()(scope));
                 Latch::end(&raw const scope.latch);
             })
         };

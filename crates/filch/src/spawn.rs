@@ -3,7 +3,7 @@
 //! What must always hold: a [`Spawned`] is run exactly once, and what it borrows outlives the run; who makes one sees to
 //! that by waiting.
 
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
 use filch_queue::Task;
@@ -23,6 +23,36 @@ struct Header {
 struct Boxed<F> {
     header: Header,
     work: F,
+}
+
+/// What a job captures that its last act lets go of: whoever waits for the job may drop what it borrows before the job has returned.
+///
+/// Until the call of a closure returns, Rust takes what its captured references point to for alive, and the compiler may read it; unless
+/// they are in here. Must be taken out: dropping it leaks.
+///
+/// ```
+/// use filch::host::MayDangle;
+///
+/// let numbers = vec![1, 2];
+/// let captured = MayDangle::new(&numbers);
+/// let job = move || captured.into_inner().len();
+/// assert_eq!(job(), 2);
+/// ```
+#[derive(Debug)]
+#[must_use = "what is in it leaks"]
+pub struct MayDangle<T>(MaybeUninit<T>);
+
+impl<T> MayDangle<T> {
+    /// Puts it in.
+    pub fn new(captured: T) -> Self {
+        Self(MaybeUninit::new(captured))
+    }
+
+    /// Takes it out, while all that it borrows is alive.
+    pub fn into_inner(self) -> T {
+        // SAFETY: `new` has put it in, and there is no other way to make or to empty one.
+        unsafe { self.0.assume_init() }
+    }
 }
 
 /// A spawned job. Must be run: dropping it leaks.

@@ -11,7 +11,9 @@ use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread;
 
 use common::{throw, thrown_by, wait_for, watchdog};
-use filch::host::{Countdown, Crew, Fifo, Host, Lease, Seat, has_pending, here, join, run_one, workers_here};
+use filch::host::{
+    Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, has_pending, here, join, run_one, workers_here,
+};
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
 use filch_queue::{ChaseLev, PdqR};
@@ -260,13 +262,14 @@ fn jobs_run_in_the_order_asked_for() {
         crew.enter(|| {
             let countdown = Countdown::new(6);
             for n in 0..6 {
-                let (order, over) = (&order, &countdown);
+                let captured = MayDangle::new((&order, &countdown));
                 let job = move || {
+                    let (order, over) = captured.into_inner();
                     order.lock().unwrap().push(n);
                     // SAFETY: counted once; the countdown outlives the wait.
                     unsafe { Countdown::end(over) };
                 };
-                // SAFETY: everything borrowed outlives the wait.
+                // SAFETY: everything borrowed outlives the wait, and the wait the last act.
                 unsafe { if n % 2 == 0 { crew.push(job) } else { crew.push_fifo(&queue, job) } }
             }
             assert_eq!(has_pending(), Some(true));
@@ -285,15 +288,16 @@ thread_local! {
 fn visit_all(crew: &Crew, visits: &AtomicUsize) {
     let countdown = Countdown::new(crew.workers());
     for worker in 0..crew.workers() {
-        let over = &countdown;
+        let captured = MayDangle::new((crew, visits, &countdown));
         let job = move || {
+            let (crew, visits, over) = captured.into_inner();
             assert_eq!(crew.here(), Some(worker));
             VISITS.set(VISITS.get() + 1);
             visits.fetch_add(1, SeqCst);
             // SAFETY: counted once; the countdown outlives the wait below.
             unsafe { Countdown::end(over) };
         };
-        // SAFETY: everything borrowed outlives the wait.
+        // SAFETY: everything borrowed outlives the wait, and the wait the last act.
         unsafe { crew.post(worker, job) };
     }
     countdown.wait();

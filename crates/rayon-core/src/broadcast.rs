@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use filch::host::{Countdown, FirstPanic};
+use filch::host::{Countdown, FirstPanic, MayDangle};
 
 use crate::registry::Registry;
 use crate::unwind::{self, Payload};
@@ -123,8 +123,10 @@ where
     let over = Ptr(&raw const countdown);
     for (index, outcome) in outcomes.iter().enumerate() {
         let over = Ptr(over.0);
+        let captured = MayDangle::new((outcome, registry, op));
         let job = move || {
             let over = over;
+            let (outcome, registry, op) = captured.into_inner();
             let result = unwind::halt_unwinding(|| BroadcastContext::with(registry, index, op));
             // SAFETY: this thread's alone until the countdown.
             unsafe { *outcome.0.get() = Some(result) };

@@ -7,7 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use filch::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic};
+use filch::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
 
 use crate::broadcast::{BroadcastContext, Ptr};
 use crate::registry::{self, Registry};
@@ -283,10 +283,11 @@ impl<'scope> ScopeBase<'scope> {
         // Its spawner is itself a task that has not ended, or the body.
         scope.base().countdown.add(1);
         let scope = Ptr(scope);
+        let body = MayDangle::new(body);
         move || {
             let scope = scope;
             // SAFETY: the scope waits for the task, so it is alive until it is counted out, which `run` does last.
-            unsafe { Self::run((*scope.0).base(), || body(&*scope.0)) };
+            unsafe { Self::run((*scope.0).base(), || body.into_inner()(&*scope.0)) };
         }
     }
 
