@@ -17,6 +17,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(120);
 const PROGRAM: &str = "FILCH_TEST_PROGRAM";
 const FIRST: &str = "FILCH_TEST_FIRST_CASE";
+const ERROR: &str = "FILCH_TEST_STANDARD_ERROR";
 /// Begins the lines of a child that are for its parent.
 const MARK: &str = "a child says: ";
 
@@ -33,10 +34,6 @@ pub(crate) enum StandardError {
     Broken,
 }
 
-impl StandardError {
-    pub(crate) const EVERY: [Self; 4] = [Self::Heard, Self::Closed, Self::Full, Self::Broken];
-}
-
 /// What has come of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -46,11 +43,25 @@ pub(crate) enum End {
     Aborted,
 }
 
-/// Has children, whose main function is the ignored test `main`, run all `number` cases of `program`, and `check` see what has come of each.
-pub(crate) fn run(main: &str, program: &str, number: usize, error: StandardError, mut check: impl FnMut(usize, End)) {
+/// What children are to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order<'o> {
+    /// The ignored test that is their main function.
+    pub(crate) main: &'o str,
+    /// What tells them what to do; and how many cases it has.
+    pub(crate) program: &'o str,
+    pub(crate) cases: usize,
+    pub(crate) error: StandardError,
+    /// What else their environment has.
+    pub(crate) variables: &'o [(&'o str, &'o str)],
+}
+
+/// Has children run all cases of a program, and `check` see what has come of each.
+pub(crate) fn run(order: Order<'_>, mut check: impl FnMut(usize, End)) {
+    let Order { program, error, variables, .. } = order;
     let mut next = 0;
-    while next < number {
-        let mut child = start(main, program, next, error);
+    while next < order.cases {
+        let mut child = start(order, next);
         let (lines, said) = channel();
         let stdout = child.stdout.take().expect("piped");
         let listener = thread::spawn(move || {
@@ -69,7 +80,7 @@ pub(crate) fn run(main: &str, program: &str, number: usize, error: StandardError
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     child.kill().expect("it is there");
-                    panic!("{program}, case {next}, {error:?}: it hangs\n{}", told(stderr));
+                    panic!("{program}, case {next}, {error:?}, {variables:?}: it hangs\n{}", told(stderr));
                 }
             }
             next += 1;
@@ -81,7 +92,8 @@ pub(crate) fn run(main: &str, program: &str, number: usize, error: StandardError
             check(next, End::Aborted);
             next += 1;
         } else {
-            assert!(status.success() && next == number, "{program}, case {next}, {error:?}: {status}\n{told}");
+            let is_well = status.success() && next == order.cases;
+            assert!(is_well, "{program}, case {next}, {error:?}, {variables:?}: {status}\n{told}");
         }
     }
 }
@@ -89,9 +101,9 @@ pub(crate) fn run(main: &str, program: &str, number: usize, error: StandardError
 /// The signal of [`std::process::abort`].
 const ABORTED: i32 = 6;
 
-fn start(main: &str, program: &str, first: usize, error: StandardError) -> Child {
+fn start(order: Order<'_>, first: usize) -> Child {
     let executable = env::current_exe().expect("a test program has a path");
-    let mut command = match error {
+    let mut command = match order.error {
         StandardError::Closed => {
             let mut shell = Command::new("sh");
             shell.args(["-c", "exec \"$0\" \"$@\" 2>&-"]).arg(executable);
@@ -99,12 +111,13 @@ fn start(main: &str, program: &str, first: usize, error: StandardError) -> Child
         }
         _ => Command::new(executable),
     };
-    command.args(["--exact", main, "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env(PROGRAM, program).env(FIRST, first.to_string());
+    command.args(["--exact", order.main, "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(PROGRAM, order.program).env(FIRST, first.to_string()).env(ERROR, format!("{:?}", order.error));
+    command.envs(order.variables.iter().copied());
     // What comes out of a payload's destructor is forgotten, and what a process leaves that is aborted is nobody's.
     let sanitizer = env::var("ASAN_OPTIONS").unwrap_or_default();
     command.env("ASAN_OPTIONS", format!("{sanitizer}:detect_leaks=0"));
-    match error {
+    match order.error {
         StandardError::Heard => command.stderr(Stdio::piped()),
         StandardError::Closed => &mut command,
         StandardError::Full => command.stderr(OpenOptions::new().write(true).open("/dev/full").expect("Linux has it")),
@@ -128,6 +141,11 @@ fn listen(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
 /// What the child has been started for: the program, and the first of its cases.
 pub(crate) fn asked() -> Option<(String, usize)> {
     Some((env::var(PROGRAM).ok()?, env::var(FIRST).ok()?.parse().ok()?))
+}
+
+/// Whether somebody listens to the child's standard error.
+pub(crate) fn is_heard() -> bool {
+    env::var(ERROR).is_ok_and(|error| error == format!("{:?}", StandardError::Heard))
 }
 
 /// Tells the parent what has come of the next case.
