@@ -122,6 +122,7 @@ unsafe impl<M: Memory> Queue<M> for Abp {
         stealable: Stealable::All,
         memory_model: MemoryModel::Rust,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {

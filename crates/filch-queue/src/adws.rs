@@ -130,6 +130,7 @@ unsafe impl<M: Memory> Queue<M> for Adws {
         stealable: Stealable::OnRequest,
         memory_model: MemoryModel::Rust,
         owner_must_poll: true,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, delegation: &Delegation) -> (Owner<M>, Vec<Thief<M>>) {

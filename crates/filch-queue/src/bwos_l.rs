@@ -92,6 +92,7 @@ unsafe impl<M: Memory> Queue<M> for BwosL {
         stealable: Stealable::OtherBlocks,
         memory_model: MemoryModel::Rust,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, &size: &BlockSize) -> (Owner<M>, Vec<Thief<M>>) {

@@ -121,6 +121,7 @@ unsafe impl<M: Memory> Queue<M> for ChaseLev {
         stealable: Stealable::All,
         memory_model: MemoryModel::Rust,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     const THIEVES_ALIKE: bool = true;

@@ -122,6 +122,7 @@ unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
         stealable: Stealable::All,
         memory_model: MemoryModel::AsymmetricBarriers,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, fences: &Fences) -> (Owner<M>, Vec<Thief<M>>) {

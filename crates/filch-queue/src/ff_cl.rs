@@ -128,6 +128,7 @@ unsafe impl<M: Memory> Queue<M> for FfCl {
         stealable: Stealable::AllButNewest,
         memory_model: MemoryModel::BoundedTso,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Owner<M>, Vec<Thief<M>>) {

@@ -91,6 +91,7 @@ unsafe impl<M: Memory> Queue<M> for FfThe {
         stealable: Stealable::AllButNewest,
         memory_model: MemoryModel::BoundedTso,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Owner<M>, Vec<Thief<M>>) {

@@ -114,6 +114,7 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
         stealable: Stealable::Shared,
         memory_model: MemoryModel::Rust,
         owner_must_poll: true,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {

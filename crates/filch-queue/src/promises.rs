@@ -35,6 +35,9 @@ pub struct Promises {
     /// Whether thieves depend on the owner's calling [`Owner::poll`](crate::Owner::poll) even when it neither pushes
     /// nor pops.
     pub owner_must_poll: bool,
+    /// Whether an owner that has been asked may put its answer off because the time for it has not come. Otherwise it answers
+    /// at its next operation.
+    pub answers_by_clock: bool,
 }
 
 /// Which task the owner's pop returns.

@@ -129,6 +129,7 @@ unsafe impl<M: Memory> Queue<M> for The {
         stealable: Stealable::All,
         memory_model: MemoryModel::Rust,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {

@@ -167,6 +167,7 @@ unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
         stealable: if PATIENCE == FOREVER { Stealable::All } else { Stealable::AllButNewest },
         memory_model: MemoryModel::BoundedTso,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Owner<M>, Vec<Thief<PATIENCE, M>>) {

@@ -152,6 +152,7 @@ unsafe impl<M: Memory> Queue<M> for Wsq {
         stealable: Stealable::All,
         memory_model: MemoryModel::Rust,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {

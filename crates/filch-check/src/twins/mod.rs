@@ -50,6 +50,7 @@ const fn promises(name: &'static str) -> Promises {
         stealable: Stealable::AllButNewest,
         memory_model: MemoryModel::BoundedTso,
         owner_must_poll: false,
+        answers_by_clock: false,
     }
 }
 

@@ -147,6 +147,7 @@ unsafe impl<M: Memory> Queue<M> for Lace {
         stealable: Stealable::Shared,
         memory_model: MemoryModel::Rust,
         owner_must_poll: false,
+        answers_by_clock: false,
     };
 
     fn make(capacity: usize, thieves: usize, &policies: &Policies) -> (Owner<M>, Vec<Thief<M>>) {

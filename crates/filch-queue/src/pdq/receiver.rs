@@ -154,6 +154,7 @@ const fn promises(name: &'static str) -> Promises {
         stealable: Stealable::OnRequest,
         memory_model: MemoryModel::Rust,
         owner_must_poll: true,
+        answers_by_clock: false,
     }
 }
 

@@ -147,6 +147,7 @@ unsafe impl<M: Memory> Queue<M> for PdqS {
         stealable: Stealable::OnRequest,
         memory_model: MemoryModel::Rust,
         owner_must_poll: true,
+        answers_by_clock: true,
     };
 
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {

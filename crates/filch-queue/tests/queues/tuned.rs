@@ -12,7 +12,7 @@ use filch_queue::{
 };
 
 macro_rules! tuned {
-    ($($(#[$doc:meta])* $name:ident: $queue:ty, $params:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $queue:ty, $params:expr $(, $promise:ident: $kept:expr)?;)*) => {
         $($(#[$doc])*
         pub(crate) struct $name;
 
@@ -22,7 +22,7 @@ macro_rules! tuned {
             type Thief = <$queue as Queue<M>>::Thief;
             type Params = ();
 
-            const PROMISES: Promises = <$queue as Queue<M>>::PROMISES;
+            const PROMISES: Promises = Promises { $($promise: $kept,)? ..<$queue as Queue<M>>::PROMISES };
 
             fn make(capacity: usize, thieves: usize, (): &()) -> (Self::Owner, Vec<Self::Thief>) {
                 <$queue as Queue<M>>::make(capacity, thieves, &$params)
@@ -34,7 +34,8 @@ macro_rules! tuned {
 #[cfg(feature = "std")]
 tuned! {
     /// Deals whenever it can, as much as it can.
-    EagerPdqS: filch_queue::PdqS, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO };
+    EagerPdqS: filch_queue::PdqS, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO },
+        answers_by_clock: false;
 }
 
 tuned! {
