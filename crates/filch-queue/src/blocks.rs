@@ -340,9 +340,18 @@ impl OwnerBlocks {
         if self.is_known_empty {
             return 0;
         }
-        // Relaxed: a hint.
-        let below = self.block.saturating_sub(shared.sblk.load(Ordering::Relaxed)).min(shared.shape.blocks());
-        self.own() as usize + (below as usize) * shared.shape.entries() as usize
+        let (shape, entries) = (shared.shape, shared.shape.entries());
+        // Relaxed, both: a hint.
+        let below = self.block.saturating_sub(shared.sblk.load(Ordering::Relaxed)).min(shape.blocks());
+        let oldest = self.block - below;
+        let mark = Mark::from_word(shared.block(oldest).spos.load(Ordering::Relaxed));
+        // The oldest may be over, though no thief has passed it by; the others have been opened whole, or nearly.
+        let gone = match shape.round(oldest) {
+            _ if below == 0 => 0,
+            round if mark.is_after(round) => entries,
+            _ => mark.index.min(entries),
+        };
+        (self.own() + below as u32 * entries - gone) as usize
     }
 
     /// Finds a place for the next task; `false` if there is none.
