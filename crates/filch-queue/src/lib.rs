@@ -131,6 +131,7 @@ compile_error!(
 pub mod abp;
 pub mod adws;
 mod amount;
+pub mod as_new;
 pub mod blocks;
 pub mod bwos_f;
 pub mod bwos_l;

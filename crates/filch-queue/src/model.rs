@@ -160,8 +160,8 @@ impl<T: Copy + PartialEq> Model<T> {
                 in_turn && self.remove(task)
             }
             Steal::Empty => expected.is_none() || self.promises.stealable != Stealable::All,
-            // A compare-and-swap may fail for no reason.
-            Steal::Retry => true,
+            // There is nobody to lose against.
+            Steal::Retry => false,
             Steal::Aborted => self.promises.may_abort,
             Steal::Pending => self.promises.steal_progress == Progress::OwnerDependent,
         };

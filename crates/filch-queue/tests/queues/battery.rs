@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
+use filch_queue::as_new::Trial;
 use filch_queue::{Capacity, Delivery, Full, Order, Owner, Progress, Queue, Steal, StealOrder, Stealable, Task, Thief};
 
 use crate::watchdog::{Patience, watched};
@@ -46,6 +47,7 @@ fn steal<Q: Queue>(thief: &mut Q::Thief) -> Steal<Task> {
 fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize> {
     let mut stolen = Vec::new();
     let mut failures = 0;
+    let patience = Patience::new();
     // An owner may need several polls to share everything: each failure may be a request.
     while failures < 8 {
         match steal::<Q>(thief) {
@@ -53,6 +55,8 @@ fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize>
                 stolen.push(number(task));
                 failures = 0;
             }
+            // Its time will come, as long as there are tasks.
+            Steal::Pending if Q::PROMISES.answers_by_clock && owner.len_hint() > 0 => patience.wait("the clock"),
             _ => failures += 1,
         }
         owner.poll();
@@ -61,6 +65,11 @@ fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize>
         stolen.push(number(task));
     }
     stolen
+}
+
+/// The end of a test: the queue that it has used and emptied.
+fn is_as_new<Q: Queue>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
+    Trial::<Q>::new(capacity, &Q::Params::default()).passes(owner, thieves);
 }
 
 fn drain<Q: Queue>(owner: &mut Q::Owner) -> Vec<usize> {
@@ -80,11 +89,12 @@ pub(crate) fn smoke<Q: Queue>() {
         assert!(!thieves[1].steal().is_task());
         assert_eq!(owner.len_hint(), 0);
     }
+    is_as_new::<Q>(4, &mut owner, &mut thieves);
 }
 
 pub(crate) fn owner_order<Q: Queue>() {
     const TASKS: usize = times(100, 20);
-    let (mut owner, _thieves) = make::<Q>(TASKS, 1);
+    let (mut owner, mut thieves) = make::<Q>(TASKS, 1);
     for n in 0..TASKS {
         owner.push(task(n)).unwrap();
     }
@@ -93,6 +103,7 @@ pub(crate) fn owner_order<Q: Queue>() {
         Order::Lifo => assert!(popped.into_iter().eq((0..TASKS).rev())),
         Order::Fifo => assert!(popped.into_iter().eq(0..TASKS)),
     }
+    is_as_new::<Q>(TASKS, &mut owner, &mut thieves);
 }
 
 pub(crate) fn thief_order<Q: Queue>() {
@@ -115,6 +126,7 @@ pub(crate) fn thief_order<Q: Queue>() {
     let mut all = [stolen, popped].concat();
     all.sort_unstable();
     assert!(all.into_iter().eq(0..TASKS));
+    is_as_new::<Q>(TASKS, &mut owner, &mut thieves);
 }
 
 /// A worker that is about to sleep must see a task that was pushed before.
@@ -133,6 +145,7 @@ pub(crate) fn hint_sees_work<Q: Queue>() {
         assert_eq!(owner.pop(), None);
         assert!(!thieves[0].has_work_hint(), "the owner has just found the queue empty");
     }
+    is_as_new::<Q>(8, &mut owner, &mut thieves);
 }
 
 pub(crate) fn overflow_or_growth<Q: Queue>() {
@@ -160,8 +173,7 @@ pub(crate) fn overflow_or_growth<Q: Queue>() {
     all.extend(drain::<Q>(&mut owner));
     all.sort_unstable();
     assert!(all.into_iter().eq(0..pushed));
-    owner.push(task(0)).unwrap();
-    assert_eq!(drain::<Q>(&mut owner), [0]);
+    is_as_new::<Q>(ASKED, &mut owner, &mut thieves);
 }
 
 pub(crate) fn wrap_around<Q: Queue>() {
@@ -184,29 +196,56 @@ pub(crate) fn wrap_around<Q: Queue>() {
         taken.extend(core::iter::from_fn(|| thieves[0].quiesce()).map(number));
         taken.sort_unstable();
         assert!(taken.into_iter().eq(0..TASKS), "capacity {capacity}");
+        is_as_new::<Q>(capacity, &mut owner, &mut thieves);
     }
 }
 
-/// Whoever has slept while the owner went round alone finds as much as in a new queue, or nearly, since blocks begin elsewhere.
+/// Whoever has slept while others went round and round finds as much as in a new queue, or nearly, since blocks begin elsewhere:
+/// whether the owner was alone or with another thief, and whether the late one had asked for a task before.
 pub(crate) fn late_thief<Q: Queue>() {
-    const TASKS: usize = times(64, 16);
-    let [in_new, in_old] = [0, 5].map(|rounds| {
-        let (mut owner, mut thieves) = make::<Q>(TASKS, 1);
-        for n in 0..rounds * TASKS {
-            owner.push(task(n)).expect("room for one");
-            assert_eq!(owner.pop(), Some(task(n)));
-        }
-        let pushed = (0..TASKS).take_while(|&n| owner.push(task(n)).is_ok()).count();
-        let stolen = steal_all::<Q>(&mut owner, &mut thieves[0]);
-        let mut all = [&*stolen, &*drain::<Q>(&mut owner)].concat();
-        all.sort_unstable();
-        assert!(all.into_iter().eq(0..pushed));
-        stolen.len()
-    });
-    // How much an owner gives when it is asked may depend on the time.
-    if Q::PROMISES.stealable != Stealable::OnRequest {
-        assert!(2 * in_old >= in_new, "{in_old} instead of {in_new} tasks");
+    for (with_another, has_asked) in [(false, false), (true, false), (false, true), (true, true)] {
+        let [in_new, in_old] = [0, 5].map(|rounds| stolen_after::<Q>(rounds, with_another, has_asked));
+        assert!(2 * in_old >= in_new, "{in_old} instead of {in_new} tasks; {with_another} {has_asked}");
     }
+}
+
+/// How much a thief gets that comes after so many rounds.
+fn stolen_after<Q: Queue>(rounds: usize, with_another: bool, has_asked: bool) -> usize {
+    const TASKS: usize = times(64, 16);
+    let (mut owner, mut thieves) = make::<Q>(TASKS, 2);
+    let mut taken = Vec::new();
+    let mut next = 0;
+    let mut push = |owner: &mut Q::Owner, taken: &mut Vec<usize>| {
+        // What was granted to the late one may be in the way.
+        owner.push(task(next)).unwrap_or_else(|Full(task)| taken.push(number(task)));
+        next += 1;
+    };
+    if has_asked {
+        push(&mut owner, &mut taken);
+        taken.extend(steal::<Q>(&mut thieves[0]).task().map(number));
+    }
+    for n in 0..rounds * TASKS {
+        push(&mut owner, &mut taken);
+        let stolen = if with_another && n % 2 == 1 { steal::<Q>(&mut thieves[1]).task() } else { None };
+        taken.extend(stolen.or_else(|| owner.pop()).map(number));
+    }
+    taken.extend(drain::<Q>(&mut owner));
+    for thief in &mut thieves {
+        taken.extend(core::iter::from_fn(|| thief.quiesce()).map(number));
+    }
+    for _ in 0..TASKS {
+        push(&mut owner, &mut taken);
+    }
+    let mut stolen = steal_all::<Q>(&mut owner, &mut thieves[0]);
+    let count = stolen.len();
+    taken.append(&mut stolen);
+    taken.extend(drain::<Q>(&mut owner));
+    taken.extend(core::iter::from_fn(|| thieves[1].quiesce()).map(number));
+    taken.extend(drain::<Q>(&mut owner));
+    taken.sort_unstable();
+    assert!(taken.into_iter().eq(0..next));
+    is_as_new::<Q>(TASKS, &mut owner, &mut thieves);
+    count
 }
 
 /// What became of each task.
@@ -245,13 +284,13 @@ impl Ledger {
 }
 
 /// Thieves that steal until the owner is done and nothing is left for them.
-struct Gang {
+struct Gang<T> {
     done: Arc<AtomicBool>,
-    threads: Vec<thread::JoinHandle<Vec<usize>>>,
+    threads: Vec<thread::JoinHandle<(T, Vec<usize>)>>,
 }
 
-impl Gang {
-    fn start<T: Thief<Task> + Send + 'static>(thieves: Vec<T>, ledger: &Arc<Ledger>) -> Self {
+impl<T: Thief<Task> + Send + 'static> Gang<T> {
+    fn start(thieves: Vec<T>, ledger: &Arc<Ledger>) -> Self {
         let done = Arc::new(AtomicBool::new(false));
         let start = Arc::new(Barrier::new(thieves.len() + 1));
         let threads = thieves
@@ -273,7 +312,7 @@ impl Gang {
                     }
                     loot.extend(core::iter::from_fn(|| thief.quiesce()).map(number));
                     loot.iter().for_each(|&n| ledger.take(n));
-                    loot
+                    (thief, loot)
                 })
             })
             .collect();
@@ -281,8 +320,9 @@ impl Gang {
         Self { done, threads }
     }
 
-    /// Sends the thieves home and takes what they left; returns what each of them stole, in order.
-    fn finish<Q: Queue>(self, owner: &mut Q::Owner, ledger: &Ledger) -> Vec<Vec<usize>> {
+    /// Sends the thieves home and takes what they left; returns what each of them stole, in order. The queue, which was made for
+    /// `capacity` tasks, is as good as new then.
+    fn finish<Q: Queue<Thief = T>>(self, capacity: usize, owner: &mut Q::Owner, ledger: &Ledger) -> Vec<Vec<usize>> {
         self.done.store(true, Ordering::Release);
         let patience = Patience::new();
         while !self.threads.iter().all(thread::JoinHandle::is_finished) {
@@ -293,7 +333,10 @@ impl Gang {
             patience.wait("the thieves to go home");
         }
         drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
-        self.threads.into_iter().map(|thread| thread.join().expect("a thief panicked")).collect()
+        let ended = self.threads.into_iter().map(|thread| thread.join().expect("a thief panicked"));
+        let (mut thieves, loot): (Vec<T>, Vec<_>) = ended.unzip();
+        is_as_new::<Q>(capacity, owner, &mut thieves);
+        loot
     }
 }
 
@@ -311,7 +354,7 @@ pub(crate) fn stampede<Q: Queue>() {
         popped.push(number(task));
         ledger.take(number(task));
     }
-    for loot in gang.finish::<Q>(&mut owner, &ledger) {
+    for loot in gang.finish::<Q>(TASKS, &mut owner, &ledger) {
         // Nothing is pushed meanwhile, so a thief's tasks come in the order of their numbers.
         match Q::PROMISES.steals {
             // Tasks may come back.
@@ -369,7 +412,7 @@ fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize)
             thread::yield_now();
         }
     }
-    gang.finish::<Q>(&mut owner, &ledger);
+    gang.finish::<Q>(capacity, &mut owner, &ledger);
     ledger.close::<Q>();
 }
 
@@ -402,7 +445,7 @@ pub(crate) fn ebb_and_flow<Q: Queue>() {
         popped.iter_mut().for_each(|place| *place = owner.pop());
         popped.into_iter().flatten().for_each(|task| ledger.take(number(task)));
     }
-    gang.finish::<Q>(&mut owner, &ledger);
+    gang.finish::<Q>(HEIGHT, &mut owner, &ledger);
     ledger.close::<Q>();
 }
 
@@ -417,7 +460,7 @@ pub(crate) fn last_task<Q: Queue>() {
         owner.push(task(n)).unwrap_or_else(|Full(task)| ledger.take(number(task)));
         owner.pop().into_iter().for_each(|task| ledger.take(number(task)));
     }
-    gang.finish::<Q>(&mut owner, &ledger);
+    gang.finish::<Q>(2, &mut owner, &ledger);
     ledger.close::<Q>();
 }
 
@@ -443,6 +486,7 @@ pub(crate) fn starvation<Q: Queue>() {
                 }
                 stolen.fetch_add(1, Ordering::Relaxed);
                 while thief.quiesce().is_some() {}
+                thief
             })
         })
         .collect();
@@ -465,7 +509,9 @@ pub(crate) fn starvation<Q: Queue>() {
         while owner.pop().is_some() {}
         patience.wait("the thieves to go home");
     }
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let mut thieves: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    while owner.pop().is_some() {}
+    is_as_new::<Q>(64, &mut owner, &mut thieves);
 }
 
 pub(crate) fn drop_with_tasks_inside<Q: Queue>() {

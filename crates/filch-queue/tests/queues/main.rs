@@ -4,6 +4,8 @@
 mod battery;
 #[cfg(feature = "fence-free")]
 mod delta;
+#[cfg(feature = "std")]
+mod flawed;
 mod gated;
 mod many;
 mod property;

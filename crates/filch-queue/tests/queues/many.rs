@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
+use filch_queue::as_new::Trial;
 use filch_queue::model::{Disagreement, Model};
 use filch_queue::{Delivery, Full, Owner, Queue, Steal, StealMany, StealOrder, Stealable, Task, Thief};
 use proptest::prelude::*;
@@ -30,6 +31,11 @@ fn make<Q: Queue>(capacity: usize) -> (Q::Owner, Vec<Q::Thief>) {
     Q::make(capacity, THIEVES, &Q::Params::default())
 }
 
+/// The end of a test: the queue that it has used and emptied.
+fn is_as_new<Q: Queue<Thief: StealMany<Task>>>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
+    Trial::<Q>::new(capacity, &Q::Params::default()).of_many().passes(owner, thieves);
+}
+
 /// Steals, and checks the answer against the loot; returns what is new in it.
 fn steal_many(thief: &mut impl StealMany<Task>, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
     let before = loot.clone();
@@ -51,7 +57,7 @@ pub(crate) fn order_and_limit<Q: Queue<Thief: StealMany<Task>>>() {
         }
         let (mut loot, mut failures) = (Vec::new(), 0);
         // Each failure may be a request, and an owner may take its time to answer.
-        while failures < 8 || (loot.is_empty() && Q::PROMISES.stealable == Stealable::OnRequest) {
+        while failures < 8 || (loot.is_empty() && Q::PROMISES.answers_by_clock) {
             let thief = loot.len() % THIEVES;
             failures = if steal_many(&mut thieves[thief], max, &mut loot).is_task() { 0 } else { failures + 1 };
             owner.poll();
@@ -70,6 +76,7 @@ pub(crate) fn order_and_limit<Q: Queue<Thief: StealMany<Task>>>() {
         loot.extend(core::iter::from_fn(|| owner.pop()).map(number));
         loot.sort_unstable();
         assert!(loot.into_iter().eq(0..TASKS));
+        is_as_new::<Q>(TASKS, &mut owner, &mut thieves);
     }
 }
 
@@ -80,6 +87,7 @@ pub(crate) fn nothing_for_nothing<Q: Queue<Thief: StealMany<Task>>>() {
     owner.push(task(0)).unwrap();
     assert!(!steal_many(&mut thieves[0], 0, &mut loot).is_task(), "nothing was asked for");
     assert_eq!(owner.pop(), Some(task(0)));
+    is_as_new::<Q>(4, &mut owner, &mut thieves);
 }
 
 /// Bursts of pushes and pops, and thieves that ask for different numbers.
@@ -119,6 +127,7 @@ pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
                     while let Some(task) = thief.quiesce() {
                         taken[number(task)].fetch_add(1, Ordering::Relaxed);
                     }
+                    thief
                 })
             })
             .collect();
@@ -144,12 +153,13 @@ pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
             patience.wait("the thieves to go home");
         }
         core::iter::from_fn(|| owner.pop()).for_each(take);
-        thieves.into_iter().for_each(|thief| thief.join().expect("a thief panicked"));
+        let mut thieves: Vec<_> = thieves.into_iter().map(|thief| thief.join().expect("a thief panicked")).collect();
         let most = if Q::PROMISES.delivery == Delivery::ExactlyOnce { 1 } else { 1 + THIEVES };
         for (n, taken) in taken.iter().enumerate() {
             let taken = taken.load(Ordering::Relaxed);
             assert!((1..=most).contains(&taken), "task {n} was taken {taken} times");
         }
+        is_as_new::<Q>(capacity, &mut owner, &mut thieves);
     }
 }
 
@@ -205,7 +215,12 @@ fn follow<Q: Queue<Thief: StealMany<Task>>>(
         model.pop(popped)?;
         assert!(popped.is_some(), "{} tasks are lost", model.len());
     }
-    model.pop(owner.pop())
+    model.pop(owner.pop())?;
+    // Where each answer takes its time, not every case.
+    if !Q::PROMISES.answers_by_clock || operations.len().is_multiple_of(16) {
+        is_as_new::<Q>(capacity, &mut owner, &mut thieves);
+    }
+    Ok(())
 }
 
 pub(crate) fn agrees_with_the_model<Q: Queue<Thief: StealMany<Task>>>() {

@@ -1,5 +1,6 @@
 //! Random operations, one after the other, against the sequential model.
 
+use filch_queue::as_new::Trial;
 use filch_queue::model::{Disagreement, Model};
 use filch_queue::{Owner, Progress, Queue, StealOrder, Task, Thief};
 use proptest::prelude::*;
@@ -68,7 +69,12 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
         model.pop(popped)?;
         assert!(popped.is_some(), "{} tasks are lost", model.len());
     }
-    model.pop(owner.pop())
+    model.pop(owner.pop())?;
+    // Where each answer takes its time, not every case.
+    if !Q::PROMISES.answers_by_clock || operations.len().is_multiple_of(16) {
+        Trial::<Q>::new(capacity, &Q::Params::default()).passes(&mut owner, &mut thieves);
+    }
+    Ok(())
 }
 
 pub(crate) fn agrees_with_the_model<Q: Queue>() {

@@ -1,8 +1,10 @@
-//! A thief that stops for good, at every point where it can, holds up nobody; when it goes on, no task is missing.
+//! Thieves that stop for good, at every point where they can, alone or two of them, hold up nobody; when they go on, after the
+//! others have gone round several times, no task is missing, and the queue is as good as new.
 
 use std::sync::mpsc::channel;
 use std::thread;
 
+use filch_queue::as_new::Trial;
 use filch_queue::{Delivery, Full, Owner, Progress, Queue, Stealable, Thief};
 
 use crate::gated::{Gate, Gated, install, remove};
@@ -22,37 +24,63 @@ pub(crate) use tests;
 const STEPS: usize = 64;
 
 pub(crate) fn stalled_thief<Q: Queue<Gated>>() {
-    // The memory with gates is made of locks: nothing that Miri could find would be the queue's.
-    if Q::PROMISES.steal_progress != Progress::LockFree || cfg!(miri) {
-        return;
+    match Q::PROMISES.steal_progress {
+        // The memory with gates is made of locks: nothing that Miri could find would be the queue's.
+        _ if cfg!(miri) => {}
+        Progress::LockFree => stalls::<Q>(false),
+        // An attempt asks, and the next one collects.
+        Progress::OwnerDependent => [false, true].into_iter().for_each(stalls::<Q>),
+        Progress::Blocking | Progress::WaitsForOwner => {}
     }
-    let stalls = (0..STEPS).take_while(|&before| stall_before::<Q>(before)).count();
-    assert!((1..STEPS).contains(&stalls), "a steal has some steps, and not many: {stalls}");
 }
 
-/// Stalls a thief before its given step; `false` if its steal has no such step.
-fn stall_before<Q: Queue<Gated>>(before: usize) -> bool {
+fn stalls<Q: Queue<Gated>>(has_asked: bool) {
+    let steps = (0..STEPS).take_while(|&before| stall::<Q>(&[before], has_asked)).count();
+    assert!((1..STEPS).contains(&steps), "a steal has some steps, and not many: {steps}");
+    for first in 0..steps {
+        for second in 0..steps {
+            stall::<Q>(&[first, second], has_asked);
+        }
+    }
+}
+
+/// Stalls thieves, each before its given step; whether the steals had all these steps.
+fn stall<Q: Queue<Gated>>(before: &[usize], has_asked: bool) -> bool {
     const TASKS: usize = 64;
-    let (mut owner, mut thieves) = Q::make(4, 2, &Q::Params::default());
-    let mut other = thieves.remove(1);
-    let mut thief = thieves.remove(0);
+    const CAPACITY: usize = 4;
+    let params = Q::Params::default();
+    let (mut owner, mut thieves) = Q::make(CAPACITY, before.len() + 1, &params);
+    let mut other = thieves.pop().expect("one more");
     let mut taken = Vec::new();
 
-    for n in 0..4 {
+    for n in 0..CAPACITY {
         owner.push(task(n)).unwrap();
     }
-    let (arrived, arrival) = channel();
-    let (go_on, gate) = channel();
-    let stalled = thread::spawn(move || {
-        install(Gate { before, arrived, go_on: gate });
-        let stolen = thief.steal().task();
-        remove();
-        stolen.into_iter().chain(core::iter::from_fn(|| thief.quiesce())).map(number).collect::<Vec<_>>()
-    });
-    let is_stalled = arrival.recv().is_ok();
+    let stalled: Vec<_> = before
+        .iter()
+        .zip(thieves)
+        .map(|(&before, mut thief)| {
+            if has_asked {
+                taken.extend(thief.steal().task().map(number));
+                owner.poll();
+            }
+            let (arrived, arrival) = channel();
+            let (go_on, gate) = channel();
+            let thread = thread::spawn(move || {
+                install(Gate { before, arrived, go_on: gate });
+                let stolen = thief.steal().task();
+                remove();
+                (thief, stolen)
+            });
+            // One after the other, so that each run is like the last.
+            let is_stalled = arrival.recv().is_ok();
+            (thread, go_on, is_stalled)
+        })
+        .collect();
+    let are_stalled = stalled.iter().all(|&(_, _, is_stalled)| is_stalled);
 
     let mut stolen = 0;
-    for n in 4..TASKS {
+    for n in CAPACITY..TASKS {
         owner.push(task(n)).unwrap_or_else(|Full(task)| taken.push(number(task)));
         if let Some(task) = other.steal().task() {
             taken.push(number(task));
@@ -63,17 +91,29 @@ fn stall_before<Q: Queue<Gated>>(before: usize) -> bool {
         }
     }
     taken.extend(core::iter::from_fn(|| owner.pop()).map(number));
-    if Q::PROMISES.stealable != Stealable::AllButNewest {
+    if Q::PROMISES.stealable != Stealable::AllButNewest && !Q::PROMISES.answers_by_clock {
         assert!(stolen > 0, "the other thief gets nothing");
     }
 
-    drop(go_on);
-    taken.extend(stalled.join().expect("the stalled thief panicked"));
-    taken.extend(core::iter::from_fn(|| owner.pop()).map(number));
+    let mut thieves = vec![other];
+    for (thread, go_on, _) in stalled {
+        drop(go_on);
+        let (thief, stolen) = thread.join().expect("the stalled thief panicked");
+        taken.extend(stolen.map(number));
+        thieves.push(thief);
+    }
+    for _ in 0..thieves.len() {
+        taken.extend(thieves.iter_mut().flat_map(|thief| core::iter::from_fn(|| thief.quiesce())).map(number));
+        taken.extend(core::iter::from_fn(|| owner.pop()).map(number));
+        owner.poll();
+    }
     taken.sort_unstable();
     if Q::PROMISES.delivery == Delivery::AtLeastOnce {
         taken.dedup();
     }
-    assert!(taken.into_iter().eq(0..TASKS), "stalled before step {before}");
-    is_stalled
+    assert!(taken.into_iter().eq(0..TASKS), "stalled before {before:?}");
+    if !Q::PROMISES.answers_by_clock {
+        Trial::<Q, Gated>::new(CAPACITY, &params).passes(&mut owner, &mut thieves);
+    }
+    are_stalled
 }

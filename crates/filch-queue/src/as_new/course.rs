@@ -1,0 +1,521 @@
+//! The rounds of a trial, on one queue. They are written once for all queues, and go by what is promised.
+//!
+//! What must always hold: the model knows every task that is in the queue, and judges every answer.
+
+use alloc::vec::Vec;
+use core::fmt::{self, Display, Formatter};
+use core::num::NonZeroUsize;
+
+use crate::model::{Disagreement, Model};
+use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealMany, StealOrder, Stealable, Task, Thief};
+
+/// Looks in vain after which a thief gives up, with a poll after each: more than any owner needs that is asked and then polls.
+const LOOKS: usize = 4;
+
+/// The same, with an owner that answers by a clock: so long that its time must have come.
+const LOOKS_BY_CLOCK: usize = 1_000_000;
+
+/// A queue of a larger capacity is not filled to the brim.
+pub(super) const BRIM: usize = 1024;
+
+/// How far a queue is filled that has no brim.
+const HEAP: usize = 33;
+
+/// A thief, who can take several tasks at once or cannot.
+pub(super) enum Side<'q> {
+    One(&'q mut dyn Thief<Task>),
+    Several(&'q mut dyn StealMany<Task>),
+}
+
+/// What happens in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Every thief tries the empty queue.
+    Settle,
+    /// The owner fills the queue for the first time, and empties it.
+    Brim,
+    /// The owner fills and empties the queue.
+    Alone,
+    /// The owner fills it, and one thief takes what it gets.
+    OneThief,
+    /// The same, and the thief asks for several.
+    Several,
+    /// All thieves take in turn.
+    InTurn,
+    /// Each thief takes one, and all have asked before the owner answers the first.
+    AtOnce,
+    /// A thief asks, and the owner takes everything back.
+    TakenBack,
+    /// A thief asks, the owner answers, and the next thief comes first.
+    HandedOn,
+}
+
+/// Which round it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Round {
+    is_new: bool,
+    kind: Kind,
+    thief: usize,
+    pass: usize,
+}
+
+impl Display for Round {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { is_new, kind, thief, pass } = self;
+        let queue = if *is_new { "a new queue" } else { "the used queue" };
+        write!(f, "{kind:?} {pass} with thief {thief} on {queue}")
+    }
+}
+
+/// How a round ended: who got which tasks, by the numbers of their pushes.
+#[derive(Debug)]
+pub(super) struct Ending {
+    round: Round,
+    pushed: usize,
+    loot: Vec<Vec<usize>>,
+    popped: Vec<usize>,
+    /// What the owner took for the length, after each of its operations.
+    lengths: Vec<usize>,
+}
+
+impl PartialEq for Ending {
+    fn eq(&self, other: &Self) -> bool {
+        (self.pushed, &self.loot, &self.popped, &self.lengths)
+            == (other.pushed, &other.loot, &other.popped, &other.lengths)
+    }
+}
+
+impl Display for Ending {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { round, pushed, loot, popped, lengths } = self;
+        write!(f, "{round}: {pushed} tasks fit, thieves got {loot:?}, the owner {popped:?}, with lengths {lengths:?}")
+    }
+}
+
+/// All rounds of one queue.
+pub(super) struct Course<'q> {
+    promises: &'static Promises,
+    capacity: usize,
+    owner: &'q mut dyn Owner<Task>,
+    thieves: Vec<Side<'q>>,
+    /// What is in the queue.
+    model: Model<Task>,
+    pushed: usize,
+    loot: Vec<Vec<usize>>,
+    popped: Vec<usize>,
+    lengths: Vec<usize>,
+    round: Round,
+    /// How the rounds ended on a new queue, if this is not one.
+    expected: &'q [Ending],
+    endings: Vec<Ending>,
+}
+
+fn task(number: usize) -> Task {
+    Task::from_id(NonZeroUsize::new(number).expect("tasks are numbered from 1"))
+}
+
+/// What a thief has left of its patience.
+struct Patience {
+    looks: usize,
+    waits: usize,
+}
+
+impl Patience {
+    fn is_over(&self) -> bool {
+        self.looks == 0 || self.waits == 0
+    }
+
+    fn follow(&mut self, answer: &Steal<usize>, full: Self) {
+        match answer {
+            Steal::Task(_) => *self = full,
+            Steal::Pending => self.waits = self.waits.saturating_sub(1),
+            Steal::Empty => self.looks = self.looks.saturating_sub(1),
+            // Trying again is useless.
+            Steal::Retry | Steal::Aborted => self.looks = 0,
+        }
+    }
+}
+
+impl Side<'_> {
+    fn thief(&self) -> &dyn Thief<Task> {
+        match self {
+            Self::One(thief) => *thief,
+            Self::Several(thief) => *thief,
+        }
+    }
+
+    fn thief_mut(&mut self) -> &mut dyn Thief<Task> {
+        match self {
+            Self::One(thief) => *thief,
+            Self::Several(thief) => *thief,
+        }
+    }
+}
+
+impl<'q> Course<'q> {
+    pub(super) fn new(
+        expected: Option<&'q [Ending]>,
+        promises: &'static Promises,
+        capacity: usize,
+        owner: &'q mut dyn Owner<Task>,
+        thieves: Vec<Side<'q>>,
+    ) -> Self {
+        Self {
+            promises,
+            capacity,
+            model: Model::new(*promises, capacity),
+            pushed: 0,
+            loot: thieves.iter().map(|_| Vec::new()).collect(),
+            popped: Vec::new(),
+            lengths: Vec::new(),
+            round: Round { is_new: expected.is_none(), kind: Kind::Settle, thief: 0, pass: 0 },
+            expected: expected.unwrap_or_default(),
+            endings: Vec::new(),
+            owner,
+            thieves,
+        }
+    }
+
+    fn patience(&self, thieves: usize) -> Patience {
+        let waits = if self.promises.answers_by_clock { LOOKS_BY_CLOCK } else { LOOKS };
+        Patience { looks: LOOKS * thieves, waits: waits * thieves }
+    }
+
+    fn depends_on_owner(&self) -> bool {
+        self.promises.steal_progress == Progress::OwnerDependent
+    }
+
+    fn is_unordered(&self) -> bool {
+        self.promises.steals == StealOrder::Unordered
+    }
+
+    pub(super) fn run(mut self) -> Vec<Ending> {
+        self.settle();
+        self.begin(Kind::Brim, 0);
+        self.fill(usize::MAX);
+        self.empty();
+        for pass in 1..=2 {
+            self.round.pass = pass;
+            self.alone();
+            for thief in 0..self.thieves.len() {
+                self.one_thief(thief);
+                self.several(thief);
+                self.taken_back(thief);
+            }
+            if self.thieves.len() > 1 {
+                self.in_turn();
+                self.at_once();
+                (0..self.thieves.len()).for_each(|thief| self.handed_on(thief));
+            }
+        }
+        self.endings
+    }
+
+    /// Whatever thieves have asked for is answered: there is nothing.
+    fn settle(&mut self) {
+        for thief in 0..self.thieves.len() {
+            self.quiesce(thief);
+            self.attempt(thief);
+            self.owner.poll();
+            self.quiesce(thief);
+        }
+        self.empty();
+    }
+
+    fn alone(&mut self) {
+        self.begin(Kind::Alone, 0);
+        self.fill(usize::MAX);
+        self.drain();
+        let Self { round, pushed, popped, .. } = self;
+        let is_in_order = match self.promises.order {
+            Order::Lifo => popped.iter().copied().eq((1..=*pushed).rev()),
+            Order::Fifo => popped.iter().copied().eq(1..=*pushed),
+        };
+        assert!(is_in_order, "{round}: of {pushed} tasks the owner popped {popped:?}");
+        for (index, &length) in self.lengths.iter().enumerate() {
+            // After each push; then before each pop, the last of which finds nothing.
+            let count = if index < *pushed { index + 1 } else { 2 * *pushed - index };
+            assert!(length > 0 || count == 0, "{round}: the length of {count} tasks is 0");
+        }
+        self.end();
+    }
+
+    fn one_thief(&mut self, thief: usize) {
+        self.begin(Kind::OneThief, thief);
+        let pushed = self.fill(usize::MAX);
+        self.rob(thief, None);
+        let (round, left) = (self.round, self.model.len());
+        match self.promises.stealable {
+            _ if self.waits() => {}
+            Stealable::All | Stealable::OldestOnly => assert!(left == 0, "{round}: {left} tasks of {pushed} are left"),
+            // An owner may keep some for itself.
+            Stealable::Shared | Stealable::OnRequest => {
+                assert!(left < pushed || pushed < 2, "{round}: of {pushed} tasks the thief gets none");
+            }
+            Stealable::AllButNewest | Stealable::OtherBlocks => {}
+        }
+        self.end();
+    }
+
+    fn several(&mut self, thief: usize) {
+        for most in [2, usize::MAX] {
+            if matches!(self.thieves[thief], Side::Several(_)) {
+                self.begin(Kind::Several, thief);
+                self.fill(usize::MAX);
+                self.rob(thief, Some(most));
+                self.end();
+            }
+        }
+    }
+
+    fn taken_back(&mut self, thief: usize) {
+        self.begin(Kind::TakenBack, thief);
+        self.fill(2);
+        self.attempt(thief);
+        self.drain();
+        self.rob(thief, None);
+        self.end();
+    }
+
+    fn in_turn(&mut self) {
+        self.begin(Kind::InTurn, 0);
+        self.fill(usize::MAX);
+        let mut patience = self.patience(self.thieves.len());
+        while !patience.is_over() && !self.model.is_empty() && !self.waits() {
+            for thief in 0..self.thieves.len() {
+                let answer = self.attempt(thief);
+                patience.follow(&answer, self.patience(self.thieves.len()));
+                self.owner.poll();
+            }
+        }
+        self.end();
+    }
+
+    fn at_once(&mut self) {
+        self.begin(Kind::AtOnce, 0);
+        let (count, pushed) = (self.thieves.len(), self.fill(usize::MAX));
+        for _ in 0..self.patience(count).waits {
+            for thief in 0..count {
+                if self.loot[thief].is_empty() {
+                    self.attempt(thief);
+                }
+            }
+            self.owner.poll();
+            if self.loot.iter().all(|loot| !loot.is_empty()) {
+                break;
+            }
+        }
+        let is_enough = match self.promises.stealable {
+            Stealable::All => pushed >= count && !self.waits(),
+            // One may be kept.
+            Stealable::Shared | Stealable::OldestOnly | Stealable::OnRequest => pushed > count,
+            Stealable::AllButNewest | Stealable::OtherBlocks => false,
+        };
+        let without = self.loot.iter().position(Vec::is_empty);
+        assert!(!is_enough || without.is_none(), "{}: thief {without:?} of {count} gets none of {pushed}", self.round);
+        self.end();
+    }
+
+    fn handed_on(&mut self, thief: usize) {
+        self.begin(Kind::HandedOn, thief);
+        self.fill(usize::MAX);
+        self.attempt(thief);
+        self.owner.poll();
+        let next = (thief + 1) % self.thieves.len();
+        // Once for each other thief, one of which it may look at.
+        for _ in 1..self.thieves.len() {
+            if self.loot[next].is_empty() {
+                self.attempt(next);
+            }
+        }
+        self.rob(thief, None);
+        self.end();
+    }
+
+    fn begin(&mut self, kind: Kind, thief: usize) {
+        self.round = Round { kind, thief, ..self.round };
+        self.popped.clear();
+        self.lengths.clear();
+        self.loot.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Pushes so many tasks, or as many as fit if that has an end, or a few; returns how many.
+    fn fill(&mut self, most: usize) -> usize {
+        let grows = self.promises.capacity == Capacity::Grows;
+        // One more than twice the capacity: so that it grows, if it can.
+        let heap = self.capacity.saturating_mul(2).saturating_add(1).min(HEAP);
+        let most = if grows || self.capacity > BRIM { most.min(heap) } else { most };
+        // Powers of two, of blocks and in blocks, with some to spare.
+        let brim = self.capacity.max(4).saturating_mul(8);
+        self.pushed = 0;
+        while self.pushed < most {
+            let task = task(self.pushed + 1);
+            let answer = self.owner.push(task);
+            let is_spare = answer.is_ok() && self.is_filled();
+            if is_spare {
+                // An owner whose last look at its room met a thief's claim has room for one more.
+                assert_eq!(self.promises.capacity, Capacity::Ring, "{}: there is too much room", self.round);
+                assert_eq!(self.owner.pop(), Some(task), "{}: the newest task", self.round);
+                break;
+            }
+            self.judge(|model| model.push(task, answer));
+            if answer.is_err() {
+                assert_eq!(self.owner.push(task), Err(Full(task)), "{}: there is room after all", self.round);
+                break;
+            }
+            self.pushed += 1;
+            assert!(grows || self.pushed <= brim, "{}: there is no end to its room", self.round);
+            self.lengths.push(self.owner.len_hint());
+            self.look();
+        }
+        self.pushed
+    }
+
+    /// Whether as many tasks are in the queue as a new one takes.
+    fn is_filled(&self) -> bool {
+        self.round.kind != Kind::Brim
+            && self.expected.get(self.endings.len()).is_some_and(|new| self.pushed == new.pushed)
+    }
+
+    /// What thieves are told of a queue with tasks in it.
+    fn look(&self) {
+        let told = |side: &Side<'_>| side.thief().has_work_hint();
+        let is_told = match self.promises.steals {
+            // A task set aside for one thief need not be seen by another.
+            StealOrder::Unordered => self.thieves.is_empty() || self.thieves.iter().any(told),
+            _ => self.thieves.iter().all(told),
+        };
+        assert!(self.model.is_empty() || is_told, "{}: a hint misses {} tasks", self.round, self.model.len());
+    }
+
+    fn judge(&mut self, answer: impl FnOnce(&mut Model<Task>) -> Result<(), Disagreement<Task>>) {
+        let round = self.round;
+        answer(&mut self.model).unwrap_or_else(|disagreement| panic!("{round}: {disagreement}"));
+    }
+
+    /// Whether a steal would wait for the owner, who is this thread.
+    fn waits(&self) -> bool {
+        self.promises.steal_progress == Progress::WaitsForOwner && !self.model.is_empty()
+    }
+
+    /// One attempt at one task.
+    fn attempt(&mut self, thief: usize) -> Steal<usize> {
+        if self.waits() { Steal::Empty } else { self.attempt_at(thief, None) }
+    }
+
+    /// One attempt at one task, or at several.
+    fn attempt_at(&mut self, thief: usize, most: Option<usize>) -> Steal<usize> {
+        self.look();
+        let mut bag = Vec::new();
+        let answer = match (&mut self.thieves[thief], most) {
+            (Side::Several(thief), Some(most)) => thief.steal_many(most, &mut bag),
+            (side, _) => side.thief_mut().steal().map(|task| {
+                bag.push(task);
+                1
+            }),
+        };
+        let (round, count) = (self.round, bag.len());
+        assert_eq!(answer.task().unwrap_or(0), count, "{round}: the answer is not what is in the bag");
+        assert!(most.is_none_or(|most| count <= most), "{round}: {count} tasks are more than {most:?}");
+        if bag.is_empty() {
+            self.judge(|model| model.steal(answer.map(|_| task(1))));
+        }
+        bag.into_iter().for_each(|task| self.take(thief, task));
+        answer
+    }
+
+    fn take(&mut self, thief: usize, task: Task) {
+        self.judge(|model| model.steal(Steal::Task(task)));
+        self.loot[thief].push(task.id().get());
+    }
+
+    /// Attempts, with a poll after each, until they come to nothing.
+    fn rob(&mut self, thief: usize, most: Option<usize>) {
+        let mut patience = self.patience(1);
+        while !patience.is_over() && !self.waits() {
+            let answer = self.attempt_at(thief, most);
+            patience.follow(&answer, self.patience(1));
+            if self.model.is_empty() {
+                // Nobody has anything to answer with.
+                patience.waits = patience.waits.min(LOOKS);
+            }
+            self.owner.poll();
+        }
+        self.quiesce(thief);
+    }
+
+    fn quiesce(&mut self, thief: usize) {
+        while let Some(task) = self.thieves[thief].thief_mut().quiesce() {
+            self.take(thief, task);
+        }
+    }
+
+    /// The owner pops until it finds nothing.
+    fn drain(&mut self) {
+        loop {
+            self.lengths.push(self.owner.len_hint());
+            let popped = self.owner.pop();
+            match popped {
+                // Of tasks that had been set aside, the newest need not come first.
+                Some(task) if self.depends_on_owner() => self.judge(|model| model.steal(Steal::Task(task))),
+                _ => self.judge(|model| model.pop(popped)),
+            }
+            let Some(task) = popped else { break };
+            self.popped.push(task.id().get());
+        }
+    }
+
+    /// Everybody takes what is left.
+    fn empty(&mut self) {
+        self.drain();
+        if self.depends_on_owner() {
+            for _ in 0..=self.thieves.len() {
+                self.owner.poll();
+                (0..self.thieves.len()).for_each(|thief| self.quiesce(thief));
+                self.drain();
+            }
+        }
+        let round = self.round;
+        assert!(self.model.is_empty(), "{round}: {} tasks are lost", self.model.len());
+        assert_eq!(self.owner.len_hint(), 0, "{round}: the length of a queue that was found empty");
+        let told = self.thieves.iter().position(|side| side.thief().has_work_hint());
+        assert!(told.is_none(), "{round}: thief {told:?} is told of work where there is none");
+    }
+
+    /// Empties the queue and notes how the round ended.
+    fn end(&mut self) {
+        let have_rivals = matches!(self.round.kind, Kind::InTurn | Kind::AtOnce | Kind::HandedOn);
+        if have_rivals && self.depends_on_owner() {
+            // Whom the owner answers while it pops depends on when it looks.
+            (0..self.thieves.len()).for_each(|thief| self.rob(thief, None));
+        }
+        self.empty();
+        let Self { round, pushed, .. } = *self;
+        for loot in &self.loot {
+            let is_in_order = match self.promises.steals {
+                StealOrder::OldestFirst | StealOrder::OldestShared => loot.is_sorted(),
+                StealOrder::NewestFirst => loot.is_sorted_by(|a, b| a > b),
+                StealOrder::Unordered => true,
+            };
+            assert!(is_in_order, "{round}: a thief got its tasks in the order {loot:?}");
+        }
+        let (mut loot, mut popped, mut lengths) = (self.loot.clone(), self.popped.clone(), self.lengths.clone());
+        // Blocks that thieves have emptied and not passed by may count, in the whole round or not at all.
+        let lag = lengths.first().map_or(0, |&length| length - 1);
+        lengths.iter_mut().for_each(|length| *length = length.saturating_sub(lag));
+        let may_lag = matches!(self.promises.stealable, Stealable::OtherBlocks | Stealable::Shared);
+        assert!(lag == 0 || may_lag, "{round}: the length of a task is {}", lag + 1);
+        let is_timed = self.promises.answers_by_clock;
+        // An owner may answer some operations later: then it is the thief's rival.
+        let is_rival = is_timed || self.depends_on_owner() && round.kind == Kind::TakenBack;
+        if self.is_unordered() && (is_rival || have_rivals) {
+            if is_rival || self.thieves.len() > 2 {
+                loot.push(core::mem::take(&mut popped));
+            }
+            loot = [loot.concat()].into();
+            loot[0].sort_unstable();
+            lengths.clear();
+        }
+        self.endings.push(Ending { round, pushed, loot, popped, lengths });
+    }
+}
