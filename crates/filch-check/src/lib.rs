@@ -41,6 +41,7 @@ pub mod c11;
 pub mod check;
 pub mod kept;
 pub mod litmus;
+mod outcome;
 mod scenario;
 pub mod scenarios;
 pub mod sites;

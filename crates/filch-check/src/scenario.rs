@@ -11,11 +11,19 @@ use crate::Program;
 pub trait Checker: Sleep {
     /// Says what the running thread does, for the history.
     fn note(text: impl FnOnce() -> String);
+
+    /// At the end of a program: a number for all that its threads have read and have left behind. Where it is the same as in
+    /// another execution of the program, they have left the same.
+    fn outcome() -> u64;
 }
 
 impl Checker for crate::tso::Tso {
     fn note(text: impl FnOnce() -> String) {
         crate::tso::note(text);
+    }
+
+    fn outcome() -> u64 {
+        crate::tso::outcome()
     }
 }
 

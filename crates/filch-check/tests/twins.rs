@@ -77,7 +77,7 @@ fn rounding_hides_an_early_load_of_head() {
     for buffer in [1, 3, 5] {
         let (delta, count) = (buffer as i64 / 2 + 1, buffer / 2 + 3);
         for (pops, steals) in [(count - 1, 2), (count, 1)] {
-            let client = Client::new(count, count, &"-".repeat(pops), &[steals]);
+            let client = Client::new(count, count, &"-".repeat(pops), &[steals]).of_twin();
             let bounds = Bounds::buffer(buffer);
             let the = (ff_the::Mistake::HeadFirst, delta);
             let cl = (ff_cl::Mistake::HeadFirst, delta);
@@ -92,7 +92,7 @@ fn rounding_hides_an_early_load_of_head() {
 /// Without pads, δ helps only where it leaves nothing to take, or in FF-CL the one task that is never taken without a swap.
 #[test]
 fn without_pads_only_a_useless_delta_is_enough() {
-    let client = Client::new(4, 4, "----", &[2]);
+    let client = Client::new(4, 4, "----", &[2]).of_twin();
     for buffer in 1..=3 {
         let bounds = Bounds::buffer(buffer).coalescing();
         let the = (ff_the::Mistake::NoPad, 4);
@@ -120,7 +120,7 @@ fn twins_pass_larger_clients() {
             Client::new(4, 4, "---", &[3]),
             Client::new(2, 2, ".-+.-", &[3]),
         ];
-        for client in clients {
+        for client in clients.map(Client::of_twin) {
             passes(&|| queues::program::<Tso, Q>(&client, params), bounds, &format!("{} {client}", Q::PROMISES.name));
         }
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use filch_memory::Ordering;
 use loom::sync::atomic::AtomicBool;
 
+use crate::outcome::{self, Outcome};
 use crate::sites::{CallSite, Kind, Sites, Weakening};
 use crate::tso::Quiet;
 use crate::{Make, Program, Setting};
@@ -139,9 +140,25 @@ struct Context {
     waits: Vec<(loom::thread::ThreadId, u32)>,
     /// What waits and wake-ups have in common, and what fences have: see `take_turn`.
     turns: Option<[Rc<Turns>; 2]>,
+    /// The program's threads that have begun, by number.
+    threads: Vec<(usize, loom::thread::ThreadId)>,
+    outcome: Outcome,
+    /// The newest value of each variable, and whether it may be an address.
+    values: Vec<(u64, bool)>,
+    /// The outcome's number, once the threads have ended.
+    came_to: u64,
 }
 
 impl Context {
+    /// Who runs, for the outcome: a thread, or whoever makes the program or ends it.
+    fn reader(&self) -> usize {
+        if ALONE.get() || self.threads.is_empty() {
+            return outcome::ALONE;
+        }
+        let me = loom::thread::current().id();
+        self.threads.iter().find(|&&(_, thread)| thread == me).map_or(outcome::ALONE, |&(index, _)| index + 1)
+    }
+
     fn find_sleeper(&self, thread: loom::thread::ThreadId) -> usize {
         self.sleepers.iter().position(|sleeper| sleeper.thread.id() == thread).expect("it lay down")
     }
@@ -168,6 +185,45 @@ pub(super) fn is_aside() -> bool {
 #[inline]
 pub(super) fn order_at(site: &'static Location<'static>, kind: Kind, order: Ordering) -> Option<Ordering> {
     context(|context| if context.sites.is_idle() { Some(order) } else { context.sites.visit(site, kind, order) })
+}
+
+/// A new variable, for the outcome: its number.
+pub(super) fn number_variable(value: u64, is_address: bool) -> usize {
+    let number = context(|context| {
+        context.values.push((value, is_address));
+        context.values.len() - 1
+    });
+    has_written(number, value);
+    number
+}
+
+/// The running thread has written this to a variable.
+#[inline]
+pub(super) fn has_written(variable: usize, value: u64) {
+    context(|context| {
+        let is_address = context.values[variable].1;
+        context.values[variable].0 = value;
+        if is_address {
+            let reader = context.reader();
+            context.outcome.writes_address(reader, value);
+        }
+    });
+}
+
+/// The running thread has read this from a variable.
+#[inline]
+pub(super) fn has_read(variable: usize, value: u64, succeeds: bool) {
+    context(|context| {
+        let is_address = context.values[variable].1;
+        let reader = context.reader();
+        let value = if is_address { context.outcome.name(value) } else { value };
+        context.outcome.reads(reader, value, succeeds);
+    });
+}
+
+/// What the program's threads, which have ended, have come to.
+pub(super) fn outcome() -> u64 {
+    context(|context| context.came_to)
 }
 
 /// A thread that sleeps, or is about to.
@@ -339,6 +395,10 @@ fn run(
         sleepers: Vec::new(),
         waits: Vec::new(),
         turns: None,
+        threads: Vec::new(),
+        outcome: Outcome::default(),
+        values: Vec::new(),
+        came_to: 0,
     }));
     let mut model = loom::model::Builder::new();
     // All of them, since the environment presets some.
@@ -381,6 +441,9 @@ fn execute(make: &Make, setting: Setting) {
     let stop = context(|context| {
         context.sleepers.clear();
         context.waits.clear();
+        context.threads.clear();
+        context.outcome.reset();
+        context.values.clear();
         if context.executions >= context.limit {
             return Some("as many executions as were asked for");
         }
@@ -409,15 +472,22 @@ fn execute(make: &Make, setting: Setting) {
     let last = Rc::new(Cell::new(Some(finally)));
     let end = move || {
         ALONE.set(true);
+        context(|context| {
+            let Context { outcome, values, .. } = context;
+            let left = values.iter().map(|&(value, is_address)| if is_address { outcome.name(value) } else { value });
+            context.came_to = outcome.number(left);
+        });
         last.take().expect("there is one last thread")();
     };
     if count == 0 {
         return end();
     }
-    for (_, body) in threads {
+    for (index, (_, body)) in threads.into_iter().enumerate() {
         let (left, end) = (Rc::clone(&left), end.clone());
         // Not joined: a join would be one more step, which every other step has to be tried before.
         loom::thread::spawn(move || {
+            let me = loom::thread::current().id();
+            context(|context| context.threads.push((index, me)));
             body();
             left.set(left.get() - 1);
             if left.get() == 0 {

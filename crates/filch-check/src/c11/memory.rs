@@ -11,7 +11,8 @@ use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Native, Ordering, Slee
 use loom::sync::atomic as loomed;
 
 use super::explore::{
-    Turn, Turns, call, end_wait, fall_asleep, get_up, is_aside, lie_down, order_at, take_turn, wait_for_others,
+    Turn, Turns, call, end_wait, fall_asleep, get_up, has_read, has_written, is_aside, lie_down, number_variable,
+    order_at, outcome, take_turn, wait_for_others,
 };
 use crate::Checker;
 use crate::sites::{Kind, Site};
@@ -113,6 +114,10 @@ fn fence(site: Site, kind: Kind, order: Ordering) {
 
 impl Checker for Loom {
     fn note(_: impl FnOnce() -> String) {}
+
+    fn outcome() -> u64 {
+        outcome()
+    }
 }
 
 /// An atomic variable: loom's, and its newest value once more, for when loom is out of reach.
@@ -125,6 +130,8 @@ pub struct Word<T, L> {
     newest: <Native as Memory>::AtomicU64,
     /// Whether an update has ever written it.
     updated: <Native as Memory>::AtomicBool,
+    /// Which variable it is, for the outcome.
+    number: usize,
     value: PhantomData<fn() -> T>,
 }
 
@@ -135,6 +142,14 @@ impl<T: Words, L> Word<T, L> {
 
     fn set_newest(&self, value: T) {
         self.newest.store(value.to_bits(), Ordering::Relaxed);
+        if !is_aside() {
+            has_written(self.number, value.to_bits());
+        }
+    }
+
+    fn has_read(&self, value: T, succeeds: bool) -> T {
+        has_read(self.number, value.to_bits(), succeeds);
+        value
     }
 
     fn set_updated(&self, value: T) {
@@ -224,6 +239,7 @@ impl<T: Words + PartialEq, L: Loomed<T>> Atomic<T> for Word<T, L> {
             loads: Turns::new(),
             newest: Atomic::new(value.to_bits()),
             updated: Atomic::new(false),
+            number: number_variable(value.to_bits(), T::IS_ADDRESS),
             value: PhantomData,
         }
     }
@@ -234,7 +250,7 @@ impl<T: Words + PartialEq, L: Loomed<T>> Atomic<T> for Word<T, L> {
             return self.newest();
         }
         self.loads.take();
-        self.word.load(order(Location::caller(), Kind::Load, asked))
+        self.has_read(self.word.load(order(Location::caller(), Kind::Load, asked)), true)
     }
 
     #[track_caller]
@@ -260,7 +276,7 @@ impl<T: Words + PartialEq, L: Loomed<T>> Atomic<T> for Word<T, L> {
         }
         let old = self.word.swap(value, order(Location::caller(), Kind::Update, asked));
         self.set_updated(value);
-        old
+        self.has_read(old, true)
     }
 
     #[track_caller]
@@ -275,6 +291,8 @@ impl<T: Words + PartialEq, L: Loomed<T>> Atomic<T> for Word<T, L> {
         if result.is_ok() {
             self.set_updated(new);
         }
+        let (Ok(old) | Err(old)) = result;
+        self.has_read(old, result.is_ok());
         result
     }
 
@@ -299,7 +317,7 @@ macro_rules! arithmetic {
             let old = if is_aside() {
                 self.newest()
             } else {
-                self.word.$name(value, order(Location::caller(), Kind::Update, asked))
+                self.has_read(self.word.$name(value, order(Location::caller(), Kind::Update, asked)), true)
             };
             self.set_updated($apply(old, value));
             old

@@ -163,6 +163,7 @@ pub fn all() -> Vec<Scenario> {
     all.extend(queue::<PdqS>(&private(), |_| dealing(), |_| dealing()));
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free());
+    all.extend(hints());
     all.extend(protocols());
     all.extend(direct_stack());
     all.extend(jobs());
@@ -320,6 +321,31 @@ fn hint<Q: Queue<Tso> + Queue<Loom>>(rows: &[Row], tso: Params<Q, Tso>, c11: Par
         }
     };
     rows.iter().map(scenario).collect()
+}
+
+/// What each queue tells a worker that looks once, while others take tasks.
+fn hints() -> Vec<Scenario> {
+    const ROWS: &[Row] = &[("+++|-", &[1], 4, QuickTso)];
+    let mut all = Vec::new();
+    all.extend(hint::<The>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<ChaseLev>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<ChaseLevAsym>(ROWS, |_| Fences::Symmetric, |_| Fences::Symmetric));
+    all.extend(hint::<Abp>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<Lace>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<filch_queue::Wsq>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<filch_queue::Dsq>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<filch_queue::HendlerShavit>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<filch_queue::BwosL>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<filch_queue::BwosF>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<filch_queue::PadWs>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<filch_queue::Adws>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<IdempotentLifo>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<IdempotentFifo>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<IdempotentDeque>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<PdqR>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<PdqR2>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<PdqS>(ROWS, |_| dealing(), |_| dealing()));
+    all
 }
 
 /// The queues that are right only where store buffers are bounded.

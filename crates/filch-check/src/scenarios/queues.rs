@@ -1,17 +1,23 @@
 //! Queues: one owner, one or two thieves, a few tasks, and every task accounted for.
 //!
 //! What is checked follows from the queue's promises. Always: every task pushed is returned (I1), to one taker (I2); a
-//! refused push changes nothing (I3); a pop that finds nothing leaves nothing behind (I6); the emptied queue takes new
-//! tasks. With one thief, where promised: oldest first (I5). And a task publishes what belongs to it: each has a cell
+//! refused push changes nothing (I3); a pop that finds nothing leaves nothing behind (I6); the emptied queue is
+//! [as good as new](filch_queue::as_new). With one thief, where promised: oldest first (I5). And a task publishes what belongs to it: each has a cell
 //! that is not atomic, written before its push, read and written again by whoever takes it, as the memory of a job is.
 
 use core::num::NonZeroUsize;
+use std::any::TypeId;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
+use filch_queue::as_new::{Endings, Trial};
 use filch_queue::{Delivery, Full, Order, Owner, Promises, Queue, Steal, StealMany, StealOrder, Task, Thief};
 
 use crate::Program;
+use crate::outcome::mix;
 use crate::scenario::Checker;
 
 /// What the owner does.
@@ -40,6 +46,59 @@ pub struct Client {
     pub most: Option<usize>,
     /// Whether each operation has its turn: for a queue that hides its steps behind a lock which is not the memory's.
     pub in_turns: bool,
+    /// Whether the queue must be as good as new in the end, and not only usable: all but a twin, which says of itself no
+    /// more than it has to.
+    pub leaves_new: bool,
+    ends: Ends,
+}
+
+/// What is known of the ends of a client's executions, on all machines: see [`outcome`](crate::outcome).
+#[derive(Clone, Debug, Default)]
+struct Ends(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// For each kind of queue.
+    new: HashMap<u64, Arc<Endings>>,
+    /// The outcomes that have left a queue as good as new.
+    passed: HashSet<u64>,
+}
+
+impl Ends {
+    /// Proves a queue as good as new, unless one was that was left in the same state.
+    fn prove<M: Checker, Q: Queue<M>>(
+        &self,
+        trial: &Trial<Q, M>,
+        params: &Q::Params,
+        owner: &mut Q::Owner,
+        thieves: &mut [Q::Thief],
+    ) {
+        let mut hasher = DefaultHasher::new();
+        TypeId::of::<(Q, M)>().hash(&mut hasher);
+        write!(Letters(&mut hasher), "{params:?}").expect("a hasher takes everything");
+        let kind = hasher.finish();
+        let outcome = mix(kind, M::outcome());
+        let known = || lock(&self.0);
+        if known().passed.contains(&outcome) {
+            return;
+        }
+        let new = known().new.get(&kind).cloned();
+        let new = new.unwrap_or_else(|| Arc::new(trial.of_new(thieves.len())));
+        trial.passes_like(&new, owner, thieves);
+        let mut known = known();
+        known.new.insert(kind, new);
+        known.passed.insert(outcome);
+    }
+}
+
+/// Hashes what is written.
+struct Letters<'h>(&'h mut DefaultHasher);
+
+impl Write for Letters<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
 }
 
 impl Client {
@@ -55,13 +114,28 @@ impl Client {
             _ => panic!("an owner pushes (+), pops (-) and polls (.)"),
         };
         let owner = owner.chars().map(act).collect();
-        Self { capacity, before, owner, thieves: thieves.to_vec(), most: None, in_turns: false }
+        Self {
+            capacity,
+            before,
+            owner,
+            thieves: thieves.to_vec(),
+            most: None,
+            in_turns: false,
+            leaves_new: true,
+            ends: Ends::default(),
+        }
     }
 
     /// The same client, whose thieves ask for up to `most` tasks in each attempt.
     #[must_use]
     pub fn asking_for(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
+    }
+
+    /// The same client of a twin.
+    #[must_use]
+    pub fn of_twin(self) -> Self {
+        Self { leaves_new: false, ..self }
     }
 
     /// The same client of a queue whose operations are single steps, which the checker could not exchange.
@@ -192,12 +266,13 @@ type Attempt<T> = fn(&mut T, usize, &mut Vec<Task>) -> Steal<usize>;
 /// If its thieves ask for several tasks at once: [`program_of_many`] is for these.
 pub fn program<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
     assert!(client.most.is_none(), "the thieves ask for several tasks at once");
-    program_with::<M, Q>(client, params, |thief, _, bag| {
+    let attempt: Attempt<Q::Thief> = |thief, _, bag| {
         thief.steal().map(|task| {
             bag.push(task);
             1
         })
-    })
+    };
+    program_with::<M, Q>(client, params, attempt, |trial| trial)
 }
 
 /// The program of a client of queue `Q` whose thieves ask for several tasks at once.
@@ -205,10 +280,15 @@ pub fn program_of_many<M: Checker, Q: Queue<M, Thief: StealMany<Task>>>(
     client: &Client,
     params: &Q::Params,
 ) -> Program {
-    program_with::<M, Q>(client, params, StealMany::steal_many)
+    program_with::<M, Q>(client, params, StealMany::steal_many, Trial::of_many)
 }
 
-fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, attempt: Attempt<Q::Thief>) -> Program {
+fn program_with<M: Checker, Q: Queue<M>>(
+    client: &Client,
+    params: &Q::Params,
+    attempt: Attempt<Q::Thief>,
+    trial: fn(Trial<Q, M>) -> Trial<Q, M>,
+) -> Program {
     let delivery = Q::PROMISES.delivery;
     let (mut owner, thieves) = Q::make(client.capacity, client.thieves.len(), params);
     let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
@@ -283,7 +363,9 @@ fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, at
             }),
         ));
     }
-    let capacity = client.capacity;
+    let (capacity, leaves_new) = (client.capacity, client.leaves_new);
+    let (params, ends) = (params.clone(), client.ends.clone());
+    let trial = trial(Trial::new(capacity, &params));
     let finally = Box::new(move || {
         let ended = |thief: &Arc<Mutex<Option<Q::Thief>>>| lock(thief).take().expect("the thief has ended");
         let mut thieves: Vec<_> = thieves.iter().map(ended).collect();
@@ -310,6 +392,9 @@ fn program_with<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params, at
             }
         }
         lock(&taken).check(&Q::PROMISES);
+        if leaves_new {
+            return ends.prove::<M, Q>(&trial, &params, &mut owner, &mut thieves);
+        }
         // It is not only empty but usable.
         let first = lock(&taken).pushed + 1;
         let ids: Vec<usize> = (first..first + capacity.min(2)).filter(|&id| owner.push(task(id)).is_ok()).collect();
@@ -354,6 +439,10 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
         assert!(owner.push(task(id)).is_ok(), "there is room for what lies there before");
     }
     let (looker, mut thief) = (thieves.remove(1), thieves.remove(0));
+    // Who has ended leaves its side here.
+    let owners: Ended<Q::Owner> = Arc::default();
+    let [thieves, lookers]: [Ended<Q::Thief>; 2] = Default::default();
+    let (mine, yours, others) = (Arc::clone(&owners), Arc::clone(&thieves), Arc::clone(&lookers));
     let seen = Arc::new(Mutex::new(None));
     let look = {
         let seen = Arc::clone(&seen);
@@ -361,6 +450,7 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
             let hint = looker.has_work_hint();
             M::note(|| format!("there is {}", if hint { "work" } else { "no work" }));
             *lock(&seen) = Some(hint);
+            *lock(&others) = Some(looker);
         }
     };
     let own = {
@@ -373,6 +463,7 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
                     Act::Poll => owner.poll(),
                 }
             }
+            *lock(&mine) = Some(owner);
         }
     };
     let steal = {
@@ -381,9 +472,11 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
             for _ in 0..steals {
                 *lock(&taken) += usize::from(thief.steal().is_task());
             }
+            *lock(&yours) = Some(thief);
         }
     };
-    let before = client.before;
+    let (before, ends) = (client.before, client.ends.clone());
+    let (params, trial) = (params.clone(), Trial::new(client.capacity, params));
     Program {
         threads: vec![
             ("owner".into(), Box::new(own)),
@@ -391,8 +484,22 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
             ("looker".into(), Box::new(look)),
         ],
         finally: Box::new(move || {
-            assert!(*lock(&taken) < before, "the client leaves a task, or it shows nothing");
+            let mut taken = *lock(&taken);
+            assert!(taken < before, "the client leaves a task, or it shows nothing");
             assert_eq!(*lock(&seen), Some(true), "there was a task all the time, and the hint did not say so");
+            let mut owner = lock(&owners).take().expect("the owner has ended");
+            let mut thieves = [&thieves, &lookers].map(|thief| lock(thief).take().expect("the thief has ended"));
+            for _ in 0..2 {
+                taken += std::iter::from_fn(|| thieves[0].quiesce()).count();
+                taken += std::iter::from_fn(|| owner.pop()).count();
+                owner.poll();
+            }
+            let is_once = Q::PROMISES.delivery == Delivery::ExactlyOnce;
+            assert!(taken == before || taken > before && !is_once, "{taken} of {before} tasks were taken");
+            ends.prove::<M, Q>(&trial, &params, &mut owner, &mut thieves);
         }),
     }
 }
+
+/// The side of a queue whose thread has ended.
+type Ended<T> = Arc<Mutex<Option<T>>>;

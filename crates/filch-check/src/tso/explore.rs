@@ -215,7 +215,7 @@ impl Runner {
                     None => end = Some(End::Complete),
                 }
             } else if machine().threads.iter().all(|thread| matches!(thread.op, Op::Done)) {
-                machine().mode = Mode::Alone;
+                machine().end();
                 let verdict = catch_unwind(AssertUnwindSafe(finally)).err().and_then(|payload| message(&*payload));
                 self.stacks.extend(running.into_iter().map(Coroutine::into_stack));
                 return verdict.map_or(End::Complete, End::Failed);

@@ -28,6 +28,7 @@ use filch_memory::Ordering;
 
 use super::clock::{Clock, MAX_THREADS};
 use super::history::{Act, Recorder, Row};
+use crate::outcome::{ALONE, Outcome, mix};
 use crate::sites::{Kind, Sites};
 
 pub(crate) use crate::sites::Site;
@@ -185,6 +186,7 @@ struct Word {
     order: Order,
     /// The writes, in their order.
     fingerprint: u64,
+    is_address: bool,
     pub(crate) born: Site,
 }
 
@@ -274,6 +276,10 @@ pub(crate) struct Machine {
     /// Answers to `choose`, and how many of them this execution has used.
     pub(crate) choices: Vec<Choice>,
     pub(crate) choices_made: usize,
+    pub(crate) outcome: Outcome,
+    /// Its number, once the threads have ended; and how many words there were then.
+    pub(crate) came_to: u64,
+    words_left: usize,
 }
 
 /// An answer to `choose`.
@@ -284,10 +290,6 @@ pub(crate) struct Choice {
     pub(crate) value: usize,
     /// How many answers there are.
     pub(crate) count: usize,
-}
-
-fn mix(hash: u64, value: u64) -> u64 {
-    (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Machine {
@@ -311,6 +313,9 @@ impl Machine {
             recorder: None,
             choices: Vec::new(),
             choices_made: 0,
+            outcome: Outcome::default(),
+            came_to: 0,
+            words_left: 0,
         }
     }
 
@@ -324,7 +329,16 @@ impl Machine {
         self.last_barrier = None;
         self.violation = None;
         self.choices_made = 0;
+        self.outcome.reset();
         self.threads.iter_mut().for_each(Thread::reset);
+    }
+
+    /// All threads have ended.
+    pub(crate) fn end(&mut self) {
+        self.mode = Mode::Alone;
+        self.words_left = self.words_used;
+        let left = |word: &Word| if word.is_address { self.outcome.name(word.value) } else { word.value };
+        self.came_to = self.outcome.number(self.words[..self.words_used].iter().map(left));
     }
 
     pub(crate) fn set_threads(&mut self, count: usize) {
@@ -343,15 +357,15 @@ impl Machine {
 
     // Memory.
 
-    pub(crate) fn allocate(&mut self, value: u64, born: Site) -> u32 {
+    pub(crate) fn allocate(&mut self, value: u64, is_address: bool, born: Site) -> u32 {
         let location = self.words_used;
         self.words_used += 1;
         if let Some(word) = self.words.get_mut(location) {
             word.reads.clear();
             let reads = std::mem::take(&mut word.reads);
-            *word = Word { reads, ..Word::new(value, born) };
+            *word = Word { reads, ..Word::new(value, is_address, born) };
         } else {
-            self.words.push(Word::new(value, born));
+            self.words.push(Word::new(value, is_address, born));
         }
         location as u32
     }
@@ -387,7 +401,12 @@ impl Machine {
     /// the writes to each location.
     pub(crate) fn fingerprint(&self) -> u64 {
         let threads = self.threads.iter().map(|thread| thread.fingerprint);
-        threads.chain(self.words[..self.words_used].iter().map(|word| word.fingerprint)).fold(0, mix)
+        threads.chain(self.words[..self.words_left].iter().map(|word| word.fingerprint)).fold(0, mix)
+    }
+
+    /// Who runs, for the outcome.
+    pub(crate) fn reader(&self) -> usize {
+        if self.mode == Mode::Alone { ALONE } else { self.running + 1 }
     }
 
     /// Enters what a thread has just done into the history.
@@ -494,7 +513,10 @@ impl Machine {
         let choice = &mut self.choices[self.choices_made];
         choice.count = count;
         self.choices_made += 1;
-        choice.value.min(count - 1)
+        let value = choice.value.min(count - 1);
+        let reader = self.reader();
+        self.outcome.reads(reader, value as u64, true);
+        value
     }
 
     /// Sets the answers, for a repetition.
@@ -895,9 +917,10 @@ impl Machine {
 }
 
 impl Word {
-    fn new(value: u64, born: Site) -> Self {
+    fn new(value: u64, is_address: bool, born: Site) -> Self {
         Self {
             value,
+            is_address,
             version: 0,
             writer: 0,
             last_write: None,

@@ -68,6 +68,17 @@ fn ask(op: Op, site: Site) -> (u64, bool) {
     machine(|machine| machine.threads[machine.running].result)
 }
 
+/// The same, for a value that is read: one that may be an address, or not.
+fn read(op: Op, site: Site, is_address: bool) -> (u64, bool) {
+    let (value, succeeds) = ask(op, site);
+    machine(|machine| {
+        let reader = machine.reader();
+        let value = if is_address { machine.outcome.name(value) } else { value };
+        machine.outcome.reads(reader, value, succeeds);
+    });
+    (value, succeeds)
+}
+
 fn is_alone(machine: &Machine) -> bool {
     machine.mode == Mode::Alone
 }
@@ -184,6 +195,8 @@ unsafe impl Asymmetric for Tso {
 /// What an atomic variable can hold: anything that fits 64 bits.
 pub trait Words: Copy {
     #[doc(hidden)]
+    const IS_ADDRESS: bool = false;
+    #[doc(hidden)]
     fn to_bits(self) -> u64;
     #[doc(hidden)]
     fn from_bits(bits: u64) -> Self;
@@ -217,6 +230,8 @@ impl Words for bool {
 }
 
 impl<T> Words for *mut T {
+    const IS_ADDRESS: bool = true;
+
     #[inline]
     fn to_bits(self) -> u64 {
         self.expose_provenance() as u64
@@ -237,6 +252,7 @@ pub struct Word<T> {
 impl<T: Words> Word<T> {
     fn update(&self, site: Site, order: Ordering, expected: Option<u64>, argument: u64, apply: Apply) -> (T, bool) {
         let location = self.location;
+        Self::writes(argument);
         let alone = machine(|machine| {
             machine.order_at(site, Kind::Update, order);
             is_alone(machine).then(|| {
@@ -248,8 +264,17 @@ impl<T: Words> Word<T> {
                 (old, succeeds)
             })
         });
-        let (old, succeeds) = alone.unwrap_or_else(|| ask(Op::Update { location, expected, argument, apply }, site));
+        let (old, succeeds) =
+            alone.unwrap_or_else(|| read(Op::Update { location, expected, argument, apply }, site, T::IS_ADDRESS));
         (T::from_bits(old), succeeds)
+    }
+
+    /// The running thread is about to write this.
+    #[inline]
+    fn writes(value: u64) {
+        if T::IS_ADDRESS {
+            machine(|machine| machine.outcome.writes_address(machine.reader(), value));
+        }
     }
 }
 
@@ -262,8 +287,10 @@ fn replace(_: u64, new: u64) -> u64 {
 impl<T: Words> Atomic<T> for Word<T> {
     #[track_caller]
     fn new(value: T) -> Self {
-        let born = Location::caller();
-        Self { location: machine(|machine| machine.allocate(value.to_bits(), born)), value: PhantomData }
+        let (born, value) = (Location::caller(), value.to_bits());
+        Self::writes(value);
+        let location = machine(|machine| machine.allocate(value, T::IS_ADDRESS, born));
+        Self { location, value: PhantomData }
     }
 
     #[track_caller]
@@ -273,12 +300,13 @@ impl<T: Words> Atomic<T> for Word<T> {
             machine.order_at(site, Kind::Load, order);
             is_alone(machine).then(|| machine.value(location))
         });
-        T::from_bits(alone.unwrap_or_else(|| ask(Op::Load { location }, site).0))
+        T::from_bits(alone.unwrap_or_else(|| read(Op::Load { location }, site, T::IS_ADDRESS).0))
     }
 
     #[track_caller]
     fn store(&self, value: T, order: Ordering) {
         let (site, location, value) = (Location::caller(), self.location, value.to_bits());
+        Self::writes(value);
         let (order, stored) = machine(|machine| {
             let order = machine.order_at(site, Kind::Store, order);
             if is_alone(machine) {
@@ -383,4 +411,9 @@ pub fn note(text: impl FnOnce() -> String) {
             machine.record(machine.running, Act::Note(text()));
         }
     });
+}
+
+/// What the program's threads, which have ended, have come to.
+pub(crate) fn outcome() -> u64 {
+    machine(|machine| machine.came_to)
 }

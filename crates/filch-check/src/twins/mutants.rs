@@ -149,7 +149,7 @@ pub(super) fn mutant<Q: Queue<Tso>>(
     shows: &'static str,
 ) -> Mutant {
     let [program, control] = params.map(|params| {
-        let client = client.clone();
+        let client = client.clone().of_twin();
         let make: Make = Arc::new(move || queues::program::<Tso, Q>(&client, &params));
         make
     });
