@@ -1,4 +1,5 @@
-//! `filch stress`: an owner and thieves on one queue at a time, and a count of what became of each task.
+//! `filch stress`: an owner and thieves on one queue at a time, and a count of what became of each task. Each round ends with the
+//! queue proved as good as new.
 #![expect(clippy::disallowed_types, reason = "tells the thieves when the owner is done, outside of what is tested")]
 
 use std::io::Write;
@@ -9,6 +10,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use filch_queue::as_new::Trial;
 use filch_queue::{Delivery, Full, Owner, Progress as StealProgress, Promises, Queue, Steal, Task, Thief};
 use filch_schedulers::{QUEUES, QueueUser, with_queue};
 
@@ -76,8 +78,9 @@ pub(crate) fn queues(flags: &Flags) -> Result {
         let (seconds, threads) = (duration(start.elapsed().as_secs_f64()), flags.threads);
         writeln!(
             std::io::stdout(),
-            "{}\nNo task lost, none taken too often in {seconds}; {threads} threads, seeds from {first}.\nkept: the \
-             queue was full, and the owner kept the task. again: taken once more, for tasks that may be.",
+            "{}\nNo task lost, none taken too often, every queue as good as new in {seconds}; {threads} threads, seeds \
+             from {first}.\nkept: the queue was full, and the owner kept the task. again: taken once more, for tasks \
+             that may be.",
             table::list(&heads, rows, colour()),
         )?;
     }
@@ -272,17 +275,20 @@ fn round<Q: Queue>(script: Script) -> std::result::Result<Round, String> {
     }
     popped.extend(std::iter::from_fn(|| owner.pop()));
     let time = begin.elapsed();
-    let mut stolen = Vec::new();
+    let (mut stolen, mut ended) = (Vec::new(), Vec::new());
     for thief in thieves {
-        stolen.extend(thief.join().map_err(|panic| said(&*panic))?);
+        let (thief, loot) = thief.join().map_err(|panic| said(&*panic))?;
+        ended.push(thief);
+        stolen.extend(loot);
     }
     let again = judge(script.tasks, &Q::PROMISES, popped.iter().chain(&kept).chain(&stolen).copied().map(number))?;
+    Trial::<Q>::new(capacity, &Q::Params::default()).passes(&mut owner, &mut ended);
     let sizes = [script.tasks, kept.len(), popped.len(), stolen.len()].map(|size| size as u64);
     Ok(Round { tasks: sizes[0], kept: sizes[1], popped: sizes[2], stolen: sizes[3], again, time })
 }
 
-/// Steals until the owner is done and nothing is left for this thief.
-fn rob(mut thief: impl Thief<Task>, done: &AtomicBool, mut choices: Choices) -> Vec<Task> {
+/// Steals until the owner is done and nothing is left for this thief; returns it, and its loot.
+fn rob<T: Thief<Task>>(mut thief: T, done: &AtomicBool, mut choices: Choices) -> (T, Vec<Task>) {
     let mut loot = Vec::new();
     loop {
         // Acquire: pairs with the owner's store; an attempt after it sees whatever was pushed.
@@ -300,7 +306,7 @@ fn rob(mut thief: impl Thief<Task>, done: &AtomicBool, mut choices: Choices) -> 
         }
     }
     loot.extend(std::iter::from_fn(|| thief.quiesce()));
-    loot
+    (thief, loot)
 }
 
 /// Counts who took what; returns how many tasks were taken more than once, if they may be.
