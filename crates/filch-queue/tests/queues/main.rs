@@ -1,6 +1,7 @@
 //! Every queue, one battery: what is tested follows from the queue's promises, never from its name.
 #![allow(clippy::disallowed_types, reason = "counts what the queues do from outside of them")]
 
+mod answers;
 mod battery;
 #[cfg(feature = "fence-free")]
 mod delta;
@@ -49,6 +50,7 @@ macro_rules! queues {
     ($($name:ident: $queue:ty, stepwise $stepwise:ty;)*) => {
         $(mod $name {
             $crate::battery::tests!($queue);
+            $crate::answers::tests!($stepwise);
             $crate::property::tests!($stepwise);
             $crate::stalled::tests!($stepwise);
         })*

@@ -21,6 +21,12 @@ macro_rules! tests {
         fn $test() {
             $crate::run::<$queue, filch_memory::Native>($crate::many::$test::<$queue>);
         })*
+
+        #[test]
+        fn answers() {
+            let name = module_path!().rsplit("::").next().expect("a module has a name");
+            $crate::run::<$queue, filch_memory::Native>(|| $crate::answers::answers_to_many::<$queue>(name));
+        }
     };
 }
 pub(crate) use tests;
