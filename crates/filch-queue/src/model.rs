@@ -162,8 +162,7 @@ impl<T: Copy + PartialEq> Model<T> {
             Steal::Empty => expected.is_none() || self.promises.stealable != Stealable::All,
             // There is nobody to lose against.
             Steal::Retry => false,
-            Steal::Aborted => self.promises.may_abort,
-            Steal::Pending => self.promises.steal_progress == Progress::OwnerDependent,
+            Steal::Aborted | Steal::Pending => self.promises.may_answer(&found),
         };
         if allowed { Ok(()) } else { Err(Disagreement::Steal { expected, found }) }
     }

@@ -1,5 +1,7 @@
 //! What a queue promises, as constants that tests and schedulers read.
 
+use crate::Steal;
+
 /// The promises of one queue.
 ///
 /// ```
@@ -38,6 +40,24 @@ pub struct Promises {
     /// Whether an owner that has been asked may put its answer off because the time for it has not come. Otherwise it answers
     /// at its next operation.
     pub answers_by_clock: bool,
+}
+
+impl Promises {
+    /// Whether a thief may be told so.
+    ///
+    /// ```
+    /// use filch_queue::{ChaseLev, Queue, Steal};
+    ///
+    /// let promises = <ChaseLev as Queue>::PROMISES;
+    /// assert!(promises.may_answer(&Steal::<()>::Retry) && !promises.may_answer(&Steal::<()>::Pending));
+    /// ```
+    pub const fn may_answer<T>(&self, answer: &Steal<T>) -> bool {
+        match answer {
+            Steal::Task(_) | Steal::Empty | Steal::Retry => true,
+            Steal::Aborted => self.may_abort,
+            Steal::Pending => matches!(self.steal_progress, Progress::OwnerDependent),
+        }
+    }
 }
 
 /// Which task the owner's pop returns.

@@ -16,7 +16,7 @@ use loom::sync::atomic::AtomicBool;
 
 use crate::outcome::{self, Outcome};
 use crate::sites::{CallSite, Kind, Sites, Weakening};
-use crate::tso::Quiet;
+use crate::tso::{LOOKS_ALONE, Quiet};
 use crate::{Make, Program, Setting};
 
 /// Threads of a program, at most: loom's own limit, less the thread that makes the program.
@@ -140,6 +140,7 @@ struct Context {
     waits: Vec<(loom::thread::ThreadId, u32)>,
     /// What waits and wake-ups have in common, and what fences have: see `take_turn`.
     turns: Option<[Rc<Turns>; 2]>,
+    looks_alone: usize,
     /// The program's threads that have begun, by number.
     threads: Vec<(usize, loom::thread::ThreadId)>,
     outcome: Outcome,
@@ -329,6 +330,13 @@ pub(super) fn wait_for_others() {
     loom::thread::yield_now();
 }
 
+/// A look in a waiting loop of the last thread, or of one that unwinds.
+pub(super) fn look_alone() {
+    context(|context| context.looks_alone += 1);
+    let is_over = context(|context| context.looks_alone >= LOOKS_ALONE);
+    assert!(!is_over || std::thread::panicking(), "the only thread waits for ever");
+}
+
 /// The running thread has written something: its wait is over.
 #[inline]
 pub(super) fn end_wait() {
@@ -395,6 +403,7 @@ fn run(
         sleepers: Vec::new(),
         waits: Vec::new(),
         turns: None,
+        looks_alone: 0,
         threads: Vec::new(),
         outcome: Outcome::default(),
         values: Vec::new(),
@@ -441,6 +450,7 @@ fn execute(make: &Make, setting: Setting) {
     let stop = context(|context| {
         context.sleepers.clear();
         context.waits.clear();
+        context.looks_alone = 0;
         context.threads.clear();
         context.outcome.reset();
         context.values.clear();

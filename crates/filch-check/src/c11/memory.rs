@@ -11,8 +11,8 @@ use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Native, Ordering, Slee
 use loom::sync::atomic as loomed;
 
 use super::explore::{
-    Turn, Turns, call, end_wait, fall_asleep, get_up, has_read, has_written, is_aside, lie_down, number_variable,
-    order_at, outcome, take_turn, wait_for_others,
+    Turn, Turns, call, end_wait, fall_asleep, get_up, has_read, has_written, is_aside, lie_down, look_alone,
+    number_variable, order_at, outcome, take_turn, wait_for_others,
 };
 use crate::Checker;
 use crate::sites::{Kind, Site};
@@ -43,7 +43,9 @@ unsafe impl Memory for Loom {
 
     #[track_caller]
     fn spin_loop() {
-        if !is_aside() {
+        if is_aside() {
+            look_alone();
+        } else {
             wait_for_others();
         }
     }

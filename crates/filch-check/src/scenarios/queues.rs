@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex};
 
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 use filch_queue::as_new::{Endings, Trial};
-use filch_queue::{Delivery, Full, Order, Owner, Promises, Queue, Steal, StealMany, StealOrder, Task, Thief};
+use filch_queue::{
+    Delivery, Full, Order, Owner, Promises, Queue, Steal, StealMany, StealOrder, Stealable, Task, Thief,
+};
 
 use crate::Program;
 use crate::outcome::mix;
@@ -46,8 +48,8 @@ pub struct Client {
     pub most: Option<usize>,
     /// Whether each operation has its turn: for a queue that hides its steps behind a lock which is not the memory's.
     pub in_turns: bool,
-    /// Whether the queue must be as good as new in the end, and not only usable: all but a twin, which says of itself no
-    /// more than it has to.
+    /// Whether the queue must be as good as new in the end, and not only usable, and answer as it promises: all but a twin,
+    /// which says of itself no more than it has to.
     pub leaves_new: bool,
     ends: Ends,
 }
@@ -175,9 +177,32 @@ struct Taken {
     pushed: usize,
     /// Tasks pushed when a pop found nothing.
     found_empty_at: usize,
+    /// Beginnings and ends of operations so far.
+    now: usize,
+    /// For each task taken, when whoever took it first had begun to.
+    taken_from: HashMap<usize, usize>,
+    /// The operations that have ended and took nothing: when they began and ended, and whether a thief said that there was nothing.
+    vain: Vec<(usize, usize, bool)>,
 }
 
 impl Taken {
+    /// An operation begins; returns when.
+    fn begin(&mut self) -> usize {
+        self.now += 1;
+        self.now
+    }
+
+    /// An operation that began then has ended without a task.
+    fn end_in_vain(&mut self, from: usize, is_empty: bool) {
+        self.now += 1;
+        self.vain.push((from, self.now, is_empty));
+    }
+
+    /// An operation that began then has taken a task.
+    fn take(&mut self, id: usize, from: usize) {
+        self.taken_from.entry(id).or_insert(from);
+    }
+
     fn pop(&mut self, id: usize) {
         assert!(
             id > self.found_empty_at,
@@ -194,7 +219,8 @@ impl Taken {
         self.all().filter(|&taken| taken == id).count()
     }
 
-    fn check(&self, promises: &Promises) {
+    /// `before`: tasks that had been pushed before the threads began.
+    fn check(&self, promises: &Promises, before: usize) {
         for id in 1..=self.pushed {
             let count = self.count(id);
             assert!(count > 0, "task {id} was lost");
@@ -206,6 +232,20 @@ impl Taken {
         let order = (promises.steals, promises.delivery);
         if let ([loot], (StealOrder::OldestFirst, Delivery::ExactlyOnce)) = (&self.by_thieves[..], order) {
             assert!(loot.is_sorted(), "the only thief got its tasks in the order {loot:?}");
+        }
+        // A thief finds nothing only if each task that is still there is being reached for, by somebody who comes to nothing. What
+        // is pushed later may be on its way to memory.
+        let is_all = promises.stealable == Stealable::All;
+        for (index, &(from, to, _)) in self.vain.iter().enumerate().filter(|(_, (.., is_empty))| is_all && *is_empty) {
+            let left = self.taken_from.iter().filter(|&(&id, &since)| id <= before && since > to).count();
+            let is_beside = |&(other, &(began, ended, _)): &(usize, &(usize, usize, bool))| {
+                other != index && began < to && ended > from
+            };
+            let reaching = self.vain.iter().enumerate().filter(is_beside).count();
+            assert!(
+                left <= reaching,
+                "a thief found nothing, while {left} tasks were there and {reaching} were reached for"
+            );
         }
     }
 }
@@ -290,6 +330,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
     trial: fn(Trial<Q, M>) -> Trial<Q, M>,
 ) -> Program {
     let delivery = Q::PROMISES.delivery;
+    let (capacity, leaves_new, lies_before) = (client.capacity, client.leaves_new, client.before);
     let (mut owner, thieves) = Q::make(client.capacity, client.thieves.len(), params);
     let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
     let pushes = client.before + client.owner.iter().filter(|&&act| act == Act::Push).count();
@@ -316,9 +357,10 @@ fn program_with<M: Checker, Q: Queue<M>>(
                         Act::Pop => {
                             M::note(|| "pop".into());
                             turns.take();
+                            let from = lock(&taken).begin();
                             let popped = mine.pop();
                             M::note(|| popped.map_or("nothing".into(), |task| format!("popped {}", task.id())));
-                            pop(popped, &taken, &contents, delivery);
+                            pop(popped, from, &taken, &contents, delivery);
                         }
                         Act::Poll => {
                             M::note(|| "poll".into());
@@ -343,7 +385,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
                 for _ in 0..steals {
                     M::note(|| "steal".into());
                     turns.take();
-                    let mut bag = Vec::new();
+                    let (mut bag, from) = (Vec::new(), lock(&taken).begin());
                     let stolen = attempt(&mut mine, most, &mut bag);
                     M::note(|| match stolen {
                         Steal::Task(_) => {
@@ -353,8 +395,14 @@ fn program_with<M: Checker, Q: Queue<M>>(
                     });
                     assert_eq!(stolen.task().unwrap_or(0), bag.len(), "the answer is not what is in the bag");
                     assert!(bag.len() <= most, "{} tasks are more than {most}", bag.len());
+                    let is_promised = !leaves_new || Q::PROMISES.may_answer(&stolen);
+                    assert!(is_promised, "{stolen:?} is no answer of this queue");
+                    if bag.is_empty() {
+                        lock(&taken).end_in_vain(from, stolen.is_empty());
+                    }
                     for task in bag {
                         let mut taken = lock(&taken);
+                        taken.take(task.id().get(), from);
                         contents.take(task.id().get(), &taken, delivery);
                         taken.by_thieves[index].push(task.id().get());
                     }
@@ -363,24 +411,25 @@ fn program_with<M: Checker, Q: Queue<M>>(
             }),
         ));
     }
-    let (capacity, leaves_new) = (client.capacity, client.leaves_new);
     let (params, ends) = (params.clone(), client.ends.clone());
     let trial = trial(Trial::new(capacity, &params));
     let finally = Box::new(move || {
         let ended = |thief: &Arc<Mutex<Option<Q::Thief>>>| lock(thief).take().expect("the thief has ended");
         let mut thieves: Vec<_> = thieves.iter().map(ended).collect();
         let mut owner = lock(&owner).take().expect("the owner has ended");
+        let last = lock(&taken).begin();
         loop {
             let before = lock(&taken).all().count();
             for (index, thief) in thieves.iter_mut().enumerate() {
                 if let Some(task) = thief.quiesce() {
                     let mut taken = lock(&taken);
+                    taken.take(task.id().get(), last);
                     contents.take(task.id().get(), &taken, delivery);
                     taken.by_thieves[index].push(task.id().get());
                 }
             }
             while let Some(task) = owner.pop() {
-                pop(Some(task), &taken, &contents, delivery);
+                pop(Some(task), last, &taken, &contents, delivery);
             }
             if !Q::PROMISES.owner_must_poll {
                 break;
@@ -391,7 +440,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
                 break;
             }
         }
-        lock(&taken).check(&Q::PROMISES);
+        lock(&taken).check(&Q::PROMISES, lies_before);
         if leaves_new {
             return ends.prove::<M, Q>(&trial, &params, &mut owner, &mut thieves);
         }
@@ -419,14 +468,24 @@ fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents
     }
 }
 
-fn pop<M: Checker>(popped: Option<Task>, taken: &Mutex<Taken>, contents: &Contents<M>, delivery: Delivery) {
+fn pop<M: Checker>(
+    popped: Option<Task>,
+    from: usize,
+    taken: &Mutex<Taken>,
+    contents: &Contents<M>,
+    delivery: Delivery,
+) {
     let mut taken = lock(taken);
     match popped {
         Some(task) => {
+            taken.take(task.id().get(), from);
             contents.take(task.id().get(), &taken, delivery);
             taken.pop(task.id().get());
         }
-        None => taken.found_empty_at = taken.pushed,
+        None => {
+            taken.end_in_vain(from, false);
+            taken.found_empty_at = taken.pushed;
+        }
     }
 }
 

@@ -276,6 +276,8 @@ pub(crate) struct Machine {
     /// Answers to `choose`, and how many of them this execution has used.
     pub(crate) choices: Vec<Choice>,
     pub(crate) choices_made: usize,
+    /// Looks in waiting loops of a thread that is alone.
+    pub(crate) looks_alone: usize,
     pub(crate) outcome: Outcome,
     /// Its number, once the threads have ended; and how many words there were then.
     pub(crate) came_to: u64,
@@ -313,6 +315,7 @@ impl Machine {
             recorder: None,
             choices: Vec::new(),
             choices_made: 0,
+            looks_alone: 0,
             outcome: Outcome::default(),
             came_to: 0,
             words_left: 0,
@@ -329,6 +332,7 @@ impl Machine {
         self.last_barrier = None;
         self.violation = None;
         self.choices_made = 0;
+        self.looks_alone = 0;
         self.outcome.reset();
         self.threads.iter_mut().for_each(Thread::reset);
     }

@@ -79,6 +79,9 @@ fn read(op: Op, site: Site, is_address: bool) -> (u64, bool) {
     (value, succeeds)
 }
 
+/// Looks of a thread that is alone, after which nobody will come: more than any program needs.
+pub(crate) const LOOKS_ALONE: usize = 10_000;
+
 fn is_alone(machine: &Machine) -> bool {
     machine.mode == Mode::Alone
 }
@@ -138,7 +141,14 @@ unsafe impl Memory for Tso {
 
     #[track_caller]
     fn spin_loop() {
-        let wait = machine(|machine| !is_alone(machine) && !machine.may_look_again(machine.running));
+        let wait = machine(|machine| {
+            if is_alone(machine) {
+                machine.looks_alone += 1;
+                assert!(machine.looks_alone < LOOKS_ALONE, "the only thread waits for ever");
+                return false;
+            }
+            !machine.may_look_again(machine.running)
+        });
         if wait {
             ask(Op::Spin, Location::caller());
         }

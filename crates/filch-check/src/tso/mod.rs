@@ -13,7 +13,7 @@ pub use explore::{Bounds, Explored, Failure, Verdict, explore, replay};
 pub(crate) use explore::{Quiet, survey};
 pub use history::History;
 pub use machine::Processor;
-pub(crate) use memory::outcome;
+pub(crate) use memory::{LOOKS_ALONE, outcome};
 pub use memory::{Plain, Tso, Word, Words, choose, note};
 pub use schedule::Schedule;
 pub use shortest::shortest;

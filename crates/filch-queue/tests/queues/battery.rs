@@ -290,7 +290,8 @@ struct Gang<T> {
 }
 
 impl<T: Thief<Task> + Send + 'static> Gang<T> {
-    fn start(thieves: Vec<T>, ledger: &Arc<Ledger>) -> Self {
+    fn start<Q: Queue<Thief = T>>(thieves: Vec<T>, ledger: &Arc<Ledger>) -> Self {
+        let promises = Q::PROMISES;
         let done = Arc::new(AtomicBool::new(false));
         let start = Arc::new(Barrier::new(thieves.len() + 1));
         let threads = thieves
@@ -303,7 +304,9 @@ impl<T: Thief<Task> + Send + 'static> Gang<T> {
                     start.wait();
                     loop {
                         let was_done = done.load(Ordering::Acquire);
-                        match thief.steal() {
+                        let answer = thief.steal();
+                        assert!(promises.may_answer(&answer), "{answer:?} is no answer of this queue");
+                        match answer {
                             Steal::Task(task) => loot.push(number(task)),
                             Steal::Retry => patience.wait("a thief that always loses"),
                             Steal::Empty | Steal::Aborted | Steal::Pending if was_done => break,
@@ -348,7 +351,7 @@ pub(crate) fn stampede<Q: Queue>() {
     for n in 0..TASKS {
         owner.push(task(n)).unwrap();
     }
-    let gang = Gang::start(thieves, &ledger);
+    let gang = Gang::start::<Q>(thieves, &ledger);
     let mut popped = Vec::new();
     while let Some(task) = owner.pop() {
         popped.push(number(task));
@@ -389,7 +392,7 @@ impl Choices {
 fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize) {
     let (mut owner, thieves) = make::<Q>(capacity, THIEVES);
     let ledger = Ledger::new(tasks);
-    let gang = Gang::start(thieves, &ledger);
+    let gang = Gang::start::<Q>(thieves, &ledger);
     let mut choices = Choices(seed);
     let mut next = 0;
     while next < tasks {
@@ -434,7 +437,7 @@ pub(crate) fn ebb_and_flow<Q: Queue>() {
     const TIDES: usize = times(20_000, 5);
     let (mut owner, thieves) = make::<Q>(HEIGHT, THIEVES);
     let ledger = Ledger::new(TIDES * HEIGHT);
-    let gang = Gang::start(thieves, &ledger);
+    let gang = Gang::start::<Q>(thieves, &ledger);
     for tide in 0..TIDES {
         for n in 0..HEIGHT {
             let n = tide * HEIGHT + n;
@@ -455,7 +458,7 @@ pub(crate) fn last_task<Q: Queue>() {
     const TASKS: usize = times(500_000, 60);
     let (mut owner, thieves) = make::<Q>(2, THIEVES);
     let ledger = Ledger::new(TASKS);
-    let gang = Gang::start(thieves, &ledger);
+    let gang = Gang::start::<Q>(thieves, &ledger);
     for n in 0..TASKS {
         owner.push(task(n)).unwrap_or_else(|Full(task)| ledger.take(number(task)));
         owner.pop().into_iter().for_each(|task| ledger.take(number(task)));

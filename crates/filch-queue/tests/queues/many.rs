@@ -119,6 +119,7 @@ pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
                         let was_done = done.load(Ordering::Acquire);
                         max = max % 5 + 1;
                         let answer = steal_many(&mut thief, max, &mut loot);
+                        assert!(Q::PROMISES.may_answer(&answer), "{answer:?} is no answer of this queue");
                         // With others about, even one bag may be out of order: they may get each other's tasks.
                         if count == 1 && Q::PROMISES.steals == StealOrder::OldestFirst {
                             assert!(loot.is_sorted());

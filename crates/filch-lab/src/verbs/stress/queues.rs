@@ -228,7 +228,7 @@ fn round<Q: Queue>(script: Script) -> std::result::Result<Round, String> {
             let (done, start, seed) = (Arc::clone(&done), Arc::clone(&start), choices.below(1 << 31) as u64);
             thread::spawn(move || {
                 start.wait();
-                rob(thief, &done, Choices(seed))
+                rob(&Q::PROMISES, thief, &done, Choices(seed))
             })
         })
         .collect();
@@ -288,12 +288,14 @@ fn round<Q: Queue>(script: Script) -> std::result::Result<Round, String> {
 }
 
 /// Steals until the owner is done and nothing is left for this thief; returns it, and its loot.
-fn rob<T: Thief<Task>>(mut thief: T, done: &AtomicBool, mut choices: Choices) -> (T, Vec<Task>) {
+fn rob<T: Thief<Task>>(promises: &Promises, mut thief: T, done: &AtomicBool, mut choices: Choices) -> (T, Vec<Task>) {
     let mut loot = Vec::new();
     loop {
         // Acquire: pairs with the owner's store; an attempt after it sees whatever was pushed.
         let was_done = done.load(Ordering::Acquire);
-        match thief.steal() {
+        let answer = thief.steal();
+        assert!(promises.may_answer(&answer), "{answer:?} is no answer of this queue");
+        match answer {
             Steal::Task(task) => loot.push(task),
             Steal::Empty | Steal::Aborted | Steal::Pending if was_done => break,
             // Mostly at once, to be in the way; sometimes not, because the owner may need this processor.
