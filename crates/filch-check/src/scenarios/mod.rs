@@ -163,6 +163,7 @@ pub fn all() -> Vec<Scenario> {
     all.extend(queue::<PdqS>(&private(), |_| dealing(), |_| dealing()));
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free());
+    all.extend(late());
     all.extend(hints());
     all.extend(protocols());
     all.extend(direct_stack());
@@ -321,6 +322,40 @@ fn hint<Q: Queue<Tso> + Queue<Loom>>(rows: &[Row], tso: Params<Q, Tso>, c11: Par
         }
     };
     rows.iter().map(scenario).collect()
+}
+
+/// Thieves that sleep while the owner goes round, alone and two of them; of queues whose owner answers, also while they ask.
+fn late() -> Vec<Scenario> {
+    use filch_queue::{Adws, BwosF, BwosL, Dsq, HendlerShavit, PadWs, Wsq, wsq};
+
+    const ALL: &[Row] =
+        &[("+|-+-+-+", &[1], 1, QuickTso), ("+|-+-+", &[1, 1], 1, QuickTso), ("++|--++--", &[2], 2, QuickTso)];
+    const ASKED: &[Row] =
+        &[("+|.-+.-", &[2], 1, QuickTso), ("+|.-+.", &[2, 1], 1, QuickTso), ("+|.-+.-+.", &[2, 1], 1, FullTso)];
+    fn late<Q: Queue<Tso> + Queue<Loom>>(rows: &[&[Row]], tso: Params<Q, Tso>, c11: Params<Q, Loom>) -> Vec<Scenario> {
+        called("late", queue::<Q>(&rows.concat(), tso, c11))
+    }
+    let mut all = Vec::new();
+    all.extend(late::<The>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<ChaseLev>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<ChaseLevAsym>(&[ALL], |_| Fences::Symmetric, |_| Fences::Symmetric));
+    all.extend(late::<Abp>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<Lace>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<Wsq>(&[ALL], |_| wsq::Params { spare: 0 }, |_| wsq::Params { spare: 0 }));
+    all.extend(late::<Dsq>(&[ALL], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<HendlerShavit>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<BwosL>(&[ALL], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<BwosF>(&[ALL], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<PadWs>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<Adws>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<IdempotentLifo>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<IdempotentFifo>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<IdempotentDeque>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<OneExposed>(&[ALL, ASKED], |_| (), |_| ()));
+    all.extend(late::<PdqR>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<PdqR2>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<PdqS>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
+    all
 }
 
 /// What each queue tells a worker that looks once, while others take tasks.
