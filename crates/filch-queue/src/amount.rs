@@ -63,3 +63,20 @@ impl Amount {
         u32::try_from(max).map_or(self.of(count), |max| self.of(count).min(max))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_amount_of_few_and_many() {
+        let up_to_3 = Amount::UpTo(NonZeroU32::new(3).unwrap());
+        let of = |amount: Amount| [0, 1, 2, 3, 4, 9].map(|count| amount.of(count));
+        assert_eq!(of(Amount::One), [0, 1, 1, 1, 1, 1]);
+        assert_eq!(of(Amount::Half), [0, 1, 1, 2, 2, 5]);
+        assert_eq!(of(Amount::AllButOne), [0, 1, 1, 2, 3, 8]);
+        assert_eq!(of(Amount::All), [0, 1, 2, 3, 4, 9]);
+        assert_eq!(of(up_to_3), [0, 1, 2, 3, 3, 3]);
+        assert_eq!([0, 2, 9].map(|max| up_to_3.of_at_most(9, max)), [0, 2, 3]);
+    }
+}
