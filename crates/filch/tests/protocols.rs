@@ -1,0 +1,379 @@
+//! What filch's protocols answer where nothing happens at the same time: what a checker that looks for lost tasks does not ask.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+use common::{wait_for, watchdog};
+use filch::protocol::beat::{Clock, Due};
+use filch::protocol::latch::{Latch, Waiter};
+use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
+use filch::protocol::split;
+use filch::protocol::state::{JobState, Status, Taking, Theft};
+use filch::protocol::termination::Counts;
+use filch::protocol::ticks::Ticks;
+use filch::protocol::waiting::Sleeper;
+use filch_memory::Native;
+use filch_queue::Amount;
+use filch_queue::lace::index::{SharedIndex, StealIndex};
+
+/// Counts how often it is woken.
+#[derive(Clone, Default)]
+struct Woken(Arc<AtomicUsize>);
+
+impl Waiter for Woken {
+    fn wake(&self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn who_waits_for_several_things_is_woken_by_the_last_alone() {
+    let woken = Woken::default();
+    let latch = Latch::<Native, _>::new(1, woken.clone());
+    latch.add(2);
+    for ended in 0..3 {
+        assert_eq!((latch.pending(), latch.is_over(), woken.0.load(SeqCst)), (3 - ended, false, 0));
+        // SAFETY: alive, and one of three things.
+        unsafe { Latch::end(&raw const latch) };
+    }
+    assert_eq!((latch.pending(), latch.is_over(), woken.0.load(SeqCst)), (0, true, 1));
+}
+
+#[test]
+fn a_tick_raises_every_flag_and_says_whether_one_was_lowered() {
+    let flags: Vec<Arc<Due<Native>>> = (0..3).map(|_| Arc::new(Due::new(false))).collect();
+    let clock = Clock::new(flags.iter().map(Arc::clone));
+    clock.tick();
+    assert!(!clock.tick(), "nobody has lowered a flag since");
+    flags[0].lower();
+    flags[2].lower();
+    assert!(clock.tick());
+    assert!(flags.iter().all(|flag| flag.is_raised()));
+    assert!(!clock.tick());
+}
+
+#[test]
+fn a_clock_ticks_whenever_a_flag_is_lowered_and_ends_when_closed() {
+    let _watchdog = watchdog("a clock");
+    let flag = Arc::new(Due::<Native>::new(true));
+    let clock = Clock::new([Arc::clone(&flag)]);
+    let ticks = AtomicUsize::new(0);
+    thread::scope(|s| {
+        s.spawn(|| clock.run(|| _ = ticks.fetch_add(1, SeqCst)));
+        for _ in 0..3 {
+            wait_for("a tick", || flag.is_raised());
+            let before = ticks.load(SeqCst);
+            flag.lower();
+            clock.taken();
+            wait_for("a tick", || ticks.load(SeqCst) > before);
+        }
+        clock.close();
+    });
+}
+
+#[test]
+fn limits_admit_what_lies_between_them_until_somebody_asks() {
+    let limits = Limits::<Native>::closed();
+    let admits = |limits: &Limits<Native>| {
+        ([4, 5, 9].map(|head| limits.admits_pop(head)), [4, 9, 10].map(|head| limits.admits_push(head)))
+    };
+    let (none, pops, pushes) = ([false; 3], [false, true, true], [true, true, false]);
+    assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), false));
+    limits.open(10, 5);
+    assert_eq!((admits(&limits), limits.is_wanted()), ((pops, pushes), false));
+    assert!(limits.request());
+    assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), true));
+    assert!(!limits.request(), "a request stands");
+    limits.close();
+    assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), false));
+    // One of the two is overwritten, and the request is made again.
+    limits.open(10, 5);
+    limits.stop_next_push();
+    assert_eq!((admits(&limits), limits.is_wanted()), ((pops, none), true));
+    assert!(limits.request());
+    assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), true));
+    limits.stop_pops();
+    assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), true));
+    assert!(limits.request());
+    assert!(!limits.request());
+    limits.open(10, 5);
+    limits.stop_pops();
+    assert_eq!((admits(&limits), limits.is_wanted()), ((none, pushes), false));
+}
+
+/// An owner with a dormitory.
+struct Owner {
+    dormitory: Dormitory<Native>,
+    has_aside: bool,
+    woken: Cell<u32>,
+    grown: Cell<u32>,
+    shrunk: Cell<u32>,
+}
+
+impl Owner {
+    fn with(places: usize) -> Self {
+        let [woken, grown, shrunk] = Default::default();
+        Self { dormitory: Dormitory::new(places), has_aside: false, woken, grown, shrunk }
+    }
+
+    /// The worker of that place is about to sleep.
+    fn lays_down(&self, place: usize, wanted: Wanted) {
+        self.dormitory.place(place).announce(self.dormitory.sleepers(), wanted);
+        self.dormitory.place(place).settled();
+    }
+
+    /// Which workers sleep, whatever they want.
+    fn asleep(&self) -> Vec<usize> {
+        (0..self.dormitory.len()).filter(|&place| self.dormitory.place(place).would_help(|_| true)).collect()
+    }
+}
+
+impl Sleeper for Owner {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        &self.dormitory
+    }
+
+    fn index(&self) -> usize {
+        0
+    }
+
+    fn has_woken(&self) {
+        self.woken.set(self.woken.get() + 1);
+    }
+}
+
+impl Sharer for Owner {
+    fn has_aside(&self) -> bool {
+        self.has_aside
+    }
+
+    fn has_grown(&self) {
+        self.grown.set(self.grown.get() + 1);
+    }
+
+    fn has_shrunk(&self) {
+        self.shrunk.set(self.shrunk.get() + 1);
+    }
+}
+
+#[test]
+fn limits_that_open_again_tell_a_sleeper_now_or_at_the_next_push() {
+    let limits = Limits::<Native>::closed();
+    let mut owner = Owner::with(2);
+    for has_shared in [false, true] {
+        limits.reopen(&owner, 10, 5, has_shared);
+        assert!(limits.admits_push(9) && limits.admits_pop(5), "nobody sleeps");
+    }
+    owner.lays_down(1, ANY);
+    limits.reopen(&owner, 10, 5, false);
+    assert!(!limits.admits_push(9) && limits.admits_pop(5) && limits.is_wanted(), "the next push tells the sleeper");
+    assert_eq!((owner.asleep(), owner.woken.get()), (vec![1], 0));
+    limits.reopen(&owner, 10, 5, true);
+    assert!(limits.admits_push(9) && limits.admits_pop(5));
+    assert_eq!((owner.asleep(), owner.woken.get()), (vec![], 1));
+    owner.has_aside = true;
+    limits.reopen(&owner, 10, 5, true);
+    assert!(limits.admits_push(9) && !limits.admits_pop(9), "each pop looks at the forks that were kept aside");
+}
+
+#[test]
+fn a_sleeper_is_woken_for_what_it_wants_and_nobody_while_somebody_searches() {
+    let owner = Owner::with(5);
+    let (dormitory, sleepers) = (&owner.dormitory, owner.dormitory.sleepers());
+    assert!(!sleepers.sleepers_after() && !sleepers.any() && !sleepers.is_searched());
+    for (place, wanted) in [(0, 3), (1, PERHAPS), (2, ANY_MEANWHILE), (3, ANY), (4, ANY)] {
+        owner.lays_down(place, wanted);
+    }
+    assert!(sleepers.sleepers_after() && sleepers.any() && !sleepers.is_searched());
+    // Idle ones first, from the number on; each searches then.
+    assert!(dormitory.wake_for_any(4) && sleepers.is_searched());
+    assert_eq!(owner.asleep(), [0, 1, 2, 3]);
+    assert!(!dormitory.wake_for_any(0), "somebody searches");
+    sleepers.end_search();
+    assert!(dormitory.wake_for_any(4) && sleepers.is_searched());
+    assert_eq!(owner.asleep(), [0, 1, 2]);
+    // Whoever wants just this, and then those who perhaps can take it, need not wait for who searches.
+    assert!(!dormitory.wake_for_any(2));
+    assert!(dormitory.wake_for_stack(3));
+    assert_eq!(owner.asleep(), [1, 2]);
+    sleepers.end_search();
+    assert!(!sleepers.is_searched());
+    assert!(dormitory.wake_for_stack(3) && !sleepers.is_searched());
+    assert_eq!(owner.asleep(), [1]);
+    assert!(!dormitory.wake_for_any(0));
+    assert!(dormitory.wake_for_stack(3));
+    assert!(!sleepers.sleepers_after() && !dormitory.wake_for_stack(3));
+    // A number beyond all places is as good as 0.
+    owner.lays_down(0, ANY);
+    owner.lays_down(1, ANY);
+    assert!(dormitory.wake_for_any(9));
+    assert_eq!(owner.asleep(), [1]);
+}
+
+#[test]
+fn a_notification_wakes_whatever_its_worker_wants() {
+    let owner = Owner::with(3);
+    let (dormitory, sleepers) = (&owner.dormitory, owner.dormitory.sleepers());
+    owner.lays_down(0, 2);
+    owner.lays_down(1, ANY_MEANWHILE);
+    owner.lays_down(2, ANY);
+    dormitory.notify(1);
+    assert_eq!((owner.asleep(), sleepers.is_searched()), (vec![0, 2], false));
+    dormitory.notify_all();
+    assert_eq!((owner.asleep(), sleepers.any(), sleepers.is_searched()), (vec![], false, true));
+    sleepers.end_search();
+    // Who changes its mind is counted no more; and is told whether somebody has woken it meanwhile.
+    owner.lays_down(0, 1);
+    assert!(!dormitory.place(0).cancel(sleepers) && !sleepers.any() && !sleepers.is_searched());
+    owner.lays_down(0, ANY);
+    assert!(!dormitory.place(0).cancel(sleepers) && !sleepers.any() && sleepers.is_searched());
+    sleepers.end_search();
+    owner.lays_down(0, 1);
+    dormitory.notify(0);
+    assert!(dormitory.place(0).cancel(sleepers) && !sleepers.any());
+    // Nobody who has been woken sleeps.
+    dormitory.place(0).sleep();
+}
+
+#[test]
+fn who_is_not_woken_sleeps() {
+    let _watchdog = watchdog("a sleeper");
+    let (owner, is_awake) = (Owner::with(1), AtomicUsize::new(0));
+    let (dormitory, is_awake) = (&owner.dormitory, &is_awake);
+    owner.lays_down(0, ANY);
+    thread::scope(|s| {
+        s.spawn(move || {
+            dormitory.place(0).sleep();
+            is_awake.store(1, SeqCst);
+        });
+        // Long enough for a thread that does not sleep to say so now and then.
+        thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(is_awake.load(SeqCst), 0);
+        dormitory.notify(0);
+    });
+}
+
+#[test]
+fn a_clock_at_rest_is_woken_for_a_tick() {
+    let _watchdog = watchdog("a clock");
+    let ticks = Ticks::<Native>::new(1);
+    thread::scope(|s| {
+        s.spawn(|| ticks.clock().run(|| ticks.make()));
+        for _ in 0..20 {
+            // By now it rests, more often than not.
+            thread::sleep(std::time::Duration::from_millis(1));
+            ticks.want();
+            wait_for("a tick", || ticks.is_due(0) == Some(true));
+        }
+        ticks.clock().close();
+    });
+}
+
+#[test]
+fn all_is_done_when_every_piece_of_every_worker_is() {
+    let workers: [Counts<Native>; 2] = Default::default();
+    assert!(Counts::all_done(&workers) && Counts::all_home(&workers));
+    workers[0].created(3);
+    for left in (0..3).rev() {
+        assert!(!Counts::all_done(&workers));
+        workers[left % 2].finished();
+    }
+    assert!(Counts::all_done(&workers));
+    workers[1].sets_out();
+    assert!(!Counts::all_home(&workers));
+    workers[1].comes_home();
+    assert!(Counts::all_home(&workers));
+}
+
+#[test]
+fn a_job_counts_its_thefts_whatever_becomes_of_its_offers() {
+    let state = JobState::<Native>::default();
+    for count in 1..=3 {
+        state.offer();
+        assert_eq!(state.take(), Taking::Taken);
+        state.put_back();
+        assert!(state.retract() && state.is_fresh());
+        state.offer();
+        assert_eq!(state.take(), Taking::Taken);
+        state.claim(2, 7);
+        assert_eq!(state.status(), Status::Stolen(Theft { thief: 2, base: 7, count }));
+        assert!(!state.give_back());
+        assert_eq!(state.status(), Status::Returned);
+        state.reset();
+    }
+}
+
+/// A split stack of slots of 10 bytes from address 100 on, its sharer, and what thieves find there.
+struct Shared {
+    index: SharedIndex<Native>,
+    limits: Limits<Native>,
+    owner: Owner,
+}
+
+impl Shared {
+    fn stack(&self) -> split::Stack<'_, Native> {
+        split::Stack { shared: &self.index, limits: &self.limits, bottom: 100, slot_size: 10, capacity: 4 }
+    }
+
+    /// How far the limits admit pushes, and from where on pops.
+    fn open(&self) -> (usize, usize) {
+        let heads = || (0..=6).map(|index| 100 + 10 * index);
+        let pushes = heads().filter(|&head| self.limits.admits_push(head)).count();
+        (pushes, 7 - heads().filter(|&head| self.limits.admits_pop(head)).count())
+    }
+
+    fn steal(&self) -> Option<u32> {
+        match self.index.steal() {
+            StealIndex::Index(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn a_split_stack_shares_half_of_what_is_private_when_asked() {
+    let (index, mut stack) = split::Owner::new::<Native>();
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2) };
+    let grown = || (shared.owner.grown.get(), shared.owner.shrunk.get());
+    // The first task is for all, then everything is private.
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    assert_eq!((shared.open(), grown(), shared.steal()), ((4, 1), (0, 0), Some(0)));
+    // Asked at a push with three private tasks: two of them; of one, that one; nothing above the end is shared.
+    shared.limits.request();
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!((shared.open(), grown()), ((4, 3), (1, 0)));
+    stack.give(&shared.stack(), &shared.owner, 6, Amount::Half);
+    assert_eq!((shared.open(), grown()), ((4, 4), (2, 0)));
+    stack.give(&shared.stack(), &shared.owner, 6, Amount::Half);
+    assert_eq!(grown(), (2, 0), "nothing is private");
+    assert_eq!((shared.steal(), shared.steal()), (Some(1), Some(2)));
+    // The last one is taken back, the others are stolen.
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
+    assert_eq!((shared.open(), grown(), shared.steal()), ((4, 3), (2, 1), None));
+    assert!(!stack.take_back(&shared.stack(), &shared.owner, 2));
+    assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
+    assert!(!stack.take_back(&shared.stack(), &shared.owner, 1));
+    stack.joined(&shared.stack());
+    // A task beyond the end is nobody's.
+    stack.pushed(&shared.stack(), &shared.owner, 4);
+    assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
+    // Asked at a pop, with everything private: what lies below is shared.
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    assert_eq!(shared.steal(), Some(0));
+    shared.limits.request();
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
+    assert_eq!((shared.open(), grown(), shared.steal()), ((4, 2), (3, 1), Some(1)));
+    // Not asked: nothing is.
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 2));
+    assert_eq!((shared.open(), grown(), shared.steal()), ((4, 2), (3, 1), None));
+    stack.joined(&shared.stack());
+    assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
+}
