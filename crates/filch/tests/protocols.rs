@@ -3,7 +3,8 @@
 
 mod common;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -14,10 +15,11 @@ use filch::protocol::latch::{Latch, Waiter};
 use filch::protocol::limits::{Limits, Sharer};
 use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
 use filch::protocol::split;
-use filch::protocol::state::{JobState, Status, Taking, Theft};
+use filch::protocol::state::{JobState, Settled, Status, Taking, Theft};
 use filch::protocol::termination::Counts;
 use filch::protocol::ticks::Ticks;
-use filch::protocol::waiting::Sleeper;
+use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, has_pushed, search};
+use filch::protocol::wool;
 use filch_memory::Native;
 use filch_queue::Amount;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
@@ -376,4 +378,309 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 2), (3, 1), None));
     stack.joined(&shared.stack());
     assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
+}
+
+#[test]
+fn a_stack_of_wools_gives_what_is_public_and_moves_the_boundary() {
+    assert_eq!(wool::Params::default(), wool::Params { chunk: 4, privatise_after: 500 });
+    let states: Vec<JobState<Native>> = (0..16).map(|_| JobState::default()).collect();
+    let at = |index: u32| &states[index as usize];
+    let (shared, mut owner) = wool::Shared::<Native>::new(wool::Params { chunk: 2, privatise_after: 3 }, 16);
+    let looks = || (shared.bot(), shared.has_public(at), shared.has_run_out());
+    let offered = || (0..16).filter(|&index| at(index).status() == Status::Offered).collect::<Vec<_>>();
+    // Two slots are public, and nothing lies there.
+    assert_eq!((owner.public(), looks(), shared.steal(at)), (2, (0, false, false), StealIndex::AllStolen));
+    (0..6).for_each(|index| owner.push(at(index), index));
+    assert_eq!((offered(), looks()), (vec![0, 1], (0, true, false)));
+    assert!(!owner.publish(&shared, at, 6, 16), "there is still a public task");
+    for index in [0, 1] {
+        assert!(shared.has_unstolen_below(2));
+        assert_eq!(shared.steal(at), StealIndex::Index(index));
+        at(index).claim(1, 0);
+    }
+    assert_eq!((looks(), shared.steal(at)), ((2, false, true), StealIndex::NothingShared));
+    assert!(!shared.has_unstolen_below(2) && shared.has_unstolen_below(3));
+    // The next chunk; no more than there are slots; then everything.
+    assert!(!owner.publish(&shared, at, 6, 2), "there are no more slots");
+    assert!(owner.publish(&shared, at, 6, 16));
+    assert_eq!((owner.public(), offered(), looks()), (4, vec![2, 3], (2, true, false)));
+    assert!(!owner.publish_all(&shared, at, 4) && owner.publish_all(&shared, at, 6));
+    assert_eq!((owner.public(), offered()), (6, vec![2, 3, 4, 5]));
+    // What nobody has stolen is taken back, and after three of these the boundary comes down half of the way.
+    for (index, comes_down) in [(5, false), (4, false), (3, true)] {
+        assert!(owner.take_back(at(index), index));
+        owner.joined(&shared, at(index), index);
+        assert_eq!((shared.bot(), owner.privatise(&shared, index)), (2, comes_down));
+    }
+    assert_eq!((owner.public(), offered()), (4, vec![2]));
+    assert!(owner.take_back(at(2), 2));
+    // A stolen task that was joined is the next that can be stolen.
+    assert!(!owner.take_back(at(1), 1));
+    assert!(!at(1).finish(false));
+    owner.joined(&shared, at(1), 1);
+    assert_eq!((shared.bot(), at(1).is_fresh()), (1, true));
+    owner.push(at(1), 1);
+    assert_eq!(shared.steal(at), StealIndex::Index(1));
+    // Up to the number of tasks only, where a chunk is more than there are.
+    at(1).claim(1, 0);
+    (2..5).for_each(|index| owner.push(at(index), index));
+    assert_eq!(
+        (shared.steal(at), shared.steal(at), shared.has_run_out()),
+        (StealIndex::Index(2), StealIndex::Index(3), true)
+    );
+    assert!(owner.publish(&shared, at, 5, 16));
+    assert_eq!((owner.public(), offered()), (6, vec![4]));
+}
+
+/// A worker that notes what it is asked, with `z` while it has announced its sleep and `?` while somebody searches; and what then happens.
+struct Scripted<'s> {
+    owner: Owner,
+    notes: RefCell<Vec<String>>,
+    /// What each find, leap or look at the mail comes to; nothing, when there are no more.
+    finds: RefCell<VecDeque<bool>>,
+    sees_any: bool,
+    leaves_more: bool,
+    then: &'s dyn Fn(&Self, &str),
+}
+
+impl<'s> Scripted<'s> {
+    /// Worker 0, beside worker 1 who sleeps and wants anything.
+    fn with(finds: &[bool], then: &'s dyn Fn(&Self, &str)) -> Self {
+        let owner = Owner::with(2);
+        owner.lays_down(1, ANY);
+        let finds = RefCell::new(finds.iter().copied().collect());
+        Self { owner, notes: RefCell::default(), finds, sees_any: false, leaves_more: true, then }
+    }
+
+    fn notes(&self, what: &str) {
+        let is_asleep = self.owner.dormitory.place(0).would_help(|_| true);
+        let is_searched = self.owner.dormitory.sleepers().is_searched();
+        let (asleep, searched) = (if is_asleep { "z" } else { "" }, if is_searched { "?" } else { "" });
+        self.notes.borrow_mut().push(format!("{what}{asleep}{searched}"));
+        (self.then)(self, what);
+    }
+
+    fn finds(&self, what: &str) -> bool {
+        self.notes(what);
+        self.finds.borrow_mut().pop_front().unwrap_or(false)
+    }
+
+    /// All notes; and how often worker 0 has woken somebody.
+    fn story(&self) -> (String, u32) {
+        (self.notes.borrow().join(" "), self.owner.woken.get())
+    }
+}
+
+impl Sleeper for Scripted<'_> {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        &self.owner.dormitory
+    }
+
+    fn index(&self) -> usize {
+        0
+    }
+
+    fn settles(&self) {
+        self.notes("settles");
+    }
+
+    fn has_asked(&self) {
+        self.notes("has-asked");
+    }
+
+    fn parks(&self) {
+        self.notes("parks");
+    }
+
+    fn has_woken(&self) {
+        self.owner.has_woken();
+    }
+}
+
+/// For one look.
+struct Once(bool);
+
+impl Patience for Once {
+    fn wait(&mut self) -> bool {
+        std::mem::replace(&mut self.0, false)
+    }
+
+    fn hold_on(&mut self) {}
+
+    fn renew(&mut self) {
+        self.0 = true;
+    }
+}
+
+impl Searcher for Scripted<'_> {
+    type Find = ();
+    type Patience = Once;
+
+    fn patience(&self) -> Once {
+        Once(true)
+    }
+
+    fn find(&self) -> Option<()> {
+        self.finds("find").then_some(())
+    }
+
+    fn leaves_more(&self, (): &()) -> bool {
+        self.leaves_more
+    }
+
+    fn run(&self, (): ()) {
+        self.notes("run");
+    }
+
+    fn share(&self) {
+        self.notes("share");
+    }
+
+    fn ask(&self) {
+        self.notes("ask");
+    }
+
+    fn sees_any(&self) -> bool {
+        self.notes("look");
+        self.sees_any
+    }
+}
+
+impl Joiner for Scripted<'_> {
+    type Patience = Once;
+
+    fn patience(&self) -> Once {
+        Once(true)
+    }
+
+    fn leap(&self, _: &JobState<Native>, _: Theft) -> bool {
+        self.finds("leap")
+    }
+
+    fn run_mail(&self) -> bool {
+        self.finds("mail")
+    }
+
+    fn wanted(&self, theft: Theft) -> Wanted {
+        theft.thief as Wanted
+    }
+
+    fn ask(&self, _: Theft) {
+        self.notes("ask");
+    }
+
+    fn sees_any(&self, _: Theft) -> bool {
+        self.notes("look");
+        self.sees_any
+    }
+}
+
+#[test]
+fn an_idle_worker_announces_asks_looks_and_sleeps_and_passes_wake_ups_on() {
+    let _watchdog = watchdog("a search");
+    let done = Cell::new(false);
+    let then = |worker: &Scripted<'_>, what: &str| match what {
+        "parks" => worker.owner.dormitory.notify(0),
+        "run" => done.set(true),
+        _ => (),
+    };
+    for leaves_more in [true, false] {
+        done.set(false);
+        let worker = Scripted { leaves_more, ..Scripted::with(&[false, false, true], &then) };
+        search(&worker, ANY, &|| done.get());
+        let story = "find find? share? askz settlesz has-askedz lookz parksz find? run";
+        // It was woken, and finds something: it wakes the next if there is more.
+        let story = if leaves_more { format!("{story}?") } else { story.to_owned() };
+        assert_eq!(worker.story(), (story, u32::from(leaves_more)));
+    }
+    // What it has seen is gone when it looks again; and then the end comes, which it was not woken for.
+    done.set(false);
+    let then = |worker: &Scripted<'_>, what: &str| {
+        let looks = worker.notes.borrow().iter().filter(|note| note.starts_with("find")).count();
+        done.set(done.get() || what == "find" && looks == 4);
+    };
+    let worker = Scripted { sees_any: true, ..Scripted::with(&[], &then) };
+    search(&worker, ANY, &|| done.get());
+    let story = "find find? share? askz settlesz has-askedz lookz find? find?";
+    assert_eq!(worker.story(), (format!("{story} share? askz settlesz has-askedz"), 1));
+    assert!(worker.owner.asleep().is_empty() && worker.owner.dormitory.sleepers().is_searched());
+}
+
+#[test]
+fn a_worker_that_waits_for_a_scope_sees_its_end_in_its_last_look() {
+    let _watchdog = watchdog("a search");
+    for (is_woken, others_woken) in [(false, 0), (true, 1)] {
+        let done = Cell::new(false);
+        let then = |worker: &Scripted<'_>, what: &str| {
+            if what == "has-asked" {
+                done.set(true);
+                // Somebody has work for it meanwhile.
+                let _ = is_woken && worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
+            }
+        };
+        let worker = Scripted::with(&[true], &then);
+        search(&worker, ANY_MEANWHILE, &|| done.get());
+        let story = "find run find find share askz settlesz has-askedz";
+        assert_eq!(worker.story(), (story.to_owned(), others_woken));
+        assert!(!worker.owner.asleep().contains(&0));
+    }
+}
+
+#[test]
+fn a_worker_that_waits_for_its_job_leaps_looks_at_its_mail_and_sleeps() {
+    let _watchdog = watchdog("a wait");
+    let stolen = || {
+        let state = JobState::<Native>::default();
+        state.claim(1, 0);
+        state
+    };
+    // The thief finishes the job while its owner sleeps; the wake-up may have been for work, and is passed on.
+    let state = stolen();
+    let then = |worker: &Scripted<'_>, what: &str| {
+        if what == "parks" {
+            assert!(state.finish(false), "the owner sleeps and has said so");
+            worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
+        }
+    };
+    let worker = Scripted::with(&[], &then);
+    assert_eq!(await_job(&worker, &state), Settled::Done);
+    let story = "leap mail leap mail askz settlesz has-askedz lookz parksz";
+    assert_eq!(worker.story(), (story.to_owned(), 1));
+    // It was woken for work, and has had some.
+    let state = stolen();
+    let then = |worker: &Scripted<'_>, what: &str| {
+        if what == "parks" {
+            worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
+        } else if worker.notes.borrow().len() == 11 {
+            assert!(state.finish(true), "the owner had said that it sleeps");
+        }
+    };
+    let worker = Scripted::with(&[false, false, false, false, true], &then);
+    assert_eq!(await_job(&worker, &state), Settled::Panicked);
+    let story = "leap mail leap mail askz settlesz has-askedz lookz parksz leap leap mail";
+    assert_eq!(worker.story(), (story.to_owned(), 0));
+    // It sees something, and is not woken.
+    let state = stolen();
+    let then = |worker: &Scripted<'_>, _: &str| {
+        if worker.notes.borrow().len() == 9 {
+            state.give_back();
+        }
+    };
+    let worker = Scripted { sees_any: true, ..Scripted::with(&[], &then) };
+    assert_eq!(await_job(&worker, &state), Settled::Unrun);
+    assert_eq!(worker.story(), ("leap mail leap mail askz settlesz has-askedz lookz leap mail".to_owned(), 0));
+}
+
+#[test]
+fn a_push_is_told_to_whoever_sleeps() {
+    for was_empty in [true, false] {
+        let owner = Owner::with(2);
+        has_pushed(&owner, was_empty);
+        assert_eq!(owner.woken.get(), 0);
+        owner.lays_down(1, ANY);
+        has_pushed(&owner, was_empty);
+        assert_eq!((owner.woken.get(), owner.asleep()), (1, vec![]));
+    }
 }
