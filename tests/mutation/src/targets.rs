@@ -1,0 +1,124 @@
+//! Which sources are mutated, and which tests should find it.
+
+/// A source and its tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub file: &'static str,
+    /// Of the tests of queues, those whose names hold one of these: modules.
+    pub queues: &'static [&'static str],
+    /// Of the quick checks, those of these queues and protocols.
+    pub subjects: &'static [&'static str],
+    /// Of the unit tests of its crate, those whose names hold this.
+    pub units: Option<&'static str>,
+    /// Tests of filch as its users see it.
+    pub programs: &'static [&'static str],
+}
+
+impl Target {
+    pub fn is_of_filch(&self) -> bool {
+        self.file.starts_with("crates/filch/")
+    }
+}
+
+/// The tests of filch as its users see it.
+const PROGRAMS: &[&str] = &["pools", "panics", "waiting", "limits", "jobs"];
+
+const fn queue(file: &'static str, queues: &'static [&'static str], subjects: &'static [&'static str]) -> Target {
+    Target { file, queues, subjects, units: None, programs: &[] }
+}
+
+const fn protocol(file: &'static str, subjects: &'static [&'static str], programs: &'static [&'static str]) -> Target {
+    Target { file, queues: &[], subjects, units: Some("protocol::"), programs }
+}
+
+const fn runtime(file: &'static str, programs: &'static [&'static str]) -> Target {
+    Target { file, queues: &[], subjects: &[], units: Some(""), programs }
+}
+
+/// All of them, in the order in which their mutants are run. Left out: names and constants (`promises.rs`, `lib.rs`), what judges queues (`model.rs`, `as_new`), whose own
+/// tests are `flawed.rs`, and lines of cache (`padded.rs`).
+pub const TARGETS: &[Target] = &[
+    protocol("crates/filch/src/protocol/beat.rs", &["beat", "ticks"], &["protocols", "pools"]),
+    protocol("crates/filch/src/protocol/latch.rs", &["runtime"], &["protocols", "pools", "panics"]),
+    protocol("crates/filch/src/protocol/limits.rs", &["runtime", "wool"], &["protocols", "pools", "waiting"]),
+    protocol("crates/filch/src/protocol/lineage.rs", &["jobs"], &["protocols", "jobs"]),
+    protocol("crates/filch/src/protocol/sleep/mod.rs", &["runtime", "beat"], &["protocols", "pools", "waiting"]),
+    protocol("crates/filch/src/protocol/split.rs", &["runtime"], &["protocols", "pools", "limits", "waiting"]),
+    protocol("crates/filch/src/protocol/state.rs", &["runtime", "wool"], &["protocols", "pools", "waiting"]),
+    protocol("crates/filch/src/protocol/termination.rs", &["termination"], &["protocols"]),
+    protocol("crates/filch/src/protocol/ticks.rs", &["ticks"], &["protocols", "pools"]),
+    protocol("crates/filch/src/protocol/waiting.rs", &["runtime"], &["protocols", "pools", "waiting"]),
+    protocol("crates/filch/src/protocol/wool.rs", &["wool"], &["protocols", "pools", "limits"]),
+    runtime("crates/filch/src/wait/find.rs", PROGRAMS),
+    runtime("crates/filch/src/wait/here.rs", PROGRAMS),
+    runtime("crates/filch/src/wait/idle.rs", PROGRAMS),
+    runtime("crates/filch/src/wait/join.rs", PROGRAMS),
+    runtime("crates/filch/src/wait/mod.rs", PROGRAMS),
+    runtime("crates/filch/src/latch.rs", PROGRAMS),
+    runtime("crates/filch/src/scope.rs", PROGRAMS),
+    runtime("crates/filch/src/job.rs", PROGRAMS),
+    runtime("crates/filch/src/jobs/blocks.rs", &["jobs"]),
+    runtime("crates/filch/src/jobs/mod.rs", &["jobs"]),
+    runtime("crates/filch/src/jobs/worker.rs", &["jobs"]),
+    queue("crates/filch-queue/src/abp.rs", &["abp::"], &["abp"]),
+    queue("crates/filch-queue/src/adws.rs", &["adws::"], &["adws"]),
+    Target {
+        units: Some("amount::"),
+        ..queue("crates/filch-queue/src/amount.rs", &["lace", "dsq::", "pdq_r"], &["lace", "dsq", "pdq-r2"])
+    },
+    queue("crates/filch-queue/src/blocks.rs", &["bwos_l::", "pad_ws::"], &["bwos-l", "padws"]),
+    queue("crates/filch-queue/src/bwos_f.rs", &["bwos_f::"], &["bwos-f"]),
+    queue("crates/filch-queue/src/bwos_l.rs", &["bwos_l::"], &["bwos-l"]),
+    queue("crates/filch-queue/src/chase_lev.rs", &["chase_lev::"], &["chase-lev"]),
+    queue("crates/filch-queue/src/chase_lev_asym.rs", &["chase_lev_asym::"], &["chase-lev-asym"]),
+    Target { units: Some("clock::"), ..queue("crates/filch-queue/src/clock.rs", &["pdq_s::"], &["pdq-s"]) },
+    queue("crates/filch-queue/src/delegation.rs", &["adws::", "pad_ws::"], &["adws", "padws"]),
+    queue("crates/filch-queue/src/dsq.rs", &["dsq::"], &["dsq"]),
+    Target {
+        units: Some("fence_free::"),
+        ..queue(
+            "crates/filch-queue/src/fence_free.rs",
+            &["ff_cl::", "ff_the::", "thep::"],
+            &["ff-cl", "ff-the", "thep"],
+        )
+    },
+    queue("crates/filch-queue/src/ff_cl.rs", &["ff_cl::"], &["ff-cl"]),
+    queue("crates/filch-queue/src/ff_the.rs", &["ff_the::"], &["ff-the"]),
+    queue("crates/filch-queue/src/growing.rs", &["chase_lev::", "idem_"], &["chase-lev", "idem-fifo"]),
+    queue("crates/filch-queue/src/hendler_shavit.rs", &["hendler_shavit::"], &["hendler-shavit"]),
+    queue("crates/filch-queue/src/idempotent/deque.rs", &["idem_de::"], &["idem-de"]),
+    queue("crates/filch-queue/src/idempotent/fifo.rs", &["idem_fifo::"], &["idem-fifo"]),
+    queue("crates/filch-queue/src/idempotent/lifo.rs", &["idem_lifo::"], &["idem-lifo"]),
+    queue("crates/filch-queue/src/lace/index.rs", &["lace"], &["lace", "runtime"]),
+    queue("crates/filch-queue/src/lace/mod.rs", &["lace"], &["lace"]),
+    queue("crates/filch-queue/src/locked.rs", &["locked::"], &["locked"]),
+    queue("crates/filch-queue/src/one_exposed.rs", &["one_exposed::"], &["one-exposed"]),
+    queue("crates/filch-queue/src/pad_ws.rs", &["pad_ws::"], &["padws"]),
+    queue("crates/filch-queue/src/pdq/mod.rs", &["pdq_"], &["pdq-r", "pdq-s"]),
+    queue("crates/filch-queue/src/pdq/receiver.rs", &["pdq_r"], &["pdq-r", "pdq-r2"]),
+    queue("crates/filch-queue/src/pdq/sender.rs", &["pdq_s::"], &["pdq-s"]),
+    queue("crates/filch-queue/src/roles.rs", &["abp::", "adws::"], &[]),
+    queue("crates/filch-queue/src/slots.rs", &["abp::", "lace::", "wsq::", "idem_lifo::"], &["abp", "lace"]),
+    queue("crates/filch-queue/src/spin_lock.rs", &["the::", "dsq::"], &["the", "dsq"]),
+    queue("crates/filch-queue/src/task.rs", &["abp::", "lace::"], &[]),
+    queue("crates/filch-queue/src/the.rs", &["the::"], &["the", "ff-the"]),
+    queue("crates/filch-queue/src/thep.rs", &["thep::"], &["thep", "patient-thep"]),
+    queue("crates/filch-queue/src/wsq.rs", &["wsq::"], &["wsq"]),
+];
+
+/// Functions that stay constant: constants are made with them. The others lose the word, so that mutants can be in them.
+pub const CONSTANT: &[&str] = &[
+    "promises",
+    "from_ptr",
+    "from_id",
+    "as_ptr",
+    "new",
+    "from_bound",
+    "get",
+    "name",
+    "is_strict",
+    "fits",
+    "unused",
+    "empty",
+    "is_unrolled",
+];
