@@ -504,6 +504,7 @@ fn all_workers_get_work() {
     let _watchdog = watchdog("sharing");
     let arrived = AtomicUsize::new(0);
     let outcome = Jobs::new(4).run(|w| {
+        assert_eq!((w.workers(), w.index()), (4, 0));
         // Each waits for the others, so four workers must have one each.
         w.spawn_all((0..4).map(|_| &arrived).map(|arrived| {
             move |_: &mut _| {

@@ -625,6 +625,9 @@ fn a_worker_that_waits_for_a_scope_sees_its_end_in_its_last_look() {
         let story = "find run find find share askz settlesz has-askedz";
         assert_eq!(worker.story(), (story.to_owned(), others_woken));
         assert!(!worker.owner.asleep().contains(&0));
+        // It has ended no search, since it has begun none.
+        worker.owner.dormitory.sleepers().start_search();
+        assert!(worker.owner.dormitory.sleepers().is_searched());
     }
 }
 

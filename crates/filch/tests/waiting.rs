@@ -7,10 +7,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use common::{pool, pool_of, wait_for, watchdog};
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
-use filch::{Builder, Scope, ThreadPool, Wait, Worker};
+use filch::{Builder, Scope, ThreadPool, Wait, Worker, WorkerStats};
 use filch_queue::ChaseLev;
 
 const LEAPFROGS: [Wait; 2] = [Wait::Leapfrog, Wait::Transitive];
@@ -451,4 +452,27 @@ fn sleepers_wake_for_calls_from_outside() {
             s.spawn(|| pool.install(meet));
         });
     }
+}
+
+#[test]
+fn what_waiting_workers_do_is_counted() {
+    let _watchdog = watchdog("counting");
+    let pool = pool(2, Wait::LeapfrogRandom);
+    let counted = |count: fn(&WorkerStats) -> u64| count(&pool.stats().total());
+    for (what, count) in [
+        ("a steal", (|total| total.steals) as fn(&WorkerStats) -> u64),
+        ("a leap", |total| total.leaps),
+        ("a sleep", |total| total.parks),
+        ("a wake-up", |total| total.wakeups),
+        ("a request", |total| total.requests),
+    ] {
+        wait_for(what, || {
+            assert!(pool.run(|w| tree(w, 0, 8)) == 256);
+            // Time to fall asleep, now and then.
+            thread::sleep(Duration::from_micros(200));
+            counted(count) > 0
+        });
+    }
+    let total = pool.stats().total();
+    assert!(total.attempts >= total.steals && total.steals >= total.leaps, "{total}");
 }
