@@ -378,6 +378,24 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 2), (3, 1), None));
     stack.joined(&shared.stack());
     assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
+    // Two are private below a push that is asked: one of them.
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    shared.limits.request();
+    stack.pushed(&shared.stack(), &shared.owner, 2);
+    assert_eq!(shared.open(), (4, 2));
+    // Nothing to give: the limits stay as they are, whatever they say.
+    shared.limits.stop_pops();
+    stack.give(&shared.stack(), &shared.owner, 2, Amount::Half);
+    assert_eq!(shared.open(), (4, 7));
+    // A pop that nobody has asked shares nothing; one that was asked tells who sleeps.
+    stack.joined(&shared.stack());
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
+    assert_eq!((shared.open(), shared.owner.woken.get()), ((4, 1), 0));
+    shared.owner.lays_down(1, ANY);
+    shared.limits.request();
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
+    assert_eq!((shared.open(), shared.owner.woken.get()), ((4, 2), 1));
 }
 
 #[test]
@@ -595,6 +613,13 @@ fn an_idle_worker_announces_asks_looks_and_sleeps_and_passes_wake_ups_on() {
         let story = if leaves_more { format!("{story}?") } else { story.to_owned() };
         assert_eq!(worker.story(), (story, u32::from(leaves_more)));
     }
+    // It finds something at once, and so has not begun a search that it could end.
+    done.set(false);
+    let worker = Scripted::with(&[true], &then);
+    search(&worker, ANY, &|| done.get());
+    assert_eq!(worker.story(), ("find run".to_owned(), 0));
+    worker.owner.dormitory.sleepers().start_search();
+    assert!(worker.owner.dormitory.sleepers().is_searched());
     // What it has seen is gone when it looks again; and then the end comes, which it was not woken for.
     done.set(false);
     let then = |worker: &Scripted<'_>, what: &str| {
