@@ -49,7 +49,7 @@ Makes mistakes in the queues of filch-queue and the protocols of filch, one at a
   --by-hand                      those of `by-hand.txt` only
   --every N                      of those that operators make, one of N, always the same
   --jobs N                       so many at a time; 2 if it is not said
-  --tests A,B                    with these tests only (unit, queues, protocols, pools, panics, waiting, limits, jobs, quick), for
+  --tests A,B                    with these tests only (unit, queues, protocols, pools, panics, host, waiting, limits, jobs, quick), for
                                  instance all but quick, which takes longest; what survives goes on with --survivors
   --list                         says which there are, and runs nothing
   --report                       writes docs/mutation.md from the results, and runs nothing

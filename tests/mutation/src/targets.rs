@@ -21,7 +21,7 @@ impl Target {
 }
 
 /// The tests of filch as its users see it.
-const PROGRAMS: &[&str] = &["pools", "panics", "waiting", "limits", "jobs"];
+const PROGRAMS: &[&str] = &["pools", "panics", "host", "waiting", "limits", "jobs"];
 
 const fn queue(file: &'static str, queues: &'static [&'static str], subjects: &'static [&'static str]) -> Target {
     Target { file, queues, subjects, units: None, programs: &[] }
