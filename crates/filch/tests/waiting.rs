@@ -476,3 +476,22 @@ fn what_waiting_workers_do_is_counted() {
     let total = pool.stats().total();
     assert!(total.attempts >= total.steals && total.steals >= total.leaps, "{total}");
 }
+
+/// And not when they begin: here the task is another worker's.
+#[test]
+fn a_scope_lasts_until_its_tasks_end() {
+    let _watchdog = watchdog("a scope");
+    let pool = pool(2, Wait::default());
+    let (has_begun, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    pool.install(|| {
+        filch::scope(|s| {
+            s.spawn(|_| {
+                has_begun.store(true, SeqCst);
+                thread::sleep(Duration::from_millis(20));
+                has_ended.store(true, SeqCst);
+            });
+            wait_for("a thief", || has_begun.load(SeqCst));
+        });
+        assert!(has_ended.load(SeqCst));
+    });
+}
