@@ -11,8 +11,10 @@ use std::thread;
 
 use common::{wait_for, watchdog};
 use filch::protocol::beat::{Clock, Due};
+use filch::protocol::grain::{self, Grain, Time};
 use filch::protocol::latch::{Latch, Waiter};
 use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::public;
 use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
 use filch::protocol::split;
 use filch::protocol::state::{JobState, Settled, Status, Taking, Theft};
@@ -89,21 +91,24 @@ fn limits_admit_what_lies_between_them_until_somebody_asks() {
     assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), false));
     limits.open(10, 5);
     assert_eq!((admits(&limits), limits.is_wanted()), ((pops, pushes), false));
-    assert!(limits.request());
+    assert!(limits.request(|| 7));
     assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), true));
-    assert!(!limits.request(), "a request stands");
+    assert!(!limits.request(|| 8), "a request stands");
+    assert_eq!(limits.asked_at(), Some(7));
     limits.close();
-    assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), false));
+    assert_eq!((admits(&limits), limits.is_wanted(), limits.asked_at()), ((none, none), false, None));
+    assert!(!limits.request(|| 8), "nothing is admitted anyway");
+    assert!(!limits.is_wanted());
     // One of the two is overwritten, and the request is made again.
     limits.open(10, 5);
     limits.stop_next_push();
     assert_eq!((admits(&limits), limits.is_wanted()), ((pops, none), true));
-    assert!(limits.request());
+    assert!(limits.request(|| 7));
     assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), true));
     limits.stop_pops();
     assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), true));
-    assert!(limits.request());
-    assert!(!limits.request());
+    assert!(limits.request(|| 7));
+    assert!(!limits.request(|| 7));
     limits.open(10, 5);
     limits.stop_pops();
     assert_eq!((admits(&limits), limits.is_wanted()), ((none, pushes), false));
@@ -116,12 +121,21 @@ struct Owner {
     woken: Cell<u32>,
     grown: Cell<u32>,
     shrunk: Cell<u32>,
+    now: Cell<Time>,
+    grain: grain::Params,
 }
 
 impl Owner {
+    /// An owner that keeps its forks until somebody asks.
     fn with(places: usize) -> Self {
         let [woken, grown, shrunk] = Default::default();
-        Self { dormitory: Dormitory::new(places), has_aside: false, woken, grown, shrunk }
+        let (now, grain) = (Cell::new(7), grain::Params::FINE);
+        Self { dormitory: Dormitory::new(places), has_aside: false, woken, grown, shrunk, now, grain }
+    }
+
+    /// One of two workers, that keeps its forks once three joins have come within 30 ticks, until somebody has waited for 100.
+    fn of_two() -> Self {
+        Self { grain: grain::Params { window: 3, fine: 10, patience: 100 }, ..Self::with(2) }
     }
 
     /// The worker of that place is about to sleep.
@@ -163,6 +177,14 @@ impl Sharer for Owner {
 
     fn has_shrunk(&self) {
         self.shrunk.set(self.shrunk.get() + 1);
+    }
+
+    fn now(&self) -> Time {
+        self.now.get()
+    }
+
+    fn grain(&self) -> grain::Params {
+        self.grain
     }
 }
 
@@ -349,7 +371,7 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 1), (0, 0), Some(0)));
     // Asked at a push with three private tasks: two of them; of one, that one; nothing above the end is shared.
-    shared.limits.request();
+    shared.limits.request(|| 7);
     stack.pushed(&shared.stack(), &shared.owner, 3);
     assert_eq!((shared.open(), grown()), ((4, 3), (1, 0)));
     stack.give(&shared.stack(), &shared.owner, 6, Amount::Half);
@@ -370,7 +392,7 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
     // Asked at a pop, with everything private: what lies below is shared.
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.steal(), Some(0));
-    shared.limits.request();
+    shared.limits.request(|| 7);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 2), (3, 1), Some(1)));
     // Not asked: nothing is.
@@ -380,7 +402,7 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
     assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
     // Two are private below a push that is asked: one of them.
     stack.pushed(&shared.stack(), &shared.owner, 0);
-    shared.limits.request();
+    shared.limits.request(|| 7);
     stack.pushed(&shared.stack(), &shared.owner, 2);
     assert_eq!(shared.open(), (4, 2));
     // Nothing to give: the limits stay as they are, whatever they say.
@@ -393,9 +415,175 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
     assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
     assert_eq!((shared.open(), shared.owner.woken.get()), ((4, 1), 0));
     shared.owner.lays_down(1, ANY);
-    shared.limits.request();
+    shared.limits.request(|| 7);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
     assert_eq!((shared.open(), shared.owner.woken.get()), ((4, 2), 1));
+}
+
+#[test]
+fn tasks_are_coarse_until_enough_joins_have_come_fast_and_again_when_somebody_waits() {
+    let (owner, limits) = (Owner::of_two(), Limits::<Native>::closed());
+    let mut grain = Grain::new();
+    let joins = |grain: &mut Grain, ticks: &[Time]| {
+        let join = |&ticks: &Time| {
+            owner.now.set(owner.now.get() + ticks);
+            grain.is_fine_after(&owner)
+        };
+        ticks.iter().map(join).collect::<Vec<_>>()
+    };
+    assert!(!grain.is_coarse());
+    grain.begins(&owner);
+    assert!(grain.is_coarse());
+    // How long the first one took nobody knows.
+    assert_eq!(joins(&mut grain, &[500, 10, 10, 11]), [false; 4]);
+    assert_eq!(joins(&mut grain, &[10, 10, 10]), [false, false, true]);
+    assert!(!grain.is_coarse());
+    // Somebody asks, and is answered in time; then not.
+    limits.open(10, 5);
+    assert!(!grain.is_overdue(&limits, &owner), "nobody asks");
+    limits.request(|| owner.now.get());
+    owner.now.set(owner.now.get() + 99);
+    assert!(!grain.is_overdue(&limits, &owner) && !grain.is_coarse());
+    owner.now.set(owner.now.get() + 1);
+    assert!(grain.is_overdue(&limits, &owner) && grain.is_coarse());
+    assert_eq!(joins(&mut grain, &[0, 0, 0, 0]), [false, false, false, true]);
+    // Nobody is there to share with.
+    let alone = Owner { dormitory: Dormitory::new(1), ..Owner::of_two() };
+    grain.begins(&alone);
+    assert!(!grain.is_coarse() && !grain.is_overdue(&limits, &alone));
+}
+
+#[test]
+fn a_split_stack_of_coarse_tasks_shares_them_all() {
+    let (index, mut stack) = split::Owner::new::<Native>();
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
+    const CLOSED: (usize, usize) = (0, 7);
+    let left = || shared.index.has_shared();
+    stack.begins(&shared.stack(), &shared.owner);
+    for index in 0..3 {
+        assert_eq!(shared.open(), CLOSED);
+        stack.pushed(&shared.stack(), &shared.owner, index);
+        assert!(left());
+    }
+    // Beyond the end nothing can be shared.
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    stack.pushed(&shared.stack(), &shared.owner, 4);
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 4));
+    assert_eq!((shared.open(), shared.steal()), (CLOSED, Some(0)));
+    // One comes back at a time, and the others stay with the thieves.
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
+    assert_eq!((shared.open(), left()), (CLOSED, true));
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 2));
+    assert_eq!((shared.open(), left()), (CLOSED, true));
+    // The fourth join ends the window: what is forked now is private.
+    stack.pushed(&shared.stack(), &shared.owner, 2);
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 2));
+    assert_eq!((shared.open(), shared.steal(), shared.steal()), ((4, 2), Some(1), None));
+    // Who sleeps has the next push share everything, and again one at a time.
+    shared.owner.lays_down(1, ANY);
+    shared.limits.stop_next_push();
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!((shared.open(), shared.owner.asleep()), (CLOSED, vec![]));
+    assert_eq!((shared.steal(), shared.steal(), shared.steal()), (Some(2), Some(3), None));
+    // Everything is stolen: the next task may be anything.
+    assert!(!stack.take_back(&shared.stack(), &shared.owner, 3));
+    stack.joined(&shared.stack());
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!((shared.open(), left()), (CLOSED, true));
+}
+
+#[test]
+fn a_request_that_has_waited_has_a_split_stack_share_all() {
+    let (index, mut stack) = split::Owner::new::<Native>();
+    let shared =
+        Shared { index, limits: Limits::closed(), owner: Owner { grain: grain::Params::FINE, ..Owner::with(2) } };
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    assert_eq!(shared.steal(), Some(0));
+    let shared = Shared { owner: Owner::of_two(), ..shared };
+    shared.limits.request(|| shared.owner.now.get());
+    shared.owner.now.set(shared.owner.now.get() + 200);
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!(shared.open(), (0, 7));
+    assert_eq!(std::iter::from_fn(|| shared.steal()).count(), 3, "all, not half");
+}
+
+/// Wool's stack with slots of 10 bytes from address 100 on, as its owner and its thieves see it.
+struct Public {
+    shared: wool::Shared<Native>,
+    states: Vec<JobState<Native>>,
+    limits: Limits<Native>,
+    owner: Owner,
+}
+
+impl Public {
+    fn new(params: wool::Params, owner: Owner) -> (Self, public::Owner) {
+        let (shared, stack) = public::Owner::new::<Native>(params, 4);
+        let states = (0..4).map(|_| JobState::default()).collect();
+        (Self { shared, states, limits: Limits::closed(), owner }, stack)
+    }
+
+    fn stack<'s>(&'s self) -> public::Stack<'s, Native, impl Fn(u32) -> &'s JobState<Native>> {
+        let state_at = |index| &self.states[index as usize];
+        public::Stack { shared: &self.shared, limits: &self.limits, state_at, bottom: 100, slot_size: 10, capacity: 4 }
+    }
+
+    /// How far the limits admit pushes, and from where on pops.
+    fn open(&self) -> (usize, usize) {
+        let heads = || (0..=6).map(|index| 100 + 10 * index);
+        let pushes = heads().filter(|&head| self.limits.admits_push(head)).count();
+        (pushes, 7 - heads().filter(|&head| self.limits.admits_pop(head)).count())
+    }
+
+    fn offered(&self) -> Vec<usize> {
+        (0..4).filter(|&index| self.states[index].status() == Status::Offered).collect()
+    }
+}
+
+#[test]
+fn a_stack_of_wools_with_coarse_tasks_offers_them_all() {
+    let params = wool::Params { chunk: 1, privatise_after: 100 };
+    let (public, mut stack) = Public::new(params, Owner::of_two());
+    stack.begins(&public.stack(), &public.owner);
+    assert_eq!((stack.public(), public.open().0), (4, 0));
+    for index in 0..5 {
+        stack.pushed(&public.stack(), &public.owner, index);
+        assert_eq!(public.open().0, 0, "each push is of a public task");
+    }
+    assert_eq!(public.offered(), [0, 1, 2, 3]);
+    // The task beyond the end comes back, and pushes stay closed.
+    assert!(stack.take_back(&public.stack(), &public.owner, 4));
+    for index in [3, 2, 1] {
+        assert_eq!(public.open().0, 0);
+        assert!(stack.take_back(&public.stack(), &public.owner, index));
+    }
+    assert_eq!((stack.public(), public.offered()), (4, vec![0]));
+    // The window ends with a fourth join of a public task: the boundary comes down.
+    stack.pushed(&public.stack(), &public.owner, 1);
+    assert!(stack.take_back(&public.stack(), &public.owner, 1));
+    assert_eq!((stack.public(), public.offered()), (2, vec![0]));
+    stack.pushed(&public.stack(), &public.owner, 1);
+    assert_eq!((public.open(), public.offered()), ((4, 2), vec![0, 1]));
+    // Two private ones; somebody sleeps, and the next push offers all.
+    public.owner.lays_down(1, ANY);
+    public.limits.stop_next_push();
+    stack.pushed(&public.stack(), &public.owner, 3);
+    assert_eq!((stack.public(), public.offered(), public.open().0), (4, vec![0, 1, 2, 3], 0));
+    assert!(public.owner.asleep().is_empty());
+}
+
+#[test]
+fn a_request_that_has_waited_has_wools_owner_offer_all() {
+    for waits in [99, 100] {
+        let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::of_two());
+        stack.pushed(&public.stack(), &public.owner, 0);
+        assert_eq!(public.shared.steal(|index| &public.states[index as usize]), StealIndex::Index(0));
+        public.states[0].claim(1, 0);
+        public.limits.request(|| public.owner.now.get());
+        public.owner.now.set(public.owner.now.get() + waits);
+        stack.pushed(&public.stack(), &public.owner, 2);
+        let (all, a_chunk) = (vec![1, 2], vec![1]);
+        assert_eq!(public.offered(), if waits < 100 { a_chunk } else { all });
+    }
 }
 
 #[test]
@@ -422,7 +610,7 @@ fn a_stack_of_wools_gives_what_is_public_and_moves_the_boundary() {
     assert!(!owner.publish(&shared, at, 6, 2), "there are no more slots");
     assert!(owner.publish(&shared, at, 6, 16));
     assert_eq!((owner.public(), offered(), looks()), (4, vec![2, 3], (2, true, false)));
-    assert!(!owner.publish_all(&shared, at, 4) && owner.publish_all(&shared, at, 6));
+    assert!(!owner.publish_below(&shared, at, 6, 4) && owner.publish_below(&shared, at, 6, 6));
     assert_eq!((owner.public(), offered()), (6, vec![2, 3, 4, 5]));
     // What nobody has stolen is taken back, and after three of these the boundary comes down half of the way.
     for (index, comes_down) in [(5, false), (4, false), (3, true)] {

@@ -1,0 +1,125 @@
+//! Work spreads whatever its grain: so many tasks on as many workers, each of which goes on only once all of them run at the same time.
+//!
+//! What must always hold: no task here forks, joins or polls while it waits, so its worker answers nobody. All that was forked
+//! before must have been there to take.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use common::watchdog;
+use filch::pool::{Pool, Queued, Split, Wool};
+use filch::{Builder, ThreadPool, Wait, Worker};
+use filch_queue::ChaseLev;
+
+/// Where so many tasks meet.
+struct Meeting {
+    wanted: usize,
+    here: AtomicUsize,
+}
+
+impl Meeting {
+    fn of(wanted: usize) -> Self {
+        Self { wanted, here: AtomicUsize::new(0) }
+    }
+
+    fn attend(&self) {
+        self.here.fetch_add(1, SeqCst);
+        while self.here.load(SeqCst) < self.wanted {
+            thread::sleep(Duration::from_micros(50));
+        }
+    }
+}
+
+fn tree<P: Pool>(mut w: Worker<'_, P>, meeting: &Meeting, leaves: usize) {
+    if leaves == 1 {
+        return meeting.attend();
+    }
+    w.join(move |w| tree(w, meeting, leaves / 2), move |w| tree(w, meeting, leaves - leaves / 2));
+}
+
+/// All leaves but one are forked before the first is run.
+fn list<P: Pool>(mut w: Worker<'_, P>, meeting: &Meeting, leaves: usize) {
+    if leaves == 1 {
+        return meeting.attend();
+    }
+    w.join(move |w| list(w, meeting, leaves - 1), move |_| meeting.attend());
+}
+
+/// A leaf is run before the others are forked.
+fn backwards<P: Pool>(mut w: Worker<'_, P>, meeting: &Meeting, leaves: usize) {
+    if leaves == 1 {
+        return meeting.attend();
+    }
+    w.join(move |_| meeting.attend(), move |w| backwards(w, meeting, leaves - 1));
+}
+
+fn tree_of_closures(meeting: &Meeting, leaves: usize) {
+    if leaves == 1 {
+        return meeting.attend();
+    }
+    filch::join(move || tree_of_closures(meeting, leaves / 2), move || tree_of_closures(meeting, leaves - leaves / 2));
+}
+
+fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+    a + b
+}
+
+/// Every shape on one pool, one after the other, each beginning where fine tasks have just been run.
+fn meets_in_every_shape<P: Pool>(workers: usize, wait: Wait) {
+    let pool: ThreadPool<P> = Builder::<P>::new().workers(workers).wait(wait).build().unwrap();
+    let run = |shape: &dyn Fn(&Meeting)| {
+        assert_eq!(pool.run(|w| fib(w, 16)), 987);
+        let meeting = Meeting::of(workers);
+        shape(&meeting);
+        assert_eq!(meeting.here.into_inner(), workers);
+    };
+    run(&|meeting| pool.run(|w| tree(w, meeting, workers)));
+    run(&|meeting| pool.run(|w| list(w, meeting, workers)));
+    run(&|meeting| pool.run(|w| backwards(w, meeting, workers)));
+    run(&|meeting| pool.install(|| tree_of_closures(meeting, workers)));
+    run(&|meeting| pool.run(|mut w| w.fork_all(0..workers, |_, _| meeting.attend(), (), |(), ()| ())));
+    run(&|meeting| pool.run(|mut w| w.for_each(0..workers, |_| meeting.attend())));
+    run(&|meeting| pool.install(|| filch::for_each(0..workers, |_| meeting.attend())));
+    run(&|meeting| {
+        let mut items = vec![0_u8; workers];
+        pool.run(|mut w| w.for_each(&mut items[..], |_| meeting.attend()));
+    });
+    run(&|meeting| {
+        let count = |sum, block: std::ops::Range<usize>| {
+            block.clone().for_each(|_| meeting.attend());
+            sum + block.len()
+        };
+        let counted = pool.run(|mut w| w.fold_blocks(0..workers, 0, count, |a, b| a + b));
+        assert_eq!(counted, workers);
+    });
+    run(&|meeting| {
+        pool.install(|| {
+            filch::scope(|s| {
+                for _ in 0..workers {
+                    s.spawn(|_| meeting.attend());
+                }
+            });
+        });
+    });
+}
+
+#[test]
+fn as_many_tasks_as_workers_all_run_at_once() {
+    let _watchdog = watchdog("tasks that wait for one another");
+    for workers in [2, 4, 8, 16] {
+        for wait in [Wait::LeapfrogRandom, Wait::Random] {
+            meets_in_every_shape::<Split>(workers, wait);
+            meets_in_every_shape::<Wool>(workers, wait);
+            meets_in_every_shape::<Wool<1, 1>>(workers, wait);
+            meets_in_every_shape::<Queued<ChaseLev>>(workers, wait);
+        }
+    }
+}
