@@ -101,8 +101,10 @@ impl Owner {
         }
         if self.reopen(stack, sharer, index + 1) && !self.grain.is_coarse() {
             self.grain.begins(sharer);
-            self.answer(stack, sharer, index + 1);
-            self.reopen(stack, sharer, index + 1);
+            if self.grain.is_coarse() {
+                self.answer(stack, sharer, index + 1);
+                self.reopen(stack, sharer, index + 1);
+            }
         }
     }
 
@@ -180,8 +182,8 @@ impl Owner {
         self.close(stack);
     }
 
-    /// Makes some of what lies below `head` public, if somebody wants work; all of it if tasks are coarse, or somebody has waited too
-    /// long.
+    /// Makes some of what lies below `head` public, if thieves have run out of it; all of it if tasks are coarse, or somebody has waited
+    /// too long.
     #[cold]
     fn answer<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize)
     where
@@ -191,7 +193,7 @@ impl Owner {
         let end = stack.capacity as u32;
         if self.grain.is_coarse() || self.grain.is_overdue(stack.limits, sharer) {
             self.publish(stack, sharer, head, end);
-        } else if stack.limits.is_wanted() {
+        } else {
             let top = head.min(stack.capacity) as u32;
             if self.boundary.publish(stack.shared, &stack.state_at, top, end) {
                 sharer.has_grown();
