@@ -28,8 +28,8 @@
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
 //! lock-free. **Capacity.** Grows.
 //!
-//! **Departures.** A thief empties the cell by a compare-and-swap on what it has seen there: as the cell says all there
-//! is to say, it does no harm if the same word has come back. `has_private` is ours, for workers that go to sleep.
+//! **Departures.** A thief empties the cell by a compare-and-swap on what it has seen there: if the same word has come
+//! back, it is a newer task's, which the swap returns. `has_private` is ours, for workers that go to sleep.
 //! Tests: `queues/battery.rs` (hints, starvation), and the checker's `hint` scenarios.
 //!
 //! **Names.** Ours.
@@ -194,10 +194,10 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         let cell = &self.shared.cell;
         // Relaxed: the compare-and-swap validates it, and acquires.
         let word = cell.load(Ordering::Relaxed);
-        let Some(task) = Task::from_word(word) else { return Steal::Empty };
-        // E1: pairs with the store in `expose`. Relaxed on failure: nothing is used.
+        let Some(_) = Task::from_word(word) else { return Steal::Empty };
+        // E1: pairs with the store in `expose`. Relaxed on failure: nothing is used. What was loaded may dangle.
         match cell.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => Steal::Task(task),
+            Ok(word) => Task::from_word(word).map_or(Steal::Empty, Steal::Task),
             Err(_) => Steal::Retry,
         }
     }

@@ -247,11 +247,11 @@ impl<M: Memory> Thief<M> {
         loop {
             // Relaxed: the swap decides, and acquires.
             let word = slot.load(Ordering::Relaxed);
-            if let Some(task) = Task::from_word(word)
-                // E1: pairs with the store in `push`. Relaxed on failure: nothing is used.
-                && slot.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            if !word.is_null()
+                // E1: pairs with the store in `push`. Relaxed on failure: nothing is used. What was loaded may dangle.
+                && let Ok(word) = slot.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed)
             {
-                return task;
+                return Task::from_word(word).expect("not null");
             }
             waiting.pause::<M>();
         }

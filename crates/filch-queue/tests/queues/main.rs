@@ -3,6 +3,7 @@
 
 mod answers;
 mod battery;
+mod boxes;
 #[cfg(feature = "fence-free")]
 mod delta;
 #[cfg(feature = "std")]
@@ -51,6 +52,7 @@ macro_rules! queues {
         $(mod $name {
             $crate::battery::tests!($queue);
             $crate::answers::tests!($stepwise);
+            $crate::boxes::tests!($queue);
             $crate::property::tests!($stepwise);
             $crate::stalled::tests!($stepwise);
         })*
