@@ -143,6 +143,27 @@ fn who_loses_its_barriers_says_so() {
     aborts("loses_its_barriers", "the barriers are not ready, or no longer allowed");
 }
 
+/// Who pushes to this queue does not fence, so who falls asleep has everybody pass a barrier.
+#[test]
+#[ignore = "run by another"]
+fn falls_asleep_without_barriers() {
+    let pool = Builder::<Queued<ChaseLev>>::new().workers(2).build().unwrap();
+    works(&pool);
+    refuse(&[libc::SYS_membarrier], EPERM, From::Everybody);
+    let parks = || pool.stats().total().parks;
+    let before = parks();
+    for _ in 0..1000 {
+        works(&pool);
+        thread::sleep(Duration::from_millis(1));
+    }
+    println!("still there after {} sleeps", parks() - before);
+}
+
+#[test]
+fn who_falls_asleep_passes_a_barrier_with_those_who_push() {
+    aborts("falls_asleep_without_barriers", "the barriers are not ready, or no longer allowed");
+}
+
 #[test]
 #[ignore = "run by another"]
 fn cannot_sleep() {

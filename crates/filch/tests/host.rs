@@ -5,6 +5,7 @@
 mod common;
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
@@ -415,6 +416,31 @@ fn a_countdown_is_for_its_thread() {
     countdown.wait();
     let refused = thread::scope(|s| s.spawn(|| countdown.wait()).join());
     assert!(refused.is_err());
+}
+
+/// Not for the other worker of the same crew, either.
+#[test]
+fn a_countdown_is_for_its_worker() {
+    let _watchdog = watchdog("countdowns of workers");
+    with_crews_of(SHARING, 2, Wait::default(), |crew| {
+        crew.enter(|| {
+            let countdown = Countdown::new(0);
+            countdown.wait();
+            let is_over = AtomicUsize::new(0);
+            let until_over = || {
+                wait_for("the other worker", || {
+                    filch::poll();
+                    is_over.load(SeqCst) == 1
+                });
+            };
+            let elsewhere = || {
+                let refused = catch_unwind(AssertUnwindSafe(|| countdown.wait())).is_err();
+                is_over.store(1, SeqCst);
+                refused
+            };
+            assert!(fork(until_over, elsewhere).1);
+        });
+    });
 }
 
 #[test]

@@ -20,9 +20,9 @@ use filch::protocol::split;
 use filch::protocol::state::{JobState, Settled, Status, Taking, Theft};
 use filch::protocol::termination::Counts;
 use filch::protocol::ticks::Ticks;
-use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, has_pushed, search};
+use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, has_pushed, search, wake_next};
 use filch::protocol::wool;
-use filch_memory::Native;
+use filch_memory::{Asymmetric, Memory, Native, Ordering, Sleep};
 use filch_queue::Amount;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
 
@@ -898,5 +898,108 @@ fn a_push_is_told_to_whoever_sleeps() {
         owner.lays_down(1, ANY);
         has_pushed(&owner, was_empty);
         assert_eq!((owner.woken.get(), owner.asleep()), (1, vec![]));
+    }
+}
+
+thread_local! {
+    /// What happens on another thread while this one fences, once.
+    static AT_FENCE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
+
+/// The machine's memory, where something may happen at a fence.
+struct Fenced;
+
+// SAFETY: all is as in `Native`, whose fence is made after what happens.
+unsafe impl Memory for Fenced {
+    type AtomicU32 = <Native as Memory>::AtomicU32;
+    type AtomicU64 = <Native as Memory>::AtomicU64;
+    type AtomicI64 = <Native as Memory>::AtomicI64;
+    type AtomicUsize = <Native as Memory>::AtomicUsize;
+    type AtomicBool = <Native as Memory>::AtomicBool;
+    type AtomicPtr<T> = <Native as Memory>::AtomicPtr<T>;
+    type Cell<T> = <Native as Memory>::Cell<T>;
+
+    fn fence(order: Ordering) {
+        if let Some(happens) = AT_FENCE.take() {
+            happens();
+        }
+        Native::fence(order);
+    }
+
+    fn compiler_fence() {
+        Native::compiler_fence();
+    }
+
+    fn spin_loop() {
+        Native::spin_loop();
+    }
+}
+
+impl Sleep for Fenced {
+    fn wait(word: &Self::AtomicU32, expected: u32) {
+        Native::wait(word, expected);
+    }
+
+    fn wake_one(word: &Self::AtomicU32) {
+        Native::wake_one(word);
+    }
+
+    fn wake_all(word: &Self::AtomicU32) {
+        Native::wake_all(word);
+    }
+}
+
+// SAFETY: a barrier is a fence on either side.
+unsafe impl Asymmetric for Fenced {
+    fn light_barrier() {
+        Native::compiler_fence();
+    }
+
+    fn heavy_barrier() {
+        Native::fence(Ordering::SeqCst);
+    }
+}
+
+/// Worker 0 of a dormitory.
+struct Publisher(Arc<Dormitory<Fenced>>);
+
+impl Sleeper for Publisher {
+    type Memory = Fenced;
+
+    fn dormitory(&self) -> &Dormitory<Fenced> {
+        &self.0
+    }
+
+    fn index(&self) -> usize {
+        0
+    }
+}
+
+/// Two workers announce their sleep after something has come, which they may not have seen, and before the fence that follows it: whoever
+/// brought it has to see them.
+#[test]
+fn who_announces_its_sleep_before_the_fence_is_seen_after_it() {
+    type Look = fn(&Publisher);
+    let look_after: [(Look, &[usize]); 6] = [
+        (|publisher| assert!(publisher.0.sleepers().sleepers_after()), &[1, 2]),
+        (|publisher| publisher.0.notify(1), &[2]),
+        (|publisher| publisher.0.notify(2), &[1]),
+        (|publisher| publisher.0.notify_all(), &[]),
+        (|publisher| wake_next(publisher), &[2]),
+        (|publisher| has_pushed(publisher, true), &[2]),
+    ];
+    for (look, left) in look_after {
+        let publisher = Publisher(Arc::new(Dormitory::new(3)));
+        let dormitory = Arc::clone(&publisher.0);
+        AT_FENCE.set(Some(Box::new(move || {
+            for place in [1, 2] {
+                dormitory.place(place).announce(dormitory.sleepers(), ANY);
+                dormitory.place(place).settled();
+            }
+        })));
+        look(&publisher);
+        assert!(AT_FENCE.take().is_none(), "there was a fence");
+        let asleep = [1, 2].into_iter().filter(|&place| publisher.0.place(place).would_help(|_| true));
+        assert_eq!(asleep.collect::<Vec<_>>(), left);
     }
 }

@@ -467,14 +467,14 @@ fn what_waiting_workers_do_is_counted() {
         ("a request", |total| total.requests),
     ] {
         wait_for(what, || {
-            assert!(pool.run(|w| tree(w, 0, 8)) == 256);
+            assert!(pool.run(|w| tree(w, 0, 12)) == 4096);
             // Time to fall asleep, now and then.
             thread::sleep(Duration::from_micros(200));
             counted(count) > 0
         });
     }
     let total = pool.stats().total();
-    assert!(total.attempts >= total.steals && total.steals >= total.leaps, "{total}");
+    assert!(total.attempts >= total.steals + total.leaps, "{total}");
 }
 
 /// And not when they begin: here the task is another worker's.

@@ -237,8 +237,13 @@ impl Drop for Blocks<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_types, reason = "threads of a test meet")]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::thread;
+
     use super::*;
+    use crate::latch::IsSend;
 
     #[test]
     fn a_block_is_used_again_when_all_its_places_are_back_and_not_before() {
@@ -266,6 +271,36 @@ mod tests {
         let mut next = Blocks::new(0, &spare);
         let _ = next.take();
         assert_eq!(spare.lock().len(), 2);
+    }
+
+    #[test]
+    fn places_that_two_workers_give_back_at_a_time_are_all_counted() {
+        const BLOCKS: usize = if cfg!(miri) { 1 } else { 20 };
+        let (spare, others_spare) = (Spare::default(), Spare::default());
+        let mut blocks = Blocks::new(0, &spare);
+        for _ in 0..if cfg!(miri) { 1 } else { 20 } {
+            let places: Vec<_> = (0..BLOCKS * PLACES).map(|_| blocks.take()).collect();
+            assert_eq!(blocks.number(), BLOCKS);
+            // Every other one, so that both are at the same block.
+            let of = |worker| IsSend(places.iter().copied().skip(worker).step_by(2));
+            let (mine, others, ready, spare) = (of(0), of(1), &AtomicUsize::new(0), &others_spare);
+            let give_back = |places: &mut dyn Iterator<Item = NonNull<Place>>, to: &Blocks<'_>| {
+                ready.fetch_add(1, SeqCst);
+                while ready.load(SeqCst) < 2 {
+                    thread::yield_now();
+                }
+                // SAFETY: they hold no work.
+                places.for_each(|place| unsafe { to.give_back(place) });
+            };
+            thread::scope(|s| {
+                s.spawn(move || {
+                    let IsSend(mut others) = { others };
+                    give_back(&mut others, &Blocks::new(1, spare));
+                });
+                let IsSend(mut mine) = mine;
+                give_back(&mut mine, &blocks);
+            });
+        }
     }
 
     #[test]

@@ -234,3 +234,68 @@ fn leap_transitively<P: Pool>(here: &Here<'_, P>, state: &JobState<Native>, thef
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::front::current;
+    use crate::pool::Split;
+    use crate::{Builder, Interrupts};
+
+    fn joining(here: Here<'_, Split>, helps: bool) -> Joining<'_, Split> {
+        Joining { here, helps, failures: Cell::new(0), looks: Cell::new(0) }
+    }
+
+    /// `f`, on the only worker of a pool.
+    fn on_a_worker(pool: Builder<Split>, f: impl FnOnce(Here<'_, Split>) + Send) {
+        let pool = pool.workers(1).build().unwrap();
+        pool.install(|| {
+            let front = current();
+            // SAFETY: the current front of a worker of this pool, and its head; `f` leaves the stack as it finds it.
+            f(unsafe { Here::at(front, front.head()) });
+        });
+    }
+
+    /// What somebody else would do is of use to whom the strategy lets run it, and to nobody who may only wait.
+    #[test]
+    fn who_waits_wants_asks_and_looks_at_those_whose_work_it_may_run() {
+        let theft = Theft { thief: 0, base: 0, count: 1 };
+        let wanted = [(Wait::Leapfrog, 0), (Wait::Transitive, PERHAPS), (Wait::Random, ANY_MEANWHILE)];
+        for (wait, wanted) in wanted.into_iter().chain([(Wait::LeapfrogRandom, ANY_MEANWHILE)]) {
+            on_a_worker(Builder::new().wait(wait), |here| {
+                let (helps, waits) = (joining(here, true), joining(here, false));
+                assert_eq!((helps.wanted(theft), waits.wanted(theft)), (wanted, here.home().index as Wanted));
+                assert_eq!((helps.victims(theft).len(), waits.victims(theft).len()), (1, 0));
+                assert!(!helps.sees_any(theft) && !waits.sees_any(theft));
+                crate::spawn(|| ());
+                assert_eq!((helps.sees_any(theft), waits.sees_any(theft)), (!wait.is_strict(), false));
+                // SAFETY: this thread is the worker, at this head.
+                unsafe { here.home().pop_spawned().unwrap().run(here.front, here.head) };
+            });
+        }
+    }
+
+    /// A request may come too late for the tick that the last attempt to steal has made somebody want.
+    #[test]
+    fn who_has_asked_before_it_sleeps_wants_a_tick() {
+        on_a_worker(Builder::new().interrupts(Interrupts::flag()), |here| {
+            let is_due = || here.home().common.ticks.as_ref().unwrap().is_due(0) == Some(true);
+            // Those that the worker has wanted on its way here.
+            while is_due()
+                || (0..5).any(|_| {
+                    thread::sleep(Duration::from_millis(1));
+                    is_due()
+                })
+            {}
+            joining(here, true).has_asked();
+            let start = Instant::now();
+            while !is_due() {
+                assert!(start.elapsed() < Duration::from_secs(60), "nobody has wanted a tick");
+                thread::yield_now();
+            }
+        });
+    }
+}

@@ -1,0 +1,406 @@
+//! What workers run while they wait for a stolen task or for a scope, and what they leave: programs in which each worker is where the
+//! test wants it.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::{self, ThreadId};
+
+use common::{pool, pool_of, wait_for, watchdog};
+use filch::host::Crew;
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::{Builder, ThreadPool, Wait};
+use filch_memory::Native;
+use filch_queue::{ChaseLev, Owner, Promises, Queue, Steal, Task, Thief};
+
+const LEAPFROGS: [Wait; 2] = [Wait::Leapfrog, Wait::Transitive];
+
+/// Waits, and answers thieves meanwhile.
+fn until(flag: &AtomicBool) {
+    wait_for("a turn of another worker", || {
+        filch::poll();
+        flag.load(SeqCst)
+    });
+}
+
+/// Long enough for another worker to do what it should not.
+fn linger() {
+    for _ in 0..300 {
+        filch::poll();
+        thread::yield_now();
+    }
+}
+
+fn flags<const N: usize>() -> [AtomicBool; N] {
+    [const { AtomicBool::new(false) }; N]
+}
+
+/// Who waits for a scope inside a stolen task runs whatever there is; whose task was stolen has no part in that.
+#[test]
+fn a_leapfrogger_takes_nothing_of_a_detour() {
+    fn takes_nothing<P: Pool>(wait: Wait) {
+        let pool = pool_of::<P>(2, wait);
+        for _ in 0..5 {
+            let [is_nested] = flags();
+            let detour = || {
+                let first = || {
+                    is_nested.store(true, SeqCst);
+                    linger();
+                    thread::current().id()
+                };
+                let (first, second) = filch::join(first, || thread::current().id());
+                assert_eq!(first, second, "somebody else has run it");
+            };
+            pool.install(|| filch::join(|| until(&is_nested), || filch::scope(|s| s.spawn(|_| detour()))));
+        }
+    }
+    let _watchdog = watchdog("a detour");
+    for wait in LEAPFROGS {
+        takes_nothing::<Split>(wait);
+        takes_nothing::<Wool>(wait);
+    }
+    takes_nothing::<Queued<ChaseLev>>(Wait::Leapfrog);
+}
+
+/// [`ChaseLev`], but a thief that has been told to is [late](IS_LATE): between the look that has led it here and its steal much happens; or
+/// something comes [meanwhile](MEANWHILE).
+#[derive(Clone, Copy, Debug)]
+struct Late;
+
+/// After so many attempts to steal, and what.
+type Happens = (u32, fn());
+
+thread_local! {
+    static IS_LATE: Cell<bool> = const { Cell::new(false) };
+    static MEANWHILE: Cell<Option<Happens>> = const { Cell::new(None) };
+}
+
+/// How far the late theft is.
+static STEP: AtomicU32 = AtomicU32::new(0);
+
+fn until_step(step: u32) {
+    wait_for("the next step", || STEP.load(SeqCst) >= step);
+}
+
+struct LateThief(<ChaseLev as Queue>::Thief);
+
+impl Thief<Task> for LateThief {
+    fn steal(&mut self) -> Steal<Task> {
+        match MEANWHILE.take() {
+            Some((0, happens)) => happens(),
+            Some((attempts, happens)) => MEANWHILE.set(Some((attempts - 1, happens))),
+            None => {}
+        }
+        if !IS_LATE.take() {
+            return self.0.steal();
+        }
+        STEP.store(2, SeqCst);
+        until_step(3);
+        let stolen = self.0.steal();
+        assert!(stolen.is_task());
+        STEP.store(4, SeqCst);
+        stolen
+    }
+
+    fn has_work_hint(&self) -> bool {
+        self.0.has_work_hint()
+    }
+}
+
+// SAFETY: a queue that keeps its promises, and thieves that take their time.
+unsafe impl Queue<Native> for Late {
+    type Owner = <ChaseLev as Queue>::Owner;
+    type Thief = LateThief;
+    type Params = <ChaseLev as Queue>::Params;
+
+    const PROMISES: Promises = <ChaseLev as Queue>::PROMISES;
+
+    fn make(capacity: usize, thieves: usize, params: &Self::Params) -> (Self::Owner, Vec<LateThief>) {
+        let (owner, thieves) = <ChaseLev as Queue>::make(capacity, thieves, params);
+        assert_eq!(owner.len_hint(), 0);
+        (owner, thieves.into_iter().map(LateThief).collect())
+    }
+}
+
+/// The thief of its task has ended it, and is on to something unrelated, of which a leapfrogger has just won a task: it gives that back.
+#[test]
+fn a_leapfrogger_gives_back_what_it_has_won_too_late() {
+    fn unrelated() {
+        let first = || {
+            STEP.store(3, SeqCst);
+            until_step(4);
+            linger();
+            thread::current().id()
+        };
+        let (first, second) = filch::join(first, || thread::current().id());
+        RAN_BY.lock().unwrap().push((first, second));
+        STEP.store(5, SeqCst);
+    }
+    static RAN_BY: Mutex<Vec<(ThreadId, ThreadId)>> = Mutex::new(Vec::new());
+    let _watchdog = watchdog("a late thief");
+    let pool = pool_of::<Queued<Late>>(2, Wait::Leapfrog);
+    for _ in 0..5 {
+        STEP.store(0, SeqCst);
+        pool.install(|| {
+            let waits = || {
+                until_step(1);
+                filch::spawn(unrelated);
+                IS_LATE.set(true);
+            };
+            filch::join(waits, || {
+                STEP.store(1, SeqCst);
+                until_step(2);
+            });
+        });
+        until_step(5);
+    }
+    let ran_by = RAN_BY.lock().unwrap();
+    assert!(ran_by.len() == 5 && ran_by.iter().all(|(first, second)| first == second), "{ran_by:?}");
+}
+
+/// A post may come at any time, also between a worker's last search and its sleep: here after as many of its looks at the other worker.
+#[test]
+fn a_post_reaches_a_worker_that_falls_asleep() {
+    static CREW: OnceLock<Crew> = OnceLock::new();
+    static VISITS: AtomicU32 = AtomicU32::new(0);
+    fn post(job: impl FnOnce() + Send) {
+        let crew = CREW.get().expect("there is one");
+        // SAFETY: what the job borrows is static.
+        unsafe { crew.post(0, job) };
+    }
+    fn visits() {
+        VISITS.fetch_add(1, SeqCst);
+    }
+    let _watchdog = watchdog("a post");
+    let (crew, lease, seats) = Builder::<Queued<Late>>::new().workers(2).seats().unwrap();
+    CREW.get_or_init(|| crew);
+    thread::scope(|s| {
+        for seat in seats {
+            s.spawn(move || seat.run(2 << 20, || (), || ()));
+        }
+        for attempts in 0..30 {
+            post(move || MEANWHILE.set(Some((attempts, || post(visits)))));
+            // Who sleeps before has no such look; it is woken once more.
+            wait_for("a post", || {
+                if VISITS.load(SeqCst) <= attempts && attempts >= 14 {
+                    post(|| ());
+                }
+                VISITS.load(SeqCst) > attempts
+            });
+        }
+        drop(lease);
+    });
+}
+
+/// Keeps so much of the stack in use meanwhile.
+#[inline(never)]
+fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
+    let used = std::hint::black_box([0_u8; BYTES]);
+    let result = f();
+    std::hint::black_box(&used);
+    result
+}
+
+/// A third worker has a task to give that has nothing to do with what the leapfrogger waits for.
+#[test]
+fn a_leapfrogger_sleeps_though_others_have_work_that_is_not_for_it() {
+    fn sleeps<const BYTES: usize, P: Pool>(wait: Wait) {
+        let pool = Builder::<P>::new().workers(3).wait(wait).stack_size(1 << 20).build().unwrap();
+        for _ in 0..3 {
+            let [is_taken, is_there, is_over, ran] = flags();
+            let (waiter, parks) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));
+            let parks_of = |worker: usize| pool.stats().workers[worker].parks;
+            let gives = || {
+                until(&is_taken);
+                let first = || {
+                    is_there.store(true, SeqCst);
+                    until(&is_over);
+                };
+                filch::join(first, || ran.store(true, SeqCst));
+            };
+            let until_it_sleeps = || {
+                is_taken.store(true, SeqCst);
+                wait_for("a sleep", || {
+                    let waiter = waiter.load(SeqCst);
+                    waiter != usize::MAX && parks_of(waiter) > parks.load(SeqCst)
+                });
+                assert!(!ran.load(SeqCst), "somebody has run what was not for it");
+            };
+            let waits = |index: usize| {
+                until(&is_there);
+                parks.store(parks_of(index), SeqCst);
+                waiter.store(index, SeqCst);
+            };
+            thread::scope(|s| {
+                s.spawn(|| pool.install(gives));
+                pool.run(|mut w| {
+                    deep::<BYTES, _>(|| w.join(|w| waits(w.index()), |_| until_it_sleeps()));
+                    is_over.store(true, SeqCst);
+                });
+            });
+            assert!(ran.load(SeqCst));
+        }
+    }
+    let _watchdog = watchdog("work for others");
+    for wait in LEAPFROGS {
+        sleeps::<1, Split>(wait);
+        sleeps::<{ 600 << 10 }, Split>(wait);
+        sleeps::<1, Wool>(wait);
+    }
+    sleeps::<1, Queued<ChaseLev>>(Wait::Leapfrog);
+    sleeps::<{ 600 << 10 }, Queued<ChaseLev>>(Wait::Leapfrog);
+}
+
+/// The thief of its task has nothing to give, since what it had was stolen further; and that thief waits for somebody.
+#[test]
+fn a_transitive_leapfrogger_follows_a_theft_to_the_next_thief() {
+    fn follows<P: Pool>() {
+        let pool = pool_of::<P>(3, Wait::Transitive);
+        for _ in 0..20 {
+            let [is_far, ran] = flags();
+            let far = || {
+                is_far.store(true, SeqCst);
+                filch::join(|| until(&ran), || ran.store(true, SeqCst));
+            };
+            pool.install(|| filch::join(|| until(&is_far), || filch::join(|| until(&ran), far)));
+        }
+    }
+    let _watchdog = watchdog("a theft further on");
+    follows::<Split>();
+    follows::<Wool>();
+    follows::<Wool<1, 1>>();
+}
+
+/// Each job waits for another pool for a moment, and its worker takes the next one meanwhile: on top of it, but not without end.
+#[test]
+fn a_worker_whose_stack_is_low_leaves_others_jobs_alone() {
+    const JOBS: usize = 200;
+    fn leaves<const BYTES: usize, P: Pool>() {
+        let pool = Arc::new(Builder::<P>::new().workers(2).stack_size(1 << 20).build().unwrap());
+        let elsewhere = Arc::new(pool_of::<Split>(2, Wait::default()));
+        let [is_waiting, is_full] = flags();
+        let ended = Arc::new(AtomicUsize::new(0));
+        let until_all_ended = || wait_for("all jobs", || ended.load(SeqCst) == JOBS);
+        let spawns = || {
+            until(&is_waiting);
+            for _ in 0..JOBS {
+                let (elsewhere, ended) = (Arc::clone(&elsewhere), Arc::clone(&ended));
+                filch::spawn(move || {
+                    deep::<8192, _>(|| elsewhere.install(|| ()));
+                    ended.fetch_add(1, SeqCst);
+                });
+            }
+            is_full.store(true, SeqCst);
+            until_all_ended();
+        };
+        thread::scope(|s| {
+            s.spawn(|| pool.install(spawns));
+            pool.install(|| {
+                is_waiting.store(true, SeqCst);
+                until(&is_full);
+                deep::<BYTES, _>(|| elsewhere.install(until_all_ended));
+            });
+        });
+    }
+    let _watchdog = watchdog("jobs on a low stack");
+    leaves::<1, Split>();
+    leaves::<{ 600 << 10 }, Split>();
+    leaves::<1, Queued<ChaseLev>>();
+    leaves::<{ 600 << 10 }, Queued<ChaseLev>>();
+}
+
+/// A request may have been answered with nothing just before the worker that made it went to sleep.
+#[test]
+fn a_worker_that_falls_asleep_at_a_join_is_told_of_the_next_fork() {
+    fn is_told<P: Pool>(wait: Wait) {
+        let pool: ThreadPool<P> = pool_of(2, wait);
+        for _ in 0..30 {
+            let [is_taken, ran] = flags();
+            let (waiter, parks) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));
+            let parks_of = |worker: usize| pool.stats().workers[worker].parks;
+            let waits = |index: usize| {
+                until(&is_taken);
+                parks.store(parks_of(index), SeqCst);
+                waiter.store(index, SeqCst);
+            };
+            let forks = || {
+                is_taken.store(true, SeqCst);
+                let [first_ran] = flags();
+                let then = || {
+                    until(&first_ran);
+                    wait_for("a sleep", || {
+                        filch::poll();
+                        let waiter = waiter.load(SeqCst);
+                        waiter != usize::MAX && parks_of(waiter) > parks.load(SeqCst)
+                    });
+                    filch::join(|| until(&ran), || ran.store(true, SeqCst));
+                };
+                filch::join(then, || first_ran.store(true, SeqCst));
+            };
+            pool.run(|mut w| w.join(|w| waits(w.index()), |_| forks()));
+            assert!(ran.load(SeqCst));
+        }
+    }
+    let _watchdog = watchdog("a fork after a sleep");
+    for wait in [Wait::Leapfrog, Wait::LeapfrogRandom, Wait::Random] {
+        is_told::<Split>(wait);
+        is_told::<Wool>(wait);
+        is_told::<Wool<1, 1>>(wait);
+        is_told::<Queued<ChaseLev>>(wait);
+        is_told::<Heartbeat<ChaseLev>>(wait);
+        is_told::<Heartbeat<ChaseLev, Request>>(wait);
+    }
+}
+
+/// What lies there when a pool closes is run, before its workers say that they leave.
+#[test]
+fn what_is_left_when_a_pool_closes_is_run_before_its_workers_leave() {
+    let _watchdog = watchdog("a pool that closes");
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tells = |what: &'static str| {
+        let told = Arc::clone(&told);
+        move || told.lock().unwrap().push(what)
+    };
+    let exit = tells("exit");
+    let pool = Arc::new(ThreadPool::builder().workers(1).on_exit(move |_| exit()).build().unwrap());
+    let (last, jobs) = (Arc::clone(&pool), [tells("job"), tells("job")]);
+    let [is_free] = flags();
+    let is_free = Arc::new(is_free);
+    wait_for("a worker", || pool.stats().total().parks > 0);
+    let until_free = Arc::clone(&is_free);
+    pool.spawn(move || {
+        wait_for("the last handle but one", || until_free.load(SeqCst));
+        jobs.into_iter().for_each(filch::spawn);
+        // The last handle: the pool is closed.
+        drop(last);
+    });
+    drop(pool);
+    is_free.store(true, SeqCst);
+    wait_for("the end", || told.lock().unwrap().contains(&"exit"));
+    assert_eq!(*told.lock().unwrap(), ["job", "job", "exit"]);
+}
+
+/// Two jobs from outside for two workers that sleep: whoever is woken for the first sees the second, and wakes the other.
+#[test]
+fn a_wake_up_that_is_passed_on_is_counted() {
+    let _watchdog = watchdog("a wake-up passed on");
+    let pool = pool(2, Wait::default());
+    // Nobody forks here, or spawns: what else wakes a worker is not counted as a worker's.
+    wait_for("a wake-up", || {
+        let met = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            let met = Arc::clone(&met);
+            pool.spawn(move || {
+                met.fetch_add(1, SeqCst);
+                wait_for("the other job", || met.load(SeqCst) == 2);
+            });
+        }
+        wait_for("both jobs", || met.load(SeqCst) == 2);
+        // Time to fall asleep.
+        thread::sleep(std::time::Duration::from_micros(200));
+        pool.stats().total().wakeups > 0
+    });
+}
