@@ -21,6 +21,8 @@ pub struct Wish {
     pub every: usize,
     /// Those that survived last time.
     pub survivors: bool,
+    /// Those of them that nobody has argued to be equivalent.
+    pub open: bool,
     /// Those that have a result, too.
     pub again: bool,
     /// Only the mutants made by hand.
@@ -46,11 +48,13 @@ Makes mistakes in the queues of filch-queue and the protocols of filch, one at a
                                  broken off goes on where it was
   --again                        those, too, that have a result
   --survivors                    those that survived last time, again
+  --open                         those of them that nobody has argued to be equivalent
   --by-hand                      those of `by-hand.txt` only
   --every N                      of those that operators make, one of N, always the same
   --jobs N                       so many at a time; 2 if it is not said
-  --tests A,B                    with these tests only (unit, queues, protocols, pools, panics, host, waiting, limits, jobs, quick), for
-                                 instance all but quick, which takes longest; what survives goes on with --survivors
+  --tests A,B                    with these tests only (unit, queues, protocols, pools, panics, host, waiting, leaping, limits, jobs,
+                                 spreading, progress, quick), for instance all but quick, which takes longest; what survives goes on with
+                                 --survivors
   --list                         says which there are, and runs nothing
   --report                       writes docs/mutation.md from the results, and runs nothing
 ";
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         jobs: 2,
         every: 1,
         survivors: false,
+        open: false,
         again: false,
         by_hand: false,
         tests: Vec::new(),
@@ -74,6 +79,7 @@ fn main() -> ExitCode {
         match &*argument {
             "--again" => wish.again = true,
             "--survivors" => wish.survivors = true,
+            "--open" => wish.open = true,
             "--by-hand" => wish.by_hand = true,
             "--tests" => match arguments.next() {
                 Some(names) => wish.tests = names.split(',').map(str::to_owned).collect(),

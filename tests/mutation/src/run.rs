@@ -69,7 +69,8 @@ pub fn run(wish: &Wish) -> bool {
             (wish.only.is_empty() || wish.only.iter().any(|part| mutant.name().contains(part.as_str())))
                 && (!wish.by_hand || mutant.title.is_some())
                 && (mutant.title.is_some() || draw(&keys[mutant.number - 1]) % wish.every == 0)
-                && match (wish.survivors, wish.again || wish.list) {
+                && (!wish.open || !equivalents.contains_key(&keys[mutant.number - 1]))
+                && match (wish.survivors || wish.open, wish.again || wish.list) {
                     (true, _) => result == Some("survived"),
                     (_, true) => true,
                     (_, false) => result.is_none(),

@@ -21,7 +21,8 @@ impl Target {
 }
 
 /// The tests of filch as its users see it.
-const PROGRAMS: &[&str] = &["pools", "panics", "host", "waiting", "limits", "jobs"];
+const PROGRAMS: &[&str] =
+    &["leaping", "waiting", "limits", "panics", "host", "pools", "jobs", "spreading", "progress", "faults"];
 
 const fn queue(file: &'static str, queues: &'static [&'static str], subjects: &'static [&'static str]) -> Target {
     Target { file, queues, subjects, units: None, programs: &[] }
@@ -39,11 +40,21 @@ const fn runtime(file: &'static str, programs: &'static [&'static str]) -> Targe
 /// tests are `flawed.rs`, and lines of cache (`padded.rs`).
 pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/beat.rs", &["beat", "ticks"], &["protocols", "pools"]),
+    protocol("crates/filch/src/protocol/grain.rs", &[], &["protocols", "spreading", "pools"]),
     protocol("crates/filch/src/protocol/latch.rs", &["runtime"], &["protocols", "pools", "panics"]),
     protocol("crates/filch/src/protocol/limits.rs", &["runtime", "wool"], &["protocols", "pools", "waiting"]),
     protocol("crates/filch/src/protocol/lineage.rs", &["jobs"], &["protocols", "jobs"]),
+    protocol(
+        "crates/filch/src/protocol/public.rs",
+        &["wool"],
+        &["protocols", "pools", "limits", "waiting", "spreading"],
+    ),
     protocol("crates/filch/src/protocol/sleep/mod.rs", &["runtime", "beat"], &["protocols", "pools", "waiting"]),
-    protocol("crates/filch/src/protocol/split.rs", &["runtime"], &["protocols", "pools", "limits", "waiting"]),
+    protocol(
+        "crates/filch/src/protocol/split.rs",
+        &["runtime"],
+        &["protocols", "pools", "limits", "waiting", "spreading"],
+    ),
     protocol("crates/filch/src/protocol/state.rs", &["runtime", "wool"], &["protocols", "pools", "waiting"]),
     protocol("crates/filch/src/protocol/termination.rs", &["termination"], &["protocols"]),
     protocol("crates/filch/src/protocol/ticks.rs", &["ticks"], &["protocols", "pools"]),
@@ -59,7 +70,7 @@ pub const TARGETS: &[Target] = &[
     runtime("crates/filch/src/job.rs", PROGRAMS),
     runtime("crates/filch/src/jobs/blocks.rs", &["jobs"]),
     runtime("crates/filch/src/jobs/mod.rs", &["jobs"]),
-    runtime("crates/filch/src/jobs/worker.rs", &["jobs"]),
+    runtime("crates/filch/src/jobs/worker.rs", &["jobs", "progress"]),
     queue("crates/filch-queue/src/abp.rs", &["abp::"], &["abp"]),
     queue("crates/filch-queue/src/adws.rs", &["adws::"], &["adws"]),
     Target {
