@@ -3,12 +3,39 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Cursor;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use rayon::prelude::*;
 
 #[path = "../../measure/src/numbers.rs"]
 mod numbers;
 use numbers::numbers;
+
+/// As many items as threads, each of which goes on once all of them run at the same time.
+#[test]
+fn as_many_items_as_threads_all_run_at_once() {
+    for threads in [2, 4, 8, 16] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for _ in 0..5 {
+            let here = AtomicUsize::new(0);
+            let attend = || {
+                here.fetch_add(1, Ordering::SeqCst);
+                (0..200_000).any(|_| {
+                    thread::sleep(Duration::from_micros(50));
+                    here.load(Ordering::SeqCst) >= threads
+                })
+            };
+            assert!(pool.install(|| (0..threads).into_par_iter().all(|_| attend())), "{threads} items");
+            here.store(0, Ordering::SeqCst);
+            let mut items = vec![0_u8; threads];
+            assert!(pool.install(|| {
+                items.par_chunks_mut(1).map(|_| attend()).collect::<Vec<_>>().into_iter().all(|came| came)
+            }));
+        }
+    }
+}
 
 /// Joins, deeply nested.
 #[test]

@@ -1,0 +1,79 @@
+//! As many tasks as threads all run at once, though each waits for all others without a call of this crate.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use rayon_core::{ThreadPoolBuilder, join, scope};
+
+/// Where so many tasks meet.
+struct Meeting {
+    wanted: usize,
+    here: AtomicUsize,
+}
+
+impl Meeting {
+    /// # Panics
+    /// If the others do not come.
+    fn attend(&self) {
+        self.here.fetch_add(1, SeqCst);
+        // By looks rather than by the clock, which goes on while a virtual machine stands still.
+        let comes = (0..200_000).any(|_| {
+            thread::sleep(Duration::from_micros(50));
+            self.here.load(SeqCst) >= self.wanted
+        });
+        assert!(comes, "{} of {} tasks have begun", self.here.load(SeqCst), self.wanted);
+    }
+}
+
+fn tree(meeting: &Meeting, leaves: usize) {
+    if leaves == 1 {
+        return meeting.attend();
+    }
+    join(|| tree(meeting, leaves / 2), || tree(meeting, leaves - leaves / 2));
+}
+
+/// All leaves but one are forked before the first is run.
+fn list(meeting: &Meeting, leaves: usize) {
+    if leaves == 1 {
+        return meeting.attend();
+    }
+    join(|| list(meeting, leaves - 1), || meeting.attend());
+}
+
+/// A leaf is run before the others are forked.
+fn backwards(meeting: &Meeting, leaves: usize) {
+    if leaves == 1 {
+        return meeting.attend();
+    }
+    join(|| meeting.attend(), || backwards(meeting, leaves - 1));
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+#[test]
+fn as_many_tasks_as_threads_all_run_at_once() {
+    let shapes: [fn(&Meeting, usize); 4] = [tree, list, backwards, |meeting, tasks| {
+        scope(|s| {
+            for _ in 0..tasks {
+                s.spawn(|_| meeting.attend());
+            }
+        });
+    }];
+    for threads in [2, 4, 8, 16] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        for shape in shapes {
+            // What went before was fine.
+            assert_eq!(pool.install(|| fib(16)), 987);
+            let meeting = Meeting { wanted: threads, here: AtomicUsize::new(0) };
+            pool.install(|| shape(&meeting, threads));
+        }
+    }
+}
