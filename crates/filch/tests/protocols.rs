@@ -493,6 +493,27 @@ fn a_split_stack_of_coarse_tasks_shares_them_all() {
 }
 
 #[test]
+fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_private() {
+    let (index, mut stack) = split::Owner::new::<Native>();
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    assert_eq!(shared.open(), (0, 7));
+    for _ in 0..4 {
+        stack.pushed(&shared.stack(), &shared.owner, 1);
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+    }
+    assert_eq!(shared.open(), (4, 1));
+    let grown = shared.owner.grown.get();
+    // These are slow, and private.
+    for _ in 0..9 {
+        shared.owner.now.set(shared.owner.now.get() + 1000);
+        shared.limits.request(|| shared.owner.now.get());
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+        assert_eq!((shared.open(), shared.owner.grown.get()), ((4, 1), grown));
+    }
+}
+
+#[test]
 fn a_request_that_has_waited_has_a_split_stack_share_all() {
     let (index, mut stack) = split::Owner::new::<Native>();
     let shared =
@@ -567,7 +588,7 @@ fn a_stack_of_wools_with_coarse_tasks_offers_them_all() {
     public.owner.lays_down(1, ANY);
     public.limits.stop_next_push();
     stack.pushed(&public.stack(), &public.owner, 3);
-    assert_eq!((stack.public(), public.offered(), public.open().0), (4, vec![0, 1, 2, 3], 0));
+    assert_eq!((stack.public(), public.offered(), public.open()), (4, vec![0, 1, 2, 3], (0, 4)));
     assert!(public.owner.asleep().is_empty());
 }
 
@@ -584,6 +605,79 @@ fn a_request_that_has_waited_has_wools_owner_offer_all() {
         let (all, a_chunk) = (vec![1, 2], vec![1]);
         assert_eq!(public.offered(), if waits < 100 { a_chunk } else { all });
     }
+}
+
+#[test]
+fn a_stack_of_wools_answers_at_pushes_pops_and_polls() {
+    let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::with(2));
+    let steal = |index: u32| {
+        let stolen = public.shared.steal(|index| &public.states[index as usize]);
+        assert_eq!(stolen, StealIndex::Index(index as _));
+        public.states[index as usize].claim(1, 0);
+        assert!(public.limits.request(|| public.owner.now.get()));
+    };
+    let now = || {
+        (
+            public.open(),
+            public.offered(),
+            public.limits.is_wanted(),
+            public.owner.grown.get(),
+            public.owner.shrunk.get(),
+        )
+    };
+    stack.pushed(&public.stack(), &public.owner, 0);
+    assert_eq!((stack.public(), now()), (1, ((4, 1), vec![0], false, 0, 0)));
+    // With three private tasks, the newest of which is popped.
+    steal(0);
+    assert!(stack.take_back(&public.stack(), &public.owner, 3));
+    assert_eq!((stack.public(), now()), (2, ((4, 2), vec![1], false, 1, 0)));
+    steal(1);
+    stack.poll(&public.stack(), &public.owner, 3);
+    assert_eq!((stack.public(), now()), (3, ((4, 3), vec![2], false, 2, 0)));
+    steal(2);
+    stack.pushed(&public.stack(), &public.owner, 3);
+    assert_eq!((stack.public(), now()), (4, ((4, 4), vec![3], false, 3, 0)));
+}
+
+#[test]
+fn a_stack_of_wools_offers_and_tells_of_no_more_than_there_is() {
+    let (public, mut stack) = Public::new(wool::Params { chunk: 2, privatise_after: 100 }, Owner::with(2));
+    let steal = |index: u32| {
+        let stolen = public.shared.steal(|index| &public.states[index as usize]);
+        assert_eq!(stolen, StealIndex::Index(index as _));
+        public.states[index as usize].claim(1, 0);
+    };
+    stack.pushed(&public.stack(), &public.owner, 0);
+    steal(0);
+    // A public slot without a task is no reason to wake anybody.
+    public.owner.lays_down(1, ANY);
+    stack.poll(&public.stack(), &public.owner, 1);
+    assert_eq!((public.owner.asleep(), public.limits.is_wanted()), (vec![1], true));
+    public.owner.dormitory.notify(1);
+    stack.pushed(&public.stack(), &public.owner, 1);
+    steal(1);
+    public.limits.request(|| 7);
+    stack.poll(&public.stack(), &public.owner, 3);
+    assert_eq!(public.offered(), [2]);
+}
+
+#[test]
+fn a_stack_of_wools_gives_all_and_takes_back_what_nobody_wants() {
+    let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 2 }, Owner::with(2));
+    let now = || (public.open(), public.offered(), public.owner.grown.get(), public.owner.shrunk.get());
+    stack.pushed(&public.stack(), &public.owner, 0);
+    stack.give_all(&public.stack(), &public.owner, 3);
+    assert_eq!((stack.public(), now()), (3, ((4, 3), vec![0, 1, 2], 1, 0)));
+    // Pushes of public tasks are cold, until the boundary comes down.
+    assert!(stack.take_back(&public.stack(), &public.owner, 2));
+    assert_eq!((stack.public(), now()), (3, ((0, 3), vec![0, 1], 1, 0)));
+    assert!(stack.take_back(&public.stack(), &public.owner, 1));
+    assert_eq!((stack.public(), now()), (2, ((0, 2), vec![0], 1, 1)));
+    // A private task that is popped the other way, since there were tasks aside.
+    stack.pushed(&public.stack(), &public.owner, 1);
+    public.limits.stop_pops();
+    assert!(stack.take_back(&public.stack(), &public.owner, 2));
+    assert_eq!((stack.public(), now()), (2, ((4, 2), vec![0, 1], 1, 1)));
 }
 
 #[test]
@@ -646,6 +740,7 @@ struct Scripted<'s> {
     finds: RefCell<VecDeque<bool>>,
     sees_any: bool,
     leaves_more: bool,
+    leaves_many: bool,
     then: &'s dyn Fn(&Self, &str),
 }
 
@@ -655,7 +750,7 @@ impl<'s> Scripted<'s> {
         let owner = Owner::with(2);
         owner.lays_down(1, ANY);
         let finds = RefCell::new(finds.iter().copied().collect());
-        Self { owner, notes: RefCell::default(), finds, sees_any: false, leaves_more: true, then }
+        Self { owner, notes: RefCell::default(), finds, sees_any: false, leaves_more: true, leaves_many: false, then }
     }
 
     fn notes(&self, what: &str) {
@@ -734,6 +829,10 @@ impl Searcher for Scripted<'_> {
 
     fn leaves_more(&self, (): &()) -> bool {
         self.leaves_more
+    }
+
+    fn leaves_many(&self, (): &()) -> bool {
+        self.leaves_many
     }
 
     fn run(&self, (): ()) {
@@ -822,6 +921,23 @@ fn an_idle_worker_announces_asks_looks_and_sleeps_and_passes_wake_ups_on() {
 }
 
 #[test]
+fn a_worker_that_finds_many_wakes_two() {
+    let _watchdog = watchdog("a search");
+    let done = Cell::new(false);
+    let then = |_: &Scripted<'_>, what: &str| done.set(done.get() || what == "run");
+    for leaves_many in [false, true] {
+        done.set(false);
+        let owner = Owner::with(4);
+        (1..4).for_each(|place| owner.lays_down(place, ANY));
+        // It has found nothing before, so others may rely on it.
+        let worker = Scripted { owner, leaves_many, ..Scripted::with(&[false, true], &then) };
+        search(&worker, ANY, &|| done.get());
+        let left = if leaves_many { vec![3] } else { vec![2, 3] };
+        assert_eq!((worker.owner.woken.get(), worker.owner.asleep()), (1 + u32::from(leaves_many), left));
+    }
+}
+
+#[test]
 fn a_worker_that_waits_for_a_scope_sees_its_end_in_its_last_look() {
     let _watchdog = watchdog("a search");
     for (is_woken, others_woken) in [(false, 0), (true, 1)] {
@@ -904,6 +1020,8 @@ fn a_push_is_told_to_whoever_sleeps() {
 thread_local! {
     /// What happens on another thread while this one fences, once.
     static AT_FENCE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+    /// The same at a light barrier.
+    static AT_BARRIER: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 
 /// The machine's memory, where something may happen at a fence.
@@ -952,6 +1070,9 @@ impl Sleep for Fenced {
 // SAFETY: a barrier is a fence on either side.
 unsafe impl Asymmetric for Fenced {
     fn light_barrier() {
+        if let Some(happens) = AT_BARRIER.take() {
+            happens();
+        }
         Native::compiler_fence();
     }
 
@@ -1002,4 +1123,13 @@ fn who_announces_its_sleep_before_the_fence_is_seen_after_it() {
         let asleep = [1, 2].into_iter().filter(|&place| publisher.0.place(place).would_help(|_| true));
         assert_eq!(asleep.collect::<Vec<_>>(), left);
     }
+}
+
+#[test]
+fn who_announces_its_sleep_before_a_push_is_over_is_seen_by_it() {
+    let publisher = Publisher(Arc::new(Dormitory::new(2)));
+    let dormitory = Arc::clone(&publisher.0);
+    AT_BARRIER.set(Some(Box::new(move || dormitory.place(1).announce(dormitory.sleepers(), ANY))));
+    has_pushed(&publisher, false);
+    assert!(AT_BARRIER.take().is_none() && !publisher.0.place(1).would_help(|_| true));
 }
