@@ -119,7 +119,7 @@ pub(crate) trait EveryQueue {
             Self::with::<The>,
             Self::with::<Wsq>,
         ];
-        picked(&all, 3).for_each(|with| with(self));
+        picked(&all, 2).for_each(|with| with(self));
     }
 }
 
@@ -153,7 +153,7 @@ pub(crate) trait EveryPool {
             Self::with::<Heartbeat<Lace>>,
             Self::with::<Heartbeat<Adws, Request>>,
         ];
-        picked(&others, 3).for_each(|with| with(self));
+        picked(&others, 1).for_each(|with| with(self));
     }
 }
 

@@ -257,6 +257,16 @@ impl Iterator for NumbersIter<'_> {
         }
         next
     }
+
+    /// As the default, which however loses what it has folded when the iterator's end panics: see rust-lang/rust#47949.
+    fn fold<B, F: FnMut(B, usize) -> B>(mut self, init: B, mut f: F) -> B {
+        let mut folded = init;
+        for number in self.by_ref() {
+            folded = f(folded, number);
+        }
+        drop(self);
+        folded
+    }
 }
 
 impl Drop for NumbersIter<'_> {

@@ -122,7 +122,7 @@ fn branches_with_luggage() {
     let _watchdog = watchdog("luggage");
     with_pools(|pool| {
         let alive = Arc::default();
-        for depth in 1..=times(6, 4) {
+        for depth in 1..=times(6, 3) {
             assert_eq!(run(pool, |w| luggage(w, depth, &alive)).number(), 1 << depth);
             assert_eq!(alive.load(SeqCst), 0);
         }
