@@ -3,7 +3,7 @@
 //! **Paper.** Karl-Filip Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010,
 //! <https://doi.org/10.1109/ICPP.2010.39>.
 //!
-//! **Idea.** [`wool`](super::wool) says who may take which task. Its boundary is folded into the two [limits](super::limits), so that the
+//! **Idea.** [`wool`] says who may take which task. Its boundary is folded into the two [limits](super::limits), so that the
 //! owner does not look at it when it forks and joins private tasks; here is the other path. While tasks are
 //! [coarse](super::grain), all slots are public, and every push and pop comes here.
 //!
