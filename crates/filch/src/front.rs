@@ -43,6 +43,8 @@ pub struct Operations {
     pub(crate) wait_job: unsafe fn(&Front, *mut Slot, NonNull<Job>, bool) -> Settled,
     /// Runs jobs of any kind, or sleeps, until the condition holds; whoever makes it hold wakes the worker.
     pub(crate) wait_until: unsafe fn(&Front, *mut Slot, &dyn Fn() -> bool),
+    /// Runs the work in the seat of an idle worker that the thread, a guest, has taken, and leaves.
+    pub(crate) visit: unsafe fn(&Front, *mut Slot, &mut dyn FnMut()),
     /// Runs one job, if there is one within reach; whether there was.
     pub(crate) run_one: unsafe fn(&Front, *mut Slot, Reach) -> bool,
     /// Whether the worker itself has something to run. A snapshot.

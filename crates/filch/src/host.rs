@@ -160,7 +160,8 @@ impl Crew {
     }
 
     /// Runs `f` on a worker of this crew, in closure style, and returns its result: at once on one of them; a worker of another pool
-    /// runs its own pool's jobs meanwhile, and other threads sleep.
+    /// runs its own pool's jobs meanwhile; and another thread sleeps, or sits in for a worker that does, if
+    /// [it may](crate::Builder::caller_works).
     ///
     /// # Panics
     /// If `f` panics, with its payload.
@@ -169,7 +170,11 @@ impl Crew {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.here().is_some() { f() } else { self.common.enter(|_, _| f()) }
+        if self.here().is_some() {
+            return f();
+        }
+        // SAFETY: the crew keeps its workers.
+        unsafe { self.common.enter(|_, _| f()) }
     }
 
     /// Has `job` run some time: last in, first out if the current thread is a worker of this crew, otherwise after what others
@@ -434,6 +439,11 @@ pub fn has_pending() -> Option<bool> {
 pub trait Host: 'static {
     /// The crew for threads that are no workers. Called only by them.
     fn crew() -> &'static Crew;
+
+    /// Hands the crew to a call of such a thread, which may be its guest meanwhile: for a host that wants to know, or prepare the thread.
+    fn call<R>(call: impl FnOnce(&'static Crew) -> R) -> R {
+        call(Self::crew())
+    }
 }
 
 /// As [`filch::join`](crate::join()), for another host: threads outside go to [`Host::crew`]; each branch is told whether it runs
@@ -505,7 +515,7 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
     #[inline(never)]
     fn outside<B: Body>(self, b: B) -> (R, B::Out) {
         // SAFETY: it is a near join that has come here, and only bodies that `join` made are ever outside.
-        unsafe { H::crew().common.enter_fork(Moved(self), Moved(b)) }
+        H::call(|crew| unsafe { crew.common.enter_fork(Moved(self), Moved(b)) })
     }
 }
 

@@ -116,19 +116,30 @@ pub(crate) struct IsSend<T>(pub(crate) T);
 unsafe impl<T> Send for IsSend<T> {}
 
 impl Common {
-    /// Runs `f` on a worker of this pool and waits for it; the current thread is none of them.
+    /// Runs `f` on a worker of this pool and waits for it; the current thread is none of them, unless it can be a
+    /// [guest](crate::guest) for that time.
+    ///
+    /// # Safety
+    /// The workers are alive.
     ///
     /// # Panics
     /// As [`Common::assert_here`], and if `f` does.
-    pub(crate) fn enter<F, R>(&self, f: F) -> R
+    pub(crate) unsafe fn enter<F, R>(&self, f: F) -> R
     where
         F: FnOnce(&Front, *mut Slot) -> R + Send,
         R: Send,
     {
         self.assert_here();
+        let front = current();
+        // A worker of another pool runs that one's jobs meanwhile.
+        if front.home().is_none()
+            && let Some(seat) = self.take_seat()
+        {
+            // SAFETY: just taken, and the caller's promise.
+            return unsafe { Self::visit(seat, f) };
+        }
         let mut outcome = None;
         let place = IsSend(&raw mut outcome);
-        let front = current();
         let latch = Latch::new(1, Waiter::here(front));
         let over = IsSend((&raw const latch).cast_mut());
         let f = MayDangle::new(f);
@@ -154,15 +165,16 @@ impl Common {
     /// Joins both on a worker of this pool, and waits for it; the current thread is none of them.
     ///
     /// # Safety
-    /// Both fit a slot, and what they are made of, and their results, are `Send`.
+    /// As [`Common::enter`]; both fit a slot, and what they are made of, and their results, are `Send`.
     pub(crate) unsafe fn enter_fork<A: Body, B: Body>(&self, a: A, b: B) -> (A::Out, B::Out) {
         let branches = IsSend((a, b));
-        let results = self.enter(|front, head| {
+        let join = |front: &Front, head| {
             let IsSend((a, b)) = { branches };
             // SAFETY: the worker's front and head, and the caller's promise.
             IsSend(unsafe { pool::join_near(front, head, a, b) })
-        });
-        results.0
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.enter(join) }.0
     }
 }
 

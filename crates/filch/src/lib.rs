@@ -74,7 +74,8 @@
 //!
 //! Outside of all pools the free functions use [`ThreadPool::global`], which starts at first use. [`ThreadPool::builder`] makes others:
 //! how many workers, pinned or not, how large their stacks, what they do while they wait. [`ThreadPool::run`] enters a pool in handle
-//! style, [`ThreadPool::install`] in closure style. Dropping a pool joins its threads.
+//! style, [`ThreadPool::install`] in closure style. The caller takes part: it sits in for a worker that sleeps, so that a short call costs
+//! little. Dropping a pool joins its threads.
 //!
 //! Idle workers sleep and use no processor time. [`ThreadPool::stats`] has counters, which cost nothing as long as nothing is stolen.
 //!
@@ -127,6 +128,7 @@ compile_error!(
 
 mod fork_all;
 mod front;
+mod guest;
 pub mod host;
 mod interrupts;
 mod job;

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use crate::front::{Enter, Front, current};
+use crate::guest::Guests;
 use crate::host::{self, Crew, Lease, Seat};
 use crate::interrupts::{self, By, Interrupts};
 use crate::job::Slot;
@@ -59,7 +60,9 @@ pub struct Builder<P: Pool = Split> {
     /// `None`: the default, or less if the system does not have so much.
     capacity: Option<usize>,
     interrupts: Option<Interrupts>,
-    name: NameOf,
+    /// `None`: unless something is asked for that callers have not got.
+    caller_works: Option<bool>,
+    name: Option<NameOf>,
     on_start: Option<Hook>,
     on_exit: Option<Hook>,
     pool: std::marker::PhantomData<fn() -> P>,
@@ -74,6 +77,7 @@ impl<P: Pool> fmt::Debug for Builder<P> {
             .field("stack_size", &self.stack_size)
             .field("deque_capacity", &self.capacity)
             .field("interrupts", &self.interrupts)
+            .field("caller_works", &self.caller_works)
             .finish_non_exhaustive()
     }
 }
@@ -182,7 +186,8 @@ impl<P: Pool> Builder<P> {
             stack_size: None,
             capacity: None,
             interrupts: None,
-            name: Arc::new(|index| format!("filch {index}")),
+            caller_works: None,
+            name: None,
             on_start: None,
             on_exit: None,
             pool: std::marker::PhantomData,
@@ -200,10 +205,20 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn pool<Q: Pool>(self) -> Builder<Q> {
-        let Self { workers, wait, pin, unpin, stack_size, capacity, interrupts, name, on_start, on_exit, pool: _ } =
-            self;
-        let pool = std::marker::PhantomData;
-        Builder { workers, wait, pin, unpin, stack_size, capacity, interrupts, name, on_start, on_exit, pool }
+        Builder {
+            workers: self.workers,
+            wait: self.wait,
+            pin: self.pin,
+            unpin: self.unpin,
+            stack_size: self.stack_size,
+            capacity: self.capacity,
+            interrupts: self.interrupts,
+            caller_works: self.caller_works,
+            name: self.name,
+            on_start: self.on_start,
+            on_exit: self.on_exit,
+            pool: std::marker::PhantomData,
+        }
     }
 
     /// The number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors that the current thread
@@ -291,6 +306,29 @@ impl<P: Pool> Builder<P> {
         self
     }
 
+    /// Whether a thread from outside may run its own call of [`run`](ThreadPool::run) or [`install`](ThreadPool::install), and of the free
+    /// functions, itself: in the seat of a worker that sleeps, with that worker's number, while others take part as ever. Two threads
+    /// less have to fall asleep and wake up, so that a short call takes a fraction of a microsecond instead of tens.
+    ///
+    /// Default: yes, unless workers have something that the caller lacks: a [name](Self::thread_name), [hooks](Self::on_start),
+    /// a [stack](Self::stack_size) of a certain size, a [processor](Self::pin) of their own. Where workers are interrupted by
+    /// [signals](Interrupts::signal), never.
+    ///
+    /// What a call finds different on its own thread: thread-local variables are the caller's; locks and borrows that are tied to a
+    /// thread are too; and so is the stack. A thread that has less than 1.75 MiB of it left hands its call to a worker. One whose tasks
+    /// nest deeper than its own stack allows should say no here.
+    ///
+    /// ```
+    /// let here = std::thread::current().id();
+    /// let pool = filch::ThreadPool::builder().workers(2).caller_works(false).build()?;
+    /// assert_ne!(pool.install(|| std::thread::current().id()), here);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn caller_works(mut self, works: bool) -> Self {
+        self.caller_works = Some(works);
+        self
+    }
+
     /// The name of each worker's thread, by its number.
     ///
     /// ```
@@ -300,7 +338,7 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        self.name = Arc::new(name);
+        self.name = Some(Arc::new(name));
         self
     }
 
@@ -383,7 +421,8 @@ impl<P: Pool> Builder<P> {
 
     /// Makes the pool without starting threads: the host has them, and gives each worker one. See [`host`](crate::host).
     ///
-    /// The thread's name and the hooks are the host's business too; workers are not pinned, and not interrupted.
+    /// The thread's name and the hooks are the host's business too; workers are not pinned, and not interrupted. Callers do not
+    /// [work](Self::caller_works) themselves unless the host says that they may.
     ///
     /// # Errors
     /// [`BuildError`], if a setting is out of range or the system refuses memory.
@@ -399,12 +438,13 @@ impl<P: Pool> Builder<P> {
     /// });
     /// # Ok::<(), filch::BuildError>(())
     /// ```
-    pub fn seats(self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
+    pub fn seats(mut self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
+        self.caller_works.get_or_insert(false);
         self.prepare(self.workers.unwrap_or_else(default_workers), None).map(Crew::new)
     }
 
     /// The workers, without threads.
-    fn prepare(&self, workers: usize, ticks: Option<By>) -> Result<Arc<[Core<P>]>, BuildError> {
+    fn prepare(&self, workers: usize, by: Option<By>) -> Result<Arc<[Core<P>]>, BuildError> {
         if workers == 0 || workers > MAX_WORKERS {
             return Err(BuildError::Workers(workers));
         }
@@ -421,9 +461,17 @@ impl<P: Pool> Builder<P> {
         }
         let mut pools = self.reserve(workers)?;
         P::start(&mut pools).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
-        let ticks = ticks.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
-        let (common, spawned) = Common::new(workers, self.wait, ticks);
+        let ticks = by.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
+        let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
+        let (common, spawned) = Common::new(workers, self.wait, ticks, guests);
         Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned)))
+    }
+
+    fn admits_guests(&self, by: Option<By>) -> bool {
+        // A signal interrupts the worker's own thread, whoever has its seat.
+        let asks = self.pin || self.stack_size.is_some() || self.name.is_some();
+        let asks = asks || self.on_start.is_some() || self.on_exit.is_some();
+        by != Some(By::Signal) && self.caller_works.unwrap_or(!asks)
     }
 
     fn stack_size_for(&self, workers: usize) -> usize {
@@ -463,8 +511,9 @@ impl<P: Pool> Builder<P> {
             let cores = Arc::clone(&pool.cores);
             let (on_start, on_exit, handler) = (self.on_start.clone(), self.on_exit.clone(), handler.clone());
             let processor = processors.get(index % processors.len().max(1)).copied();
+            let name = self.name.as_ref().map_or_else(|| format!("filch {index}"), |name| name(index));
             let (stack_size, unpin) = (self.stack_size_for(workers), self.unpin);
-            let thread = std::thread::Builder::new().name((self.name)(index)).stack_size(stack_size).spawn(move || {
+            let thread = std::thread::Builder::new().name(name).stack_size(stack_size).spawn(move || {
                 if let Some(processor) = processor {
                     core_affinity::set_for_current(processor);
                 } else if unpin {
@@ -617,7 +666,8 @@ impl<P: Pool> ThreadPool<P> {
 
     /// Runs `f` on a worker, in handle style, and returns its result.
     ///
-    /// From outside the pool, the calling thread sleeps meanwhile. From a task of the same pool, `f` runs at once on the
+    /// From outside the pool, the calling thread sits in for a worker that sleeps, if there is one and
+    /// [it may](Builder::caller_works); otherwise it sleeps meanwhile. From a task of the same pool, `f` runs at once on the
     /// current worker. From a task of another pool, that pool's worker takes other work meanwhile.
     ///
     /// # Panics
@@ -639,8 +689,8 @@ impl<P: Pool> ThreadPool<P> {
             // SAFETY: this thread is a worker of this pool, at `head` if that is exact.
             return unsafe { in_handle_style(front, front.head(), f) };
         }
-        // SAFETY: as above, once it is there.
-        self.common.enter(|front, head| unsafe { in_handle_style(front, head, f) })
+        // SAFETY: as above, once it is there; and the pool keeps its workers.
+        unsafe { self.common.enter(|front, head| in_handle_style(front, head, f)) }
     }
 
     /// Runs `f` on a worker, in closure style, and returns its result: the free functions use this pool in it.
@@ -662,7 +712,11 @@ impl<P: Pool> ThreadPool<P> {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.common.here().is_some() { f() } else { self.common.enter(|_, _| f()) }
+        if self.common.here().is_some() {
+            return f();
+        }
+        // SAFETY: the pool keeps its workers.
+        unsafe { self.common.enter(|_, _| f()) }
     }
 
     /// Has `f` run some time on a worker, in closure style, and returns at once. A panic in it is reported on standard error and

@@ -2,6 +2,8 @@
 //!
 //! What must always hold: the middle of a stack lies within it, or is an address below all stacks, where it stops nothing.
 
+use std::cell::OnceCell;
+
 /// The address in the middle of what is left of the current thread's stack. Where the system does not tell, the stack is taken to go on
 /// for `bytes` from here; 0 if nobody knows.
 pub(crate) fn middle(bytes: usize) -> usize {
@@ -10,11 +12,28 @@ pub(crate) fn middle(bytes: usize) -> usize {
         return 0;
     }
     let here = std::ptr::from_ref(&bytes).addr();
-    match system::end() {
+    match end_here() {
         Some(end) if end < here => usize::midpoint(end, here),
         _ if bytes == 0 => 0,
         _ => here.saturating_sub(bytes / 2),
     }
+}
+
+/// Whether the current thread surely has that much of its stack left.
+pub(crate) fn has_room(bytes: usize) -> bool {
+    if cfg!(miri) {
+        return true;
+    }
+    let here = std::ptr::from_ref(&bytes).addr();
+    end_here().is_some_and(|end| here.saturating_sub(end) >= bytes)
+}
+
+/// [`system::end`], asked for once by each thread: where the first thread's stack ends the system takes long to tell.
+fn end_here() -> Option<usize> {
+    thread_local! {
+        static END: OnceCell<Option<usize>> = const { OnceCell::new() };
+    }
+    END.with(|end| *end.get_or_init(system::end))
 }
 
 /// Whether the current thread's stack has grown past `middle`.

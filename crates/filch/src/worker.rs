@@ -14,6 +14,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Owner, Padded, Queue, Steal, Task, Thief, clock};
 
 use crate::front::{Front, Kind, current};
+use crate::guest::{Guests, Seat};
 use crate::job::{self, Body, Job, Slot};
 use crate::levels::{Flat, Level};
 use crate::pool::{self, Plumbing, Pool, Split, deal_alike};
@@ -48,6 +49,8 @@ pub(crate) struct Common {
     pub(crate) wait: Wait,
     /// What thieves wait for, if workers answer them on ticks.
     pub(crate) ticks: Option<Ticks<Native>>,
+    /// If callers may sit in for workers that sleep.
+    pub(crate) guests: Option<Guests>,
 }
 
 impl fmt::Debug for Common {
@@ -58,13 +61,19 @@ impl fmt::Debug for Common {
 
 impl Common {
     /// Of so many workers; and the worker's own side of each queue of spawned jobs.
-    pub(crate) fn new(workers: usize, wait: Wait, ticks: Option<Ticks<Native>>) -> (Self, Vec<Spawning>) {
+    pub(crate) fn new(
+        workers: usize,
+        wait: Wait,
+        ticks: Option<Ticks<Native>>,
+        guests: Option<Guests>,
+    ) -> (Self, Vec<Spawning>) {
         const INITIAL_CAPACITY: usize = 64;
         let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY);
         let common = Self {
             process: process::current(),
             spawned,
             ticks,
+            guests,
             dormitory: Dormitory::new(workers),
             injected: SegQueue::new(),
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
@@ -123,7 +132,17 @@ impl Common {
     pub(crate) fn inject(&self, job: Spawned) -> bool {
         self.assert_here();
         self.injected.push(job);
-        self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0)
+        let has_woken = self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0);
+        if !has_woken {
+            self.call_watch();
+        }
+        has_woken
+    }
+
+    fn call_watch(&self) {
+        if let Some(guests) = &self.guests {
+            guests.call_watch();
+        }
     }
 
     /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.
@@ -134,6 +153,7 @@ impl Common {
         self.assert_here();
         self.mail[worker].push(job);
         self.dormitory.notify(worker);
+        self.call_watch();
     }
 
     /// A thief has found nothing, or is about to sleep: if workers answer on ticks, it wants one.
@@ -148,6 +168,7 @@ impl Common {
         // Relaxed: ordered before the wake-ups by the fence, as work would be.
         self.closing.store(true, Ordering::Relaxed);
         self.dormitory.notify_all();
+        self.call_watch();
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -261,6 +282,13 @@ impl Home {
     /// Remembers how much of the thread's stack there is: `bytes`, or more, or 0 if nobody knows. Call at the thread's start.
     pub(crate) fn measure_stack(&self, bytes: usize) {
         self.stack_middle.set(thread_stack::middle(bytes));
+    }
+
+    /// Runs `f` on a thread that is the worker meanwhile, on a stack of its own.
+    pub(crate) fn on_another_stack(&self, f: impl FnOnce()) {
+        let middle = self.stack_middle.replace(thread_stack::middle(0));
+        f();
+        self.stack_middle.set(middle);
     }
 
     /// Whether more than half of the thread's stack is used: no time to nest foreign work.
@@ -459,6 +487,9 @@ impl<P: Plumbing> Core<P> {
             worker.front.attach(&worker.home);
             worker.detached.attach(&worker.home);
             worker.peers.set(NonNull::from(&*workers));
+        }
+        if let Some(guests) = &workers[0].home.common.guests {
+            guests.prepare(workers.iter().map(|worker| Seat::new(P::front(worker), worker.pool.bottom())));
         }
         workers
     }

@@ -178,6 +178,10 @@ unsafe impl<D: Direct> Plumbing for D {
             // SAFETY: as above, and the caller's promise.
             wait::wait_until(unsafe { Here::<Self>::at(front, head) }, done);
         },
+        visit: |front, head, work| {
+            // SAFETY: as above, and the caller's promise.
+            wait::visit(unsafe { Here::<Self>::at(front, head) }, work);
+        },
         run_one: |front, head, reach| {
             // SAFETY: as above, and the caller's promise.
             wait::run_one(unsafe { Here::<Self>::at(front, head) }, reach)

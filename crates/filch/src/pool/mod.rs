@@ -123,6 +123,11 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// work of whose owners have not seen the announcement.
     fn settles(_: &Core<Self>) {}
 
+    /// Whether a worker is fast to [settle](Plumbing::settles): otherwise no guest should be one for a short while.
+    fn settles_fast(&self) -> bool {
+        true
+    }
+
     /// Whether there is something to steal from `victim`, good enough for a last look before sleep.
     ///
     /// # Safety

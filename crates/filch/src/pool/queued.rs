@@ -306,6 +306,10 @@ pub(super) trait OnFrames: Pool<Cursor = ()> {
             // SAFETY: as above, and the caller's promise.
             wait::wait_until(unsafe { Here::<Self>::at(front, head) }, done);
         },
+        visit: |front, head, work| {
+            // SAFETY: as above, and the caller's promise.
+            wait::visit(unsafe { Here::<Self>::at(front, head) }, work);
+        },
         run_one: |front, head, reach| {
             // SAFETY: as above, and the caller's promise.
             wait::run_one(unsafe { Here::<Self>::at(front, head) }, reach)
@@ -476,6 +480,10 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
 
     fn settles(core: &Core<Self>) {
         core.pool.settles();
+    }
+
+    fn settles_fast(&self) -> bool {
+        self.has_barriers
     }
 
     fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {

@@ -191,7 +191,11 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
                 relied_on |= place.cancel(sleepers) || is_idle;
             } else {
                 worker.parks();
-                place.sleep();
+                if is_idle {
+                    place.rest();
+                } else {
+                    place.sleep();
+                }
                 relied_on = true;
             }
             patience.renew();
@@ -199,6 +203,24 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
     }
     if ends(&mut relied_on) {
         wake_next(worker);
+    }
+}
+
+/// A guest, which has [taken](super::sleep::Place::take) the seat of an idle worker, and on whose stack nothing is left, leaves: the
+/// worker's own thread rests on, unless there is something to do for it, or it is `done`.
+pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
+    let sleepers = worker.dormitory().sleepers();
+    let place = worker.dormitory().place(worker.index());
+    place.announce(sleepers, ANY);
+    worker.ask();
+    worker.settles();
+    worker.has_asked();
+    if done() || worker.sees_any() {
+        // The own thread searches, as if it had been woken: I2.
+        place.cancel(sleepers);
+        place.hand_over();
+    } else if !place.vacate() {
+        place.hand_over();
     }
 }
 

@@ -8,9 +8,10 @@ use filch_memory::Native;
 use super::find::Find;
 use super::{Here, Patience};
 use crate::front::Enter;
+use crate::guest::Guests;
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
-use crate::protocol::waiting::{Searcher, Sleeper, search};
+use crate::protocol::waiting::{self, Searcher, Sleeper, leave, search};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Core;
 
@@ -49,6 +50,19 @@ pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, done: &dyn Fn() -> bool) {
     mem::forget(waiting);
 }
 
+/// Runs `work` on a thread from outside, a guest, which has taken the seat of an idle worker; then leaves it.
+pub(crate) fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut()) {
+    let visiting = AbortOnUnwind("a guest panicked outside of its call");
+    here.home().on_another_stack(|| {
+        let _enter = Enter::new(here.front, here.head);
+        // SAFETY: this thread is the worker, and nothing lies on its stack.
+        unsafe { P::begins(here.core) };
+        work();
+    });
+    leave(&Searching { here, is_idle: true, looks: Cell::new(0) }, &|| here.home().common.is_closing());
+    mem::forget(visiting);
+}
+
 /// A worker that takes work of any kind: because it is idle, with nothing on its stack; or while it waits.
 struct Searching<'w, P: Pool> {
     here: Here<'w, P>,
@@ -85,12 +99,35 @@ impl<P: Pool> Sleeper for Searching<'_, P> {
     }
 }
 
-impl<P: Pool> Searcher for Searching<'_, P> {
-    type Find = Find;
-    type Patience = Patience;
+/// The patience of one that searches: an idle worker's lasts longer while guests come.
+struct Watchful<'w> {
+    patience: Patience,
+    guests: Option<&'w Guests>,
+    /// How many have been seen to come.
+    seen: u32,
+}
 
-    fn patience(&self) -> Patience {
-        Patience::default()
+impl waiting::Patience for Watchful<'_> {
+    fn wait(&mut self) -> bool {
+        self.patience.wait() || self.guests.is_some_and(|guests| guests.watch(&mut self.seen))
+    }
+
+    fn hold_on(&mut self) {
+        waiting::Patience::hold_on(&mut self.patience);
+    }
+
+    fn renew(&mut self) {
+        self.patience.renew();
+    }
+}
+
+impl<'w, P: Pool> Searcher for Searching<'w, P> {
+    type Find = Find;
+    type Patience = Watchful<'w>;
+
+    fn patience(&self) -> Watchful<'w> {
+        let guests = if self.is_idle { self.here.home().common.guests.as_ref() } else { None };
+        Watchful { patience: Patience::default(), guests, seen: 0 }
     }
 
     fn find(&self) -> Option<Find> {
@@ -146,8 +183,16 @@ impl<P: Pool> Searcher for Searching<'_, P> {
     }
 
     fn sees_any(&self) -> bool {
-        // What it has itself it would have found, had it not left that to others.
-        self.here.sees_any() || !self.is_idle && self.here.home().is_stack_low() && self.here.has_own()
+        // What it has itself it would have found, had it not left that to others, or spawned it as a guest that leaves.
+        let own = || {
+            if self.is_idle {
+                // SAFETY: this thread is the worker.
+                unsafe { self.here.home().has_own_spawned() }
+            } else {
+                self.here.home().is_stack_low() && self.here.has_own()
+            }
+        };
+        self.here.sees_any() || own()
     }
 }
 

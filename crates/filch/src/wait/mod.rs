@@ -33,7 +33,7 @@ mod idle;
 mod join;
 
 pub(crate) use here::Here;
-pub(crate) use idle::{Reach, run_one, wait_until, work};
+pub(crate) use idle::{Reach, run_one, visit, wait_until, work};
 pub(crate) use join::wait_job;
 
 use std::fmt;

@@ -3,13 +3,16 @@
 //! # In the code
 //!
 //! **Fields.** Per pool: `sleepers`, the number of places marked asleep, and of workers that are searching. Per worker a [`Place`]:
-//! `word`, which the worker sets to one of two kinds of asleep and whoever wakes it sets to awake; `wanted`, whose work can help it.
+//! `word`, which the worker sets to a kind of asleep and whoever wakes it sets to awake, and which says whether a guest has its seat;
+//! `wanted`, whose work can help it; `bell`, which a guest sleeps on, since the worker's own thread sleeps on `word`.
 //!
 //! **Invariants.**
-//! * I1: whoever changes a place from asleep to awake, the sleeper or a waker, and nobody else, subtracts one from
-//!   `sleepers` and owes the futex wake-up if it is not the sleeper. One that wanted work of any kind is then counted among those that
-//!   search, from which only it removes itself.
+//! * I1: whoever changes a place from asleep to awake, the sleeper, a waker or a guest that comes, and nobody else, subtracts one from
+//!   `sleepers`; a waker owes the futex wake-up. One that wanted work of any kind is then counted among those that search, from which
+//!   only it removes itself; unless a guest has come.
 //! * I2: between `announce` and `sleep` the worker asks all victims for work, fences and looks once more.
+//! * I3: the seat is the own thread's until it says `VACANT`, in whose stead a guest may write `GUEST`; the guest's until it
+//!   takes that away again, for `VACANT`, or for `AWAKE` and a wake-up of the own thread. Nobody else sets or clears `GUEST`.
 //!
 //! **Edges.**
 //! * E1: `announce`'s fence, the request, `settled`'s fence ↔ the owner's store to its limits, `sleepers_after`'s
@@ -20,6 +23,8 @@
 //! * E3: the wake-up's change of `word` (release) → `sleep`'s load (acquire): whatever came before the wake-up.
 //! * E4: `end_search`, then the fence of `sleepers_after` or of `announce` ↔ `sleepers_after`'s fence, then `is_searched`: if the
 //!   publisher sees the search, the searcher's last look, or that of whom it wakes next, sees what was published.
+//! * E5: `rest`, `vacate` and `hand_over` (release) → `take` (acquire) and the own thread's load in `rest` (acquire): what was done in
+//!   the seat, by whoever had it before.
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
 use filch_queue::Padded;
@@ -27,8 +32,17 @@ use filch_queue::Padded;
 const AWAKE: u32 = 0;
 /// Asleep, waiting for something.
 const WAITING: u32 = 1;
-/// Asleep, for want of work of any kind.
+/// Asleep, or about to be, for want of work of any kind.
 const IDLE: u32 = 2;
+/// As `IDLE`, and the worker's thread does nothing in its seat any more: a guest may have it.
+const VACANT: u32 = 3;
+/// Added to one of the others: a guest has the seat.
+const GUEST: u32 = 4;
+
+/// What a place's word says but for who has the seat.
+const fn state(word: u32) -> u32 {
+    word & !GUEST
+}
 
 /// Whose work can help a sleeper: a worker's number, or one of the three below.
 pub type Wanted = u32;
@@ -89,6 +103,7 @@ pub struct Dormitory<M: Memory> {
 pub struct Place<M: Memory> {
     word: M::AtomicU32,
     wanted: M::AtomicU32,
+    bell: M::AtomicU32,
 }
 
 impl<M: Memory> Default for Sleepers<M> {
@@ -99,7 +114,7 @@ impl<M: Memory> Default for Sleepers<M> {
 
 impl<M: Memory> Default for Place<M> {
     fn default() -> Self {
-        Self { word: Atomic::new(AWAKE), wanted: Atomic::new(ANY) }
+        Self { word: Atomic::new(AWAKE), wanted: Atomic::new(ANY), bell: Atomic::new(0) }
     }
 }
 
@@ -210,6 +225,11 @@ impl<M: Sleep> Dormitory<M> {
         candidates.any(|place| place.would_help(&wants) && place.wake(&self.sleepers))
     }
 
+    /// Takes the seat of a worker that [rests](Place::rest), and returns its number; see [`Place::take`].
+    pub fn take_seat(&self) -> Option<usize> {
+        self.places.iter().position(|place| place.take(&self.sleepers))
+    }
+
     /// What a worker waits for has come, or may have: it is woken, whatever else it wants.
     ///
     /// # Panics
@@ -237,8 +257,10 @@ impl<M: Sleep> Place<M> {
         self.wanted.store(wanted, Ordering::Relaxed);
         // Relaxed: comes before the store below, hence before the subtraction that answers it.
         sleepers.0.fetch_add(1, Ordering::Relaxed);
+        // Relaxed: whoever has the seat has set or cleared this itself, or acquired it with the seat.
+        let guest = self.word.load(Ordering::Relaxed) & GUEST;
         // Release: a waker that sees the worker asleep sees what it wants.
-        self.word.store(if wanted == ANY { IDLE } else { WAITING }, Ordering::Release);
+        self.word.store(guest | if wanted == ANY { IDLE } else { WAITING }, Ordering::Release);
         // E1: before the requests.
         M::fence(Ordering::SeqCst);
     }
@@ -252,13 +274,37 @@ impl<M: Sleep> Place<M> {
     /// The last look found something: do not sleep after all. Returns whether somebody had sent a wake-up already,
     /// which is then this worker's to answer for. One that wanted work of [any](ANY) kind is searching, as if it had been woken.
     pub fn cancel(&self, sleepers: &Sleepers<M>) -> bool {
-        !self.rouse(sleepers)
+        state(self.rouse(sleepers)) == AWAKE
     }
 
     /// Sleeps until woken.
     pub fn sleep(&self) {
         loop {
             // E3: pairs with `rouse`.
+            let word = self.word.load(Ordering::Acquire);
+            if state(word) == AWAKE {
+                return;
+            }
+            if word & GUEST == 0 {
+                M::wait(&self.word, word);
+                continue;
+            }
+            // Acquire: if it has rung already, the look at the word sees why.
+            let bell = self.bell.load(Ordering::Acquire);
+            // Relaxed: the next look acquires.
+            if self.word.load(Ordering::Relaxed) == word {
+                M::wait(&self.bell, bell);
+            }
+        }
+    }
+
+    /// As [`Place::sleep`], for an idle worker's own thread. Meanwhile a guest may [take](Place::take) the seat; the thread has it
+    /// again when this returns.
+    pub fn rest(&self) {
+        // E5. Relaxed: on failure it has been woken, and the loop acquires.
+        let _ = self.word.compare_exchange(IDLE, VACANT, Ordering::Release, Ordering::Relaxed);
+        loop {
+            // E3, E5: pairs with `rouse` and `hand_over`.
             let word = self.word.load(Ordering::Acquire);
             if word == AWAKE {
                 return;
@@ -267,31 +313,69 @@ impl<M: Sleep> Place<M> {
         }
     }
 
+    /// A guest takes the seat of a worker that [rests](Place::rest), if it does: the current thread is that worker until it
+    /// [vacates](Place::vacate) the seat or [hands it over](Place::hand_over).
+    pub fn take(&self, sleepers: &Sleepers<M>) -> bool {
+        // Relaxed: a hint, and publishes nothing.
+        let taken = self.word.load(Ordering::Relaxed) == VACANT
+            // E5. What was announced before comes before the subtraction below.
+            && self.word.compare_exchange(VACANT, GUEST | AWAKE, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if taken {
+            // Relaxed: as in `rouse`.
+            sleepers.0.fetch_sub(1, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// The guest has announced that it wants work of [any](ANY) kind, and its last look has found nothing: gives the seat back to a
+    /// worker that rests on. `false` if somebody has woken it, whose place it then is to look: the seat is to be
+    /// [handed over](Place::hand_over).
+    #[must_use]
+    pub fn vacate(&self) -> bool {
+        // E5.
+        self.word.compare_exchange(GUEST | IDLE, VACANT, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
+    /// The guest, awake, gives the seat back and wakes the worker's own thread.
+    pub fn hand_over(&self) {
+        // E5. Nobody but the guest changes a place whose worker is awake.
+        self.word.store(AWAKE, Ordering::Release);
+        M::wake_one(&self.word);
+    }
+
     /// Whether the worker here sleeps and whether work of kind `wanted` tells it anything.
     #[inline]
     pub fn would_help(&self, wants: impl FnOnce(Wanted) -> bool) -> bool {
         // Acquire: pairs with `announce`, so that `wanted` belongs to this sleep or a later one.
-        self.word.load(Ordering::Acquire) != AWAKE && wants(self.wanted.load(Ordering::Relaxed))
+        state(self.word.load(Ordering::Acquire)) != AWAKE && wants(self.wanted.load(Ordering::Relaxed))
     }
 
     /// Wakes the worker here if it sleeps or is about to; `false` if it does not. One that wanted work of [any](ANY) kind is searching
     /// then.
     pub fn wake(&self, sleepers: &Sleepers<M>) -> bool {
-        let woken = self.rouse(sleepers);
-        if woken {
-            M::wake_one(&self.word);
+        let former = self.rouse(sleepers);
+        if state(former) == AWAKE {
+            return false;
         }
-        woken
+        if former & GUEST == 0 {
+            M::wake_one(&self.word);
+        } else {
+            // Release: whoever sees it sees the word.
+            self.bell.fetch_add(1, Ordering::Release);
+            M::wake_one(&self.bell);
+        }
+        true
     }
 
-    fn rouse(&self, sleepers: &Sleepers<M>) -> bool {
+    /// Marks the place awake, and returns what it said.
+    fn rouse(&self, sleepers: &Sleepers<M>) -> u32 {
         // E3 (release). Acquire: the subtraction below must not come before the announcement's addition.
-        let former = self.word.swap(AWAKE, Ordering::AcqRel);
-        if former != AWAKE {
-            let search = if former == IDLE { SEARCHING } else { 0 };
+        let former = self.word.fetch_and(GUEST, Ordering::AcqRel);
+        if state(former) != AWAKE {
+            let search = if state(former) == WAITING { 0 } else { SEARCHING };
             // Relaxed: a count; whoever acts on it has fenced.
             sleepers.0.fetch_add(search - 1, Ordering::Relaxed);
         }
-        former != AWAKE
+        former
     }
 }

@@ -1,0 +1,155 @@
+//! Guests: threads outside of a pool that run what they bring along in the seat of a worker that sleeps.
+//!
+//! To hand a call in and to wait for it takes two threads that fall asleep and wake, some ten microseconds at the least, whatever the
+//! call does. So the caller does the call itself, if it can: it takes the seat of an idle worker, whose own thread sleeps on, and is
+//! that worker meanwhile, with its number, its stack of tasks, its counters. How seats change hands is said in
+//! [`sleep`](crate::protocol::sleep).
+//!
+//! A guest wakes others as any worker does that shares a task, unless somebody searches. So that a row of short calls
+//! wakes nobody, the one that was woken by the first of them watches: as long as guests come, it does not go to sleep but looks again
+//! and again, with naps in between. It counts as one who searches, which it is, if a slow one.
+//!
+//! What must always hold: a seat is used by one thread at a time, and nothing unwinds out of it while it is the guest's.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use crate::front::Front;
+use crate::job::Slot;
+use crate::thread_stack;
+use crate::worker::Common;
+
+/// How much of its stack a thread must have left to be a guest: nearly all that Rust gives a thread.
+const ROOM: usize = 7 << 18;
+
+/// The seats of a pool, for those who come from outside.
+pub(crate) struct Guests {
+    /// By worker. Set once, before the first worker starts.
+    seats: OnceLock<Box<[Seat]>>,
+    /// How many have come.
+    calls: <Native as Memory>::AtomicU32,
+    watch: Watch,
+}
+
+/// The front of a worker whose stack is empty, and its head.
+#[derive(Clone, Copy)]
+pub(crate) struct Seat {
+    front: NonNull<Front>,
+    bottom: *mut Slot,
+}
+
+// SAFETY: plain addresses; who uses them sees to it that the seat is its own.
+unsafe impl Send for Seat {}
+// SAFETY: as above.
+unsafe impl Sync for Seat {}
+
+impl Seat {
+    pub(crate) fn new(front: &Front, bottom: *mut Slot) -> Self {
+        Self { front: NonNull::from(front), bottom }
+    }
+}
+
+impl Guests {
+    pub(crate) fn new() -> Self {
+        Self { seats: OnceLock::new(), calls: Atomic::new(0), watch: Watch::new() }
+    }
+
+    /// The seats, by worker.
+    pub(crate) fn prepare(&self, seats: impl Iterator<Item = Seat>) {
+        let fresh = self.seats.set(seats.collect()).is_ok();
+        debug_assert!(fresh, "seats are prepared once");
+    }
+
+    /// For an idle worker that would otherwise go to sleep: whether a guest has come since `seen`, and nobody else watches. Then
+    /// it naps before it returns, unless somebody [calls](Guests::call_watch) it.
+    pub(crate) fn watch(&self, seen: &mut u32) -> bool {
+        // Relaxed: a hint.
+        let calls = self.calls.load(Ordering::Relaxed);
+        std::mem::replace(seen, calls) != calls && self.watch.nap()
+    }
+
+    /// Something has been handed in for which nobody was woken, since somebody searches: perhaps it naps.
+    pub(crate) fn call_watch(&self) {
+        self.watch.call();
+    }
+}
+
+/// Where the worker naps that watches.
+struct Watch {
+    is_kept: <Native as Memory>::AtomicBool,
+    by: Mutex<Option<Thread>>,
+}
+
+impl Watch {
+    fn new() -> Self {
+        Self { is_kept: Atomic::new(false), by: Mutex::new(None) }
+    }
+
+    fn nap(&self) -> bool {
+        // With what the system adds, some 70 µs.
+        const NAP: Duration = Duration::from_micros(15);
+        // Relaxed, here and below: a hint. Who naps while it is called comes late by the rest of its nap.
+        if self.is_kept.load(Ordering::Relaxed) || self.is_kept.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        *self.by.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
+        thread::park_timeout(NAP);
+        self.is_kept.store(false, Ordering::Relaxed);
+        true
+    }
+
+    fn call(&self) {
+        if self.is_kept.load(Ordering::Relaxed)
+            && let Some(napper) = self.by.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            napper.unpark();
+        }
+    }
+}
+
+impl Common {
+    /// Takes the seat of a worker that sleeps, if the pool admits guests and the current thread, which is no worker, can be one.
+    pub(crate) fn take_seat(&self) -> Option<Seat> {
+        let guests = self.guests.as_ref()?;
+        // Nobody to take it from: not worth a look at the stack.
+        if !self.dormitory.sleepers().any() || !thread_stack::has_room(ROOM) {
+            return None;
+        }
+        let index = self.dormitory.take_seat()?;
+        // Relaxed: see `Guests::watch`.
+        guests.calls.fetch_add(1, Ordering::Relaxed);
+        Some(guests.seats.get().expect("prepared with the workers")[index])
+    }
+
+    /// Runs `f` in the seat.
+    ///
+    /// # Safety
+    /// The current thread has just [taken](Common::take_seat) it, and the workers are alive.
+    ///
+    /// # Panics
+    /// If `f` does.
+    pub(crate) unsafe fn visit<F, R>(seat: Seat, f: F) -> R
+    where
+        F: FnOnce(&Front, *mut Slot) -> R,
+    {
+        // SAFETY: alive by the caller's promise.
+        let front = unsafe { seat.front.as_ref() };
+        let operations = front.operations.expect("a worker's front has operations");
+        let (mut f, mut outcome) = (Some(f), None);
+        let mut work = || {
+            let f = f.take().expect("a visit runs once");
+            outcome = Some(catch_unwind(AssertUnwindSafe(|| f(front, seat.bottom))));
+        };
+        // SAFETY: this thread is the worker, and nothing lies on its stack.
+        unsafe { (operations.visit)(front, seat.bottom, &mut work) };
+        match outcome.expect("a visit has run") {
+            Ok(result) => result,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Callers that sit in for a worker that sleeps.
+//!
+//! What must always hold: a test that wants a guest tries until it is one, since workers may be awake.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+#![cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+
+mod common;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use common::{EveryPool, pool_of, thrown_by, times, wait_for, watchdog};
+use filch::host::MayDangle;
+use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::{Builder, Interrupts, ThreadPool, Wait, Worker};
+use filch_queue::{ChaseLev, PdqR};
+
+fn me() -> ThreadId {
+    thread::current().id()
+}
+
+/// Calls `f` in the pool until the calling thread itself has run it.
+fn as_guest<P: Pool, R: Send>(pool: &ThreadPool<P>, f: impl Fn() -> R + Sync) -> R {
+    let (here, mut result) = (me(), None);
+    wait_for("a seat", || {
+        result = pool.install(|| (me() == here).then(&f));
+        result.is_some()
+    });
+    result.unwrap()
+}
+
+fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+    a + b
+}
+
+#[test]
+fn a_caller_runs_its_call_as_a_worker() {
+    struct Is;
+    impl Is {
+        fn guest<P: Pool>() {
+            for workers in [1, 2, 5] {
+                let pool = pool_of::<P>(workers, Wait::default());
+                let here = me();
+                wait_for("a seat", || {
+                    let seen = pool.run(|mut w| (me(), w.index(), w.workers(), w.join(|w| w.index(), |_| ()).0));
+                    assert!(seen.1 < workers && seen.2 == workers && seen.3 == seen.1, "{seen:?}");
+                    seen.0 == here
+                });
+                assert_eq!(as_guest(&pool, || filch::join(|| 1, || 2)), (1, 2));
+                assert_eq!(pool.run(|w| fib(w, 12)), 144);
+            }
+        }
+    }
+    let _alive = watchdog("a guest");
+    Is::guest::<Split>();
+    Is::guest::<Wool>();
+    Is::guest::<Heartbeat<ChaseLev>>();
+}
+
+#[test]
+fn whoever_wants_the_workers_own_threads_gets_them() {
+    let _alive = watchdog("who wants workers");
+    let plain = || ThreadPool::builder().workers(2);
+    let builders: [Builder; 6] = [
+        plain().caller_works(false),
+        plain().thread_name(|n| n.to_string()),
+        plain().on_start(|_| ()),
+        plain().on_exit(|_| ()),
+        plain().stack_size(1 << 20),
+        plain().pin(true),
+    ];
+    for builder in builders {
+        let told = format!("{builder:?}");
+        let pool = builder.build().unwrap();
+        for _ in 0..times(50, 3) {
+            thread::sleep(Duration::from_micros(100));
+            assert_ne!(pool.install(me), me(), "{told}");
+            assert_ne!(pool.run(|_| me()), me(), "{told}");
+        }
+    }
+    // A signal interrupts a worker's own thread.
+    let signals = plain().pool::<Queued<PdqR>>().interrupts(Interrupts::signal()).caller_works(true);
+    let pool = signals.build().unwrap();
+    for _ in 0..times(50, 3) {
+        thread::sleep(Duration::from_micros(100));
+        assert_ne!(pool.install(me), me());
+    }
+    let asked = plain().thread_name(|n| n.to_string()).on_start(|_| ()).stack_size(1 << 20).caller_works(true);
+    as_guest(&asked.build().unwrap(), || ());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "there are no depths to tell")]
+fn who_has_little_stack_left_hands_its_call_in() {
+    let pool = common::pool(1, Wait::default());
+    let caller = thread::Builder::new().stack_size(512 << 10);
+    thread::scope(|s| {
+        let calls = || (0..50).all(|_| pool.install(me) != me());
+        assert!(caller.spawn_scoped(s, calls).unwrap().join().unwrap());
+        as_guest(&pool, || ());
+    });
+}
+
+#[test]
+fn guests_at_the_same_time_have_seats_of_their_own() {
+    let _alive = watchdog("guests at the same time");
+    let pool = common::pool(3, Wait::default());
+    let taken: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+    let most = AtomicUsize::new(0);
+    thread::scope(|s| {
+        for _ in 0..5 {
+            s.spawn(|| {
+                for _ in 0..times(300, 5) {
+                    pool.run(|w| {
+                        let seat = &taken[w.index()];
+                        assert!(!seat.swap(true, SeqCst), "somebody else has it");
+                        most.fetch_max(taken.iter().filter(|taken| taken.load(SeqCst)).count(), SeqCst);
+                        thread::yield_now();
+                        seat.store(false, SeqCst);
+                    });
+                }
+            });
+        }
+    });
+    assert!(most.into_inner() <= 3);
+}
+
+#[test]
+fn a_guests_panic_leaves_the_seat_as_it_was() {
+    let _alive = watchdog("a guest that panics");
+    let pool = common::pool(2, Wait::default());
+    for n in 0..times(20, 2) {
+        let here = me();
+        let thrown = AtomicUsize::new(usize::MAX);
+        wait_for("a seat", || {
+            let call = || {
+                pool.install(|| {
+                    let join = || filch::join(|| common::throw(n), || ());
+                    if me() == here { join() } else { ((), ()) }
+                })
+            };
+            match std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)) {
+                Ok(_) => false,
+                Err(payload) => {
+                    thrown.store(common::payload_of(&*payload), SeqCst);
+                    true
+                }
+            }
+        });
+        assert_eq!(thrown.into_inner(), n);
+        assert_eq!(pool.run(|w| fib(w, 10)), 55);
+    }
+    assert_eq!(thrown_by(|| pool.install(|| common::throw(7))), 7);
+}
+
+#[test]
+fn what_a_guest_leaves_behind_is_run() {
+    let _alive = watchdog("what a guest has spawned");
+    let pool = common::pool(1, Wait::default());
+    let done = std::sync::Arc::new(AtomicUsize::new(0));
+    for n in 1..=times(50, 3) {
+        as_guest(&pool, || {
+            let done = std::sync::Arc::clone(&done);
+            filch::spawn(move || _ = done.fetch_add(1, SeqCst));
+        });
+        wait_for("the job", || done.load(SeqCst) == n);
+    }
+}
+
+/// Mail and handed-in jobs come while a guest has the only seat, and at the moment when it leaves.
+#[test]
+fn what_comes_while_a_guest_has_the_seat_is_run() {
+    let _alive = watchdog("what comes meanwhile");
+    let (crew, lease, seats) = ThreadPool::builder().workers(1).caller_works(true).seats().unwrap();
+    let done = AtomicUsize::new(0);
+    let job = || {
+        let done = MayDangle::new(&done);
+        move || _ = done.into_inner().fetch_add(1, SeqCst)
+    };
+    thread::scope(|s| {
+        for seat in seats {
+            s.spawn(move || seat.run(2 << 20, || (), || ()));
+        }
+        for n in 1..=times(200, 5) {
+            let (here, sits, sent) = (me(), AtomicBool::new(false), AtomicBool::new(false));
+            thread::scope(|s| {
+                s.spawn(|| {
+                    if n % 2 == 0 {
+                        wait_for("the guest", || sits.load(SeqCst));
+                    }
+                    // SAFETY: waited for below.
+                    unsafe {
+                        crew.post(0, job());
+                        crew.push(job());
+                    }
+                    sent.store(true, SeqCst);
+                });
+                wait_for("a seat", || {
+                    crew.enter(|| {
+                        sits.store(true, SeqCst);
+                        if n % 4 == 0 {
+                            wait_for("the jobs", || sent.load(SeqCst));
+                        }
+                        me() == here
+                    })
+                });
+            });
+            wait_for("both jobs", || done.load(SeqCst) == 2 * n);
+        }
+        drop(lease);
+    });
+}
+
+/// A guest whose task is stolen sleeps in the seat, and is woken there.
+#[test]
+fn a_guest_waits_for_its_thief() {
+    struct Waits;
+    impl Waits {
+        fn with<P: Pool>() {
+            let pool = pool_of::<P>(2, Wait::default());
+            for _ in 0..times(5, 1) {
+                let started = AtomicBool::new(false);
+                pool.run(|mut w| {
+                    w.join(
+                        |mut w| {
+                            wait_for("a thief", || {
+                                w.poll();
+                                started.load(SeqCst)
+                            });
+                        },
+                        |_| {
+                            started.store(true, SeqCst);
+                            thread::sleep(Duration::from_millis(2));
+                        },
+                    );
+                });
+                assert!(started.into_inner());
+            }
+        }
+    }
+    let _alive = watchdog("a guest's wait for its thief");
+    Waits::with::<Split>();
+    Waits::with::<Wool>();
+    Waits::with::<Queued<ChaseLev>>();
+    Waits::with::<Heartbeat<ChaseLev, Request>>();
+}
+
+/// Guests, and callers that find no seat, on every pool: all get their results.
+#[test]
+fn many_callers_of_all_kinds() {
+    struct Calls;
+    impl EveryPool for Calls {
+        fn with<P: Pool>(&self) {
+            for workers in common::WORKERS {
+                let pool = pool_of::<P>(workers, Wait::default());
+                let seen = Mutex::new(0);
+                thread::scope(|s| {
+                    for caller in 0..4 {
+                        let (pool, seen) = (&pool, &seen);
+                        s.spawn(move || {
+                            for call in 0..times(12, 1) as u64 {
+                                match (caller + call) % 4 {
+                                    0 => assert_eq!(pool.run(|w| fib(w, 8)), 21),
+                                    1 => {
+                                        let mut squares = [0; 20];
+                                        pool.install(|| {
+                                            filch::scope(|s| {
+                                                for (n, square) in squares.iter_mut().enumerate() {
+                                                    s.spawn(move |_| *square = n * n);
+                                                }
+                                            });
+                                        });
+                                        assert_eq!(squares[19], 361);
+                                    }
+                                    2 => {
+                                        let sum = |n| filch::map_reduce(0..n, 0, |i| i, |a, b| a + b);
+                                        assert_eq!(pool.install(|| sum(100_u64)), 4950);
+                                    }
+                                    _ => assert_eq!(thrown_by(|| pool.run(|_| common::throw(3))), 3),
+                                }
+                                if call % 8 == 0 {
+                                    thread::sleep(Duration::from_micros(200));
+                                }
+                            }
+                            *seen.lock().unwrap() += 1;
+                        });
+                    }
+                });
+                assert_eq!(seen.into_inner().unwrap(), 4);
+            }
+        }
+    }
+    let _alive = watchdog("many callers");
+    Calls.every();
+}
