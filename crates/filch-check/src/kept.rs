@@ -421,14 +421,14 @@ pub const KEPT: &[Kept] = &[
     },
     Kept {
         file: "filch/src/protocol/sleep/mod.rs",
-        line: "self.word.store(if wanted == ANY { IDLE } else { WAITING }, Ordering::Release);",
+        line: "self.word.store(guest | if wanted == ANY { IDLE } else { WAITING }, Ordering::Release);",
         kind: Kind::Store,
         to: Some(Ordering::Relaxed),
         reason: STALE_WANTED,
     },
     Kept {
         file: "filch/src/protocol/sleep/mod.rs",
-        line: "self.word.load(Ordering::Acquire) != AWAKE && wants(self.wanted.load(Ordering::Relaxed))",
+        line: "state(self.word.load(Ordering::Acquire)) != AWAKE && wants(self.wanted.load(Ordering::Relaxed))",
         kind: Kind::Load,
         to: Some(Ordering::Relaxed),
         reason: STALE_WANTED,
@@ -456,10 +456,17 @@ pub const KEPT: &[Kept] = &[
     },
     Kept {
         file: "filch/src/protocol/sleep/mod.rs",
-        line: "let former = self.word.swap(AWAKE, Ordering::AcqRel);",
+        line: "let former = self.word.fetch_and(GUEST, Ordering::AcqRel);",
         kind: Kind::Update,
         to: Some(Ordering::Release),
         reason: "keeps the count of sleepers from passing below zero, which costs others a look or a wake-up for nobody",
+    },
+    Kept {
+        file: "filch/src/protocol/sleep/mod.rs",
+        line: "self.word.store(AWAKE, Ordering::Release);",
+        kind: Kind::Store,
+        to: Some(Ordering::Relaxed),
+        reason: SEQUENCE,
     },
     Kept {
         file: "filch/src/protocol/ticks.rs",
@@ -552,6 +559,9 @@ const WOKEN: &str = "what came before a wake-up is seen without it, after one mo
 
 const MARKED: &str = "the owner marks its place asleep before its thief wakes it: loom's updates always read the newest mark, and \
                       the fence of the sleep protocol, of which this component does not know, releases too";
+
+const SEQUENCE: &str = "what a guest did in the seat is not seen without it by C11, where a thread's later store does not go on with \
+                        the release of its update before; on loom it does";
 
 const SLOT_BEFORE_TAKE: &str = "C11 lets the owner's store of a slot be seen before its take that came first, and a swap \
                                 succeed on the word from before that take; loom's updates see the newest value";

@@ -1,6 +1,7 @@
 //! The scenarios that every queue and every protocol must survive.
 
 mod blocks;
+pub mod guest;
 pub mod lineage;
 pub mod queues;
 pub mod runtime;
@@ -506,6 +507,24 @@ fn posted(jobs: usize) -> Scenario {
     sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), true, move || runtime::posted::<Tso>(jobs))
 }
 
+/// So many guests in the seat of a worker to which a job is posted.
+fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
+    let name = format!("{guests} in the seat of a sleeper, {}", if waits { "where each waits" } else { "and a job" });
+    let none = guest::Mistake::None;
+    Scenario {
+        subject: "guest",
+        name,
+        quick: cost.quick(),
+        delta: Dependence::None,
+        tso: Arc::new(move |_| guest::program::<Tso>(guests, waits, none)),
+        c11: if cost == FullTso {
+            Err(TOO_LARGE)
+        } else {
+            Ok(Arc::new(move |_| guest::program::<Loom>(guests, waits, none)))
+        },
+    }
+}
+
 /// So many pieces of work, and as many workers that search and sleep.
 fn search(workers: usize, is_quick: bool) -> Scenario {
     let name = format!("{workers} searching for {workers} pieces of work");
@@ -594,6 +613,10 @@ fn protocols() -> Vec<Scenario> {
         search(1, true),
         search(2, true),
         search(3, false),
+        guest(1, false, QuickTso),
+        guest(2, false, Full),
+        guest(1, true, Full),
+        guest(2, true, FullTso),
         beat(1, true),
         beat(2, false),
         ticks(0, true),

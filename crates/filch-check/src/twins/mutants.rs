@@ -10,8 +10,8 @@ use filch_queue::Queue;
 use super::{chase_lev, ff_cl, ff_the, lace, lineage, search, termination, the, thep, wool};
 use crate::Program;
 use crate::scenarios::queues::{self, Client};
-use crate::scenarios::runtime;
 use crate::scenarios::wool as stack;
+use crate::scenarios::{guest, runtime};
 use crate::tso::{Bounds, Processor, Tso};
 
 /// A program that is wrong, and the same program without the mistake.
@@ -168,8 +168,20 @@ pub(super) fn mutant<Q: Queue<Tso>>(
 
 /// All mutants, by twin.
 pub fn mutants() -> Vec<Mutant> {
-    let own =
-        [chase_lev(), the(), lace(), ff_the(), ff_cl(), thep(), termination(), lineage(), search(), waiting(), wool()];
+    let own = [
+        chase_lev(),
+        the(),
+        lace(),
+        ff_the(),
+        ff_cl(),
+        thep(),
+        termination(),
+        lineage(),
+        search(),
+        guest(),
+        waiting(),
+        wool(),
+    ];
     let mut all: Vec<Mutant> = own.into_iter().flatten().collect();
     all.extend(super::abp::mutants());
     all.extend(super::adws::mutants());
@@ -566,6 +578,29 @@ fn search() -> Vec<Mutant> {
             "ends-late",
             Mistake::EndsLate,
             "a piece that comes between the last look and the end of the search wakes nobody",
+        ),
+    ]
+}
+
+fn guest() -> Vec<Mutant> {
+    use guest::Mistake;
+    let row = |name: &str, mistake, shows| Mutant {
+        twin: "guest",
+        mistake: name.to_owned(),
+        shows,
+        client: "one guest, one job".to_owned(),
+        processor: buffer(1),
+        delta: None,
+        harm: Harm::Hang,
+        program: Arc::new(move || guest::program::<Tso>(1, false, mistake)),
+        control: Arc::new(|| guest::program::<Tso>(1, false, Mistake::None)),
+    };
+    vec![
+        row("looks-no-more", Mistake::LooksNoMore, "a job that is posted while a guest has the seat wakes nobody"),
+        row(
+            "wakes-nobody",
+            Mistake::WakesNobody,
+            "a job that is posted between a guest's last look and its leave wakes the guest",
         ),
     ]
 }

@@ -1,0 +1,183 @@
+//! A guest in the seat of a worker that sleeps: who has the seat when, and that nothing is left undone.
+//!
+//! The worker's own thread is idle: it looks for jobs, and rests when there is none. A guest takes its seat if it can, waits there for
+//! something perhaps, and leaves. Meanwhile one job is posted to the worker, or what the guest waits for comes. [`search`], [`leave`] and the [`Dormitory`] are those that
+//! ship.
+//!
+//! What is checked: two threads never use the seat without an order between them, and the job is run, or the own thread sees that the
+//! guest need not wait any more: otherwise it sleeps for ever.
+
+use std::sync::Arc;
+
+use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
+use filch::protocol::waiting::{Patience, Searcher, Sleeper, leave, search};
+use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
+
+use crate::{Checker, Program};
+
+/// What can be wrong with a guest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mistake {
+    /// Nothing.
+    #[default]
+    None,
+    /// It leaves without a last look.
+    LooksNoMore,
+    /// It leaves as if nobody had woken the worker meanwhile.
+    WakesNobody,
+}
+
+struct Shared<M: Memory> {
+    dormitory: Dormitory<M>,
+    /// How many jobs have been run in the seat.
+    seat: M::Cell<usize>,
+    jobs: M::AtomicUsize,
+    /// What a guest waits for.
+    has_come: M::AtomicBool,
+}
+
+impl<M: Memory> Shared<M> {
+    fn read(&self) -> usize {
+        // SAFETY: a cell of the program; the checker reports any other access at the same time.
+        self.seat.with(|read| unsafe { *read })
+    }
+
+    fn is_over(&self) -> bool {
+        self.read() == 1 || self.has_come.load(Ordering::Acquire)
+    }
+}
+
+/// Whoever has the seat.
+struct Seated<M: Memory>(Arc<Shared<M>>);
+
+/// None.
+struct Impatient;
+
+impl Patience for Impatient {
+    fn wait(&mut self) -> bool {
+        false
+    }
+
+    fn hold_on(&mut self) {}
+
+    fn renew(&mut self) {}
+}
+
+impl<M: Checker> Sleeper for Seated<M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        &self.0.dormitory
+    }
+
+    fn index(&self) -> usize {
+        0
+    }
+
+    fn parks(&self) {
+        M::note(|| "sleeps".into());
+    }
+}
+
+impl<M: Checker> Searcher for Seated<M> {
+    type Find = ();
+    type Patience = Impatient;
+
+    fn patience(&self) -> Impatient {
+        Impatient
+    }
+
+    fn find(&self) -> Option<()> {
+        self.sees_any().then_some(())
+    }
+
+    fn leaves_more(&self, (): &()) -> bool {
+        false
+    }
+
+    fn run(&self, (): ()) {
+        M::note(|| "runs the job".into());
+        // SAFETY: as in `Shared::read`.
+        self.0.seat.with_mut(|read| unsafe { *read += 1 });
+    }
+
+    fn share(&self) {}
+
+    fn ask(&self) {}
+
+    fn sees_any(&self) -> bool {
+        self.0.jobs.load(Ordering::Acquire) > self.0.read()
+    }
+}
+
+impl<M: Checker> Seated<M> {
+    fn visit(&self, waits: bool, mistake: Mistake) {
+        let (shared, dormitory) = (&*self.0, &self.0.dormitory);
+        if dormitory.take_seat().is_none() {
+            return;
+        }
+        M::note(|| "takes the seat".into());
+        // SAFETY: as in `Shared::read`.
+        shared.seat.with_mut(|_| ());
+        if waits {
+            search(self, ANY_MEANWHILE, &|| shared.has_come.load(Ordering::Acquire));
+            M::note(|| "has waited".into());
+        }
+        M::note(|| "leaves".into());
+        let place = dormitory.place(0);
+        match mistake {
+            Mistake::None => leave(self, &|| shared.is_over()),
+            Mistake::LooksNoMore => {
+                place.announce(dormitory.sleepers(), ANY);
+                place.settled();
+                if !place.vacate() {
+                    place.hand_over();
+                }
+            }
+            Mistake::WakesNobody => {
+                place.announce(dormitory.sleepers(), ANY);
+                place.settled();
+                if self.sees_any() {
+                    place.cancel(dormitory.sleepers());
+                    place.hand_over();
+                } else {
+                    let _ = place.vacate();
+                }
+            }
+        }
+    }
+}
+
+/// So many guests come, one after the other. One job is posted; or each waits in the seat for something that comes in its stead.
+pub fn program<M: Checker>(guests: usize, waits: bool, mistake: Mistake) -> Program {
+    let shared = Arc::new(Shared::<M> {
+        dormitory: Dormitory::new(1),
+        seat: Cell::new(0),
+        jobs: Atomic::new(0),
+        has_come: Atomic::new(false),
+    });
+    let (own, guest, poster) = (Seated(Arc::clone(&shared)), Seated(Arc::clone(&shared)), shared);
+    let visit = move || {
+        for _ in 0..guests {
+            guest.visit(waits, mistake);
+        }
+    };
+    let post = move || {
+        if waits {
+            M::note(|| "brings what is waited for".into());
+            poster.has_come.store(true, Ordering::Release);
+        } else {
+            M::note(|| "posts the job".into());
+            poster.jobs.fetch_add(1, Ordering::Release);
+        }
+        poster.dormitory.notify(0);
+    };
+    Program {
+        threads: vec![
+            ("own thread".into(), Box::new(move || search(&own, ANY, &|| own.0.is_over()))),
+            ("guest".into(), Box::new(visit)),
+            ("poster".into(), Box::new(post)),
+        ],
+        finally: Box::new(|| ()),
+    }
+}
