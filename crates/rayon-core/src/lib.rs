@@ -13,6 +13,9 @@
 //!
 //! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r` or `heartbeat-request`;
 //! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a [`join`](join());
+//! * `FILCH_CALLER`: whether a thread from outside runs what it hands in itself, in the place of one that sleeps: `1` always, `0` never; by
+//!   default where nobody can tell its thread from theirs, that is, in a pool of at least two threads for which nobody has
+//!   set names, a stack size, or handlers that start or end a thread;
 //! * `FILCH_STATS=1`: counters on standard error when a pool, or the process, ends;
 //! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of pools for which none is given.
 
@@ -259,8 +262,12 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
+        self.spawned_by(CustomSpawn::new(spawn))
+    }
+
+    fn spawned_by<T>(self, spawn_handler: T) -> ThreadPoolBuilder<T> {
         ThreadPoolBuilder {
-            spawn_handler: CustomSpawn::new(spawn),
+            spawn_handler,
             num_threads: self.num_threads,
             use_current_thread: self.use_current_thread,
             panic_handler: self.panic_handler,

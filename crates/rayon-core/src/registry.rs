@@ -3,7 +3,7 @@
 //! A [`Registry`] is a crew of filch with the handlers that rayon has. Threads of the pool have a way to it in [`CURRENT`].
 //!
 //! What must always hold: a thread's [`CURRENT`] is null, or points to a handle that outlives its being so; it is set exactly while
-//! the thread is a worker of that registry's crew.
+//! the thread is a worker of that registry's crew, or has called into it and runs nothing but, perhaps, that call.
 
 use std::cell::Cell;
 use std::fmt;
@@ -51,6 +51,13 @@ fn with_current<R>(f: impl FnOnce(Option<&Arc<Registry>>) -> R) -> R {
     f(unsafe { current.as_ref() })
 }
 
+/// Runs `call`, in which the current thread, a worker of none, may be a guest of this registry's crew.
+fn as_guest<R>(registry: &Arc<Registry>, call: impl FnOnce() -> R) -> R {
+    // A worker of another one stays that.
+    let _inside = (!is_worker()).then(|| Inside::new(registry));
+    call()
+}
+
 /// Makes the current thread know its registry, until dropped.
 struct Inside<'r>(&'r Arc<Registry>);
 
@@ -87,7 +94,13 @@ impl Registry {
             return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
         }
         let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
-        let (crew, lease, seats) = settings::crew(threads).map_err(io_error)?;
+        let is_plain = S::IS_PLAIN
+            && builder.get_thread_name.is_none()
+            && builder.stack_size.is_none()
+            && builder.start_handler.is_none()
+            && builder.exit_handler.is_none()
+            && !builder.use_current_thread;
+        let (crew, lease, seats) = settings::crew(threads, is_plain).map_err(io_error)?;
         let registry = Arc::new(Self {
             crew,
             lease: lease.downgrade(),
@@ -146,8 +159,8 @@ impl Registry {
     }
 
     /// Runs `f` on a worker of this registry.
-    pub(crate) fn in_worker<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        self.crew.enter(f)
+    pub(crate) fn in_worker<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
+        as_guest(self, || self.crew.enter(f))
     }
 
     /// A lease for a task that is being spawned: none once the last one is over and the threads are leaving, when only their exit
@@ -299,16 +312,10 @@ fn make_global(
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
     // Neither their number nor where they run depends on what the thread is pinned to that happens to come first.
     let wanted = ThreadPoolBuilder::new().get_num_threads_of(filch::host::processors);
-    let unpinned = |thread: ThreadBuilder| {
-        filch::host::unpin();
-        thread.run();
-    };
     let mut threads = wanted;
     let mut refused = None;
     loop {
-        let builder = ThreadPoolBuilder::new().num_threads(threads);
-        let spawn = |thread: ThreadBuilder| thread.start(unpinned, |builder, body| builder.spawn(body).map(drop));
-        match Registry::new(builder.spawn_handler(spawn)) {
+        match Registry::new(ThreadPoolBuilder::new().num_threads(threads).spawned_by(UnpinnedSpawn)) {
             Err(error) if error.is_unsupported() && !is_worker() => {
                 // The first error says more than a second one would.
                 return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()).map_err(|_| error);
@@ -334,6 +341,11 @@ pub(crate) struct Global;
 impl Host for Global {
     fn crew() -> &'static Crew {
         &global_registry().crew
+    }
+
+    fn call<R>(call: impl FnOnce(&'static Crew) -> R) -> R {
+        let registry = global_registry();
+        as_guest(registry, || call(&registry.crew))
     }
 }
 
@@ -467,6 +479,10 @@ pub trait ThreadSpawn {
     #[doc(hidden)]
     fn sealed(_: Sealed);
 
+    /// Whether nobody can tell such a thread from the caller's.
+    #[doc(hidden)]
+    const IS_PLAIN: bool = false;
+
     /// Starts one.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
@@ -478,8 +494,28 @@ pub struct DefaultSpawn;
 impl ThreadSpawn for DefaultSpawn {
     fn sealed(_: Sealed) {}
 
+    const IS_PLAIN: bool = true;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         thread.start(ThreadBuilder::run, |builder, body| builder.spawn(body).map(drop))
+    }
+}
+
+/// As [`DefaultSpawn`], and wherever the process may run, whatever the thread that comes first is pinned to.
+#[derive(Debug)]
+struct UnpinnedSpawn;
+
+impl ThreadSpawn for UnpinnedSpawn {
+    fn sealed(_: Sealed) {}
+
+    const IS_PLAIN: bool = true;
+
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        let unpinned = |thread: ThreadBuilder| {
+            filch::host::unpin();
+            thread.run();
+        };
+        thread.start(unpinned, |builder, body| builder.spawn(body).map(drop))
     }
 }
 

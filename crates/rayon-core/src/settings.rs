@@ -1,7 +1,7 @@
 //! What the environment says of how filch is to run: read whenever a pool is built.
 //!
-//! `FILCH_POOL` names the task pool, `FILCH_WAIT` what workers do while they wait, and `FILCH_STATS=1` asks for the counters at the
-//! end. A value that nobody knows is an error, not a default: who sets one wants to see its effect.
+//! `FILCH_POOL` names the task pool, `FILCH_WAIT` what workers do while they wait, `FILCH_CALLER` says whether callers work themselves, and
+//! `FILCH_STATS=1` asks for the counters at the end. A value that nobody knows is an error, not a default: who sets one wants to see its effect.
 
 use std::env;
 use std::io;
@@ -27,16 +27,23 @@ fn invalid(name: &str, value: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
 }
 
-/// Makes a crew of `workers` workers as the environment asks.
-pub(crate) fn crew(workers: usize) -> io::Result<(Crew, Lease, Vec<Seat>)> {
+/// Makes a crew of `workers` workers as the environment asks. `is_plain`: nothing that threads were asked to have tells them from a caller's.
+pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, Vec<Seat>)> {
     let wait = match variable("FILCH_WAIT")? {
         Some(value) => {
             value.parse().map_err(|error: filch::UnknownWait| invalid("FILCH_WAIT", &value, &error.to_string()))?
         }
         None => Wait::default(),
     };
+    let caller_works = match variable("FILCH_CALLER")?.as_deref() {
+        Some("0") => false,
+        Some("1") => true,
+        Some(other) => return Err(invalid("FILCH_CALLER", other, "it is 0 or 1")),
+        // Who makes a pool of one thread may want everything to happen on that one.
+        None => is_plain && workers > 1,
+    };
     let pool = variable("FILCH_POOL")?;
-    let builder = Builder::<Split>::new().workers(workers).wait(wait);
+    let builder = Builder::<Split>::new().workers(workers).wait(wait).caller_works(caller_works);
     let built = match pool.as_deref() {
         None | Some("split") => builder.seats(),
         Some("wool") => builder.pool::<Wool>().seats(),

@@ -22,7 +22,7 @@ fn fib(n: u64) -> u64 {
 fn child_with(variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
-    for name in ["FILCH_POOL", "FILCH_WAIT", "FILCH_STATS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"] {
+    for name in ["FILCH_POOL", "FILCH_WAIT", "FILCH_CALLER", "FILCH_STATS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"] {
         command.env_remove(name);
     }
     command.envs(variables.iter().copied()).output().unwrap()
