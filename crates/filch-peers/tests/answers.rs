@@ -30,6 +30,12 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("cholesky", &[("n", "100"), ("nonzeros", "300")]),
     ("mis", &[("n", "4000")]),
     ("matching", &[("n", "2000")]),
+    ("spread", &[("n", "6"), ("micros", "100")]),
+    ("spread", &[("n", "6"), ("micros", "100"), ("shape", "list")]),
+    ("spread", &[("n", "6"), ("micros", "100"), ("shape", "backwards")]),
+    ("spread", &[("n", "6"), ("micros", "100"), ("shape", "forks")]),
+    ("spread", &[("n", "6"), ("micros", "100"), ("shape", "loop")]),
+    ("grain", &[("n", "30"), ("longest", "200")]),
 ];
 
 fn instance(name: &str, set: &[(&str, &str)]) -> Instance {

@@ -29,6 +29,8 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("cholesky", &[("n", "60"), ("nonzeros", "120")]),
     ("mis", &[("graph", "rmat"), ("n", "500"), ("grain", "16")]),
     ("matching", &[("graph", "randlocal"), ("n", "500"), ("grain", "16")]),
+    ("spread", &[("n", "4"), ("micros", "50"), ("shape", "loop")]),
+    ("grain", &[("n", "10"), ("longest", "50")]),
 ];
 
 fn programs() -> Vec<Instance> {

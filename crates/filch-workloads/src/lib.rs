@@ -52,6 +52,7 @@ pub mod queens;
 pub mod quicksort;
 pub mod random_programs;
 pub mod samplesort;
+pub mod sleeps;
 pub mod spanning_tree;
 pub mod strassen;
 pub mod trees;

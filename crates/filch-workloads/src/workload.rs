@@ -8,8 +8,8 @@ use filch::worklist::{Queue, Tally, Worklist};
 use crate::params::{ParamError, ParamSpec, Settings, check_memory, suggest};
 use crate::{
     ForkJoin, Program, cholesky, cilksort, closure, fft, fib, heat, hull, independent_set, integrate, jacobi, knapsack,
-    lud, matching, matmul, matmul8, pseudo_dfs, queens, quicksort, samplesort, spanning_tree, strassen, trees, uts,
-    wsq,
+    lud, matching, matmul, matmul8, pseudo_dfs, queens, quicksort, samplesort, sleeps, spanning_tree, strassen, trees,
+    uts, wsq,
 };
 
 /// Values of some parameters, by name; the others keep their defaults.
@@ -284,6 +284,8 @@ workloads! {
         Cholesky(cholesky::Params, Instance),
         IndependentSet(independent_set::Params, Instance),
         Matching(matching::Params, Instance),
+        Spread(sleeps::Spread, SpreadInstance),
+        Grain(sleeps::Grain, GrainInstance),
     }
     worklist {
         PseudoDfs(pseudo_dfs::Params, Instance),

@@ -23,9 +23,10 @@ use crate::verbs::{Size, assignment, fits, workload};
 use crate::warnings::{Warning, warnings};
 
 /// What is compared unless something else is asked for: on two processors a session of about one minute.
-const PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts:tree=T1S", "uts:tree=T3S", "matmul", "cilksort"];
+const PROGRAMS: &[&str] =
+    &["fib", "fib-unrolled", "queens", "uts:tree=T1S", "uts:tree=T3S", "matmul", "cilksort", "spread", "grain"];
 /// The same with --quick: UTS's trees are as large as they are, so a part of one stands in for them.
-const QUICK_PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts", "matmul", "cilksort"];
+const QUICK_PROGRAMS: &[&str] = &["fib", "fib-unrolled", "queens", "uts", "matmul", "cilksort", "spread", "grain"];
 /// What there is besides every program with its own defaults.
 const VARIANTS: &[&str] = &[
     "uts:tree=T3,b=60",
@@ -34,6 +35,9 @@ const VARIANTS: &[&str] = &[
     "samplesort:input=exponential",
     "knapsack:input=independent,items=22",
     "hull:input=plummer",
+    "spread:shape=list",
+    "spread:shape=forks",
+    "spread:shape=loop",
     "mis:graph=randlocal",
     "mis:graph=rmat",
     "matching:graph=randlocal",

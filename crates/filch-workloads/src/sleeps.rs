@@ -1,0 +1,326 @@
+//! Tasks that sleep: how work spreads over any number of workers, on any number of processors.
+//!
+//! `spread` has so many leaves of the same length, in a tree of forks, in lists, all forked at once, or in a loop. With as many leaves
+//! as workers the best time is that of one leaf, whatever the machine: what is above it is spent with leaves that nobody could take,
+//! or that nobody was woken for. `grain` has leaves of very different length, log-uniform between 10 µs and the longest, under random
+//! forks of two, of many, and loops. The greedy bound is T₁/P + T∞.
+//!
+//! What they stress: sharing, waking, and nothing else. While a leaf sleeps its worker answers nobody.
+
+use std::fmt;
+use std::thread;
+use std::time::Duration;
+
+use crate::params::{ParamError, ParamSpec, Settings, hash};
+use crate::workload::{self, Answer, Forks, Runs, Spec, expect};
+use crate::{ForkJoin, Grain as LoopGrain};
+
+const MOST_LEAVES: u64 = 1_000_000;
+/// A minute, in microseconds.
+const LONGEST: u64 = 60_000_000;
+
+/// How the leaves of `spread` are forked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Halves, down to single leaves.
+    Tree,
+    /// A leaf beside all others, which come first: all are forked before one is run.
+    List,
+    /// A leaf, beside all others: the first is run while nobody has forked the third.
+    Backwards,
+    /// All at once.
+    Forks,
+    /// A loop.
+    Loop,
+}
+
+const SHAPES: &[(&str, Shape)] = &[
+    ("tree", Shape::Tree),
+    ("list", Shape::List),
+    ("backwards", Shape::Backwards),
+    ("forks", Shape::Forks),
+    ("loop", Shape::Loop),
+];
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, _) = SHAPES.iter().find(|(_, shape)| shape == self).expect("every shape is in the list");
+        f.write_str(name)
+    }
+}
+
+/// How many leaves of which length, and how they are forked.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    n: u64,
+    micros: u64,
+    shape: Shape,
+}
+
+impl workload::Params for Spread {
+    const SPEC: Spec = Spec {
+        name: "spread",
+        summary: "leaves that sleep equally long, as a tree, a list or a loop",
+        source: "filch",
+        params: &[
+            ParamSpec { name: "n", help: "how many leaves", default: "16" },
+            ParamSpec { name: "micros", help: "how long each sleeps, in microseconds", default: "5000" },
+            ParamSpec { name: "shape", help: "tree, list, backwards, forks or loop", default: "tree" },
+        ],
+        quick: &[("n", "8"), ("micros", "2000")],
+        compare: &[("n", "16"), ("micros", "5000")],
+        paper: &[("n", "16"), ("micros", "50000")],
+    };
+    type Instance = SpreadInstance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            n: settings.whole("n", 1, MOST_LEAVES, "")?,
+            micros: settings.whole("micros", 0, LONGEST, ", a minute")?,
+            shape: settings.word("shape", settings.text("shape"), SHAPES)?,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.n.to_string(), self.micros.to_string(), self.shape.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&self) -> Result<SpreadInstance, ParamError> {
+        Ok(SpreadInstance { params: *self })
+    }
+}
+
+/// The program; it needs no memory.
+#[derive(Debug)]
+pub struct SpreadInstance {
+    params: Spread,
+}
+
+impl Runs for SpreadInstance {
+    fn serial(&mut self) -> Answer {
+        Answer::Number((0..self.params.n).map(|_| self.params.leaf()).sum())
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        expect(answer, &Answer::Number(self.params.n))
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn nesting(&self) -> u64 {
+        match self.params.shape {
+            Shape::List | Shape::Backwards => self.params.n,
+            Shape::Tree | Shape::Forks | Shape::Loop => 64,
+        }
+    }
+}
+
+impl Forks for SpreadInstance {
+    fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
+        let Spread { n, shape, .. } = self.params;
+        let plan = &self.params;
+        let leaves = match shape {
+            Shape::Tree => plan.tree(j, n),
+            Shape::List => plan.list(j, n),
+            Shape::Backwards => plan.backwards(j, n),
+            Shape::Forks => j.fork_all(0..n, |_, _| plan.leaf(), 0, |sum, leaf| sum + leaf),
+            Shape::Loop => {
+                let block = |sum, block: std::ops::Range<u64>| sum + block.map(|_| plan.leaf()).sum::<u64>();
+                j.fold_blocks(0..n, LoopGrain::Advice(1), 0, block, |a, b| a + b)
+            }
+        };
+        Answer::Number(leaves)
+    }
+}
+
+impl Spread {
+    /// One leaf; counts it.
+    fn leaf(&self) -> u64 {
+        thread::sleep(Duration::from_micros(self.micros));
+        1
+    }
+
+    fn tree<J: ForkJoin>(&self, mut j: J, n: u64) -> u64 {
+        if n == 1 {
+            return self.leaf();
+        }
+        let (a, b) = j.join(move |j| self.tree(j, n / 2), move |j| self.tree(j, n - n / 2));
+        a + b
+    }
+
+    fn list<J: ForkJoin>(&self, mut j: J, n: u64) -> u64 {
+        if n == 1 {
+            return self.leaf();
+        }
+        let (others, leaf) = j.join(move |j| self.list(j, n - 1), move |_| self.leaf());
+        others + leaf
+    }
+
+    fn backwards<J: ForkJoin>(&self, mut j: J, n: u64) -> u64 {
+        if n == 1 {
+            return self.leaf();
+        }
+        let (leaf, others) = j.join(move |_| self.leaf(), move |j| self.backwards(j, n - 1));
+        leaf + others
+    }
+}
+
+/// How many leaves, how long the longest sleeps, and which of all trees.
+#[derive(Clone, Copy, Debug)]
+pub struct Grain {
+    n: u64,
+    longest: u64,
+    seed: u64,
+}
+
+/// Of a leaf, in microseconds.
+const SHORTEST: u64 = 10;
+
+impl workload::Params for Grain {
+    const SPEC: Spec = Spec {
+        name: "grain",
+        summary: "leaves that sleep between 10 µs and the longest, under random forks and loops",
+        source: "filch",
+        params: &[
+            ParamSpec { name: "n", help: "how many leaves", default: "200" },
+            ParamSpec { name: "longest", help: "how long the longest sleeps, in microseconds", default: "10000" },
+            ParamSpec { name: "seed", help: "which of all trees", default: "1" },
+        ],
+        quick: &[("n", "40"), ("longest", "2000")],
+        compare: &[("n", "100"), ("longest", "4000")],
+        paper: &[("n", "1000"), ("longest", "100000")],
+    };
+    type Instance = GrainInstance;
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            n: settings.whole("n", 1, MOST_LEAVES, "")?,
+            longest: settings.whole("longest", SHORTEST, LONGEST, ", a minute")?,
+            seed: settings.whole("seed", 0, u64::MAX, "")?,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.n.to_string(), self.longest.to_string(), self.seed.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&self) -> Result<GrainInstance, ParamError> {
+        Ok(GrainInstance { params: *self })
+    }
+}
+
+/// The program; it needs no memory.
+#[derive(Debug)]
+pub struct GrainInstance {
+    params: Grain,
+}
+
+impl Runs for GrainInstance {
+    fn serial(&mut self) -> Answer {
+        Answer::Number(self.params.leaves(0..self.params.n))
+    }
+
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        let right = (0..self.params.n).fold(0, |sum: u64, leaf| sum.wrapping_add(self.params.mark(leaf)));
+        expect(answer, &Answer::Number(right))
+    }
+
+    fn tasks(&self, _: &Answer) -> Option<u64> {
+        None
+    }
+
+    fn nesting(&self) -> u64 {
+        self.params.n
+    }
+}
+
+impl Forks for GrainInstance {
+    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
+        Answer::Number(self.params.node(j, 0, self.params.n))
+    }
+}
+
+impl Grain {
+    /// What a leaf adds to the answer, so that none is left out or run twice.
+    fn mark(&self, leaf: u64) -> u64 {
+        hash(self.seed, leaf)
+    }
+
+    /// How long a leaf sleeps.
+    fn length(&self, leaf: u64) -> Duration {
+        // In [0, 1): the upper bits as a fraction.
+        let place = (self.mark(leaf) >> 11) as f64 / (1_u64 << 53) as f64;
+        let (shortest, longest) = (SHORTEST as f64, self.longest as f64);
+        Duration::from_nanos((1e3 * shortest * (longest / shortest).powf(place)) as u64)
+    }
+
+    fn leaf(&self, leaf: u64) -> u64 {
+        thread::sleep(self.length(leaf));
+        self.mark(leaf)
+    }
+
+    fn leaves(&self, leaves: std::ops::Range<u64>) -> u64 {
+        leaves.fold(0, |sum: u64, leaf| sum.wrapping_add(self.leaf(leaf)))
+    }
+
+    /// The leaves from `first` up to `end`, forked at random.
+    fn node<J: ForkJoin>(&self, mut j: J, first: u64, end: u64) -> u64 {
+        let count = end - first;
+        if count == 1 {
+            return self.leaf(first);
+        }
+        // Another one for each node.
+        let chance = hash(!self.seed, first.wrapping_mul(MOST_LEAVES).wrapping_add(end));
+        match chance % 4 {
+            0 if count <= 40 => {
+                let block = |sum: u64, block: std::ops::Range<u64>| sum.wrapping_add(self.leaves(block));
+                j.fold_blocks(first..end, LoopGrain::Advice(1), 0, block, |a, b| a.wrapping_add(b))
+            }
+            1 => {
+                let parts = count.min(3 + chance / 4 % 6);
+                let bound = move |part: u64| first + count * part / parts;
+                let part = |j: J::Branch<'_>, part: u64| self.node(j, bound(part), bound(part + 1));
+                j.fork_all(0..parts, part, 0, |sum: u64, part| sum.wrapping_add(part))
+            }
+            _ => {
+                let middle = first + 1 + chance / 4 % (count - 1);
+                let (a, b) = j.join(move |j| self.node(j, first, middle), move |j| self.node(j, middle, end));
+                a.wrapping_add(b)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_as_often_short_as_long() {
+        let grain = Grain { n: 10_000, longest: 100_000, seed: 3 };
+        let shorter =
+            |micros: u64| (0..grain.n).filter(|&leaf| grain.length(leaf) < Duration::from_micros(micros)).count();
+        assert_eq!((shorter(SHORTEST), shorter(100_000)), (0, 10_000));
+        for (micros, share) in [(100, 2500), (1000, 5000), (10_000, 7500)] {
+            assert!(shorter(micros).abs_diff(share) < 300, "{} below {micros} µs", shorter(micros));
+        }
+    }
+}
