@@ -347,8 +347,10 @@ pub(crate) struct StressPrograms {
 pub(crate) enum Probe {
     /// Processor time of a pool that has nothing to do
     Idle(ProbeIdle),
-    /// From a call on a sleeping pool to its return: an empty two-sided join
+    /// From a call handed in to a sleeping pool to its return: an empty two-sided join
     Wakeup(ProbeWakeup),
+    /// Calls into an idle pool, of all lengths and with pauses of all lengths between them, beside rayon
+    Calls(ProbeCalls),
 }
 
 #[derive(Debug, Args)]
@@ -378,6 +380,27 @@ pub(crate) struct ProbeWakeup {
     pub(crate) workers: u16,
     /// Calls to measure
     #[arg(long, value_name = "N", default_value = "300", value_parser = count(1, 1_000_000), allow_negative_numbers = true)]
+    pub(crate) samples: u32,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A call is a tree of joins with sixteen leaves. Half a minute with the default settings.
+
+Examples:
+  filch probe calls
+  filch probe calls --workers 8 --callers 4 --json -")]
+pub(crate) struct ProbeCalls {
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value = "2", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: u16,
+    /// Threads outside that call
+    #[arg(long, value_name = "N", default_value = "1", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) callers: u16,
+    /// At most so many calls of a kind and caller in a turn, of which each contender has three
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = count(1, 1_000_000), allow_negative_numbers = true)]
     pub(crate) samples: u32,
     #[command(flatten)]
     pub(crate) output: Output,

@@ -49,7 +49,9 @@ fn refuses(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn workers_out_of_range_are_refused() {
-    for verb in [&["run", "fib"][..], &["compare", "fib"], &["probe", "idle"], &["probe", "wakeup"]] {
+    for verb in
+        [&["run", "fib"][..], &["compare", "fib"], &["probe", "idle"], &["probe", "wakeup"], &["probe", "calls"]]
+    {
         for workers in ["0", "100000", "-1", "two"] {
             refuses(&[verb, &["--workers", workers]].concat(), &["--workers", workers]);
         }
@@ -125,7 +127,7 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 9] = [
+    let verbs: [&[&str]; 10] = [
         &["compare"],
         &["run"],
         &["list"],
@@ -134,6 +136,7 @@ fn every_verb_has_help_with_examples() {
         &["stress", "programs"],
         &["probe", "idle"],
         &["probe", "wakeup"],
+        &["probe", "calls"],
         &[],
     ];
     for verb in verbs {
@@ -384,6 +387,12 @@ fn probes_write_one_object() {
     assert_eq!((&idle[0]["probe"], &idle[0]["workers"]), (&"idle".into(), &2.into()));
     let wakeup = lines(&stdout(&well(&["probe", "wakeup", "--workers", "2", "--samples", "5", "--json", "-"])));
     assert_eq!(wakeup[0]["samples"].as_array().unwrap().len(), 5);
+    let calls = lines(&stdout(&well(&["probe", "calls", "--callers", "2", "--samples", "1", "--json", "-"])));
+    assert_eq!(
+        (calls.len(), &calls[0]["calls"]),
+        (6 * 5 * 3, &6.into()),
+        "a call of each kind, caller, contender and turn"
+    );
 }
 
 #[test]

@@ -289,7 +289,9 @@ unsafe impl Queue for ShortBlocks {
 }
 
 fn start<P: Pool>(settings: &Settings) -> Result<ThreadPool<P>, String> {
+    // As with every peer, the program runs on the workers' own threads.
     let builder = filch::Builder::<P>::new().workers(settings.workers).wait(settings.wait).pin(settings.pin);
+    let builder = builder.caller_works(false);
     let builder = match settings.interrupts {
         Some(interrupts) => builder.interrupts(interrupts),
         None => builder,

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod calls;
 mod check;
 mod compare;
 mod list;
@@ -25,6 +26,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Stress(Stress { what: None, queues }) => stress::queues(&queues),
         Verb::Probe(Probe::Idle(flags)) => probe::idle(&flags),
         Verb::Probe(Probe::Wakeup(flags)) => probe::wakeup(&flags),
+        Verb::Probe(Probe::Calls(flags)) => calls::calls(&flags),
     }
 }
 

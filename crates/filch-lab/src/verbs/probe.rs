@@ -113,7 +113,7 @@ pub(crate) fn wakeup(flags: &ProbeWakeup) -> Result {
 }
 
 fn start(workers: u16) -> Result<ThreadPool<Split>> {
-    ThreadPool::builder().workers(workers.into()).build().map_err(usage)
+    ThreadPool::builder().workers(workers.into()).caller_works(false).build().map_err(usage)
 }
 
 fn empty_join(pool: &ThreadPool<Split>) {
