@@ -79,10 +79,11 @@ pub const SETTLED: &[Settled] = &[
     settled("thep", 9, 3),
     #[cfg(target_arch = "x86_64")]
     settled("patient-thep", 9, 3),
-    settled("runtime", 17, 15),
-    settled("wool", 17, 15),
-    settled("beat", 17, 15),
-    settled("ticks", 17, 15),
+    settled("runtime", 22, 17),
+    settled("guest", 22, 17),
+    settled("wool", 22, 17),
+    settled("beat", 22, 17),
+    settled("ticks", 22, 17),
     settled("termination", 4, 2),
     settled("jobs", 9, 2),
 ];
@@ -460,6 +461,13 @@ pub const KEPT: &[Kept] = &[
         kind: Kind::Update,
         to: Some(Ordering::Release),
         reason: "keeps the count of sleepers from passing below zero, which costs others a look or a wake-up for nobody",
+    },
+    Kept {
+        file: "filch/src/protocol/sleep/mod.rs",
+        line: "let former = self.word.fetch_and(GUEST, Ordering::AcqRel);",
+        kind: Kind::Update,
+        to: Some(Ordering::Acquire),
+        reason: WOKEN,
     },
     Kept {
         file: "filch/src/protocol/sleep/mod.rs",

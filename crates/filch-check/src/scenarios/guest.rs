@@ -41,14 +41,10 @@ impl<M: Memory> Shared<M> {
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
         self.seat.with(|read| unsafe { *read })
     }
-
-    fn is_over(&self) -> bool {
-        self.read() == 1 || self.has_come.load(Ordering::Acquire)
-    }
 }
 
-/// Whoever has the seat.
-struct Seated<M: Memory>(Arc<Shared<M>>);
+/// Whoever has the seat, and whether there are jobs.
+struct Seated<M: Memory>(Arc<Shared<M>>, bool);
 
 /// None.
 struct Impatient;
@@ -106,12 +102,17 @@ impl<M: Checker> Searcher for Seated<M> {
     fn ask(&self) {}
 
     fn sees_any(&self) -> bool {
-        self.0.jobs.load(Ordering::Acquire) > self.0.read()
+        let read = self.0.read();
+        self.1 && self.0.jobs.load(Ordering::Acquire) > read
     }
 }
 
 impl<M: Checker> Seated<M> {
-    fn visit(&self, waits: bool, mistake: Mistake) {
+    fn is_over(&self) -> bool {
+        if self.1 { self.0.read() == 1 } else { self.0.has_come.load(Ordering::Acquire) }
+    }
+
+    fn visit(&self, mistake: Mistake) {
         let (shared, dormitory) = (&*self.0, &self.0.dormitory);
         if dormitory.take_seat().is_none() {
             return;
@@ -119,14 +120,14 @@ impl<M: Checker> Seated<M> {
         M::note(|| "takes the seat".into());
         // SAFETY: as in `Shared::read`.
         shared.seat.with_mut(|_| ());
-        if waits {
-            search(self, ANY_MEANWHILE, &|| shared.has_come.load(Ordering::Acquire));
+        if !self.1 {
+            search(self, ANY_MEANWHILE, &|| self.is_over());
             M::note(|| "has waited".into());
         }
         M::note(|| "leaves".into());
         let place = dormitory.place(0);
         match mistake {
-            Mistake::None => leave(self, &|| shared.is_over()),
+            Mistake::None => leave(self, &|| self.is_over()),
             Mistake::LooksNoMore => {
                 place.announce(dormitory.sleepers(), ANY);
                 place.settled();
@@ -156,10 +157,10 @@ pub fn program<M: Checker>(guests: usize, waits: bool, mistake: Mistake) -> Prog
         jobs: Atomic::new(0),
         has_come: Atomic::new(false),
     });
-    let (own, guest, poster) = (Seated(Arc::clone(&shared)), Seated(Arc::clone(&shared)), shared);
+    let (own, guest, poster) = (Seated(Arc::clone(&shared), !waits), Seated(Arc::clone(&shared), !waits), shared);
     let visit = move || {
         for _ in 0..guests {
-            guest.visit(waits, mistake);
+            guest.visit(mistake);
         }
     };
     let post = move || {
@@ -174,7 +175,7 @@ pub fn program<M: Checker>(guests: usize, waits: bool, mistake: Mistake) -> Prog
     };
     Program {
         threads: vec![
-            ("own thread".into(), Box::new(move || search(&own, ANY, &|| own.0.is_over()))),
+            ("own thread".into(), Box::new(move || search(&own, ANY, &|| own.is_over()))),
             ("guest".into(), Box::new(visit)),
             ("poster".into(), Box::new(post)),
         ],

@@ -615,7 +615,7 @@ fn protocols() -> Vec<Scenario> {
         search(3, false),
         guest(1, false, QuickTso),
         guest(2, false, Full),
-        guest(1, true, Full),
+        guest(1, true, QuickTso),
         guest(2, true, FullTso),
         beat(1, true),
         beat(2, false),
