@@ -29,6 +29,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// If a task, the iterator or `fold` panics, with the first payload that comes up in this order; items that nobody has
     /// started are dropped, and the outcomes of those that somebody has are awaited and dropped.
+    #[doc = include_str!("hazard.md")]
     #[inline(always)]
     pub fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
     where

@@ -49,6 +49,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// If a branch panics, with its payload, once the other one is settled: if it is `a` that panics, a `b` that nobody has
     /// started is dropped unrun, and the outcome of one that somebody has is dropped. If both panic, it is with the payload of `a`.
     /// An exception of another language that comes out of a branch may end the process.
+    #[doc = include_str!("hazard.md")]
     #[inline(always)]
     pub fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
     where
@@ -90,6 +91,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 ///
 /// # Panics
 /// As [`Worker::join`].
+#[doc = include_str!("hazard.md")]
 #[inline(always)]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where

@@ -335,7 +335,8 @@ where
 }
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Calls `f` on every item of a range or slice, perhaps several at the same time. Splits when somebody wants work.
+    /// Calls `f` on every item of a range or slice, perhaps several at the same time. Splits itself: whatever nobody has begun can be
+    /// taken by whoever is idle, unless items are so short that it does not pay.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -347,6 +348,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// If `f` panics, with one of its payloads; items not yet reached may be left out.
+    #[doc = include_str!("hazard.md")]
     pub fn for_each<D, F>(&mut self, source: D, f: F)
     where
         D: Divisible,
@@ -369,6 +371,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
+    #[doc = include_str!("hazard.md")]
     pub fn map_reduce<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
     where
         D: Divisible,
@@ -403,6 +406,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
+    #[doc = include_str!("hazard.md")]
     pub fn fold_blocks<D, T, F, R>(&mut self, source: D, zero: T, fold: F, reduce: R) -> T
     where
         D: Divisible,
@@ -427,6 +431,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
+    #[doc = include_str!("hazard.md")]
     pub fn map_reduce_fixed<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
     where
         D: Divisible,
@@ -460,6 +465,7 @@ fn on_a_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
 ///
 /// # Panics
 /// As [`Worker::for_each`].
+#[doc = include_str!("hazard.md")]
 pub fn for_each<D, F>(source: D, f: F)
 where
     D: Divisible,
@@ -478,6 +484,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
+#[doc = include_str!("hazard.md")]
 pub fn map_reduce<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
 where
     D: Divisible,
@@ -498,6 +505,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
+#[doc = include_str!("hazard.md")]
 pub fn fold_blocks<D, T, F, R>(source: D, zero: T, fold: F, reduce: R) -> T
 where
     D: Divisible,
@@ -518,6 +526,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
+#[doc = include_str!("hazard.md")]
 pub fn map_reduce_fixed<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
 where
     D: Divisible,

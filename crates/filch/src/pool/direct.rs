@@ -33,9 +33,6 @@ use crate::worker::{Core, Home};
 /// # Safety
 /// Implementations give each index out once, to the owner or to one thief, and keep what the file's head demands of the limits.
 pub(crate) unsafe trait Direct: Sized + Send + Sync + 'static {
-    /// Whether a thief that has taken the last shared task asks for more at once.
-    const ASKS_AHEAD: bool;
-
     fn new(stack: Stack, words: Queued<ChaseLev>) -> Self;
 
     fn stack(&self) -> &Stack;
@@ -254,9 +251,8 @@ unsafe impl<D: Direct> Plumbing for D {
         let pool = &victim.pool;
         match pool.steal() {
             StealIndex::Index(index) => {
-                if Self::ASKS_AHEAD {
-                    Self::ask(thief, victim);
-                }
+                // Ahead: whoever comes next finds the answer.
+                Self::ask(thief, victim);
                 return NonNull::new(pool.stack().at(index)).map_or(Steal::Empty, |slot| Steal::Task(slot.cast()));
             }
             StealIndex::Retry => return Steal::Retry,

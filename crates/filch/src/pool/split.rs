@@ -66,8 +66,6 @@ impl Split {
 
 // SAFETY: the index protocol gives each task out once; the limits are the protocol's.
 unsafe impl Direct for Split {
-    const ASKS_AHEAD: bool = true;
-
     fn new(stack: Stack, words: Queued<ChaseLev>) -> Self {
         let (shared, owner) = split::Owner::new();
         Self { stack, shared: Padded(shared), owner: UnsafeCell::new(owner), words }

@@ -104,8 +104,6 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
 
 // SAFETY: the protocol gives each task out once; the invariants of the file's head.
 unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK, PRIVATISE_AFTER> {
-    const ASKS_AHEAD: bool = true;
-
     fn new(stack: Stack, words: Queued<ChaseLev>) -> Self {
         let (shared, owner) = public::Owner::new(Self::PARAMS, stack.capacity() as u32);
         Self { stack, shared: Padded(shared), owner: UnsafeCell::new(owner), words }
