@@ -6,8 +6,9 @@
 //! [`sleep`](crate::protocol::sleep).
 //!
 //! A guest wakes others as any worker does that shares a task, unless somebody searches. So that a row of short calls
-//! wakes nobody, the one that was woken by the first of them watches: as long as guests come, it does not go to sleep but looks again
-//! and again, with naps in between. It counts as one who searches, which it is, if a slow one.
+//! wakes nobody, the one that was woken by the first of them watches: as long as guests come in quick succession, it does not go to sleep
+//! but looks again and again, with naps in between. It counts as one who searches, which it is, if a slow one. And one that has
+//! had its part in a longer call stays awake for a while, since the next may come at once.
 //!
 //! What must always hold: a seat is used by one thread at a time, and nothing unwinds out of it while it is the guest's.
 
@@ -15,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -65,18 +66,49 @@ impl Guests {
         debug_assert!(fresh, "seats are prepared once");
     }
 
-    /// For an idle worker that would otherwise go to sleep: whether a guest has come since `seen`, and nobody else watches. Then
-    /// it naps before it returns, unless somebody [calls](Guests::call_watch) it.
-    pub(crate) fn watch(&self, seen: &mut u32) -> bool {
+    /// For an idle worker that would otherwise go to sleep: whether it had better look again, since guests come. It naps
+    /// before it returns, until somebody [calls](Guests::call_watch) it, or gives its processor away for a moment.
+    ///
+    /// `steals`: how many tasks it has had from others so far.
+    pub(crate) fn watch(&self, outlook: &mut Outlook, steals: u64) -> bool {
+        /// Calls that come faster are too short for anybody else.
+        const QUICK: Duration = Duration::from_micros(12);
+        /// About what it takes to fall asleep and to be woken.
+        const LINGER: Duration = Duration::from_micros(60);
         // Relaxed: a hint.
-        let calls = self.calls.load(Ordering::Relaxed);
-        std::mem::replace(seen, calls) != calls && self.watch.nap()
+        let (calls, now) = (self.calls.load(Ordering::Relaxed), Instant::now());
+        if let Some(end) = outlook.stays_until
+            && now < end
+        {
+            thread::yield_now();
+            return true;
+        }
+        let before = std::mem::replace(outlook, Outlook { calls, steals, at: Some(now), stays_until: None });
+        let more = calls.wrapping_sub(before.calls);
+        if more == 0 {
+            return false;
+        }
+        if steals != before.steals {
+            outlook.stays_until = Some(now + LINGER);
+            return true;
+        }
+        before.at.is_some_and(|at| now - at < QUICK * more) && self.watch.nap()
     }
 
     /// Something has been handed in for which nobody was woken, since somebody searches: perhaps it naps.
     pub(crate) fn call_watch(&self) {
         self.watch.call();
     }
+}
+
+/// What an idle worker knew of guests when it last looked.
+#[derive(Default)]
+pub(crate) struct Outlook {
+    calls: u32,
+    steals: u64,
+    at: Option<Instant>,
+    /// Until when it stays awake.
+    stays_until: Option<Instant>,
 }
 
 /// Where the worker naps that watches.

@@ -113,7 +113,7 @@ impl Counter {
         self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         // Relaxed: a statistic.
         self.0.load(Ordering::Relaxed)
     }

@@ -8,12 +8,12 @@ use filch_memory::Native;
 use super::find::Find;
 use super::{Here, Patience};
 use crate::front::Enter;
-use crate::guest::Guests;
+use crate::guest::{Guests, Outlook};
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
 use crate::protocol::waiting::{self, Searcher, Sleeper, leave, search};
 use crate::unwind::AbortOnUnwind;
-use crate::worker::Core;
+use crate::worker::{Core, Home};
 
 /// Makes the current thread the worker `core` until its pool closes. `start` and `exit` are called by the worker before and after, and
 /// it runs what they spawn. `stack_size`: of the thread, or a lower bound; 0 if nobody knows.
@@ -102,14 +102,15 @@ impl<P: Pool> Sleeper for Searching<'_, P> {
 /// The patience of one that searches: an idle worker's lasts longer while guests come.
 struct Watchful<'w> {
     patience: Patience,
+    home: &'w Home,
     guests: Option<&'w Guests>,
-    /// How many have been seen to come.
-    seen: u32,
+    outlook: Outlook,
 }
 
 impl waiting::Patience for Watchful<'_> {
     fn wait(&mut self) -> bool {
-        self.patience.wait() || self.guests.is_some_and(|guests| guests.watch(&mut self.seen))
+        let steals = || self.home.counters.steals.get();
+        self.patience.wait() || self.guests.is_some_and(|guests| guests.watch(&mut self.outlook, steals()))
     }
 
     fn hold_on(&mut self) {
@@ -126,8 +127,9 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     type Patience = Watchful<'w>;
 
     fn patience(&self) -> Watchful<'w> {
-        let guests = if self.is_idle { self.here.home().common.guests.as_ref() } else { None };
-        Watchful { patience: Patience::default(), guests, seen: 0 }
+        let home = self.here.home();
+        let guests = if self.is_idle { home.common.guests.as_ref() } else { None };
+        Watchful { patience: Patience::default(), home, guests, outlook: Outlook::default() }
     }
 
     fn find(&self) -> Option<Find> {
