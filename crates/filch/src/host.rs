@@ -68,6 +68,7 @@ use crate::unwind::abort_on_panic;
 use crate::wait::{self, Reach};
 use crate::worker::{Common, Core};
 
+pub use crate::kept::keep;
 pub use crate::process::PerProcess;
 pub use crate::spawn::MayDangle;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
@@ -313,9 +314,9 @@ impl<P: Pool> Workers for Cores<P> {
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {
         // The thread may refer to it at any time.
-        let workers = Arc::into_raw(self);
-        // SAFETY: never freed.
-        let core = unsafe { &(&(*workers).0)[index] };
+        let workers: &'static Arc<Self> = Box::leak(Box::new(self));
+        keep(workers);
+        let core = &workers.0[index];
         core.home.measure_stack(stack_size);
         std::mem::forget(Enter::new(P::front(core), core.pool.bottom()));
     }

@@ -157,7 +157,7 @@ mod signals {
     use std::marker::PhantomData;
     use std::mem;
     use std::os::unix::thread::JoinHandleExt;
-    use std::ptr::{null, null_mut};
+    use std::ptr::{self, null, null_mut};
     use std::sync::{Arc, Mutex, PoisonError};
     use std::thread::JoinHandle;
 
@@ -165,6 +165,7 @@ mod signals {
     use libc::{c_int, c_void, sigaction, siginfo_t};
 
     use crate::front::Front;
+    use crate::kept::keep;
     use crate::worker::Common;
 
     const SIGNAL: c_int = libc::SIGURG;
@@ -309,8 +310,14 @@ mod signals {
     /// Remembers a handler for [`answer`].
     fn pass_on_to(former: sigaction) {
         let is_handler = former.sa_sigaction != libc::SIG_DFL && former.sa_sigaction != libc::SIG_IGN;
-        // Never freed, since a handler may be reading it: a few bytes for each time that a program had a handler of its own.
-        let former = if is_handler { Box::into_raw(Box::new(former)) } else { null_mut() };
+        let former = if is_handler {
+            // Since a handler may be reading it: a few bytes for each time that a program had a handler of its own.
+            let former: &'static sigaction = Box::leak(Box::new(former));
+            keep(former);
+            ptr::from_ref(former).cast_mut()
+        } else {
+            null_mut()
+        };
         // Release: pairs with the load in `answer`, on whatever thread.
         FORMER.store(former, Ordering::Release);
     }

@@ -134,6 +134,7 @@ mod interrupts;
 mod job;
 pub mod jobs;
 mod join;
+mod kept;
 mod latch;
 pub mod levels;
 mod limits;

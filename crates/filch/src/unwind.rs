@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use crate::job::Payload;
+use crate::kept::keep;
 
 /// Ends the process when it is dropped. Forget it at the end of a section out of which no panic may come, because other threads borrow
 /// what lies below.
@@ -47,11 +48,11 @@ pub(crate) fn warn(message: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "filch: {message}");
 }
 
-/// Drops what nobody will see. If its destructor panics nobody sees that either; and what that panic carries is not dropped, since
-/// its destructor might panic again, and so on.
+/// Drops what nobody will see. If its destructor panics nobody sees that either; and what that panic carries is kept, since its
+/// destructor might panic again, and so on.
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        mem::forget(payload);
+        keep(payload);
     }
 }
 

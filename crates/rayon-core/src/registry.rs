@@ -12,7 +12,7 @@ use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread;
 
-use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, WeakLease};
+use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, WeakLease, keep};
 
 use crate::private::Sealed;
 use crate::unwind;
@@ -118,11 +118,12 @@ impl Registry {
         for seat in seats {
             let name = builder.get_thread_name.as_mut().map(|name| name(seat.index()));
             if seat.index() == 0 && builder.use_current_thread {
+                // For the rest of the thread's life.
                 let handle: &'static Arc<Self> = Box::leak(Box::new(Arc::clone(&registry)));
+                keep(handle);
                 if seat.occupy(ASSUMED_STACK_SIZE).is_err() {
                     return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
                 }
-                // For the rest of the thread's life.
                 std::mem::forget(Inside::new(handle));
                 registry.has_started();
                 continue;

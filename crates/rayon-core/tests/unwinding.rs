@@ -57,7 +57,7 @@ fn a_scope_stays_while_its_tasks_run_whatever_payloads_do() {
         assert!(has_ended.load(SeqCst), "the scope has returned while a task of it ran");
         assert!(!was_gone.load(SeqCst), "what the task used was gone");
         // The test's own frames must not meet the payload's destructor.
-        outcome.map_err(std::mem::forget).expect_err("the first panic goes on");
+        outcome.map_err(filch::host::keep).expect_err("the first panic goes on");
     }
 }
 
@@ -66,7 +66,7 @@ fn a_scope_stays_while_its_tasks_run_whatever_payloads_do() {
 fn a_broadcast_drops_further_payloads_whatever_they_do() {
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let outcome = catch_unwind(AssertUnwindSafe(|| pool.broadcast(|_| panic_any(Evil(3)))));
-    outcome.map(drop).map_err(std::mem::forget).expect_err("the first panic goes on");
+    outcome.map(drop).map_err(filch::host::keep).expect_err("the first panic goes on");
 }
 
 /// Not a test of its own: a task that nobody waits for panics, which ends the process, while another uses what this frame owns.
