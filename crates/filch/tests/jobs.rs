@@ -70,9 +70,9 @@ impl Node {
 #[derive(Default)]
 struct Runs<'s> {
     parent: Option<Arc<Runs<'s>>>,
-    own: AtomicUsize,
-    /// Descendants that can be waited for, and what is known of them.
-    started: Mutex<Vec<(Job<'s>, Node, Arc<Runs<'s>>)>>,
+    own: Arc<AtomicUsize>,
+    /// Descendants that can be waited for, and how many of each have been run.
+    started: Mutex<Vec<(Job<'s>, Node, Arc<AtomicUsize>)>>,
 }
 
 impl<'s> Runs<'s> {
@@ -95,7 +95,7 @@ fn grow<'s, Q: Queue>(
 ) {
     let child = |node: Node, above: &Arc<Runs<'s>>| {
         let (runs, root, counted) = (Runs::below(above), Arc::clone(root), Counted::new(alive));
-        let told = Arc::clone(&runs);
+        let told = Arc::clone(&runs.own);
         let work = move |w: &mut JobWorker<'s, '_, Q>| {
             grow(w, node, &runs, &root, alive);
             runs.line().for_each(|runs| _ = runs.own.fetch_add(1, SeqCst));
@@ -135,9 +135,9 @@ fn grow<'s, Q: Queue>(
         1 | 2 => {
             // Some of those that have been started by now, at any depth.
             let started = runs.started.lock().unwrap().clone();
-            for (job, node, runs) in started.into_iter().filter(|(_, node, _)| hash(node.id ^ 3).is_multiple_of(2)) {
+            for (job, node, own) in started.into_iter().filter(|(_, node, _)| hash(node.id ^ 3).is_multiple_of(2)) {
                 w.wait(job);
-                assert_eq!(runs.own.load(SeqCst), node.sizes().0);
+                assert_eq!(own.load(SeqCst), node.sizes().0);
             }
         }
         _ => {}

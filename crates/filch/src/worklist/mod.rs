@@ -333,6 +333,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
         while crews.iter_mut().map(|crew| crew.drop_tasks()).sum::<usize>() > 0 {}
         drop(crews);
         shared.panic.resume();
+        // A result that is there when a destructor panics is lost, by the language; these may have one.
+        drop((state, work));
         Outcome { states: states.into_iter().map(|state| state.0).collect(), tallies, is_complete }
     }
 }

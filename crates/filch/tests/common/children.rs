@@ -114,9 +114,6 @@ fn start(order: Order<'_>, first: usize) -> Child {
     command.args(["--exact", order.main, "--ignored", "--nocapture", "--test-threads=1"]);
     command.env(PROGRAM, order.program).env(FIRST, first.to_string()).env(ERROR, format!("{:?}", order.error));
     command.envs(order.variables.iter().copied());
-    // What comes out of a payload's destructor is forgotten, and what a process leaves that is aborted is nobody's.
-    let sanitizer = env::var("ASAN_OPTIONS").unwrap_or_default();
-    command.env("ASAN_OPTIONS", format!("{sanitizer}:detect_leaks=0"));
     match order.error {
         StandardError::Heard => command.stderr(Stdio::piped()),
         StandardError::Closed => &mut command,

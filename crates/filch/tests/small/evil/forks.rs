@@ -53,7 +53,8 @@ fn plain() -> Thing {
 fn dropping() -> impl FnOnce() -> Thing + Send {
     let evil = Evil::new(2);
     move || {
-        let _evil = evil;
+        // A result that is there when a destructor panics is lost, by the language.
+        drop(evil);
         Thing::new(1)
     }
 }
@@ -198,6 +199,9 @@ pub(super) fn loop_iterator_is_dropped(how: How, pool: &dyn AnyPool) -> String {
 /// A reduction that drops what it gets, one of which is evil.
 pub(super) fn reduction_drops(how: How, pool: &dyn AnyPool) -> String {
     let map = |n| Arc::new(if n == 50 { Thing::evil(2) } else { Thing::new(n) });
-    let reduce = |_, _| Arc::new(Thing::new(1));
+    let reduce = |a, b| {
+        drop((a, b));
+        Arc::new(Thing::new(1))
+    };
     outcome(|| run(pool, |w| w.map_reduce(how.stolen, Numbers::new(0..100), &map, &reduce).number()))
 }
