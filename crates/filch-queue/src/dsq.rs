@@ -37,8 +37,8 @@
 //! **Capacity.** A ring. With [`Copying::Deferred`] a push is refused while thieves copy, if it needs their slots.
 //!
 //! **Departures.** The paper's queues are in distributed memory, and the lock is a network's. A pop shares too, if two
-//! private tasks are left: with one, the next pop would take it back. A pop that finds nothing shared
-//! knows that without the lock: tail does not pass split. The paper's owner waits for deferred copies; here the push is
+//! private tasks are left: with one, the next pop would take it back. A poll shares even one: whoever polls does not
+//! come to that pop for long. A pop that finds nothing shared knows that without the lock: tail does not pass split. The paper's owner waits for deferred copies; here the push is
 //! refused. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
 //! **Names.** As in the paper; its `itail` is `copied`, its `vtail` is what `limit` was computed from; put and get are
@@ -237,10 +237,10 @@ impl<M: Memory> Owner<M> {
         self.head < self.limit
     }
 
-    /// Shares, if nothing is shared and there are two tasks.
+    /// Shares, if nothing is shared and there are so many private tasks.
     #[inline]
-    fn share(&mut self) {
-        if self.head - self.split >= 2 && self.is_shared_empty() {
+    fn share(&mut self, least: i64) {
+        if self.head - self.split >= least && self.is_shared_empty() {
             self.release();
         }
     }
@@ -267,13 +267,13 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         }
         self.set_head(self.head - 1);
         let task = self.shared.ring.read(self.head as usize);
-        self.share();
+        self.share(2);
         task
     }
 
     #[inline]
     fn poll(&mut self) {
-        self.share();
+        self.share(1);
     }
 
     fn len_hint(&self) -> usize {

@@ -1,0 +1,44 @@
+//! Owners that do something else for long, and poll: thieves come to all that they have, down to the last task.
+
+use filch_queue::{Adws, ChaseLev, Dsq, HendlerShavit, Lace, OneExposed, Owner, PdqR, Queue, Steal, Thief, Wsq};
+
+use crate::tuned::{EagerAdws, EagerDsq, LaceAll, LaceOne, TightWsq};
+use crate::{number, task};
+
+/// What is left of so many tasks, where a thief steals and the owner polls by turns.
+fn left<Q: Queue>(tasks: usize) -> Vec<usize> {
+    // More than a thief needs that has to ask first.
+    const LOOKS: usize = 4;
+    let (mut owner, mut thieves) = Q::make(16, 1, &Q::Params::default());
+    (0..tasks).for_each(|n| owner.push(task(n)).expect("there is room"));
+    let mut failures = 0;
+    while failures < LOOKS {
+        failures = if let Steal::Task(_) = thieves[0].steal() { 0 } else { failures + 1 };
+        owner.poll();
+    }
+    core::iter::from_fn(|| owner.pop()).map(number).collect()
+}
+
+#[test]
+fn an_owner_that_polls_keeps_nothing() {
+    let lefts: [(&str, fn(usize) -> Vec<usize>); 13] = [
+        ("dsq", left::<Dsq>),
+        ("eager dsq", left::<EagerDsq>),
+        ("hendler-shavit", left::<HendlerShavit>),
+        ("lace", left::<Lace>),
+        ("lace, all", left::<LaceAll>),
+        ("lace, one", left::<LaceOne>),
+        ("wsq", left::<Wsq>),
+        ("tight wsq", left::<TightWsq>),
+        ("one-exposed", left::<OneExposed>),
+        ("adws", left::<Adws>),
+        ("eager adws", left::<EagerAdws>),
+        ("pdq-r", left::<PdqR>),
+        ("chase-lev", left::<ChaseLev>),
+    ];
+    for tasks in 1..=9 {
+        for (name, left) in lefts {
+            assert_eq!(left(tasks), [], "{name}, {tasks} tasks");
+        }
+    }
+}
