@@ -72,7 +72,7 @@ pub const TARGETS: &[Target] = &[
     runtime("crates/filch/src/jobs/mod.rs", &["jobs"]),
     runtime("crates/filch/src/jobs/worker.rs", &["jobs", "progress"]),
     queue("crates/filch-queue/src/abp.rs", &["abp::"], &["abp"]),
-    queue("crates/filch-queue/src/adws.rs", &["adws::"], &["adws"]),
+    queue("crates/filch-queue/src/adws.rs", &["adws::", "raced::", "shared::"], &["adws"]),
     Target {
         units: Some("amount::"),
         ..queue("crates/filch-queue/src/amount.rs", &["lace", "dsq::", "pdq_r"], &["lace", "dsq", "pdq-r2"])
@@ -83,8 +83,8 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/chase_lev.rs", &["chase_lev::"], &["chase-lev"]),
     queue("crates/filch-queue/src/chase_lev_asym.rs", &["chase_lev_asym::"], &["chase-lev-asym"]),
     Target { units: Some("clock::"), ..queue("crates/filch-queue/src/clock.rs", &["pdq_s::"], &["pdq-s"]) },
-    queue("crates/filch-queue/src/delegation.rs", &["adws::", "pad_ws::"], &["adws", "padws"]),
-    queue("crates/filch-queue/src/dsq.rs", &["dsq::"], &["dsq"]),
+    queue("crates/filch-queue/src/delegation.rs", &["adws::", "pad_ws::", "raced::"], &["adws", "padws"]),
+    queue("crates/filch-queue/src/dsq.rs", &["dsq::", "shared::"], &["dsq"]),
     Target {
         units: Some("fence_free::"),
         ..queue(
@@ -96,15 +96,15 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/ff_cl.rs", &["ff_cl::"], &["ff-cl"]),
     queue("crates/filch-queue/src/ff_the.rs", &["ff_the::"], &["ff-the"]),
     queue("crates/filch-queue/src/growing.rs", &["chase_lev::", "idem_"], &["chase-lev", "idem-fifo"]),
-    queue("crates/filch-queue/src/hendler_shavit.rs", &["hendler_shavit::"], &["hendler-shavit"]),
+    queue("crates/filch-queue/src/hendler_shavit.rs", &["hendler_shavit::", "shared::"], &["hendler-shavit"]),
     queue("crates/filch-queue/src/idempotent/deque.rs", &["idem_de::"], &["idem-de"]),
     queue("crates/filch-queue/src/idempotent/fifo.rs", &["idem_fifo::"], &["idem-fifo"]),
     queue("crates/filch-queue/src/idempotent/lifo.rs", &["idem_lifo::"], &["idem-lifo"]),
     queue("crates/filch-queue/src/lace/index.rs", &["lace"], &["lace", "runtime"]),
-    queue("crates/filch-queue/src/lace/mod.rs", &["lace"], &["lace"]),
+    queue("crates/filch-queue/src/lace/mod.rs", &["lace", "shared::"], &["lace"]),
     queue("crates/filch-queue/src/locked.rs", &["locked::"], &["locked"]),
-    queue("crates/filch-queue/src/one_exposed.rs", &["one_exposed::"], &["one-exposed"]),
-    queue("crates/filch-queue/src/pad_ws.rs", &["pad_ws::"], &["padws"]),
+    queue("crates/filch-queue/src/one_exposed.rs", &["one_exposed::", "shared::"], &["one-exposed"]),
+    queue("crates/filch-queue/src/pad_ws.rs", &["pad_ws::", "raced::"], &["padws"]),
     queue("crates/filch-queue/src/pdq/mod.rs", &["pdq_"], &["pdq-r", "pdq-s"]),
     queue("crates/filch-queue/src/pdq/receiver.rs", &["pdq_r"], &["pdq-r", "pdq-r2"]),
     queue("crates/filch-queue/src/pdq/sender.rs", &["pdq_s::"], &["pdq-s"]),
@@ -114,7 +114,7 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/task.rs", &["abp::", "lace::"], &[]),
     queue("crates/filch-queue/src/the.rs", &["the::"], &["the", "ff-the"]),
     queue("crates/filch-queue/src/thep.rs", &["thep::"], &["thep", "patient-thep"]),
-    queue("crates/filch-queue/src/wsq.rs", &["wsq::"], &["wsq"]),
+    queue("crates/filch-queue/src/wsq.rs", &["wsq::", "shared::"], &["wsq"]),
 ];
 
 /// Functions that stay constant: constants are made with them. The others lose the word, so that mutants can be in them.

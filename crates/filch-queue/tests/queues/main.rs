@@ -11,6 +11,8 @@ mod flawed;
 mod gated;
 mod many;
 mod property;
+mod raced;
+mod shared;
 mod stalled;
 mod tuned;
 mod watchdog;
@@ -54,6 +56,7 @@ macro_rules! queues {
             $crate::answers::tests!($stepwise);
             $crate::boxes::tests!($queue);
             $crate::property::tests!($stepwise);
+            $crate::raced::tests!($stepwise);
             $crate::stalled::tests!($stepwise);
         })*
     };

@@ -1,0 +1,256 @@
+//! What is answered when somebody else comes first, at every point where that can happen.
+
+use std::sync::mpsc::channel;
+use std::thread;
+
+use filch_queue::as_new::{Endings, Trial};
+use filch_queue::{
+    Adws, CrossTaking, Delegation, Delivery, Full, Owner, PadWs, Progress, Queue, Revocation, Steal, Task, Thief,
+    pad_ws,
+};
+
+use crate::gated::{Gate, Gated, install, remove};
+use crate::{number, task};
+
+macro_rules! tests {
+    ($queue:ty) => {
+        #[test]
+        fn overtaken_thief() {
+            $crate::run::<$queue, $crate::gated::Gated>($crate::raced::overtaken_thief::<$queue>);
+        }
+
+        #[test]
+        fn interrupted_owner() {
+            $crate::run::<$queue, $crate::gated::Gated>($crate::raced::interrupted_owner::<$queue>);
+        }
+    };
+}
+pub(crate) use tests;
+
+/// More than any operation takes.
+const STEPS: usize = 200;
+
+/// What came of an act that was stopped, and of what happened meanwhile.
+struct Interrupted<A, B> {
+    act: A,
+    meanwhile: B,
+    /// Whether the act came so far.
+    has_stopped: bool,
+}
+
+/// Has `act` done on a thread that stops before its given step while the rest happens.
+fn interrupt<A: Send, B>(
+    before: usize,
+    act: impl FnOnce() -> A + Send,
+    meanwhile: impl FnOnce() -> B,
+) -> Interrupted<A, B> {
+    thread::scope(|s| {
+        let (arrived, arrival) = channel();
+        let (go_on, gate) = channel();
+        let thread = s.spawn(move || {
+            install(Gate { before, arrived, go_on: gate });
+            let act = act();
+            remove();
+            act
+        });
+        let has_stopped = arrival.recv().is_ok();
+        let meanwhile = meanwhile();
+        drop(go_on);
+        Interrupted { act: thread.join().expect("the act panicked"), meanwhile, has_stopped }
+    })
+}
+
+/// Whether anybody's operation ends whatever happens to the others.
+fn is_free<Q: Queue<Gated>>() -> bool {
+    // The memory with gates is made of locks: nothing that Miri could find would be the queue's.
+    !cfg!(miri) && matches!(Q::PROMISES.steal_progress, Progress::LockFree | Progress::OwnerDependent)
+}
+
+/// A queue of eight tasks, and two thieves.
+fn full<Q: Queue<Gated>>() -> (Q::Owner, [Q::Thief; 2]) {
+    let (mut owner, thieves) = Q::make(8, 2, &Q::Params::default());
+    (0..8).for_each(|n| owner.push(task(n)).expect("there is room"));
+    let Ok(thieves) = thieves.try_into() else { unreachable!("there are two") };
+    (owner, thieves)
+}
+
+/// A thief that another one overtakes does not take the queue for empty: there are enough tasks for both.
+pub(crate) fn overtaken_thief<Q: Queue<Gated>>() {
+    if !is_free::<Q>() || Q::PROMISES.steal_progress == Progress::OwnerDependent {
+        return;
+    }
+    let (_owner, [mut alone, _]) = full::<Q>();
+    if std::iter::from_fn(|| alone.steal().task()).take(3).count() < 3 {
+        return;
+    }
+    for before in 0..STEPS {
+        let (_owner, [mut first, mut second]) = full::<Q>();
+        let overtaken = interrupt(before, || first.steal(), || second.steal());
+        assert!(overtaken.meanwhile.is_task(), "stopped before {before}: the other gets {:?}", overtaken.meanwhile);
+        let answer = overtaken.act;
+        assert!(matches!(answer, Steal::Task(_) | Steal::Retry), "stopped before {before}: {answer:?}");
+        if !overtaken.has_stopped {
+            return;
+        }
+    }
+    panic!("a steal has no end");
+}
+
+/// Of queues whose owners are interrupted.
+const CAPACITY: usize = 4;
+
+/// What an owner does while thieves take all they can.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Push,
+    Pop,
+    Poll,
+}
+
+/// Thieves take what they can while the owner is anywhere in an operation: no task is missing, none comes twice, and the queue is as
+/// good as new.
+pub(crate) fn interrupted_owner<Q: Queue<Gated>>() {
+    if !is_free::<Q>() || Q::PROMISES.answers_by_clock {
+        return;
+    }
+    let trial = Trial::<Q, Gated>::new(CAPACITY, &Q::Params::default());
+    let trial = (&trial, &trial.of_new(2));
+    for act in [Act::Push, Act::Pop, Act::Poll] {
+        for (pushed, popped) in (0..6).flat_map(|pushed| (0..=pushed.min(2)).map(move |popped| (pushed, popped))) {
+            let steps = (0..STEPS).take_while(|&before| interrupts::<Q>(trial, act, pushed, popped, before)).count();
+            assert!(steps < STEPS, "an operation has an end");
+        }
+    }
+}
+
+/// Stops an owner before its given step of an act, after so many pushes and pops; returns whether there was that step.
+fn interrupts<Q: Queue<Gated>>(
+    (trial, new): (&Trial<Q, Gated>, &Endings),
+    act: Act,
+    pushed: usize,
+    own: usize,
+    before: usize,
+) -> bool {
+    let (mut owner, mut thieves) = Q::make(CAPACITY, 2, &Q::Params::default());
+    let (mut taken, mut next) = (Vec::new(), 0);
+    let mut push = |owner: &mut Q::Owner, taken: &mut Vec<Task>| {
+        owner.push(task(next)).unwrap_or_else(|Full(task)| taken.push(task));
+        next += 1;
+    };
+    // Where owners answer, one thief has asked.
+    taken.extend(thieves[0].steal().task());
+    (0..pushed).for_each(|_| push(&mut owner, &mut taken));
+    taken.extend((0..own).filter_map(|_| owner.pop()));
+    let steals = || {
+        let mut loot = Vec::new();
+        let mut failures = 0;
+        while failures < 4 {
+            for thief in &mut thieves {
+                let stolen = thief.steal().task();
+                failures = if stolen.is_some() { 0 } else { failures + 1 };
+                loot.extend(stolen);
+            }
+        }
+        loot
+    };
+    let mut popped = None;
+    let acts = || match act {
+        Act::Push => push(&mut owner, &mut taken),
+        Act::Pop => popped = owner.pop(),
+        Act::Poll => owner.poll(),
+    };
+    let interrupted = interrupt(before, acts, steals);
+    let is_found_empty = matches!(act, Act::Pop) && popped.is_none();
+    taken.extend(interrupted.meanwhile.into_iter().chain(popped));
+    let what = format!("{act:?} after {pushed} pushes and {own} pops, stopped before {before}");
+    if is_found_empty && taken.len() == pushed {
+        let is_seen = thieves.iter().any(Thief::has_work_hint);
+        assert!(!is_seen, "{what}: the owner has just found the queue empty");
+    }
+    // What lies there now comes back as it should.
+    (0..3).for_each(|_| push(&mut owner, &mut taken));
+    for _ in 0..thieves.len() {
+        taken.extend(thieves.iter_mut().flat_map(|thief| core::iter::from_fn(|| thief.quiesce())));
+        taken.extend(core::iter::from_fn(|| owner.pop()));
+        owner.poll();
+    }
+    let mut taken: Vec<usize> = taken.into_iter().map(number).collect();
+    taken.sort_unstable();
+    if Q::PROMISES.delivery == Delivery::AtLeastOnce {
+        taken.dedup();
+    }
+    assert!(taken.iter().copied().eq(0..next), "{what}: {taken:?} of {next}");
+    trial.passes_like(new, &mut owner, &mut thieves);
+    interrupted.has_stopped
+}
+
+/// A thief's task may be taken by another, who may not have copied it yet: neither a sign that work has run out nor that trying again at
+/// once would help.
+#[test]
+fn what_another_thief_takes_or_copies_is_pending() {
+    fn pends<Q: Queue<Gated>>(params: &Q::Params) {
+        let is_one_of_both = |answer: Steal<Task>| matches!(answer, Steal::Task(_) | Steal::Pending);
+        let granted = || {
+            let (mut owner, thieves) = Q::make(8, 2, params);
+            let Ok([mut first, second]): Result<[Q::Thief; 2], _> = thieves.try_into() else {
+                unreachable!("there are two")
+            };
+            owner.push(task(0)).unwrap();
+            assert_eq!(first.steal(), Steal::Pending);
+            owner.poll();
+            (owner, first, second)
+        };
+        let ends = |mut owner: Q::Owner, thieves: [Q::Thief; 2], stolen: [Steal<Task>; 2]| {
+            let quiesced = thieves.into_iter().filter_map(|mut thief| thief.quiesce());
+            let mut all: Vec<Task> = stolen.into_iter().filter_map(Steal::task).chain(quiesced).collect();
+            all.extend(core::iter::from_fn(|| owner.pop()));
+            assert_eq!(all, [task(0)]);
+        };
+        let mut has_pended = [false; 2];
+        for before in 0..STEPS {
+            let (owner, mut first, mut second) = granted();
+            let raced = interrupt(before, || first.steal(), || second.steal());
+            assert!(is_one_of_both(raced.act), "{before}: {:?}", raced.act);
+            has_pended[0] |= raced.act == Steal::Pending;
+            ends(owner, [first, second], [raced.act, raced.meanwhile]);
+            if !raced.has_stopped {
+                break;
+            }
+        }
+        for before in 0..STEPS {
+            let (owner, mut first, mut second) = granted();
+            let raced = interrupt(before, || second.steal(), || first.steal());
+            assert!(is_one_of_both(raced.meanwhile), "{before}: {:?}", raced.meanwhile);
+            has_pended[1] |= raced.meanwhile == Steal::Pending;
+            ends(owner, [first, second], [raced.act, raced.meanwhile]);
+            if !raced.has_stopped {
+                break;
+            }
+        }
+        assert_eq!(has_pended, [true; 2], "each of them was late");
+    }
+    if !cfg!(miri) {
+        let delegation = Delegation { cross_taking: CrossTaking::Each, ..Delegation::default() };
+        pends::<Adws>(&delegation);
+    }
+}
+
+/// An owner that takes nothing back leaves what it has granted to thieves.
+#[test]
+fn without_revocation_what_was_granted_waits_for_a_thief() {
+    fn waits<Q: Queue>(params: &Q::Params) {
+        let (mut owner, mut thieves) = Q::make(8, 1, params);
+        owner.push(task(0)).unwrap();
+        assert_eq!(thieves[0].steal(), Steal::Pending);
+        owner.poll();
+        for _ in 0..3 {
+            assert_eq!((owner.pop(), owner.len_hint()), (None, 1));
+            assert!(thieves[0].has_work_hint());
+        }
+        assert_eq!(thieves[0].steal(), Steal::Task(task(0)));
+        assert_eq!((owner.pop(), owner.len_hint()), (None, 0));
+    }
+    let delegation = Delegation { revocation: Revocation::Off, ..Delegation::default() };
+    waits::<Adws>(&delegation);
+    waits::<PadWs>(&pad_ws::Params { delegation, ..pad_ws::Params::default() });
+}
