@@ -42,7 +42,7 @@ pub struct Operations {
     /// Waits until a stolen job is settled; runs others meanwhile if the last argument says so.
     pub(crate) wait_job: unsafe fn(&Front, *mut Slot, NonNull<Job>, bool) -> Settled,
     /// Runs jobs of any kind, or sleeps, until the condition holds; whoever makes it hold wakes the worker.
-    pub(crate) wait_until: unsafe fn(&Front, *mut Slot, &dyn Fn() -> bool),
+    pub(crate) wait_until: unsafe fn(&Front, *mut Slot, usize, &dyn Fn() -> bool),
     /// Runs the work in the seat of an idle worker that the thread, a guest, has taken, and leaves.
     pub(crate) visit: unsafe fn(&Front, *mut Slot, &mut dyn FnMut()),
     /// Runs one job, if there is one within reach; whether there was.

@@ -26,14 +26,15 @@ pub(crate) type Latch = latch::Latch<Native, Waiter>;
 /// Who waits for a latch.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
-    Worker(Arc<Common>, usize),
+    /// A worker, by its number, and [what it had spawned](crate::worker::Home::spawns) before.
+    Worker(Arc<Common>, usize, usize),
     Thread(Arc<Event<Native>>),
 }
 
 impl latch::Waiter for Waiter {
     fn wake(&self) {
         match self {
-            Self::Worker(common, index) => common.dormitory.notify(*index),
+            Self::Worker(common, index, _) => common.dormitory.notify(*index),
             Self::Thread(event) => event.notify(),
         }
     }
@@ -47,7 +48,7 @@ impl Waiter {
     /// The current thread, whose front is `front`.
     pub(crate) fn here(front: &Front) -> Self {
         match front.home() {
-            Some(home) => Self::Worker(Arc::clone(&home.common), home.index),
+            Some(home) => Self::Worker(Arc::clone(&home.common), home.index, home.spawns()),
             // While the thread's locals are being destroyed there is a fresh one for each wait.
             None => Self::Thread(EVENT.try_with(Arc::clone).unwrap_or_default()),
         }
@@ -56,7 +57,7 @@ impl Waiter {
     /// Whether it is the current thread, whose front is `front`.
     pub(crate) fn is_here(&self, front: &Front) -> bool {
         match self {
-            Self::Worker(common, index) => {
+            Self::Worker(common, index, _) => {
                 front.home().is_some_and(|home| Arc::ptr_eq(common, &home.common) && *index == home.index)
             }
             // The thread may have become a worker since. While its locals are being destroyed nobody can say any more.
@@ -94,8 +95,8 @@ pub(crate) unsafe fn wait(latch: &Latch, front: &Front, head: *mut Slot, will_ta
     let waiting = AbortOnUnwind("a thread panicked while others used what it waits for");
     match (latch.waiter(), front.operations) {
         // SAFETY: the caller's promise: the current front and head of a worker.
-        (Waiter::Worker(..), Some(operations)) => unsafe {
-            (operations.wait_until)(front, head, &|| latch.is_over());
+        (Waiter::Worker(.., spawns), Some(operations)) => unsafe {
+            (operations.wait_until)(front, head, *spawns, &|| latch.is_over());
         },
         (Waiter::Worker(..), None) => unreachable!("a worker's front has operations"),
         (Waiter::Thread(event), _) => {

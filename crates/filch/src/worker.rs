@@ -189,6 +189,8 @@ pub(crate) struct Home {
     core: Cell<*const ()>,
     /// Jobs that outlive whoever spawned them.
     spawned: UnsafeCell<Spawning>,
+    /// Where among all that it has spawned the next one goes: one past the newest that it has not taken back, whatever thieves have taken.
+    spawns: Cell<usize>,
     /// Forks in progress that have no place on the task stack, the newest last, and whether each was pushed elsewhere.
     aside: UnsafeCell<Vec<(NonNull<Slot>, bool)>>,
     /// How many of them there are because the task stack is full.
@@ -223,6 +225,7 @@ impl Home {
                 detours: Atomic::new(0),
                 core: Cell::new(null()),
                 spawned: UnsafeCell::new(spawned),
+                spawns: Cell::new(0),
                 aside: UnsafeCell::default(),
                 overflow: Cell::new(0),
                 spare: UnsafeCell::default(),
@@ -320,6 +323,8 @@ impl Home {
         if let Err(full) = pushed {
             // SAFETY: the word just came out of `into_task`.
             self.common.injected.push(unsafe { Spawned::from_task(full.0) });
+        } else {
+            self.spawns.set(self.spawns.get() + 1);
         }
         let dormitory = &self.common.dormitory;
         if dormitory.sleepers().sleepers_after() && dormitory.wake_for_any(self.index + 1) {
@@ -334,8 +339,25 @@ impl Home {
     pub(crate) unsafe fn pop_spawned(&self) -> Option<Spawned> {
         // SAFETY: as in `spawn`.
         let task = unsafe { &mut *self.spawned.get() }.pop()?;
+        self.spawns.set(self.spawns.get() - 1);
         // SAFETY: only `spawn` pushes, and the queue gives each word out once.
         Some(unsafe { Spawned::from_task(task) })
+    }
+
+    /// What the worker spawns from now on lies above this, as long as it takes nothing back from below.
+    pub(crate) fn spawns(&self) -> usize {
+        self.spawns.get()
+    }
+
+    /// Takes the worker's own newest spawned job, if that lies above `mark`, which is lowered where jobs below it were taken back.
+    ///
+    /// # Safety
+    /// The current thread is this worker.
+    pub(crate) unsafe fn pop_spawned_since(&self, mark: &Cell<usize>) -> Option<Spawned> {
+        let spawns = self.spawns.get();
+        mark.set(mark.get().min(spawns));
+        // SAFETY: the caller's promise.
+        if spawns > mark.get() { unsafe { self.pop_spawned() } } else { None }
     }
 
     /// Tries to take a job that `victim` spawned.

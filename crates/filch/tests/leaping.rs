@@ -312,6 +312,57 @@ fn a_worker_whose_stack_is_low_leaves_others_jobs_alone() {
     leaves::<{ 600 << 10 }, Queued<ChaseLev>>();
 }
 
+/// As above, of jobs that the worker has itself spawned: there is nobody else.
+#[test]
+fn a_worker_whose_stack_is_low_runs_its_own_jobs_one_after_the_other() {
+    const JOBS: usize = 200;
+    fn runs<P: Pool>() {
+        let pool = Builder::<P>::new().workers(1).stack_size(1 << 20).build().unwrap();
+        let elsewhere = Arc::new(pool_of::<Split>(2, Wait::default()));
+        let ended = Arc::new(AtomicUsize::new(0));
+        pool.install(|| {
+            for _ in 0..JOBS {
+                let (elsewhere, ended) = (Arc::clone(&elsewhere), Arc::clone(&ended));
+                filch::spawn(move || {
+                    deep::<8192, _>(|| elsewhere.install(|| ()));
+                    ended.fetch_add(1, SeqCst);
+                });
+            }
+            let until_all_ended = || wait_for("all jobs", || ended.load(SeqCst) == JOBS);
+            deep::<{ 600 << 10 }, _>(|| elsewhere.install(until_all_ended));
+        });
+    }
+    let _watchdog = watchdog("its own jobs on a low stack");
+    runs::<Split>();
+    runs::<Queued<ChaseLev>>();
+}
+
+/// What a scope waits for is no work of others: its worker looks on for no moment, however deep it is.
+#[test]
+fn a_worker_whose_stack_is_low_runs_the_tasks_of_its_scopes_at_once() {
+    fn nested(depth: usize, pool: &ThreadPool<impl Pool>) {
+        let visits = AtomicUsize::new(0);
+        filch::scope(|s| {
+            s.spawn(|_| {
+                visits.fetch_add(1, SeqCst);
+                if depth > 0 {
+                    nested(depth - 1, pool);
+                }
+            });
+        });
+        assert_eq!(visits.into_inner(), 1);
+    }
+    fn runs<P: Pool>() {
+        let pool = Builder::<P>::new().workers(1).stack_size(1 << 20).build().unwrap();
+        // With a look for a tenth of a millisecond, ten times as many for the first and twice as many for each that follows, it would
+        // take an hour.
+        pool.install(|| deep::<{ 600 << 10 }, _>(|| nested(20, &pool)));
+    }
+    let _watchdog = watchdog("scopes on a low stack");
+    runs::<Split>();
+    runs::<Queued<ChaseLev>>();
+}
+
 /// A request may have been answered with nothing just before the worker that made it went to sleep.
 #[test]
 fn a_worker_that_falls_asleep_at_a_join_is_told_of_the_next_fork() {

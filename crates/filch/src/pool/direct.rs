@@ -171,9 +171,9 @@ unsafe impl<D: Direct> Plumbing for D {
             // SAFETY: as above, and the caller's promises.
             unsafe { wait::wait_job(Here::<Self>::at(front, head), job, help) }
         },
-        wait_until: |front, head, done| {
+        wait_until: |front, head, spawns, done| {
             // SAFETY: as above, and the caller's promise.
-            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, done);
+            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, spawns, done);
         },
         visit: |front, head, work| {
             // SAFETY: as above, and the caller's promise.

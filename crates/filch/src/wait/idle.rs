@@ -35,7 +35,7 @@ pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: imp
 /// Runs whatever there is until the pool closes, and what is left then.
 fn live<P: Pool>(here: Here<'_, P>) {
     let living = AbortOnUnwind("a worker panicked outside of all tasks");
-    let worker = Searching { here, is_idle: true, looks: Cell::new(0) };
+    let worker = Searching { here, is_idle: true, looks: Cell::new(0), mark: Cell::new(0) };
     search(&worker, ANY, &|| here.home().common.is_closing());
     while let Some(find) = worker.find() {
         worker.run(find);
@@ -43,10 +43,12 @@ fn live<P: Pool>(here: Here<'_, P>) {
     mem::forget(living);
 }
 
-/// Runs whatever there is, or sleeps, until `done`. Whoever makes it so must notify this worker afterwards.
-pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, done: &dyn Fn() -> bool) {
+/// Runs whatever there is, or sleeps, until `done`. Whoever makes it so must notify this worker afterwards. `spawns`: what the worker had
+/// [spawned](crate::worker::Home::spawns) before what it waits for began.
+pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, spawns: usize, done: &dyn Fn() -> bool) {
     let waiting = AbortOnUnwind("a worker panicked while it waited");
-    search(&Searching { here, is_idle: false, looks: Cell::new(0) }, ANY_MEANWHILE, done);
+    let worker = Searching { here, is_idle: false, looks: Cell::new(0), mark: Cell::new(spawns) };
+    search(&worker, ANY_MEANWHILE, done);
     mem::forget(waiting);
 }
 
@@ -59,7 +61,9 @@ pub(crate) fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut()) {
         unsafe { P::begins(here.core) };
         work();
     });
-    leave(&Searching { here, is_idle: true, looks: Cell::new(0) }, &|| here.home().common.is_closing());
+    leave(&Searching { here, is_idle: true, looks: Cell::new(0), mark: Cell::new(0) }, &|| {
+        here.home().common.is_closing()
+    });
     mem::forget(visiting);
 }
 
@@ -69,6 +73,8 @@ struct Searching<'w, P: Pool> {
     is_idle: bool,
     /// How often it has looked on while there was work, and its stack was low.
     looks: Cell<u32>,
+    /// What it has spawned above this may be part of what it waits for.
+    mark: Cell<usize>,
 }
 
 impl<P: Pool> Sleeper for Searching<'_, P> {
@@ -134,18 +140,18 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
 
     fn find(&self) -> Option<Find> {
         let here = &self.here;
-        if let Some(find) = here.find_own() {
-            return Some(find);
-        }
         if self.is_idle {
-            return here.find_far();
+            return here.find_own().or_else(|| here.find_far());
         }
-        if !here.home().is_stack_low() {
-            return here.find_far().or_else(|| here.find_forked());
+        let home = here.home();
+        if !home.is_stack_low() {
+            return here.find_own().or_else(|| here.find_far()).or_else(|| here.find_forked());
         }
-        // What comes from outside may have nobody else.
-        let injected = here.home().common.injected.pop().map(Find::Spawned);
-        injected.or_else(|| here.find_reluctantly(&self.looks))
+        // SAFETY: this thread is the worker.
+        let own = unsafe { home.pop_spawned_since(&self.mark) };
+        // Mail is for nobody else, and what comes from outside may have nobody else.
+        let find = own.or_else(|| home.next_mail()).or_else(|| home.common.injected.pop()).map(Find::Spawned);
+        find.or_else(|| here.find_reluctantly(&self.looks))
     }
 
     fn leaves_more(&self, find: &Find) -> bool {
