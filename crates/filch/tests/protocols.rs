@@ -6,7 +6,7 @@ mod common;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use common::{wait_for, watchdog};
@@ -536,6 +536,47 @@ struct Public {
     owner: Owner,
 }
 
+/// An owner whose tasks are stolen as soon as it has made them public.
+struct Robbed<'s>(&'s Public);
+
+impl Sleeper for Robbed<'_> {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        &self.0.owner.dormitory
+    }
+
+    fn index(&self) -> usize {
+        0
+    }
+}
+
+impl Sharer for Robbed<'_> {
+    fn has_aside(&self) -> bool {
+        self.0.owner.has_aside
+    }
+
+    fn has_grown(&self) {
+        self.0.owner.has_grown();
+        let states = |index: u32| &self.0.states[index as usize];
+        while let StealIndex::Index(index) = self.0.shared.steal(states) {
+            states(index).claim(1, 0);
+        }
+    }
+
+    fn has_shrunk(&self) {
+        self.0.owner.has_shrunk();
+    }
+
+    fn now(&self) -> Time {
+        self.0.owner.now()
+    }
+
+    fn grain(&self) -> grain::Params {
+        self.0.owner.grain()
+    }
+}
+
 impl Public {
     fn new(params: wool::Params, owner: Owner) -> (Self, public::Owner) {
         let (shared, stack) = public::Owner::new::<Native>(params, 4);
@@ -637,6 +678,21 @@ fn a_stack_of_wools_answers_at_pushes_pops_and_polls() {
     steal(2);
     stack.pushed(&public.stack(), &public.owner, 3);
     assert_eq!((stack.public(), now()), (4, ((4, 4), vec![3], false, 3, 0)));
+}
+
+/// A thief that has asked comes as soon as the task is public, and before its owner has gone on.
+#[test]
+fn a_stack_of_wools_offers_a_task_once() {
+    let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::with(2));
+    stack.pushed(&public.stack(), &Robbed(&public), 0);
+    let states = |index: u32| &public.states[index as usize];
+    assert_eq!(public.shared.steal(states), StealIndex::Index(0));
+    states(0).claim(1, 0);
+    assert!(public.limits.request(|| 7));
+    // Private until the request is answered.
+    stack.pushed(&public.stack(), &Robbed(&public), 1);
+    assert_eq!((stack.public(), public.owner.grown.get(), public.offered()), (2, 1, vec![]));
+    assert_eq!(states(1).status(), Status::Stolen(Theft { thief: 1, base: 0, count: 1 }));
 }
 
 #[test]
@@ -1022,9 +1078,11 @@ thread_local! {
     static AT_FENCE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
     /// The same at a light barrier.
     static AT_BARRIER: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+    /// The same while it sleeps.
+    static AT_WAIT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 
-/// The machine's memory, where something may happen at a fence.
+/// The machine's memory, where something may happen at a fence, or while a thread sleeps.
 struct Fenced;
 
 // SAFETY: all is as in `Native`, whose fence is made after what happens.
@@ -1055,7 +1113,10 @@ unsafe impl Memory for Fenced {
 
 impl Sleep for Fenced {
     fn wait(word: &Self::AtomicU32, expected: u32) {
-        Native::wait(word, expected);
+        match AT_WAIT.take() {
+            Some(happens) => happens(),
+            None => Native::wait(word, expected),
+        }
     }
 
     fn wake_one(word: &Self::AtomicU32) {
@@ -1132,4 +1193,69 @@ fn who_announces_its_sleep_before_a_push_is_over_is_seen_by_it() {
     AT_BARRIER.set(Some(Box::new(move || dormitory.place(1).announce(dormitory.sleepers(), ANY))));
     has_pushed(&publisher, false);
     assert!(AT_BARRIER.take().is_none() && !publisher.0.place(1).would_help(|_| true));
+}
+
+/// A worker for which there is nothing, and who sleeps at once.
+struct Jobless {
+    publisher: Publisher,
+    has_slept: Arc<AtomicBool>,
+    finds: Cell<u32>,
+}
+
+impl Sleeper for Jobless {
+    type Memory = Fenced;
+
+    fn dormitory(&self) -> &Dormitory<Fenced> {
+        self.publisher.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        0
+    }
+}
+
+impl Searcher for Jobless {
+    type Find = ();
+    type Patience = Once;
+
+    fn patience(&self) -> Once {
+        Once(false)
+    }
+
+    fn find(&self) -> Option<()> {
+        self.finds.set(self.finds.get() + 1);
+        assert!(self.finds.get() == 1 || self.has_slept.load(SeqCst), "it looks again, and has not slept");
+        None
+    }
+
+    fn leaves_more(&self, (): &()) -> bool {
+        false
+    }
+
+    fn run(&self, (): ()) {}
+
+    fn share(&self) {}
+
+    fn ask(&self) {}
+
+    fn sees_any(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn who_searches_in_vain_sleeps_until_somebody_wakes_it() {
+    let _watchdog = watchdog("a sleep");
+    for wanted in [ANY, ANY_MEANWHILE] {
+        let (dormitory, has_slept) = (Arc::new(Dormitory::new(1)), Arc::new(AtomicBool::new(false)));
+        let (publisher, finds) = (Publisher(Arc::clone(&dormitory)), Cell::new(0));
+        let worker = Jobless { publisher, has_slept: Arc::clone(&has_slept), finds };
+        let sleeps = Arc::clone(&has_slept);
+        AT_WAIT.set(Some(Box::new(move || {
+            sleeps.store(true, SeqCst);
+            dormitory.notify(0);
+        })));
+        search(&worker, wanted, &|| has_slept.load(SeqCst));
+        assert!(AT_WAIT.take().is_none() && worker.finds.get() == 1);
+    }
 }
