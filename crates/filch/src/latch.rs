@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_thread_outside_waits_for_every_end() {
         for things in [1, 2, 7] {
-            for _ in 0..200 {
+            for _ in 0..if cfg!(miri) { 5 } else { 200 } {
                 let mut done = vec![0; things];
                 let latch = Latch::new(things, Waiter::here(current()));
                 thread::scope(|s| {
