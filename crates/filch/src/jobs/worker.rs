@@ -528,7 +528,7 @@ mod tests {
     fn places_are_used_again() {
         Jobs::new(1).run(|w| {
             // More than a block has, several times.
-            for _ in 0..if cfg!(miri) { 2_500 } else { 20_000 } {
+            for _ in 0..if cfg!(miri) { 150 } else { 20_000 } {
                 w.spawn(|_| ());
                 w.wait_for_children();
             }
