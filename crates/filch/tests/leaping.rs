@@ -337,6 +337,40 @@ fn a_worker_whose_stack_is_low_runs_its_own_jobs_one_after_the_other() {
     runs::<Queued<ChaseLev>>();
 }
 
+/// There is nobody else for them.
+#[test]
+fn a_worker_whose_stack_is_low_runs_its_mail_and_what_comes_from_outside() {
+    const STACK: usize = 1 << 20;
+    let _watchdog = watchdog("mail on a low stack");
+    let elsewhere = pool_of::<Split>(1, Wait::default());
+    let (crew, lease, seats) = Builder::<Split>::new().workers(1).seats().unwrap();
+    let [is_waiting, has_mail, has_come] = [const { AtomicBool::new(false) }; 3];
+    thread::scope(|s| {
+        for seat in seats {
+            let worker = thread::Builder::new().stack_size(STACK);
+            worker.spawn_scoped(s, move || seat.run(STACK, || (), || ())).unwrap();
+        }
+        s.spawn(|| {
+            crew.enter(|| {
+                deep::<{ 600 << 10 }, _>(|| {
+                    elsewhere.install(|| {
+                        is_waiting.store(true, SeqCst);
+                        wait_for("both", || has_mail.load(SeqCst) && has_come.load(SeqCst));
+                    });
+                });
+            });
+        });
+        wait_for("a wait", || is_waiting.load(SeqCst));
+        // SAFETY: what they borrow lives longer than the crew's threads, and what runs them waits for both.
+        unsafe {
+            crew.push(|| has_come.store(true, SeqCst));
+            crew.post(0, || has_mail.store(true, SeqCst));
+        }
+        wait_for("both", || has_mail.load(SeqCst) && has_come.load(SeqCst));
+        drop(lease);
+    });
+}
+
 /// What a scope waits for is no work of others: its worker looks on for no moment, however deep it is.
 #[test]
 fn a_worker_whose_stack_is_low_runs_the_tasks_of_its_scopes_at_once() {
