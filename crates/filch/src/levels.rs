@@ -149,7 +149,7 @@ mod tests {
         let pool = crate::Builder::<P>::new().workers(2).build().unwrap();
         let two = [TypeId::of::<Levels<2>>(), TypeId::of::<Levels<2, 1>>()];
         let three = [TypeId::of::<Levels<3>>(), TypeId::of::<Levels<3, 1>>(), TypeId::of::<Levels<3, 2>>()];
-        for _ in 0..20 {
+        for _ in 0..if cfg!(miri) { 2 } else { 20 } {
             assert_eq!(pool.run(|w| levels(w, 5)), [TypeId::of::<Flat>(); 6]);
             assert_eq!(pool.run(|w| levels(w.in_levels::<Levels<2>>(), 5)), [two, two, two].concat());
             assert_eq!(pool.run(|w| levels(w.in_levels::<Levels<3>>(), 5)), [three, three].concat());
