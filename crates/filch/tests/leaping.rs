@@ -374,13 +374,13 @@ fn a_worker_whose_stack_is_low_runs_its_mail_and_what_comes_from_outside() {
 /// What a scope waits for is no work of others: its worker looks on for no moment, however deep it is.
 #[test]
 fn a_worker_whose_stack_is_low_runs_the_tasks_of_its_scopes_at_once() {
-    fn nested(depth: usize, pool: &ThreadPool<impl Pool>) {
+    fn nested(depth: usize) {
         let visits = AtomicUsize::new(0);
         filch::scope(|s| {
             s.spawn(|_| {
                 visits.fetch_add(1, SeqCst);
                 if depth > 0 {
-                    nested(depth - 1, pool);
+                    nested(depth - 1);
                 }
             });
         });
@@ -390,7 +390,7 @@ fn a_worker_whose_stack_is_low_runs_the_tasks_of_its_scopes_at_once() {
         let pool = Builder::<P>::new().workers(1).stack_size(1 << 20).build().unwrap();
         // With a look for a tenth of a millisecond, ten times as many for the first and twice as many for each that follows, it would
         // take an hour.
-        pool.install(|| deep::<{ 600 << 10 }, _>(|| nested(20, &pool)));
+        pool.install(|| deep::<{ 600 << 10 }, _>(|| nested(20)));
     }
     let _watchdog = watchdog("scopes on a low stack");
     runs::<Split>();

@@ -376,6 +376,10 @@ fn build(wish: &Wish, work: &Path, sources: &[Source], keys: &[Key], wanted: &[&
             }
             let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
             command.args(["test", "--no-run", "--message-format=json", "-p", package]).current_dir(&tree);
+            if package == "filch-queue" {
+                // Queues without a fence, and their tests.
+                command.arg("--all-features");
+            }
             for (_, program) in of_package {
                 if program.is_empty() {
                     command.arg("--lib")

@@ -108,12 +108,12 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/pdq/mod.rs", &["pdq_"], &["pdq-r", "pdq-s"]),
     queue("crates/filch-queue/src/pdq/receiver.rs", &["pdq_r"], &["pdq-r", "pdq-r2"]),
     queue("crates/filch-queue/src/pdq/sender.rs", &["pdq_s::"], &["pdq-s"]),
-    queue("crates/filch-queue/src/roles.rs", &["abp::", "adws::"], &[]),
+    queue("crates/filch-queue/src/roles.rs", &["abp::", "adws::", "roles::"], &[]),
     queue("crates/filch-queue/src/slots.rs", &["abp::", "lace::", "wsq::", "idem_lifo::"], &["abp", "lace"]),
     queue("crates/filch-queue/src/spin_lock.rs", &["the::", "dsq::"], &["the", "dsq"]),
     queue("crates/filch-queue/src/task.rs", &["abp::", "lace::"], &[]),
-    queue("crates/filch-queue/src/the.rs", &["the::"], &["the", "ff-the"]),
-    queue("crates/filch-queue/src/thep.rs", &["thep::"], &["thep", "patient-thep"]),
+    queue("crates/filch-queue/src/the.rs", &["the::", "raced::"], &["the", "ff-the"]),
+    queue("crates/filch-queue/src/thep.rs", &["thep::", "raced::"], &["thep", "patient-thep"]),
     queue("crates/filch-queue/src/wsq.rs", &["wsq::", "shared::"], &["wsq"]),
 ];
 

@@ -33,13 +33,16 @@ const LIVES: &[&str] = &[
     // One thief, and what it leaves.
     "+++++a.a.a.a.a.a.a.---",
     "++++aaaa.b.aA---- a.+a.-",
+    // An owner that pops, and shares what it has left.
+    "+++++aaaaa-aa-aa-- +aa.+a- +aa-+++abc---",
     // All in turn, and all at once.
     "++++++a.b.c.a.b.c.a.b.c.---",
     "+++++abc.abc.abc..abc----ABC-",
     // A request that the owner overtakes, or that outlives all tasks.
     "(+a-a.A+a.b-)ab.AB-",
     "(++a--.a.A)++a.a.-- ab+.a.b.-A-B",
-    // What was granted to one comes to another, or goes back.
+    // What was granted to one comes to another, who asks anew, or goes back.
+    "+++++a.b.ba.a.a.---ABC-",
     "+++a.bbbc.a.---ABC-",
     "++a.b.---ABC-",
     // Round and round.

@@ -13,7 +13,7 @@ use crate::{number, task, times};
 macro_rules! tests {
     ($queue:ty) => {
         $crate::battery::tests!(
-            $queue: smoke, owner_order, thief_order, hint_sees_work, overflow_or_growth, wrap_around, late_thief, stampede,
+            $queue: smoke, owner_order, thief_order, hint_sees_work, least_capacity, overflow_or_growth, wrap_around, late_thief, stampede,
             stress, stress_in_a_tiny_queue, ebb_and_flow, last_task, starvation, drop_with_tasks_inside,
             sides_outlive_each_other
         );
@@ -146,6 +146,16 @@ pub(crate) fn hint_sees_work<Q: Queue>() {
         assert!(!thieves[0].has_work_hint(), "the owner has just found the queue empty");
     }
     is_as_new::<Q>(8, &mut owner, &mut thieves);
+}
+
+/// Whoever asks for no room gets room for one task.
+pub(crate) fn least_capacity<Q: Queue>() {
+    let (mut owner, mut thieves) = make::<Q>(0, 1);
+    for n in 0..3 {
+        owner.push(task(n)).expect("there is room for one");
+        assert_eq!(owner.pop().map(number), Some(n));
+    }
+    is_as_new::<Q>(0, &mut owner, &mut thieves);
 }
 
 pub(crate) fn overflow_or_growth<Q: Queue>() {

@@ -12,6 +12,7 @@ mod gated;
 mod many;
 mod property;
 mod raced;
+mod roles;
 mod shared;
 mod stalled;
 mod tuned;

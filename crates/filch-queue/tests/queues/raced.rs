@@ -5,8 +5,8 @@ use std::thread;
 
 use filch_queue::as_new::{Endings, Trial};
 use filch_queue::{
-    Adws, CrossTaking, Delegation, Delivery, Full, Owner, PadWs, Progress, Queue, Revocation, Steal, Task, Thief,
-    pad_ws,
+    Adws, CrossTaking, Delegation, Delivery, Dsq, Full, Owner, PadWs, Progress, Queue, Revocation, Steal, Stealable,
+    Task, The, Thief, pad_ws,
 };
 
 use crate::gated::{Gate, Gated, install, remove};
@@ -17,6 +17,11 @@ macro_rules! tests {
         #[test]
         fn overtaken_thief() {
             $crate::run::<$queue, $crate::gated::Gated>($crate::raced::overtaken_thief::<$queue>);
+        }
+
+        #[test]
+        fn interrupted_thief() {
+            $crate::run::<$queue, $crate::gated::Gated>($crate::raced::interrupted_thief::<$queue>);
         }
 
         #[test]
@@ -66,11 +71,15 @@ fn is_free<Q: Queue<Gated>>() -> bool {
     !cfg!(miri) && matches!(Q::PROMISES.steal_progress, Progress::LockFree | Progress::OwnerDependent)
 }
 
-/// A queue of eight tasks, and two thieves.
+/// A queue of many tasks, and two thieves, who have asked for some.
 fn full<Q: Queue<Gated>>() -> (Q::Owner, [Q::Thief; 2]) {
-    let (mut owner, thieves) = Q::make(8, 2, &Q::Params::default());
-    (0..8).for_each(|n| owner.push(task(n)).expect("there is room"));
-    let Ok(thieves) = thieves.try_into() else { unreachable!("there are two") };
+    let (mut owner, thieves) = Q::make(16, 2, &Q::Params::default());
+    (0..16).for_each(|n| owner.push(task(n)).expect("there is room"));
+    let Ok(mut thieves): Result<[Q::Thief; 2], _> = thieves.try_into() else { unreachable!("there are two") };
+    for thief in &mut thieves {
+        thief.steal();
+        owner.poll();
+    }
     (owner, thieves)
 }
 
@@ -98,6 +107,40 @@ pub(crate) fn overtaken_thief<Q: Queue<Gated>>() {
 
 /// Of queues whose owners are interrupted.
 const CAPACITY: usize = 4;
+
+/// An owner takes all that it can while a thief is anywhere in a steal: no task is missing, and none comes twice.
+pub(crate) fn interrupted_thief<Q: Queue<Gated>>() {
+    if !is_free::<Q>() {
+        return;
+    }
+    for pushed in 0..4 {
+        for has_asked in [false, true] {
+            for before in 0..STEPS {
+                let (mut owner, mut thieves) = Q::make(CAPACITY, 1, &Q::Params::default());
+                let mut taken = Vec::new();
+                (0..pushed).for_each(|n| owner.push(task(n)).expect("there is room"));
+                if has_asked {
+                    taken.extend(thieves[0].steal().task());
+                    owner.poll();
+                }
+                let pops = || core::iter::from_fn(|| owner.pop()).collect::<Vec<_>>();
+                let interrupted = interrupt(before, || thieves[0].steal().task(), pops);
+                taken.extend(interrupted.meanwhile.into_iter().chain(interrupted.act));
+                taken.extend(core::iter::from_fn(|| thieves[0].quiesce()));
+                taken.extend(core::iter::from_fn(|| owner.pop()));
+                let mut taken: Vec<usize> = taken.into_iter().map(number).collect();
+                taken.sort_unstable();
+                if Q::PROMISES.delivery == Delivery::AtLeastOnce {
+                    taken.dedup();
+                }
+                assert!(taken.iter().copied().eq(0..pushed), "stopped before {before}: {taken:?} of {pushed}");
+                if !interrupted.has_stopped {
+                    break;
+                }
+            }
+        }
+    }
+}
 
 /// What an owner does while thieves take all they can.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +183,11 @@ fn interrupts<Q: Queue<Gated>>(
     // Where owners answer, one thief has asked.
     taken.extend(thieves[0].steal().task());
     (0..pushed).for_each(|_| push(&mut owner, &mut taken));
+    if pushed % 2 == 1 {
+        // It does not want anything any more, which the owner has yet to find out.
+        taken.extend(thieves[0].steal().task());
+        taken.extend(thieves[0].quiesce());
+    }
     taken.extend((0..own).filter_map(|_| owner.pop()));
     let steals = || {
         let mut loot = Vec::new();
@@ -167,8 +215,18 @@ fn interrupts<Q: Queue<Gated>>(
         let is_seen = thieves.iter().any(Thief::has_work_hint);
         assert!(!is_seen, "{what}: the owner has just found the queue empty");
     }
-    // What lies there now comes back as it should.
+    // What lies there now comes back as it should, to who asks for it, too.
+    let gone = taken.len();
     (0..3).for_each(|_| push(&mut owner, &mut taken));
+    let is_enough = gone + 1 >= taken.len();
+    if is_enough && !matches!(Q::PROMISES.stealable, Stealable::AllButNewest | Stealable::OtherBlocks) {
+        let served = (0..16).find_map(|_| {
+            owner.poll();
+            thieves[0].steal().task()
+        });
+        assert!(served.is_some(), "{what}: a thief gets nothing any more");
+        taken.extend(served);
+    }
     for _ in 0..thieves.len() {
         taken.extend(thieves.iter_mut().flat_map(|thief| core::iter::from_fn(|| thief.quiesce())));
         taken.extend(core::iter::from_fn(|| owner.pop()));
@@ -253,4 +311,64 @@ fn without_revocation_what_was_granted_waits_for_a_thief() {
     let delegation = Delegation { revocation: Revocation::Off, ..Delegation::default() };
     waits::<Adws>(&delegation);
     waits::<PadWs>(&pad_ws::Params { delegation, ..pad_ws::Params::default() });
+}
+
+/// A thief's claim of a task that is not there hides the one that comes next, until it is given back.
+#[test]
+fn a_task_behind_a_claim_is_seen() {
+    fn is_seen<Q: Queue<Gated>>() {
+        let params = Q::Params::default();
+        for before in 0..STEPS {
+            let (mut owner, mut thieves) = Q::make(4, 2, &params);
+            let (first, second) = thieves.split_at_mut(1);
+            let pushes = || {
+                owner.push(task(0)).expect("there is room");
+                second[0].has_work_hint()
+            };
+            let claimed = interrupt(before, || first[0].steal(), pushes);
+            assert!(claimed.meanwhile || claimed.act.is_task(), "stopped before {before}");
+            if !claimed.has_stopped {
+                return;
+            }
+        }
+        panic!("a steal has no end");
+    }
+    if !cfg!(miri) {
+        is_seen::<The>();
+        is_seen::<Dsq>();
+        #[cfg(feature = "fence-free")]
+        {
+            is_seen::<crate::delta::Least<filch_queue::FfThe>>();
+            is_seen::<crate::delta::Least<filch_queue::Thep>>();
+        }
+    }
+}
+
+/// Requests fill words of 64 bits.
+#[test]
+fn more_thieves_than_a_word_has_bits_are_heard() {
+    fn are_heard<Q: Queue>() {
+        for count in [64, 65, 128, 130] {
+            let (mut owner, mut thieves) = Q::make(2 * count, count, &Q::Params::default());
+            (0..2 * count).for_each(|n| owner.push(task(n)).expect("there is room"));
+            // One after the other, then all at once, the last ones first.
+            let mut stolen: Vec<usize> = Vec::new();
+            for thief in &mut thieves {
+                let asked = thief.steal().task();
+                owner.poll();
+                stolen.extend(asked.or_else(|| thief.steal().task()).map(number));
+            }
+            assert_eq!(stolen.len(), count, "each of {count} thieves gets one");
+            let asked: Vec<_> = thieves.iter_mut().rev().map(|thief| thief.steal().task()).collect();
+            owner.poll();
+            let collected = asked.into_iter().zip(thieves.iter_mut().rev());
+            stolen.extend(collected.filter_map(|(asked, thief)| asked.or_else(|| thief.quiesce())).map(number));
+            stolen.extend(core::iter::from_fn(|| owner.pop()).map(number));
+            stolen.extend(thieves.iter_mut().filter_map(Thief::quiesce).map(number));
+            stolen.sort_unstable();
+            assert!(stolen.into_iter().eq(0..2 * count), "{count} thieves");
+        }
+    }
+    are_heard::<Adws>();
+    are_heard::<PadWs>();
 }

@@ -21,7 +21,8 @@ fn left<Q: Queue>(tasks: usize) -> Vec<usize> {
 
 #[test]
 fn an_owner_that_polls_keeps_nothing() {
-    let lefts: [(&str, fn(usize) -> Vec<usize>); 13] = [
+    type Left = fn(usize) -> Vec<usize>;
+    let lefts: [(&str, Left); 13] = [
         ("dsq", left::<Dsq>),
         ("eager dsq", left::<EagerDsq>),
         ("hendler-shavit", left::<HendlerShavit>),
