@@ -292,7 +292,7 @@ impl Grain {
         match chance % 4 {
             0 if count <= 40 => {
                 let block = |sum: u64, block: std::ops::Range<u64>| sum.wrapping_add(self.leaves(block));
-                j.fold_blocks(first..end, LoopGrain::Advice(1), 0, block, |a, b| a.wrapping_add(b))
+                j.fold_blocks(first..end, LoopGrain::Advice(1), 0, block, u64::wrapping_add)
             }
             1 => {
                 let parts = count.min(3 + chance / 4 % 6);
