@@ -414,7 +414,8 @@ fn sleepers_wake_for_a_single_task() {
 
 fn wake_for_a_single_task<P: Pool>() {
     for wait in Wait::EVERY {
-        let pool = pool_of::<P>(2, wait);
+        // A caller that works would let sleepers lie.
+        let pool = Builder::<P>::new().workers(2).wait(wait).caller_works(false).build().unwrap();
         for round in 0..60 {
             if round % 4 == 0 {
                 let before = pool.stats().total().parks;
