@@ -14,8 +14,8 @@
 //! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r` or `heartbeat-request`;
 //! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a [`join`](join());
 //! * `FILCH_CALLER`: whether a thread from outside runs what it hands in itself, in the place of one that sleeps: `1` always, `0` never; by
-//!   default where nobody can tell its thread from theirs, that is, in a pool of at least two threads for which nobody has
-//!   set names, a stack size, or handlers that start or end a thread;
+//!   default where nobody should have to tell its thread from theirs, that is, in the global pool, if it has at least two threads and
+//!   nobody has set names, a stack size, or handlers that start or end a thread;
 //! * `FILCH_STATS=1`: counters on standard error when a pool, or the process, ends;
 //! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of pools for which none is given.
 

@@ -85,7 +85,10 @@ impl Drop for Registry {
 
 impl Registry {
     /// Starts the threads that `builder` asks for. The pool lives as long as its lease, and what is spawned on it.
-    pub(crate) fn new<S>(mut builder: ThreadPoolBuilder<S>) -> Result<(Arc<Self>, Lease), ThreadPoolBuildError>
+    pub(crate) fn new<S>(
+        mut builder: ThreadPoolBuilder<S>,
+        is_global: bool,
+    ) -> Result<(Arc<Self>, Lease), ThreadPoolBuildError>
     where
         S: ThreadSpawn,
     {
@@ -94,7 +97,9 @@ impl Registry {
             return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
         }
         let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
-        let is_plain = S::IS_PLAIN
+        // Who installs something into a pool of its own may count on other threads: published tests do.
+        let is_plain = is_global
+            && S::IS_PLAIN
             && builder.get_thread_name.is_none()
             && builder.stack_size.is_none()
             && builder.start_handler.is_none()
@@ -288,7 +293,7 @@ pub(crate) fn init_global_registry<S>(
 where
     S: ThreadSpawn,
 {
-    make_global(|| Registry::new(builder), true)
+    make_global(|| Registry::new(builder, true), true)
 }
 
 #[cold]
@@ -316,10 +321,11 @@ fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildEr
     let mut threads = wanted;
     let mut refused = None;
     loop {
-        match Registry::new(ThreadPoolBuilder::new().num_threads(threads).spawned_by(UnpinnedSpawn)) {
+        match Registry::new(ThreadPoolBuilder::new().num_threads(threads).spawned_by(UnpinnedSpawn), true) {
             Err(error) if error.is_unsupported() && !is_worker() => {
                 // The first error says more than a second one would.
-                return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread()).map_err(|_| error);
+                return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread(), true)
+                    .map_err(|_| error);
             }
             Err(error) if threads > 1 && error.is_refusal() => {
                 threads /= 2;

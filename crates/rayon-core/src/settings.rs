@@ -39,7 +39,7 @@ pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, V
         Some("0") => false,
         Some("1") => true,
         Some(other) => return Err(invalid("FILCH_CALLER", other, "it is 0 or 1")),
-        // Who makes a pool of one thread may want everything to happen on that one.
+        // With one thread, everything may be meant to happen on that one.
         None => is_plain && workers > 1,
     };
     let pool = variable("FILCH_POOL")?;

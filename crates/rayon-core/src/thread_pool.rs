@@ -37,7 +37,7 @@ impl ThreadPool {
     }
 
     pub(crate) fn build<S: ThreadSpawn>(builder: ThreadPoolBuilder<S>) -> Result<Self, ThreadPoolBuildError> {
-        let (registry, lease) = Registry::new(builder)?;
+        let (registry, lease) = Registry::new(builder, false)?;
         Ok(Self { registry, _lease: lease })
     }
 

@@ -1,0 +1,32 @@
+//! Whose thread runs what comes from outside: the caller's on the global pool, if a thread of that sleeps; never on others.
+#![cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rayon_core::{ThreadPoolBuilder, current_num_threads, current_thread_index, join};
+
+#[test]
+fn callers_work_on_the_global_pool_alone() {
+    if std::env::var_os("FILCH_CALLER").is_some() {
+        return;
+    }
+    ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
+    let here = || thread::current().id();
+    let (me, start) = (here(), Instant::now());
+    loop {
+        let (who, index) = join(|| (here(), current_thread_index()), || ()).0;
+        assert!(index.is_some_and(|index| index < 2), "{index:?}");
+        assert_eq!((current_thread_index(), current_num_threads()), (None, 2));
+        if who == me {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no thread sleeps");
+        thread::yield_now();
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for _ in 0..50 {
+        thread::sleep(Duration::from_micros(200));
+        assert_ne!(pool.install(here), me);
+    }
+}
