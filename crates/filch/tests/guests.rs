@@ -26,6 +26,10 @@ fn as_guest<P: Pool, R: Send>(pool: &ThreadPool<P>, f: impl Fn() -> R + Sync) ->
     let (here, mut result) = (me(), None);
     wait_for("a seat", || {
         result = pool.install(|| (me() == here).then(&f));
+        if result.is_none() {
+            // Time to fall asleep.
+            thread::sleep(Duration::from_micros(200));
+        }
         result.is_some()
     });
     result.unwrap()
