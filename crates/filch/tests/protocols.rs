@@ -135,7 +135,7 @@ impl Owner {
 
     /// One of two workers, that keeps its forks once three joins have come within 30 ticks, until somebody has waited for 100.
     fn of_two() -> Self {
-        Self { grain: grain::Params { window: 3, fine: 10, patience: 100 }, ..Self::with(2) }
+        Self { grain: grain::Params { window: 3, doubt: 1, ready: 0, fine: 10, patience: 100 }, ..Self::with(2) }
     }
 
     /// The worker of that place is about to sleep.
@@ -189,22 +189,16 @@ impl Sharer for Owner {
 }
 
 #[test]
-fn limits_that_open_again_tell_a_sleeper_now_or_at_the_next_push() {
+fn limits_that_open_again_say_whether_anybody_sleeps() {
     let limits = Limits::<Native>::closed();
     let mut owner = Owner::with(2);
-    for has_shared in [false, true] {
-        limits.reopen(&owner, 10, 5, has_shared);
-        assert!(limits.admits_push(9) && limits.admits_pop(5), "nobody sleeps");
-    }
-    owner.lays_down(1, ANY);
-    limits.reopen(&owner, 10, 5, false);
-    assert!(!limits.admits_push(9) && limits.admits_pop(5) && limits.is_wanted(), "the next push tells the sleeper");
-    assert_eq!((owner.asleep(), owner.woken.get()), (vec![1], 0));
-    limits.reopen(&owner, 10, 5, true);
+    assert!(!limits.reopen(&owner, 10, 5));
     assert!(limits.admits_push(9) && limits.admits_pop(5));
-    assert_eq!((owner.asleep(), owner.woken.get()), (vec![], 1));
+    owner.lays_down(1, ANY);
+    assert!(limits.reopen(&owner, 10, 5));
+    assert!(limits.admits_push(9) && limits.admits_pop(5));
     owner.has_aside = true;
-    limits.reopen(&owner, 10, 5, true);
+    assert!(limits.reopen(&owner, 10, 5));
     assert!(limits.admits_push(9) && !limits.admits_pop(9), "each pop looks at the forks that were kept aside");
 }
 
@@ -510,6 +504,88 @@ fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_priva
         shared.limits.request(|| shared.owner.now.get());
         assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
         assert_eq!((shared.open(), shared.owner.grown.get()), ((4, 1), grown));
+    }
+}
+
+/// A stack that keeps its forks from the task at `index` 0 on, which is shared.
+fn fine(owner: Owner) -> (split::Owner, Shared) {
+    let (index, mut stack) = split::Owner::new::<Native>();
+    let shared = Shared { index, limits: Limits::closed(), owner };
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    for _ in 0..=shared.owner.grain.window {
+        stack.pushed(&shared.stack(), &shared.owner, 1);
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+    }
+    (stack, shared)
+}
+
+#[test]
+fn who_asks_has_a_split_stack_share_all_until_some_joins_are_fast() {
+    let (mut stack, shared) = fine(Owner::of_two());
+    assert_eq!((shared.open(), shared.steal()), ((4, 1), Some(0)));
+    shared.limits.request(|| 7);
+    stack.pushed(&shared.stack(), &shared.owner, 2);
+    assert_eq!(shared.open(), (0, 7), "in doubt");
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [1, 2, 3], "all, and what is forked then");
+    // What follows a theft of everything is of the same kind, most likely: two joins instead of four.
+    stack.joined(&shared.stack());
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    for open in [(0, 7), (4, 1)] {
+        stack.pushed(&shared.stack(), &shared.owner, 1);
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+        assert_eq!(shared.open(), open);
+    }
+    // As long as nobody takes what is there, an owner does not doubt.
+    shared.limits.request(|| 7);
+    stack.pushed(&shared.stack(), &shared.owner, 2);
+    assert_eq!(shared.open(), (4, 2), "one of two that were private");
+}
+
+#[test]
+fn who_has_asked_or_was_woken_is_expected_until_somebody_steals() {
+    for is_asleep in [false, true] {
+        let (mut stack, shared) = fine(Owner::of_two());
+        if is_asleep {
+            shared.owner.lays_down(1, PERHAPS);
+            stack.give(&shared.stack(), &shared.owner, 2, Amount::Half);
+            assert_eq!((shared.owner.asleep(), shared.open()), (vec![], (4, 2)));
+            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+        } else {
+            shared.limits.request(|| 7);
+            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+        }
+        assert_eq!(shared.open(), (4, 1), "there is one");
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+        assert_eq!(shared.open(), (0, 0), "there is none: the next push is for who comes");
+        stack.pushed(&shared.stack(), &shared.owner, 0);
+        assert_eq!((shared.open(), shared.steal()), ((0, 7), Some(0)), "in doubt");
+        // He has come. Once tasks are fine again nobody is expected.
+        for index in [1, 1, 1] {
+            stack.pushed(&shared.stack(), &shared.owner, index);
+            assert!(stack.take_back(&shared.stack(), &shared.owner, index));
+        }
+        assert_eq!((shared.open(), shared.steal()), ((4, 1), None));
+    }
+}
+
+#[test]
+fn the_oldest_tasks_are_shared_whoever_asks() {
+    let ready = |workers| Owner { grain: grain::Params { ready: 2, ..Owner::of_two().grain }, ..Owner::with(workers) };
+    for (workers, oldest) in [(2, 1), (3, 2), (5, 2)] {
+        let (mut stack, shared) = fine(ready(workers));
+        // One is shared.
+        assert_eq!(shared.open(), if oldest == 1 { (4, 1) } else { (0, 1) });
+        if oldest > 1 {
+            stack.pushed(&shared.stack(), &shared.owner, 1);
+            assert_eq!(shared.open(), (4, 2));
+            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+            assert_eq!(shared.open(), (0, 1));
+        }
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+        assert_eq!((shared.open(), shared.steal()), ((0, 0), None));
+        stack.pushed(&shared.stack(), &shared.owner, 0);
+        assert_eq!((shared.open(), shared.steal()), (if oldest == 1 { (4, 1) } else { (0, 1) }, Some(0)));
     }
 }
 

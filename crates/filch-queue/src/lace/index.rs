@@ -149,6 +149,14 @@ impl OwnerIndex {
         self.all_stolen
     }
 
+    /// What is shared, unless [all is stolen](OwnerIndex::is_all_stolen). A snapshot: thieves may have taken some of it meanwhile.
+    #[inline]
+    pub fn shared<M: Memory>(&self, shared: &SharedIndex<M>) -> std::ops::Range<u32> {
+        // Relaxed: nobody relies on it.
+        let (tail, split) = unpack(shared.word.load(Ordering::Relaxed));
+        tail..split
+    }
+
     /// Publishes the task at `index`, the only one that is not stolen. Precondition: [`OwnerIndex::is_all_stolen`],
     /// and the task has been written.
     #[inline]

@@ -251,8 +251,10 @@ unsafe impl<D: Direct> Plumbing for D {
         let pool = &victim.pool;
         match pool.steal() {
             StealIndex::Index(index) => {
-                // Ahead: whoever comes next finds the answer.
-                Self::ask(thief, victim);
+                if !pool.has_shared() {
+                    // Ahead: whoever comes next finds the answer.
+                    Self::ask(thief, victim);
+                }
                 return NonNull::new(pool.stack().at(index)).map_or(Steal::Empty, |slot| Steal::Task(slot.cast()));
             }
             StealIndex::Retry => return Steal::Retry,

@@ -3,7 +3,9 @@
 //! **Idea.** A private task costs no atomic operation, but its owner has to answer whoever wants it, and answers nobody as long as
 //! it runs a leaf. So tasks are worth keeping only where leaves are short. An owner begins by sharing all it forks; once a number of
 //! joins in a row have come fast it keeps its forks, and shares on request. A request that has waited too long for its answer tells
-//! it that leaves are long again, and so does a stack all of which has been stolen: what is forked next may be anything.
+//! it that leaves are long again, and so does a stack all of which has been stolen: what is forked next may be anything. Any other
+//! request makes it doubt, for a few joins: what it forks next may be the last before a long leaf, and who asks is not always alone.
+//! The oldest tasks, which are mostly the largest, are shared in any case.
 //!
 //! **Cost.** None on the path of a private fork and join. While all is shared, every fork and join is an atomic operation and
 //! a fence, some tens of nanoseconds; a window of them ends that.
@@ -20,6 +22,11 @@ pub type Time = u64;
 pub struct Params {
     /// So many joins in a row have to come fast before an owner keeps its forks; 0 if it always does.
     pub window: u32,
+    /// So many have to if it has only been asked; 0 if that makes no difference.
+    pub doubt: u32,
+    /// So many of the oldest tasks are shared even by an owner that keeps its forks, unless it has fewer fellows: for those who come
+    /// when it has begun a long leaf.
+    pub ready: usize,
     /// What is fast, for each of them on average.
     pub fine: Time,
     /// Longer than this nobody should wait for an answer.
@@ -29,15 +36,19 @@ pub struct Params {
 impl Params {
     /// A loop that splits itself has some twenty joins before its blocks grow long. Above 2 µs for each, sharing it costs some percent
     /// at most; and 30 µs are what it takes to wake somebody. (At 3 GHz.)
-    pub const DEFAULT: Self = Self { window: 32, fine: 6_000, patience: 100_000 };
+    pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 2, fine: 6_000, patience: 100_000 };
     /// An owner that keeps its forks until somebody asks.
-    pub const FINE: Self = Self { window: 0, fine: 0, patience: Time::MAX };
+    pub const FINE: Self = Self { window: 0, doubt: 0, ready: 0, fine: 0, patience: Time::MAX };
 }
 
 /// One owner's view of its tasks.
 #[derive(Debug)]
 pub struct Grain {
     is_coarse: bool,
+    /// The last joins that were timed have come fast.
+    was_fine: bool,
+    /// So many joins are to come fast.
+    window: u32,
     /// Tasks that have been taken back since they were all shared.
     joins: u32,
     /// When the first of them was.
@@ -47,7 +58,7 @@ pub struct Grain {
 impl Grain {
     /// Of an owner that has seen no task yet: it keeps its forks until it [begins](Grain::begins) a stack.
     pub const fn new() -> Self {
-        Self { is_coarse: false, joins: 0, since: 0 }
+        Self { is_coarse: false, was_fine: false, window: 0, joins: 0, since: 0 }
     }
 
     /// Whether whatever is forked is to be shared at once.
@@ -58,8 +69,19 @@ impl Grain {
 
     /// All tasks so far are stolen, and there is a new one.
     pub fn begins(&mut self, sharer: &impl Sharer) {
-        if sharer.grain().window > 0 && sharer.dormitory().len() > 1 {
-            *self = Self { is_coarse: true, joins: 0, since: 0 };
+        let Params { window, doubt, .. } = sharer.grain();
+        // What comes is mostly of one kind with what was there before.
+        self.shares_for(if self.was_fine { doubt } else { window }, sharer);
+    }
+
+    /// Somebody has asked: what is forked next may be anything, though it is likely to be what it was.
+    pub fn doubts(&mut self, sharer: &impl Sharer) {
+        self.shares_for(sharer.grain().doubt, sharer);
+    }
+
+    fn shares_for(&mut self, window: u32, sharer: &impl Sharer) {
+        if window > 0 && sharer.dormitory().len() > 1 {
+            *self = Self { is_coarse: true, window, joins: 0, ..*self };
         }
     }
 
@@ -69,6 +91,7 @@ impl Grain {
         if limits.asked_at().is_none_or(is_early) {
             return false;
         }
+        self.was_fine = false;
         self.begins(sharer);
         self.is_coarse
     }
@@ -79,10 +102,10 @@ impl Grain {
         self.joins += 1;
         if self.joins == 1 {
             self.since = sharer.now();
-        } else if self.joins > window {
+        } else if self.joins > self.window {
             let now = sharer.now();
-            self.is_coarse = now.saturating_sub(self.since) > fine.saturating_mul(Time::from(window));
-            (self.joins, self.since) = (1, now);
+            self.was_fine = now.saturating_sub(self.since) <= fine.saturating_mul(Time::from(self.window));
+            *self = Self { is_coarse: !self.was_fine, window, joins: 1, since: now, ..*self };
         }
         !self.is_coarse
     }

@@ -18,7 +18,7 @@
 use filch_memory::{Atomic, Memory, Ordering};
 
 use super::grain::{Params, Time};
-use super::waiting::{Sleeper, wake_one};
+use super::waiting::Sleeper;
 
 /// Below every address: no push is admitted.
 const PUSH_NEVER: usize = 0;
@@ -99,9 +99,10 @@ impl<M: Memory> Limits<M> {
         self.pop.store(split, Ordering::Relaxed);
     }
 
-    /// Owner: admits pushes below `end` and pops from `pop` up, and tells sleepers, if work has been shared; otherwise has the next push
-    /// tell them. Returns whether there are sleepers.
-    pub fn reopen(&self, sharer: &impl Sharer<Memory = M>, end: usize, pop: usize, has_shared: bool) -> bool
+    /// Owner: admits pushes below `end` and pops from `pop` up. Returns whether anybody sleeps, who is then to be woken if there is
+    /// work for him, or else [told](Limits::stop_next_push) by the next push.
+    #[must_use]
+    pub fn reopen(&self, sharer: &impl Sharer<Memory = M>, end: usize, pop: usize) -> bool
     where
         M: filch_memory::Sleep,
     {
@@ -109,15 +110,7 @@ impl<M: Memory> Limits<M> {
         if sharer.has_aside() {
             self.stop_pops();
         }
-        let any_sleeps = sharer.dormitory().sleepers().sleepers_after();
-        if any_sleeps {
-            if has_shared {
-                wake_one(sharer);
-            } else {
-                self.stop_next_push();
-            }
-        }
-        any_sleeps
+        sharer.dormitory().sleepers().sleepers_after()
     }
 
     /// Owner: every job is stolen, so the next push must publish and the next pop must wait.
@@ -146,7 +139,14 @@ impl<M: Memory> Limits<M> {
     #[inline]
     pub fn is_wanted(&self) -> bool {
         // Relaxed: a request that is seen late is answered late.
-        is_wanted(self.pop.load(Ordering::Relaxed)) || self.push.load(Ordering::Relaxed) == PUSH_WANTED
+        self.is_asked() || self.push.load(Ordering::Relaxed) == PUSH_WANTED
+    }
+
+    /// Owner: whether a thief wants work, who has asked.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        // Relaxed: as above.
+        is_wanted(self.pop.load(Ordering::Relaxed))
     }
 
     /// Owner: when whoever wants work asked for it, if that is known.

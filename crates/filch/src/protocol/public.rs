@@ -25,6 +25,7 @@ use filch_memory::Sleep;
 use super::grain::Grain;
 use super::limits::{Limits, Sharer};
 use super::state::JobState;
+use super::waiting::wake_one;
 use super::wool::{self, Params, Shared};
 
 /// What thieves see of a task stack, and where it lies.
@@ -222,7 +223,13 @@ impl Owner {
         let has_public = stack.shared.has_unstolen_below(public.min(head as u32));
         // Coarse tasks come back without another look at the limits, even from beyond the end.
         let end = if head < public as usize || self.grain.is_coarse() { 0 } else { stack.capacity };
-        stack.limits.reopen(sharer, stack.address_of(end), stack.address_of(public as usize), has_public)
+        let any_sleeps = stack.limits.reopen(sharer, stack.address_of(end), stack.address_of(public as usize));
+        match (any_sleeps, has_public) {
+            (true, true) => _ = wake_one(sharer),
+            (true, false) => stack.limits.stop_next_push(),
+            (false, _) => {}
+        }
+        any_sleeps
     }
 
     /// Closes the limits to pushes: the next one will be of a public task.

@@ -5,10 +5,12 @@
 //! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. Its owner's part is folded into the two
 //! [limits](super::limits), so that on the fast path the owner does not look at it; here is the other path, which brings the
 //! limits into agreement with the indices again, answers requests, and tells sleepers. While tasks are [coarse](super::grain), every
-//! push and pop comes here, and all tasks are shared.
+//! push and pop comes here, and all tasks are shared. While they are fine it sees to it that those who look for work find some before
+//! they ask: whenever less is shared than there are such workers, or than is to be [ready](super::grain::Params::ready) in any case, the
+//! next push comes here too.
 //!
 //! **Fields.** [`Stack`]: what thieves see, and where the slots lie. [`Owner`]: the owner's copies of the indices, and what it
-//! knows of its tasks' grain.
+//! knows of its tasks' grain and of those who look for some.
 //!
 //! **Invariants.** With `split` the owner's copy, and `head` the exact head:
 //! * I1: while not all stolen, and tasks are fine, the limits admit exactly the pops at or above split (or, requested, none), and pushes
@@ -27,7 +29,7 @@ use filch_queue::lace::index::{OwnerIndex, SharedIndex};
 
 use super::grain::Grain;
 use super::limits::{Limits, Sharer};
-use super::waiting::wake_next;
+use super::waiting::wake_one;
 
 /// What thieves see of a task stack, and where it lies.
 pub struct Stack<'s, M: Sleep> {
@@ -54,6 +56,10 @@ impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
 pub struct Owner {
     index: OwnerIndex,
     grain: Grain,
+    /// The oldest task that nobody had stolen when this owner last doubted.
+    doubted_at: u32,
+    /// The same, when it last woke somebody or was asked. As long as nobody has stolen since, he is likely to be on his way.
+    expects_at: Option<u32>,
 }
 
 impl<M: Sleep> Stack<'_, M> {
@@ -66,7 +72,7 @@ impl Owner {
     /// The indices of an empty stack, and the owner's part.
     pub fn new<M: Sleep>() -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new();
-        (shared, Self { index, grain: Grain::new() })
+        (shared, Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None })
     }
 
     /// The stack is empty, and what comes next may be anything.
@@ -81,9 +87,7 @@ impl Owner {
     /// The limits did not admit the push of the task at `index`, which has been written, or lies beyond the end and has been kept aside.
     pub fn pushed<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, index: usize) {
         let has_shared = if !self.index.is_all_stolen() {
-            if !self.grain.is_coarse() && sharer.dormitory().sleepers().any() {
-                self.grain.begins(sharer);
-            }
+            self.doubt_if_wanted(stack, sharer);
             self.answer(stack, sharer, index + 1, Amount::Half)
         } else if index < stack.capacity {
             self.index.publish_first(stack.shared, index as u32);
@@ -108,7 +112,9 @@ impl Owner {
         let is_coarse = self.grain.is_coarse();
         if index < self.index.split() as usize {
             debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I4");
-            let amount = if is_coarse { Amount::One } else { Amount::Half };
+            // No fewer are left shared than there are workers who look for some.
+            let spares_half = || self.index.shared(stack.shared).len() / 2 >= self.hungry(stack, sharer);
+            let amount = if !is_coarse && spares_half() { Amount::Half } else { Amount::One };
             if self.index.shrink_by(stack.shared, amount) {
                 stack.limits.close();
                 return false;
@@ -118,7 +124,7 @@ impl Owner {
         if is_coarse && !self.grain.is_fine_after(sharer) {
             return true;
         }
-        let has_shared = stack.limits.is_wanted() && self.answer(stack, sharer, index, Amount::Half);
+        let has_shared = self.doubt_if_wanted(stack, sharer) && self.answer(stack, sharer, index, Amount::Half);
         self.reopen(stack, sharer, has_shared);
         true
     }
@@ -146,6 +152,44 @@ impl Owner {
         stack.limits.close();
     }
 
+    /// Whether somebody wants work; if so, and there is not enough, it is shared for a while as if tasks were coarse.
+    fn doubt_if_wanted<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
+        let is_wanted = stack.limits.is_wanted();
+        if stack.limits.is_asked() {
+            self.expects(stack);
+        }
+        if is_wanted && !self.grain.is_coarse() && !self.has_enough(stack, sharer) {
+            self.grain.doubts(sharer);
+            self.doubted_at = self.index.shared(stack.shared).start;
+        }
+        is_wanted
+    }
+
+    /// Whether what is shared will do for those who look for some: there is one for each; or those who were there when the owner last
+    /// doubted have taken none of it, since they are not awake yet or have no processor.
+    fn has_enough<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
+        let shared = self.index.shared(stack.shared);
+        shared.len() >= self.hungry(stack, sharer) || !shared.is_empty() && shared.start == self.doubted_at
+    }
+
+    /// How many sleep or look for work, as far as is known.
+    fn hungry<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> usize {
+        // Whoever waits for one stolen job is not counted while awake.
+        let expected = usize::from(self.expects_at == Some(self.index.shared(stack.shared).start));
+        expected.max(sharer.dormitory().sleepers().hungry() as usize)
+    }
+
+    /// Wakes somebody for what is shared.
+    fn wake<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
+        if wake_one(sharer) {
+            self.expects(stack);
+        }
+    }
+
+    fn expects<M: Sleep>(&mut self, stack: &Stack<'_, M>) {
+        self.expects_at = Some(self.index.shared(stack.shared).start);
+    }
+
     /// Shares that much of what lies privately below `head`, or all if tasks are coarse or somebody has waited too long; returns whether
     /// it was anything. Precondition: not all stolen.
     fn answer<M: Sleep>(
@@ -165,15 +209,23 @@ impl Owner {
     }
 
     /// Has the limits say what the indices do, and tells sleepers. Precondition: not all stolen.
-    fn reopen<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
+    fn reopen<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
         if self.grain.is_coarse() {
             stack.limits.close();
-            if has_shared {
-                wake_next(sharer);
+            if has_shared && sharer.dormitory().sleepers().sleepers_after() {
+                self.wake(stack, sharer);
             }
             return;
         }
         let (end, split) = (stack.address_of(stack.capacity), stack.address_of(self.index.split() as usize));
-        stack.limits.reopen(sharer, end, split, has_shared);
+        let any_sleeps = stack.limits.reopen(sharer, end, split);
+        let has_enough = has_shared || self.has_enough(stack, sharer);
+        let ready = sharer.grain().ready.min(sharer.dormitory().len() - 1);
+        if !has_enough || self.index.shared(stack.shared).len() < ready {
+            stack.limits.stop_next_push();
+        }
+        if has_enough && any_sleeps {
+            self.wake(stack, sharer);
+        }
     }
 }

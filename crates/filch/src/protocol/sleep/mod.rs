@@ -134,6 +134,14 @@ impl<M: Memory> Sleepers<M> {
         self.0.load(Ordering::Relaxed) as u32 != 0
     }
 
+    /// How many sleep or search for work of any kind. A snapshot that orders nothing.
+    #[inline]
+    pub fn hungry(&self) -> u32 {
+        let both = self.0.load(Ordering::Relaxed);
+        // The upper half may be short of what is in flight.
+        (both as u32).saturating_add(u32::try_from(both >> 32).unwrap_or(0))
+    }
+
     /// After [`Sleepers::sleepers_after`]: whether somebody searches who will see what was published before it, or whoever that one wakes.
     #[inline]
     pub fn is_searched(&self) -> bool {
