@@ -351,6 +351,8 @@ pub(crate) enum Probe {
     Wakeup(ProbeWakeup),
     /// Calls into an idle pool, of all lengths and with pauses of all lengths between them, beside rayon
     Calls(ProbeCalls),
+    /// How long workers idle beside tasks that nobody has begun, in random programs of leaves that sleep, beside rayon
+    Hunger(ProbeHunger),
 }
 
 #[derive(Debug, Args)]
@@ -402,6 +404,37 @@ pub(crate) struct ProbeCalls {
     /// At most so many calls of a kind and caller in a turn, of which each contender has three
     #[arg(long, value_name = "N", default_value = "1000", value_parser = count(1, 1_000_000), allow_negative_numbers = true)]
     pub(crate) samples: u32,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The leaves sleep, so any number of workers can be tried on any machine.
+
+Examples:
+  filch probe hunger
+  filch probe hunger --workers 16 --leaves 400 --programs 100
+  filch probe hunger --mixed --json -")]
+pub(crate) struct ProbeHunger {
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value = "8", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: u16,
+    /// Random programs
+    #[arg(long, value_name = "N", default_value = "20", value_parser = count(1, 1_000_000), allow_negative_numbers = true)]
+    pub(crate) programs: u32,
+    /// Leaves of each
+    #[arg(long, value_name = "N", default_value = "200", value_parser = count(1, 100_000), allow_negative_numbers = true)]
+    pub(crate) leaves: u32,
+    /// The longest leaf; lengths are log-uniform between 10 µs and this
+    #[arg(long, value_name = "MICROSECONDS", default_value = "30000", value_parser = count(10, 60_000_000), allow_negative_numbers = true)]
+    pub(crate) longest: u32,
+    /// Between the leaves, compute as fine a tree of forks as there is
+    #[arg(long)]
+    pub(crate) mixed: bool,
+    /// The seed of the first program; the next one has the next seed
+    #[arg(long, value_name = "SEED", default_value = "0")]
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -34,3 +34,5 @@ mod lace_ws;
 mod rayon;
 
 pub use peer::{Peer, PeerError, PeerSpec, specs};
+#[cfg(feature = "rayon")]
+pub use rayon::Handle as RayonHandle;

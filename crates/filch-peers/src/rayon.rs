@@ -17,9 +17,16 @@ impl Rayon {
     }
 }
 
-/// The pool is the one that the thread belongs to.
-#[derive(Clone, Copy)]
-struct Handle;
+/// rayon by its free functions: on the pool that the thread belongs to.
+///
+/// ```
+/// use filch_peers::RayonHandle;
+/// use filch_workloads::ForkJoin;
+///
+/// assert_eq!(RayonHandle.join(|_| 1, |_| 2), (1, 2));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Handle;
 
 impl ForkJoin for Handle {
     type Branch<'b> = Self;

@@ -3,6 +3,7 @@
 mod calls;
 mod check;
 mod compare;
+mod hunger;
 mod list;
 mod probe;
 mod report;
@@ -27,6 +28,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Probe(Probe::Idle(flags)) => probe::idle(&flags),
         Verb::Probe(Probe::Wakeup(flags)) => probe::wakeup(&flags),
         Verb::Probe(Probe::Calls(flags)) => calls::calls(&flags),
+        Verb::Probe(Probe::Hunger(flags)) => hunger::hunger(&flags),
     }
 }
 

@@ -1,0 +1,203 @@
+//! What workers did while a program ran, and how long they had nothing to do though there was something.
+//!
+//! What must always hold: events are in the order of their times, and each task that is forked is begun once.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use filch_workloads::{ForkJoin, Grain};
+
+use super::program::Node;
+
+/// What a program wants besides what its handle can: handles for code that has none, and scopes.
+pub(super) trait Style: Copy + Send + Sync + 'static {
+    type Handle: ForkJoin;
+
+    fn handle() -> Self::Handle;
+
+    /// Calls `announces`, and spawns `each`, for every node, and waits for them.
+    fn scope(nodes: &[Node], announces: &(dyn Fn() + Sync), each: &(dyn Fn(&Node) + Sync));
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Forked(usize),
+    Begun,
+    LeafBegins(ThreadId),
+    LeafEnds(ThreadId),
+}
+
+/// What has happened since it was made.
+#[derive(Debug)]
+pub(super) struct Trace {
+    start: Instant,
+    events: Mutex<Vec<(Duration, What)>>,
+}
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Report {
+    /// Of the whole.
+    pub(super) time: Duration,
+    /// The sum of all leaves, as long as they really slept.
+    pub(super) work: Duration,
+    /// The longest of them: no two come after each other.
+    pub(super) span: Duration,
+    /// The sum over all workers of the time without a leaf while there was a task that nobody had begun.
+    pub(super) idle: Duration,
+    /// The longest such time of one worker.
+    pub(super) longest: Duration,
+}
+
+impl Trace {
+    pub(super) fn new() -> Self {
+        Self { start: Instant::now(), events: Mutex::default() }
+    }
+
+    fn tell(&self, what: What) {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.push((self.start.elapsed(), what));
+    }
+
+    /// Runs the program.
+    pub(super) fn run<J: ForkJoin, S: Style>(&self, node: &Node, mut j: J) {
+        match node {
+            Node::Leaf(length) => {
+                let worker = thread::current().id();
+                self.tell(What::LeafBegins(worker));
+                thread::sleep(*length);
+                self.tell(What::LeafEnds(worker));
+            }
+            Node::Fine(n, rest) => {
+                std::hint::black_box(fib(&mut j, *n));
+                self.run::<J, S>(rest, j);
+            }
+            Node::Join(both) => {
+                let [a, b] = &**both;
+                self.tell(What::Forked(1));
+                j.join(move |j| self.run::<_, S>(a, j), move |j| self.begin::<_, S>(b, j));
+            }
+            Node::Forks(nodes) => {
+                self.tell(What::Forked(nodes.len()));
+                j.fork_all(nodes, |j, node| self.begin::<_, S>(node, j), (), |(), ()| ());
+            }
+            Node::Loop(nodes) => {
+                self.tell(What::Forked(nodes.len()));
+                let block = |block: &[Node]| block.iter().for_each(|node| self.begin::<_, S>(node, S::handle()));
+                j.for_blocks(&nodes[..], Grain::Advice(1), block);
+            }
+            Node::Scope(nodes) => {
+                S::scope(nodes, &|| self.tell(What::Forked(1)), &|node| self.begin::<_, S>(node, S::handle()));
+            }
+        }
+    }
+
+    fn begin<J: ForkJoin, S: Style>(&self, node: &Node, j: J) {
+        self.tell(What::Begun);
+        self.run::<J, S>(node, j);
+    }
+
+    /// What came of it; the program has ended just now.
+    pub(super) fn report(self, workers: usize) -> Report {
+        let time = self.start.elapsed();
+        let events = self.events.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Report { time, ..sum(&events, workers) }
+    }
+}
+
+fn fib<J: ForkJoin>(j: &mut J, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = j.join(move |mut j| fib(&mut j, n - 1), move |mut j| fib(&mut j, n - 2));
+    a + b
+}
+
+/// A worker, as far as it has been seen: since when it is idle, if it is, and when its last leaf began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worker {
+    idle_since: Option<Duration>,
+    leaf_began: Duration,
+}
+
+/// Everything but the time.
+fn sum(events: &[(Duration, What)], workers: usize) -> Report {
+    let mut report = Report::default();
+    let mut seen: HashMap<ThreadId, Worker> = HashMap::new();
+    let (mut forked, mut busy, mut last) = (0_usize, 0_usize, Duration::ZERO);
+    // Since when there is a task that nobody has begun.
+    let mut hungry_since = None;
+    for &(now, what) in events {
+        if hungry_since.is_some() {
+            let idle = u32::try_from(workers.saturating_sub(busy)).unwrap_or(u32::MAX);
+            report.idle += (now - last) * idle;
+        }
+        last = now;
+        match what {
+            What::Forked(more) => {
+                forked += more;
+                if forked > 0 {
+                    hungry_since.get_or_insert(now);
+                }
+            }
+            What::Begun => {
+                forked -= 1;
+                if let (0, Some(since)) = (forked, hungry_since) {
+                    hungry_since = None;
+                    // Who has not been seen yet has been idle from the beginning.
+                    let unseen = (seen.len() < workers).then_some(Duration::ZERO);
+                    let idle = seen.values().filter_map(|worker| worker.idle_since).chain(unseen);
+                    report.longest = idle.map(|idle| now - idle.max(since)).fold(report.longest, Duration::max);
+                }
+            }
+            What::LeafBegins(worker) => {
+                let worker = seen.entry(worker).or_default();
+                let idle = worker.idle_since.take().unwrap_or_default();
+                worker.leaf_began = now;
+                busy += 1;
+                if let Some(since) = hungry_since {
+                    report.longest = report.longest.max(now - idle.max(since));
+                }
+            }
+            What::LeafEnds(worker) => {
+                let worker = seen.entry(worker).or_default();
+                worker.idle_since = Some(now);
+                busy -= 1;
+                report.work += now - worker.leaf_began;
+                report.span = report.span.max(now - worker.leaf_began);
+            }
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_no_leaf_is_idle_while_there_is_a_task_that_nobody_has_begun() {
+        let ms = Duration::from_millis;
+        let [a, b] = [(); 2].map(|()| thread::spawn(|| thread::current().id()).join().unwrap());
+        let events = [
+            (ms(1), What::Forked(2)),
+            (ms(2), What::LeafBegins(a)),
+            (ms(5), What::Begun),
+            (ms(5), What::LeafBegins(b)),
+            (ms(6), What::LeafEnds(a)),
+            (ms(8), What::Begun),
+            (ms(9), What::LeafBegins(a)),
+            (ms(10), What::LeafEnds(b)),
+            (ms(10), What::LeafEnds(a)),
+        ];
+        let report = sum(&events, 2);
+        // From 1 to 2 both are, then one until 5, and again from 6 to 8; at 8 nothing is left to begin.
+        assert_eq!((report.idle, report.longest), (ms(2 + 3 + 2), ms(4)));
+        assert_eq!((report.work, report.span), (ms(4 + 5 + 1), ms(5)));
+        // A third worker that never came.
+        let report = sum(&events, 3);
+        assert_eq!((report.idle, report.longest), (ms(7 + 7), ms(7)));
+    }
+}
