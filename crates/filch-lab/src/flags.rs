@@ -415,7 +415,8 @@ The leaves sleep, so any number of workers can be tried on any machine.
 Examples:
   filch probe hunger
   filch probe hunger --workers 16 --leaves 400 --programs 100
-  filch probe hunger --mixed --json -")]
+  filch probe hunger --mixed --json -
+  filch probe hunger --wait leapfrog")]
 pub(crate) struct ProbeHunger {
     /// Worker threads
     #[arg(long, value_name = "N", default_value = "8", value_parser = workers(), allow_negative_numbers = true)]
@@ -432,6 +433,9 @@ pub(crate) struct ProbeHunger {
     /// Between the leaves, compute as fine a tree of forks as there is
     #[arg(long)]
     pub(crate) mixed: bool,
+    /// How filch's workers wait for a stolen task: see `filch list waits`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wait: Option<String>,
     /// The seed of the first program; the next one has the next seed
     #[arg(long, value_name = "SEED", default_value = "0")]
     pub(crate) seed: u64,

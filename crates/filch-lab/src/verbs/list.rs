@@ -47,10 +47,18 @@ pub(crate) fn list(flags: &Flags) -> Result {
             writeln!(out, "{gap}{}", paint(name, "1;4", colour()))?;
         }
         writeln!(out, "{}", table::list(heads, rows, colour()))?;
+        if *what == Listed::Pools {
+            writeln!(out, "{REQUESTS}")?;
+        }
     }
     out.flush()?;
     Ok(())
 }
+
+/// Below the pools.
+const REQUESTS: &str = "\
+Where thieves take tasks on request, or what is shared on request (lace, padws, dsq, heartbeat-on-request), a worker answers between its own
+tasks: what else it has waits for the end of a long one, unless that polls, or `interrupts` make it answer (`filch list parameters`).";
 
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use filch::pool::{Pool, Queued, Split, Wool};
-use filch::{ThreadPool, Worker};
+use filch::{ThreadPool, Wait, Worker};
 use filch_peers::RayonHandle;
 use filch_queue::ChaseLev;
 use filch_workloads::FilchClosures;
@@ -25,6 +25,7 @@ use crate::export::table;
 use crate::flags::ProbeHunger;
 use crate::machine::{Machine, commit};
 use crate::progress::Progress;
+use crate::scheduler;
 use crate::stats::Sample;
 use crate::terminal::{colour, duration, significant};
 
@@ -79,31 +80,35 @@ struct Contender {
     run: Box<RunFn>,
 }
 
-fn by_handle<P: Pool>(name: &'static str, workers: usize) -> Result<Contender> {
-    let pool = start::<P>(workers)?;
+fn by_handle<P: Pool>(name: &'static str, workers: usize, wait: Wait) -> Result<Contender> {
+    let pool = start::<P>(workers, wait)?;
     Ok(Contender { name, run: Box::new(move |trace, node| pool.run(|w| trace.run::<Worker<'_, P>, OnFilch>(node, w))) })
 }
 
-fn start<P: Pool>(workers: usize) -> Result<ThreadPool<P>> {
-    filch::Builder::new().workers(workers).caller_works(false).build().map_err(usage)
+fn start<P: Pool>(workers: usize, wait: Wait) -> Result<ThreadPool<P>> {
+    filch::Builder::new().workers(workers).wait(wait).caller_works(false).build().map_err(usage)
 }
 
-fn contenders(workers: usize) -> Result<[Contender; 5]> {
-    let closures = start::<Split>(workers)?;
+/// Ours, as far as they can wait so, and rayon, the last.
+fn contenders(workers: usize, wait: Wait) -> Result<Vec<Contender>> {
+    let closures = start::<Split>(workers, wait)?;
     let rayon = rayon::ThreadPoolBuilder::new().num_threads(workers).build().map_err(usage)?;
-    Ok([
-        by_handle::<Split>("filch", workers)?,
+    let mut all = vec![
+        by_handle::<Split>("filch", workers, wait)?,
         Contender {
             name: "filch-closures",
             run: Box::new(move |trace, node| closures.install(|| trace.run::<_, OnFilch>(node, FilchClosures))),
         },
-        by_handle::<Wool>("filch:wool", workers)?,
-        by_handle::<Queued<ChaseLev>>("filch:chase-lev", workers)?,
-        Contender {
-            name: "rayon",
-            run: Box::new(move |trace, node| rayon.install(|| trace.run::<_, OnRayon>(node, RayonHandle))),
-        },
-    ])
+        by_handle::<Wool>("filch:wool", workers, wait)?,
+    ];
+    if wait != Wait::Transitive {
+        all.push(by_handle::<Queued<ChaseLev>>("filch:chase-lev", workers, wait)?);
+    }
+    all.push(Contender {
+        name: "rayon",
+        run: Box::new(move |trace, node| rayon.install(|| trace.run::<_, OnRayon>(node, RayonHandle))),
+    });
+    Ok(all)
 }
 
 #[derive(Serialize)]
@@ -111,6 +116,7 @@ struct Run {
     probe: &'static str,
     contender: &'static str,
     workers: usize,
+    wait: &'static str,
     leaves: usize,
     longest_leaf_micros: u32,
     mixed: bool,
@@ -142,9 +148,10 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let (workers, programs) = (usize::from(flags.workers), flags.programs as usize);
     let kind = Kind { leaves: flags.leaves as usize, longest: flags.longest, is_mixed: flags.mixed };
-    let contenders = contenders(workers)?;
+    let wait = flags.wait.as_deref().map(scheduler::wait).transpose()?.unwrap_or_default();
+    let contenders = contenders(workers, wait)?;
     let progress = Progress::new(!flags.output.quiet);
-    let mut all: [Vec<Report>; 5] = Default::default();
+    let mut all = vec![Vec::new(); contenders.len()];
     for nth in 0..programs {
         let seed = flags.seed.wrapping_add(nth as u64);
         let program = kind.program(seed);
@@ -162,6 +169,7 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
                     probe: "hunger",
                     contender: name,
                     workers,
+                    wait: wait.name(),
                     leaves: kind.leaves,
                     longest_leaf_micros: kind.longest,
                     mixed: kind.is_mixed,
@@ -181,7 +189,8 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
     progress.end();
     if !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout) {
         let heads = ["", "time", "over rayon", "over T₁/P + T∞", "most", "idle beside work", "most", "longest", "most"];
-        let rows = contenders.iter().zip(&all).map(|(contender, reports)| row(contender, reports, &all[4], workers));
+        let rayon = all.last().expect("rayon is there");
+        let rows = contenders.iter().zip(&all).map(|(contender, reports)| row(contender, reports, rayon, workers));
         let mut out = std::io::stdout().lock();
         let leaves = kind.leaves;
         writeln!(
@@ -222,7 +231,7 @@ mod tests {
     #[test]
     fn every_contender_runs_every_leaf() {
         let kind = Kind { leaves: 40, longest: 100, is_mixed: true };
-        for Contender { name, run } in contenders(3).unwrap() {
+        for Contender { name, run } in contenders(3, Wait::default()).unwrap() {
             for seed in 0..3 {
                 let trace = Trace::new();
                 run(&trace, &kind.program(seed));
