@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPoolBuilder, current_num_threads, current_thread_index, join};
 
+/// Time for workers to fall asleep. Each step takes a thousand times as long under Miri.
+const A_WHILE: Duration = if cfg!(miri) { Duration::from_secs(1) } else { Duration::from_micros(200) };
+
 #[test]
 fn callers_work_on_the_global_pool_alone() {
     if std::env::var_os("FILCH_CALLER").is_some() {
@@ -22,11 +25,11 @@ fn callers_work_on_the_global_pool_alone() {
             break;
         }
         assert!(start.elapsed() < Duration::from_secs(60), "no thread sleeps");
-        thread::yield_now();
+        thread::sleep(A_WHILE);
     }
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    for _ in 0..50 {
-        thread::sleep(Duration::from_micros(200));
+    for _ in 0..if cfg!(miri) { 3 } else { 50 } {
+        thread::sleep(A_WHILE);
         assert_ne!(pool.install(here), me);
     }
 }
