@@ -18,6 +18,7 @@ use crate::{number, task};
 macro_rules! tests {
     ($queue:ty) => {
         #[test]
+        #[cfg_attr(miri, ignore = "opens files")]
         fn answers() {
             let name = module_path!().rsplit("::").next().expect("a module has a name");
             $crate::run::<$queue, filch_memory::Native>(|| $crate::answers::answers::<$queue>(name));

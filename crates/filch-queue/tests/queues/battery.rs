@@ -8,7 +8,7 @@ use filch_queue::as_new::Trial;
 use filch_queue::{Capacity, Delivery, Full, Order, Owner, Progress, Queue, Steal, StealOrder, Stealable, Task, Thief};
 
 use crate::watchdog::{Patience, watched};
-use crate::{number, task, times};
+use crate::{is_tried, number, task, times};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -27,7 +27,7 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-const THIEVES: usize = 3;
+const THIEVES: usize = times(3, 2);
 
 fn make<Q: Queue>(capacity: usize, thieves: usize) -> (Q::Owner, Vec<Q::Thief>) {
     Q::make(capacity, thieves, &Q::Params::default())
@@ -69,7 +69,9 @@ fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize>
 
 /// The end of a test: the queue that it has used and emptied.
 fn is_as_new<Q: Queue>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
-    Trial::<Q>::new(capacity, &Q::Params::default()).passes(owner, thieves);
+    if is_tried(capacity) {
+        Trial::<Q>::new(capacity, &Q::Params::default()).passes(owner, thieves);
+    }
 }
 
 fn drain<Q: Queue>(owner: &mut Q::Owner) -> Vec<usize> {
@@ -214,14 +216,14 @@ pub(crate) fn wrap_around<Q: Queue>() {
 /// whether the owner was alone or with another thief, and whether the late one had asked for a task before.
 pub(crate) fn late_thief<Q: Queue>() {
     for (with_another, has_asked) in [(false, false), (true, false), (false, true), (true, true)] {
-        let [in_new, in_old] = [0, 5].map(|rounds| stolen_after::<Q>(rounds, with_another, has_asked));
+        let [in_new, in_old] = [0, times(5, 2)].map(|rounds| stolen_after::<Q>(rounds, with_another, has_asked));
         assert!(2 * in_old >= in_new, "{in_old} instead of {in_new} tasks; {with_another} {has_asked}");
     }
 }
 
 /// How much a thief gets that comes after so many rounds.
 fn stolen_after<Q: Queue>(rounds: usize, with_another: bool, has_asked: bool) -> usize {
-    const TASKS: usize = times(64, 16);
+    const TASKS: usize = times(64, 8);
     let (mut owner, mut thieves) = make::<Q>(TASKS, 2);
     let mut taken = Vec::new();
     let mut next = 0;
@@ -437,7 +439,7 @@ pub(crate) fn stress<Q: Queue>() {
 
 pub(crate) fn stress_in_a_tiny_queue<Q: Queue>() {
     for capacity in 1..=4 {
-        random_bursts::<Q>(capacity, 6, capacity as u64, times(300_000, 30));
+        random_bursts::<Q>(capacity, 6, capacity as u64, times(300_000, 20));
     }
 }
 
@@ -464,8 +466,8 @@ pub(crate) fn ebb_and_flow<Q: Queue>() {
 
 /// One task at a time: owner and thieves always race for the same one.
 pub(crate) fn last_task<Q: Queue>() {
-    random_bursts::<Q>(2, 2, 7, times(500_000, 60));
-    const TASKS: usize = times(500_000, 60);
+    random_bursts::<Q>(2, 2, 7, times(500_000, 30));
+    const TASKS: usize = times(500_000, 30);
     let (mut owner, thieves) = make::<Q>(2, THIEVES);
     let ledger = Ledger::new(TASKS);
     let gang = Gang::start::<Q>(thieves, &ledger);

@@ -10,7 +10,7 @@ use filch_queue::{Delivery, Full, Owner, Queue, Steal, StealMany, StealOrder, St
 use proptest::prelude::*;
 
 use crate::watchdog::Patience;
-use crate::{number, task, times};
+use crate::{is_tried, number, task, times};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -23,6 +23,7 @@ macro_rules! tests {
         })*
 
         #[test]
+        #[cfg_attr(miri, ignore = "opens files")]
         fn answers() {
             let name = module_path!().rsplit("::").next().expect("a module has a name");
             $crate::run::<$queue, filch_memory::Native>(|| $crate::answers::answers_to_many::<$queue>(name));
@@ -31,7 +32,7 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-const THIEVES: usize = 3;
+const THIEVES: usize = times(3, 2);
 
 fn make<Q: Queue>(capacity: usize) -> (Q::Owner, Vec<Q::Thief>) {
     Q::make(capacity, THIEVES, &Q::Params::default())
@@ -39,7 +40,9 @@ fn make<Q: Queue>(capacity: usize) -> (Q::Owner, Vec<Q::Thief>) {
 
 /// The end of a test: the queue that it has used and emptied.
 fn is_as_new<Q: Queue<Thief: StealMany<Task>>>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
-    Trial::<Q>::new(capacity, &Q::Params::default()).of_many().passes(owner, thieves);
+    if is_tried(capacity) {
+        Trial::<Q>::new(capacity, &Q::Params::default()).of_many().passes(owner, thieves);
+    }
 }
 
 /// Steals, and checks the answer against the loot; returns what is new in it.
