@@ -6,7 +6,8 @@ mod battery;
 mod boxes;
 #[cfg(feature = "fence-free")]
 mod delta;
-#[cfg(feature = "std")]
+// Of the trial, in one thread.
+#[cfg(all(feature = "std", not(miri)))]
 mod flawed;
 mod gated;
 mod many;
