@@ -68,9 +68,7 @@ pub(crate) fn pool(workers: usize, wait: Wait) -> ThreadPool {
 }
 
 pub(crate) fn pool_of<P: Pool>(workers: usize, wait: Wait) -> ThreadPool<P> {
-    let builder = Builder::new().workers(workers).wait(wait);
-    // Some queues set each of their places, a million by default.
-    if cfg!(miri) { builder.deque_capacity(256).build().unwrap() } else { builder.build().unwrap() }
+    Builder::new().workers(workers).wait(wait).build().unwrap()
 }
 
 /// Counts its drops.
