@@ -438,7 +438,7 @@ pub(crate) fn stress<Q: Queue>() {
 }
 
 pub(crate) fn stress_in_a_tiny_queue<Q: Queue>() {
-    for capacity in 1..=4 {
+    for capacity in 1..=times(4, 2) {
         random_bursts::<Q>(capacity, 6, capacity as u64, times(300_000, 20));
     }
 }

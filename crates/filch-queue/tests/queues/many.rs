@@ -101,7 +101,7 @@ pub(crate) fn nothing_for_nothing<Q: Queue<Thief: StealMany<Task>>>() {
 
 /// Bursts of pushes and pops, and thieves that ask for different numbers.
 pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
-    const TASKS: usize = times(200_000, 40);
+    const TASKS: usize = times(200_000, 20);
     for (capacity, burst, count) in [(1, 3, THIEVES), (2, 3, THIEVES), (4, 7, 1), (4, 7, THIEVES), (64, 50, THIEVES)] {
         let (mut owner, mut thieves) = make::<Q>(capacity);
         thieves.truncate(count);

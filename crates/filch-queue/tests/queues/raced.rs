@@ -348,7 +348,7 @@ fn a_task_behind_a_claim_is_seen() {
 #[test]
 fn more_thieves_than_a_word_has_bits_are_heard() {
     fn are_heard<Q: Queue>() {
-        for count in [64, 65, 128, 130] {
+        for &count in if cfg!(miri) { &[65][..] } else { &[64, 65, 128, 130] } {
             let (mut owner, mut thieves) = Q::make(2 * count, count, &Q::Params::default());
             (0..2 * count).for_each(|n| owner.push(task(n)).expect("there is room"));
             // One after the other, then all at once, the last ones first.
