@@ -182,11 +182,7 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
                 ends(&mut relied_on);
             }
             let place = worker.dormitory().place(worker.index());
-            place.announce(sleepers, wanted);
-            worker.ask();
-            worker.settles();
-            worker.has_asked();
-            if done() || worker.sees_any() {
+            if lies_down(worker, wanted, done) {
                 // What it saw may have been left to it.
                 relied_on |= place.cancel(sleepers) || is_idle;
             } else {
@@ -209,19 +205,25 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
 /// A guest, which has [taken](super::sleep::Place::take) the seat of an idle worker, and on whose stack nothing is left, leaves: the
 /// worker's own thread rests on, unless there is something to do for it, or it is `done`.
 pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
-    let sleepers = worker.dormitory().sleepers();
     let place = worker.dormitory().place(worker.index());
-    place.announce(sleepers, ANY);
+    let stays = lies_down(worker, ANY, done);
+    if stays {
+        // The own thread searches, as if it had been woken: I2.
+        place.cancel(worker.dormitory().sleepers());
+    }
+    if stays || !place.vacate() {
+        place.hand_over();
+    }
+}
+
+/// Announces a worker's sleep, asks everybody, and has a last look: whether there is something to stay awake for, so that the announcement
+/// is to be cancelled.
+fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -> bool {
+    worker.dormitory().place(worker.index()).announce(worker.dormitory().sleepers(), wanted);
     worker.ask();
     worker.settles();
     worker.has_asked();
-    if done() || worker.sees_any() {
-        // The own thread searches, as if it had been woken: I2.
-        place.cancel(sleepers);
-        place.hand_over();
-    } else if !place.vacate() {
-        place.hand_over();
-    }
+    done() || worker.sees_any()
 }
 
 /// Waits until the job of `state`, stolen from this worker, is settled, or has come back unrun.

@@ -7,7 +7,7 @@ use filch_memory::Native;
 
 use crate::front::Front;
 use crate::job::Slot;
-use crate::pool::Pool;
+use crate::pool::{Plumbing, Pool};
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::waiting::Sleeper;
 use crate::worker::{Core, Home};
@@ -49,31 +49,38 @@ impl<'w, P: Pool> Here<'w, P> {
     }
 }
 
-impl<P: Pool> Sleeper for Here<'_, P> {
+/// What a worker does at its head that cannot go on.
+pub(super) trait Standing {
+    type Pool: Pool;
+
+    fn here(&self) -> Here<'_, Self::Pool>;
+}
+
+impl<S: Standing> Sleeper for S {
     type Memory = Native;
 
     fn dormitory(&self) -> &Dormitory<Native> {
-        self.home().dormitory()
+        self.here().home().dormitory()
     }
 
     fn index(&self) -> usize {
-        self.home().index
+        self.here().home().index
     }
 
     fn settles(&self) {
-        self.home().settles();
-        P::settles(self.core);
+        self.here().home().settles();
+        <S::Pool as Plumbing>::settles(self.here().core);
     }
 
     fn has_asked(&self) {
-        self.home().has_asked();
+        self.here().home().has_asked();
     }
 
     fn parks(&self) {
-        self.home().parks();
+        self.here().home().parks();
     }
 
     fn has_woken(&self) {
-        self.home().has_woken();
+        self.here().home().has_woken();
     }
 }

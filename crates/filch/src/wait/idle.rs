@@ -3,15 +3,14 @@
 use std::cell::Cell;
 use std::mem;
 
-use filch_memory::Native;
-
 use super::find::Find;
+use super::here::Standing;
 use super::{Here, Patience};
 use crate::front::Enter;
 use crate::guest::{Guests, Outlook};
 use crate::pool::Pool;
-use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
-use crate::protocol::waiting::{self, Searcher, Sleeper, leave, search};
+use crate::protocol::sleep::{ANY, ANY_MEANWHILE};
+use crate::protocol::waiting::{self, Searcher, leave, search};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::{Core, Home};
 
@@ -77,31 +76,11 @@ struct Searching<'w, P: Pool> {
     mark: Cell<usize>,
 }
 
-impl<P: Pool> Sleeper for Searching<'_, P> {
-    type Memory = Native;
+impl<P: Pool> Standing for Searching<'_, P> {
+    type Pool = P;
 
-    fn dormitory(&self) -> &Dormitory<Native> {
-        self.here.dormitory()
-    }
-
-    fn index(&self) -> usize {
-        self.here.index()
-    }
-
-    fn settles(&self) {
-        self.here.settles();
-    }
-
-    fn has_asked(&self) {
-        self.here.has_asked();
-    }
-
-    fn parks(&self) {
-        self.here.parks();
-    }
-
-    fn has_woken(&self) {
-        self.here.has_woken();
+    fn here(&self) -> Here<'_, P> {
+        self.here
     }
 }
 

@@ -6,10 +6,11 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
+use super::here::Standing;
 use super::{Here, Patience, Wait};
 use crate::job::Job;
 use crate::pool::Pool;
-use crate::protocol::sleep::{ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
+use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
 use crate::protocol::state::{JobState, Settled, Status, Theft};
 use crate::protocol::waiting::{Joiner, Sleeper, await_job};
 use crate::unwind::AbortOnUnwind;
@@ -89,31 +90,11 @@ impl<P: Pool> Joining<'_, P> {
     }
 }
 
-impl<P: Pool> Sleeper for Joining<'_, P> {
-    type Memory = Native;
+impl<P: Pool> Standing for Joining<'_, P> {
+    type Pool = P;
 
-    fn dormitory(&self) -> &Dormitory<Native> {
-        self.here.dormitory()
-    }
-
-    fn index(&self) -> usize {
-        self.here.index()
-    }
-
-    fn settles(&self) {
-        self.here.settles();
-    }
-
-    fn has_asked(&self) {
-        self.here.has_asked();
-    }
-
-    fn parks(&self) {
-        self.here.parks();
-    }
-
-    fn has_woken(&self) {
-        self.here.has_woken();
+    fn here(&self) -> Here<'_, P> {
+        self.here
     }
 }
 
