@@ -570,6 +570,66 @@ fn who_has_asked_or_was_woken_is_expected_until_somebody_steals() {
 }
 
 #[test]
+fn as_much_is_left_shared_as_there_are_workers_who_look_for_some() {
+    for (shares, hungry, left) in [(4, 0, 2), (4, 2, 2), (4, 3, 3), (3, 1, 1), (3, 2, 2)] {
+        let (mut stack, shared) = fine(Owner { grain: Owner::of_two().grain, ..Owner::with(5) });
+        stack.give(&shared.stack(), &shared.owner, shares, Amount::All);
+        for place in 1..=hungry {
+            shared.owner.lays_down(place, PERHAPS);
+        }
+        assert!(stack.take_back(&shared.stack(), &shared.owner, shares - 1));
+        assert_eq!(shared.open().1, left, "of {shares}, with {hungry} asleep");
+    }
+}
+
+#[test]
+fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
+    let team = || Owner { grain: Owner::of_two().grain, ..Owner::with(5) };
+    let three_sleep = |shared: &Shared| (1..4).for_each(|place| shared.owner.lays_down(place, ANY));
+    // Nothing is shared.
+    let (mut stack, shared) = fine(team());
+    three_sleep(&shared);
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+    assert_eq!((shared.open(), shared.owner.asleep()), ((0, 0), vec![1, 2, 3]));
+    // Then it is, and all that follows, and one of them is woken, who passes it on.
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![2, 3]));
+    // What nobody has taken since is enough, though there are more who look for some.
+    for _ in 0..2 {
+        stack.pushed(&shared.stack(), &shared.owner, 1);
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+    }
+    assert_eq!(shared.open(), (4, 1));
+    shared.limits.stop_next_push();
+    stack.pushed(&shared.stack(), &shared.owner, 2);
+    assert_eq!(shared.open(), (4, 2), "no doubt");
+    // Once somebody has, it is not.
+    assert_eq!(shared.steal(), Some(0));
+    shared.limits.stop_next_push();
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!(shared.open(), (0, 7), "in doubt");
+    // A task beyond the end is for nobody.
+    shared.owner.dormitory.sleepers().end_search();
+    stack.pushed(&shared.stack(), &shared.owner, 4);
+    assert_eq!(shared.owner.asleep(), [2, 3]);
+    // Who never doubts wakes somebody for whatever it shares, however little.
+    let (mut stack, shared) = fine(Owner::with(5));
+    three_sleep(&shared);
+    shared.limits.stop_next_push();
+    stack.pushed(&shared.stack(), &shared.owner, 1);
+    assert_eq!((shared.open(), shared.owner.asleep()), ((4, 2), vec![2, 3]));
+}
+
+#[test]
+fn a_stack_that_begins_with_coarse_tasks_admits_nothing() {
+    let (mut stack, shared) = fine(Owner::of_two());
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+    assert_eq!(shared.open(), (4, 0));
+    stack.begins(&shared.stack(), &shared.owner);
+    assert_eq!(shared.open(), (0, 7));
+}
+
+#[test]
 fn the_oldest_tasks_are_shared_whoever_asks() {
     let ready = |workers| Owner { grain: grain::Params { ready: 2, ..Owner::of_two().grain }, ..Owner::with(workers) };
     for (workers, oldest) in [(2, 1), (3, 2), (5, 2)] {
