@@ -135,7 +135,10 @@ impl Owner {
 
     /// One of two workers, that keeps its forks once three joins have come within 30 ticks, until somebody has waited for 100.
     fn of_two() -> Self {
-        Self { grain: grain::Params { window: 3, doubt: 1, ready: 0, fine: 10, patience: 100 }, ..Self::with(2) }
+        Self {
+            grain: grain::Params { window: 3, doubt: 1, ready: 0, vain: 20, fine: 10, patience: 100 },
+            ..Self::with(2)
+        }
     }
 
     /// The worker of that place is about to sleep.
@@ -618,6 +621,39 @@ fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
     shared.limits.stop_next_push();
     stack.pushed(&shared.stack(), &shared.owner, 1);
     assert_eq!((shared.open(), shared.owner.asleep()), ((4, 2), vec![2, 3]));
+}
+
+#[test]
+fn what_comes_back_unwanted_for_long_is_shared_no_more_until_somebody_steals() {
+    let ready = || Owner { grain: grain::Params { ready: 1, ..Owner::of_two().grain }, ..Owner::with(2) };
+    let (mut stack, shared) = fine(ready());
+    let mut comes_back = |shared: &Shared| {
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+        let open = shared.open();
+        shared.limits.stop_next_push();
+        stack.pushed(&shared.stack(), &shared.owner, 0);
+        open
+    };
+    // Four have come back while tasks were coarse.
+    let opens: Vec<_> = (0..20).map(|_| comes_back(&shared)).collect();
+    assert_eq!(opens, [vec![(0, 0); 15], vec![(4, 0); 5]].concat());
+    // Who sleeps is told all the same, and is not woken for nothing.
+    shared.owner.lays_down(1, ANY);
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+    assert_eq!((shared.open(), shared.owner.asleep()), ((0, 0), vec![1]));
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![]), "in doubt");
+    // Somebody has come.
+    assert_eq!(shared.steal(), Some(0));
+    assert!(!stack.take_back(&shared.stack(), &shared.owner, 0));
+    stack.joined(&shared.stack());
+    stack.pushed(&shared.stack(), &shared.owner, 0);
+    for _ in 0..2 {
+        stack.pushed(&shared.stack(), &shared.owner, 1);
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+    }
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+    assert_eq!(shared.open(), (0, 0));
 }
 
 #[test]

@@ -161,9 +161,10 @@ impl<M: Checker> Sharer for Worker<M> {
 }
 
 /// Owners that share whatever they fork.
-pub const COARSE: grain::Params = grain::Params { window: u32::MAX, doubt: u32::MAX, ready: 0, fine: 0, patience: 0 };
+pub const COARSE: grain::Params =
+    grain::Params { window: u32::MAX, doubt: u32::MAX, ready: 0, vain: 0, fine: 0, patience: 0 };
 /// Owners that share what they fork until the second join, and again once they have been asked.
-pub const FICKLE: grain::Params = grain::Params { window: 1, doubt: 1, ready: 1, fine: 0, patience: 0 };
+pub const FICKLE: grain::Params = grain::Params { window: 1, doubt: 1, ready: 1, vain: 2, fine: 0, patience: 0 };
 
 impl<M: Checker> Worker<M> {
     fn team(workers: usize, waiting: Waiting, tree: &'static [&'static [usize]], grain: grain::Params) -> Vec<Self> {

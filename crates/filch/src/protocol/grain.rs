@@ -27,6 +27,9 @@ pub struct Params {
     /// So many of the oldest tasks are shared even by an owner that keeps its forks, unless it has fewer fellows: for those who come
     /// when it has begun a long leaf.
     pub ready: usize,
+    /// So often in a row what is shared comes back unwanted before an owner minds nobody but those who ask, or sleep,
+    /// until somebody steals.
+    pub vain: u32,
     /// What is fast, for each of them on average.
     pub fine: Time,
     /// Longer than this nobody should wait for an answer.
@@ -36,9 +39,9 @@ pub struct Params {
 impl Params {
     /// A loop that splits itself has some twenty joins before its blocks grow long. Above 2 µs for each, sharing it costs some percent
     /// at most; and 30 µs are what it takes to wake somebody. (At 3 GHz.)
-    pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 2, fine: 6_000, patience: 100_000 };
+    pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 2, vain: 256, fine: 6_000, patience: 100_000 };
     /// An owner that keeps its forks until somebody asks.
-    pub const FINE: Self = Self { window: 0, doubt: 0, ready: 0, fine: 0, patience: Time::MAX };
+    pub const FINE: Self = Self { window: 0, doubt: 0, ready: 0, vain: 0, fine: 0, patience: Time::MAX };
 }
 
 /// One owner's view of its tasks.

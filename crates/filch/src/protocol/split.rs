@@ -60,6 +60,9 @@ pub struct Owner {
     doubted_at: u32,
     /// The same, when it last woke somebody or was asked. As long as nobody has stolen since, he is likely to be on his way.
     expects_at: Option<u32>,
+    /// How often in a row what was shared has come back, and the oldest task that nobody had stolen at that time.
+    vain: u32,
+    vain_at: u32,
 }
 
 impl<M: Sleep> Stack<'_, M> {
@@ -72,12 +75,13 @@ impl Owner {
     /// The indices of an empty stack, and the owner's part.
     pub fn new<M: Sleep>() -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new();
-        (shared, Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None })
+        (shared, Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None, vain: 0, vain_at: 0 })
     }
 
     /// The stack is empty, and what comes next may be anything.
     pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
         self.grain.begins(sharer);
+        self.vain = 0;
         if self.grain.is_coarse() {
             self.index.set_all_stolen(stack.shared);
             stack.limits.close();
@@ -91,6 +95,7 @@ impl Owner {
             self.answer(stack, sharer, index + 1, Amount::Half)
         } else if index < stack.capacity {
             self.index.publish_first(stack.shared, index as u32);
+            self.vain = 0;
             self.grain.begins(sharer);
             true
         } else {
@@ -120,6 +125,9 @@ impl Owner {
                 return false;
             }
             sharer.has_shrunk();
+            let oldest = self.index.shared(stack.shared).start;
+            self.vain = if oldest == self.vain_at { self.vain.saturating_add(1) } else { 0 };
+            self.vain_at = oldest;
         }
         if is_coarse && !self.grain.is_fine_after(sharer) {
             return true;
@@ -221,7 +229,9 @@ impl Owner {
         let any_sleeps = stack.limits.reopen(sharer, end, split);
         let has_enough = has_shared || self.has_enough(stack, sharer);
         let ready = sharer.grain().ready.min(sharer.dormitory().len() - 1);
-        if !has_enough || self.index.shared(stack.shared).len() < ready {
+        let is_in_vain = self.vain >= sharer.grain().vain;
+        let is_short = !has_enough || self.index.shared(stack.shared).len() < ready;
+        if any_sleeps && !has_enough || is_short && !is_in_vain {
             stack.limits.stop_next_push();
         }
         if has_enough && any_sleeps {
