@@ -611,12 +611,25 @@ fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
     shared.limits.stop_next_push();
     stack.pushed(&shared.stack(), &shared.owner, 3);
     assert_eq!(shared.open(), (0, 7), "in doubt");
+    // Until the next one has.
+    for _ in 0..2 {
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
+        stack.pushed(&shared.stack(), &shared.owner, 3);
+    }
+    shared.limits.stop_next_push();
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!(shared.open(), (4, 4), "no doubt");
+    assert_eq!(shared.steal(), Some(1));
+    shared.limits.stop_next_push();
+    stack.pushed(&shared.stack(), &shared.owner, 3);
+    assert_eq!(shared.open(), (0, 7), "in doubt");
     // A task beyond the end is for nobody.
     shared.owner.dormitory.sleepers().end_search();
     stack.pushed(&shared.stack(), &shared.owner, 4);
     assert_eq!(shared.owner.asleep(), [2, 3]);
     // Who never doubts wakes somebody for whatever it shares, however little.
     let (mut stack, shared) = fine(Owner::with(5));
+    assert_eq!(shared.steal(), Some(0));
     three_sleep(&shared);
     shared.limits.stop_next_push();
     stack.pushed(&shared.stack(), &shared.owner, 1);
