@@ -631,8 +631,7 @@ fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
     let (mut stack, shared) = fine(Owner::with(5));
     assert_eq!(shared.steal(), Some(0));
     three_sleep(&shared);
-    shared.limits.stop_next_push();
-    stack.pushed(&shared.stack(), &shared.owner, 1);
+    stack.give(&shared.stack(), &shared.owner, 2, Amount::All);
     assert_eq!((shared.open(), shared.owner.asleep()), ((4, 2), vec![2, 3]));
 }
 
