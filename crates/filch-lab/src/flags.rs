@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use filch_schedulers::Style;
 
+use crate::export::json::Lines;
+
 /// More workers than this are a typing error, or wait for a larger machine.
 const MOST_WORKERS: i64 = 1024;
 
@@ -47,6 +49,13 @@ pub(crate) struct Output {
     /// Say only what is wrong
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// Whether text for people goes to standard output, where `lines` may go too.
+    pub(crate) fn talks(&self, lines: Option<&Lines>) -> bool {
+        !self.quiet && !lines.is_some_and(Lines::is_stdout)
+    }
 }
 
 #[derive(Debug, Args)]

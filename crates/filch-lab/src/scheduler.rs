@@ -178,8 +178,9 @@ impl Scheduler {
     }
 }
 
-/// From `--wait`.
-pub(crate) fn wait(name: &str) -> Result<Wait> {
+/// From `--wait`; the library's default without it.
+pub(crate) fn wait(name: Option<&str>) -> Result<Wait> {
+    let Some(name) = name else { return Ok(Wait::default()) };
     name.parse().map_err(|_| {
         let names: Vec<String> = WAITS.iter().map(|(wait, _)| wait.to_string()).collect();
         unknown("waiting strategy", name, &names.iter().map(String::as_str).collect::<Vec<_>>())

@@ -38,8 +38,8 @@
 //!
 //! **Departures.** The paper's queues are in distributed memory, and the lock is a network's. A pop shares too, if two
 //! private tasks are left: with one, the next pop would take it back. A poll shares even one: whoever polls does not
-//! come to that pop for long. A pop that finds nothing shared knows that without the lock: tail does not pass split. The paper's owner waits for deferred copies; here the push is
-//! refused. Tests: `queues/battery.rs`, `queues/many.rs`.
+//! come to that pop for long. A pop that finds nothing shared knows that without the lock: tail does not pass split.
+//! The paper's owner waits for deferred copies; here the push is refused. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
 //! **Names.** As in the paper; its `itail` is `copied`, its `vtail` is what `limit` was computed from; put and get are
 //! `push` and `pop`.

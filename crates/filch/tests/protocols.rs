@@ -351,6 +351,13 @@ impl Shared {
         (pushes, 7 - heads().filter(|&head| self.limits.admits_pop(head)).count())
     }
 
+    /// The owner was to be told of its next push, of the task at `index`; how far the limits are open then.
+    fn told(&self, stack: &mut split::Owner, index: usize) -> (usize, usize) {
+        self.limits.stop_next_push();
+        stack.pushed(&self.stack(), &self.owner, index);
+        self.open()
+    }
+
     fn steal(&self) -> Option<u32> {
         match self.index.steal() {
             StealIndex::Index(index) => Some(index),
@@ -603,26 +610,18 @@ fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
         assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
     }
     assert_eq!(shared.open(), (4, 1));
-    shared.limits.stop_next_push();
-    stack.pushed(&shared.stack(), &shared.owner, 2);
-    assert_eq!(shared.open(), (4, 2), "no doubt");
+    assert_eq!(shared.told(&mut stack, 2), (4, 2), "no doubt");
     // Once somebody has, it is not.
     assert_eq!(shared.steal(), Some(0));
-    shared.limits.stop_next_push();
-    stack.pushed(&shared.stack(), &shared.owner, 3);
-    assert_eq!(shared.open(), (0, 7), "in doubt");
+    assert_eq!(shared.told(&mut stack, 3), (0, 7), "in doubt");
     // Until the next one has.
     for _ in 0..2 {
         assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
         stack.pushed(&shared.stack(), &shared.owner, 3);
     }
-    shared.limits.stop_next_push();
-    stack.pushed(&shared.stack(), &shared.owner, 3);
-    assert_eq!(shared.open(), (4, 4), "no doubt");
+    assert_eq!(shared.told(&mut stack, 3), (4, 4), "no doubt");
     assert_eq!(shared.steal(), Some(1));
-    shared.limits.stop_next_push();
-    stack.pushed(&shared.stack(), &shared.owner, 3);
-    assert_eq!(shared.open(), (0, 7), "in doubt");
+    assert_eq!(shared.told(&mut stack, 3), (0, 7), "in doubt");
     // A task beyond the end is for nobody.
     shared.owner.dormitory.sleepers().end_search();
     stack.pushed(&shared.stack(), &shared.owner, 4);

@@ -36,8 +36,8 @@ const fn runtime(file: &'static str, programs: &'static [&'static str]) -> Targe
     Target { file, queues: &[], subjects: &[], units: Some(""), programs }
 }
 
-/// All of them, in the order in which their mutants are run. Left out: names and constants (`promises.rs`, `lib.rs`), what judges queues (`model.rs`, `as_new`), whose own
-/// tests are `flawed.rs`, and lines of cache (`padded.rs`).
+/// All of them, in the order in which their mutants are run. Left out: names and constants (`promises.rs`, `lib.rs`), what judges queues
+/// (`model.rs`, `as_new`), whose own tests are `flawed.rs`, and lines of cache (`padded.rs`).
 pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/beat.rs", &["beat", "ticks"], &["protocols", "pools"]),
     protocol("crates/filch/src/protocol/grain.rs", &[], &["protocols", "spreading", "pools"]),

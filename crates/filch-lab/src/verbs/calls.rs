@@ -194,7 +194,7 @@ pub(crate) fn calls(flags: &ProbeCalls) -> Result {
         rows.push(cells);
     }
     progress.end();
-    if !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout) {
+    if flags.output.talks(lines.as_ref()) {
         let heads = ["calls", "between", "filch", "cpu", "filch, handed in", "cpu", "rayon", "cpu"];
         let mut out = std::io::stdout().lock();
         writeln!(out, "{callers} callers, {workers} workers; medians, and processor time for each call")?;

@@ -101,7 +101,7 @@ fn limits(flags: &Flags, check: &Check) -> Limits {
 
 fn explore(flags: &Flags, checks: &[Check]) -> Result {
     let lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
-    let is_for_people = !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout);
+    let is_for_people = flags.output.talks(lines.as_ref());
     let lines = Mutex::new((lines, Ok(())));
     let progress = Progress::new(!flags.output.quiet);
     let work = |check: &Check, report: &mut dyn FnMut(u64)| {

@@ -117,7 +117,7 @@ impl Session {
         let size = if flags.quick || flags.all { Size::Quick } else { Size::Compare };
         let programs = programs(flags, size)?;
         let workers = workers(flags);
-        let wait = flags.wait.as_deref().map(wait).transpose()?.unwrap_or_default();
+        let wait = wait(flags.wait.as_deref())?;
         let mut copies: Vec<usize> = workers.iter().map(|&workers| workers.min(cores())).collect();
         copies.retain(|&copies| copies > 1);
         copies.sort_unstable();

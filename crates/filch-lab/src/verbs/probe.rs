@@ -121,7 +121,7 @@ fn empty_join(pool: &ThreadPool<Split>) {
 }
 
 fn say(output: &Output, lines: Option<&Lines>, text: impl Fn() -> String) -> Result {
-    if !output.quiet && !lines.is_some_and(Lines::is_stdout) {
+    if output.talks(lines) {
         writeln!(std::io::stdout(), "{}", text())?;
     }
     Ok(())

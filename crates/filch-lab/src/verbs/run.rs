@@ -55,7 +55,7 @@ pub(crate) fn run(flags: &Flags) -> Result {
         jobs.insert(0, job(&Scheduler::Serial, 1));
     }
     let lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
-    let talks = !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout);
+    let talks = flags.output.talks(lines.as_ref());
     let mut teller = Teller { lines, gate: flags.gate, runs: Vec::new() };
     for job in &jobs {
         measure(job, &mut teller)?;
@@ -91,7 +91,7 @@ fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
         _ => POOLS[0].name,
     };
     let pool = flags.pool.as_deref().unwrap_or(default);
-    let wait = flags.wait.as_deref().map(wait).transpose()?.unwrap_or_default();
+    let wait = wait(flags.wait.as_deref())?;
     let style = flags.style.unwrap_or(Style::Handles);
     let scheduler = Scheduler::from_pool(program, pool, style, wait)?.map_err(usage)?;
     if flags.style.is_some() || flags.wait.is_some() {

@@ -265,24 +265,19 @@ fn what_another_thief_takes_or_copies_is_pending() {
             assert_eq!(all, [task(0)]);
         };
         let mut has_pended = [false; 2];
-        for before in 0..STEPS {
-            let (owner, mut first, mut second) = granted();
-            let raced = interrupt(before, || first.steal(), || second.steal());
-            assert!(is_one_of_both(raced.act), "{before}: {:?}", raced.act);
-            has_pended[0] |= raced.act == Steal::Pending;
-            ends(owner, [first, second], [raced.act, raced.meanwhile]);
-            if !raced.has_stopped {
-                break;
-            }
-        }
-        for before in 0..STEPS {
-            let (owner, mut first, mut second) = granted();
-            let raced = interrupt(before, || second.steal(), || first.steal());
-            assert!(is_one_of_both(raced.meanwhile), "{before}: {:?}", raced.meanwhile);
-            has_pended[1] |= raced.meanwhile == Steal::Pending;
-            ends(owner, [first, second], [raced.act, raced.meanwhile]);
-            if !raced.has_stopped {
-                break;
+        // The first is interrupted, or the second, and then it happens meanwhile.
+        for (is_meanwhile, has_pended) in [false, true].into_iter().zip(&mut has_pended) {
+            for before in 0..STEPS {
+                let (owner, mut first, mut second) = granted();
+                let (stopped, other) = if is_meanwhile { (&mut second, &mut first) } else { (&mut first, &mut second) };
+                let raced = interrupt(before, || stopped.steal(), || other.steal());
+                let seen = if is_meanwhile { raced.meanwhile } else { raced.act };
+                assert!(is_one_of_both(seen), "{before}: {seen:?}");
+                *has_pended |= seen == Steal::Pending;
+                ends(owner, [first, second], [raced.act, raced.meanwhile]);
+                if !raced.has_stopped {
+                    break;
+                }
             }
         }
         assert_eq!(has_pended, [true; 2], "each of them was late");

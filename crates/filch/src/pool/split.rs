@@ -32,8 +32,8 @@ use crate::worker::Home;
 
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
-/// Pushing and popping touch nothing that thieves write, except when somebody asks for work. Stealing is lock-free. The
-/// stack is reserved address space; when it is full, further tasks are kept aside, where thieves do not see them.
+/// Pushing and popping touch nothing that thieves write, once tasks have turned out to be short: except when somebody asks for work, or
+/// sleeps for want of it, and for the two oldest tasks. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks are kept aside, where thieves do not see them.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,

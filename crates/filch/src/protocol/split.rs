@@ -118,7 +118,8 @@ impl Owner {
         if index < self.index.split() as usize {
             debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I4");
             // No fewer are left shared than there are workers who look for some.
-            let spares_half = || self.index.shared(stack.shared).len() / 2 >= self.hungry(stack, sharer);
+            let shared = self.index.shared(stack.shared);
+            let spares_half = || shared.len() / 2 >= self.hungry(shared.start, sharer);
             let amount = if !is_coarse && spares_half() { Amount::Half } else { Amount::One };
             if self.index.shrink_by(stack.shared, amount) {
                 stack.limits.close();
@@ -177,13 +178,13 @@ impl Owner {
     /// doubted have taken none of it, since they are not awake yet or have no processor.
     fn has_enough<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
         let shared = self.index.shared(stack.shared);
-        shared.len() >= self.hungry(stack, sharer) || !shared.is_empty() && shared.start == self.doubted_at
+        shared.len() >= self.hungry(shared.start, sharer) || !shared.is_empty() && shared.start == self.doubted_at
     }
 
-    /// How many sleep or look for work, as far as is known.
-    fn hungry<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> usize {
+    /// How many sleep or look for work, as far as is known; `oldest` is the oldest task that nobody has stolen.
+    fn hungry(&self, oldest: u32, sharer: &impl Sharer) -> usize {
         // Whoever waits for one stolen job is not counted while awake.
-        let expected = usize::from(self.expects_at == Some(self.index.shared(stack.shared).start));
+        let expected = usize::from(self.expects_at == Some(oldest));
         expected.max(sharer.dormitory().sleepers().hungry() as usize)
     }
 

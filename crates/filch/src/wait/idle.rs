@@ -34,7 +34,7 @@ pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: imp
 /// Runs whatever there is until the pool closes, and what is left then.
 fn live<P: Pool>(here: Here<'_, P>) {
     let living = AbortOnUnwind("a worker panicked outside of all tasks");
-    let worker = Searching { here, is_idle: true, looks: Cell::new(0), mark: Cell::new(0) };
+    let worker = Searching::idle(here);
     search(&worker, ANY, &|| here.home().common.is_closing());
     while let Some(find) = worker.find() {
         worker.run(find);
@@ -60,9 +60,7 @@ pub(crate) fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut()) {
         unsafe { P::begins(here.core) };
         work();
     });
-    leave(&Searching { here, is_idle: true, looks: Cell::new(0), mark: Cell::new(0) }, &|| {
-        here.home().common.is_closing()
-    });
+    leave(&Searching::idle(here), &|| here.home().common.is_closing());
     mem::forget(visiting);
 }
 
@@ -74,6 +72,12 @@ struct Searching<'w, P: Pool> {
     looks: Cell<u32>,
     /// What it has spawned above this may be part of what it waits for.
     mark: Cell<usize>,
+}
+
+impl<'w, P: Pool> Searching<'w, P> {
+    fn idle(here: Here<'w, P>) -> Self {
+        Self { here, is_idle: true, looks: Cell::new(0), mark: Cell::new(0) }
+    }
 }
 
 impl<P: Pool> Standing for Searching<'_, P> {

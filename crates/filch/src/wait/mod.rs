@@ -20,8 +20,9 @@
 //!
 //! **Low stacks.** A worker whose thread stack is half used leaves unrelated work to others, also what it has itself spawned and forked.
 //! Three things it runs at once: what it has spawned since the scope began that it waits for, of which that is likely the rest; its mail,
-//! which is for nobody else; and what has come from outside. But everybody else may be waiting for that very work, asleep or in a loop of the program's own. So it looks on for a while, and then
-//! does it after all: the deeper it is in such work already the longer it looks on, so that the stack grows with the logarithm of the time.
+//! which is for nobody else; and what has come from outside. But everybody else may be waiting for that very work, asleep or in a loop of
+//! the program's own. So it looks on for a while, and then does it after all: the deeper it is in such work already the longer it looks
+//! on, so that the stack grows with the logarithm of the time.
 //!
 //! The loops themselves, and how nobody misses what ends them, are in [`protocol::waiting`](crate::protocol::waiting).
 //!

@@ -148,7 +148,7 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let (workers, programs) = (usize::from(flags.workers), flags.programs as usize);
     let kind = Kind { leaves: flags.leaves as usize, longest: flags.longest, is_mixed: flags.mixed };
-    let wait = flags.wait.as_deref().map(scheduler::wait).transpose()?.unwrap_or_default();
+    let wait = scheduler::wait(flags.wait.as_deref())?;
     let contenders = contenders(workers, wait)?;
     let progress = Progress::new(!flags.output.quiet);
     let mut all = vec![Vec::new(); contenders.len()];
@@ -187,7 +187,7 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
         }
     }
     progress.end();
-    if !flags.output.quiet && !lines.as_ref().is_some_and(Lines::is_stdout) {
+    if flags.output.talks(lines.as_ref()) {
         let heads = ["", "time", "over rayon", "over T₁/P + T∞", "most", "idle beside work", "most", "longest", "most"];
         let rayon = all.last().expect("rayon is there");
         let rows = contenders.iter().zip(&all).map(|(contender, reports)| row(contender, reports, rayon, workers));

@@ -64,6 +64,7 @@ pub const ANY_MEANWHILE: Wanted = u32::MAX - 2;
 /// place.announce(&sleepers, ANY);
 /// place.settled();
 /// assert!(sleepers.sleepers_after() && !sleepers.is_searched());
+/// assert_eq!(sleepers.hungry(), 1);
 /// assert!(place.wake(&sleepers));
 /// place.sleep(); // it has been woken already
 /// assert!(sleepers.is_searched(), "by the one who was woken, until it has found something");
