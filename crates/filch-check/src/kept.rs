@@ -79,11 +79,12 @@ pub const SETTLED: &[Settled] = &[
     settled("thep", 9, 3),
     #[cfg(target_arch = "x86_64")]
     settled("patient-thep", 9, 3),
-    settled("runtime", 22, 17),
-    settled("guest", 22, 17),
-    settled("wool", 22, 17),
-    settled("beat", 22, 17),
-    settled("ticks", 22, 17),
+    settled("runtime", 32, 18),
+    settled("guest", 32, 18),
+    settled("seize", 32, 18),
+    settled("wool", 32, 18),
+    settled("beat", 32, 18),
+    settled("ticks", 32, 18),
     settled("termination", 4, 2),
     settled("jobs", 9, 2),
 ];
@@ -421,6 +422,13 @@ pub const KEPT: &[Kept] = &[
         reason: LOAD_BUFFERING,
     },
     Kept {
+        file: "filch/src/protocol/seize.rs",
+        line: "let turns = self.turns.load(Ordering::Acquire);",
+        kind: Kind::Load,
+        to: Some(Ordering::Relaxed),
+        reason: STALE_LIMITS,
+    },
+    Kept {
         file: "filch/src/protocol/sleep/mod.rs",
         line: "self.word.store(guest | if wanted == ANY { IDLE } else { WAITING }, Ordering::Release);",
         kind: Kind::Store,
@@ -567,6 +575,9 @@ const WOKEN: &str = "what came before a wake-up is seen without it, after one mo
 
 const MARKED: &str = "the owner marks its place asleep before its thief wakes it: loom's updates always read the newest mark, and \
                       the fence of the sleep protocol, of which this component does not know, releases too";
+
+const STALE_LIMITS: &str = "who overlooks what the owner has just done to its limits may see an older request stand and write none; to go on \
+                            with limits that are open takes a request, a turn of the owner and two pops more, more than loom explores";
 
 const SEQUENCE: &str = "what a guest did in the seat is not seen without it by C11, where a thread's later store does not go on with \
                         the release of its update before; on loom it does";

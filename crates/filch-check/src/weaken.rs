@@ -244,7 +244,9 @@ fn told_by_c11(verdict: c11::Verdict) -> Result<bool, String> {
 pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
     let sharing: &[&str] = match subject {
         // Jobs' states and sleep; and the first has the index protocol of a queue.
-        "runtime" | "guest" | "wool" | "beat" | "ticks" => &["runtime", "guest", "wool", "beat", "ticks", "lace"],
+        "runtime" | "guest" | "seize" | "wool" | "beat" | "ticks" => {
+            &["runtime", "guest", "seize", "wool", "beat", "ticks", "lace"]
+        }
         "ff-the" => &["ff-the", "the"],
         "patient-thep" => &["patient-thep", "thep"],
         // Its blocks, from which the other delegates.

@@ -99,6 +99,7 @@ unsafe fn fork_all<B: Body, S>(
     }
     if front.limits.admits_push(forks.next.addr()) {
         // Nobody asks for the newest task, which would be taken back at once.
+        B::raise(front, forks.next);
         // SAFETY: the slots from here up are free.
         sum = fold(sum, unsafe { last.inline(front, forks.next) });
     } else {

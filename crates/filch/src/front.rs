@@ -7,18 +7,20 @@
 //!
 //! What must always hold: a thread that runs code with the stack front has the exact head beside it, in a handle or in
 //! [`Front::head`]; while code in handle style runs, [`CURRENT`] holds the detached front, because the exact head is in a
-//! register that nobody else can see.
+//! register that nobody else can see. The stack front's head in memory is never above the exact one, and falls before the limits are
+//! asked: [`seize`](crate::protocol::seize).
 
 use std::cell::Cell;
-use std::ptr::{NonNull, null, null_mut};
+use std::ptr::{NonNull, null};
 
 use filch_memory::Native;
 
 use crate::job::{Job, Slot};
 use crate::pool::{self, Popped, UnwindFn};
 use crate::protocol::limits::Limits;
+use crate::protocol::seize::Head;
 use crate::protocol::state::Settled;
-use crate::wait::Reach;
+use crate::wait::{Awaited, Reach};
 use crate::worker::Home;
 
 /// Which situation a front stands for.
@@ -41,8 +43,8 @@ pub struct Operations {
     pub(crate) take_back: unsafe fn(&Front, NonNull<Job>) -> bool,
     /// Waits until a stolen job is settled; runs others meanwhile if the last argument says so.
     pub(crate) wait_job: unsafe fn(&Front, *mut Slot, NonNull<Job>, bool) -> Settled,
-    /// Runs jobs of any kind, or sleeps, until the condition holds; whoever makes it hold wakes the worker.
-    pub(crate) wait_until: unsafe fn(&Front, *mut Slot, usize, &dyn Fn() -> bool),
+    /// Runs what may be run meanwhile, or sleeps, until what is awaited has come; whoever makes it come wakes the worker.
+    pub(crate) wait_until: unsafe fn(&Front, *mut Slot, &Awaited<'_>),
     /// Runs the work in the seat of an idle worker that the thread, a guest, has taken, and leaves.
     pub(crate) visit: unsafe fn(&Front, *mut Slot, &mut dyn FnMut()),
     /// Runs one job, if there is one within reach; whether there was.
@@ -77,8 +79,8 @@ pub(crate) struct StackOperations {
 #[repr(C, align(128))]
 pub struct Front {
     pub(crate) limits: Limits<Native>,
-    /// Closure style: the exact head, if this is a stack front. Handle style has it in a register, and nobody looks here.
-    head: Cell<*mut Slot>,
+    /// Closure style: the exact head, if this is a stack front. Handle style has it in a register, and leaves this where it was.
+    head: Head<Native, Slot>,
     pub(crate) kind: Kind,
     /// The worker's type-erased part; null outside. Set once, before the worker starts.
     home: Cell<*const Home>,
@@ -90,14 +92,14 @@ pub struct Front {
     pub(crate) scratch: Slot,
 }
 
-// SAFETY: thieves use the limits only, which are atomic; the rest is constant or the worker's own, and `Home` guards itself.
+// SAFETY: thieves use the limits and the head only, which are atomic; the rest is constant or the worker's own, and `Home` guards itself.
 unsafe impl Sync for Front {}
 // SAFETY: as above; a front is tied to a worker, not to a thread.
 unsafe impl Send for Front {}
 
 static OUTSIDE: Front = Front {
     limits: Limits::CLOSED,
-    head: Cell::new(null_mut()),
+    head: Head::NONE,
     kind: Kind::Outside,
     home: Cell::new(null()),
     operations: None,
@@ -109,7 +111,7 @@ impl Front {
     pub(crate) fn new(kind: Kind, operations: &'static Operations) -> Self {
         Self {
             limits: Limits::closed(),
-            head: Cell::new(null_mut()),
+            head: Head::NONE,
             kind,
             home: Cell::new(null()),
             operations: Some(operations),
@@ -156,11 +158,23 @@ impl Front {
         self.head.get()
     }
 
-    /// Moves the head for closure style. Not for the outside, which all threads share.
+    /// Moves the head for closure style up. Not for the outside, which all threads share.
     #[inline(always)]
-    pub(crate) fn set_head(&self, head: *mut Slot) {
+    pub(crate) fn raise_head(&self, head: *mut Slot) {
         debug_assert!(self.kind != Kind::Outside);
-        self.head.set(head);
+        self.head.rise(head);
+    }
+
+    /// Moves it down, before the limits are asked about what lies there.
+    #[inline(always)]
+    pub(crate) fn lower_head(&self, head: *mut Slot) {
+        debug_assert!(self.kind != Kind::Outside);
+        self.head.fall(head);
+    }
+
+    /// For others: the head, or what it was when code in handle style began.
+    pub(crate) fn seen_head(&self) -> *mut Slot {
+        self.head.seen()
     }
 }
 
@@ -174,13 +188,15 @@ pub(crate) struct Enter<'f> {
 impl<'f> Enter<'f> {
     pub(crate) fn new(front: &'f Front, head: *mut Slot) -> Self {
         let former_front = CURRENT.with(|current| current.replace(front));
-        Self { front, former_front, former_head: front.head.replace(head) }
+        let former_head = front.head();
+        front.raise_head(head);
+        Self { front, former_front, former_head }
     }
 }
 
 impl Drop for Enter<'_> {
     fn drop(&mut self) {
-        self.front.head.set(self.former_head);
+        self.front.lower_head(self.former_head);
         CURRENT.with(|current| current.set(self.former_front));
     }
 }

@@ -372,7 +372,7 @@ impl Countdown {
         let front = current();
         assert!(self.0.waiter().is_here(front), "a countdown is for the thread that made it");
         // SAFETY: this thread made it, and this is its current front and head.
-        unsafe { latch::wait(&self.0, front, front.head(), false) };
+        unsafe { latch::wait(&self.0, front, front.head(), None, false) };
     }
 }
 
@@ -491,8 +491,7 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
     const ALWAYS_RUN: bool = true;
 
     #[inline(always)]
-    unsafe fn inline(self, front: &Front, head: *mut Slot) -> R {
-        front.set_head(head);
+    unsafe fn inline(self, _: &Front, _: *mut Slot) -> R {
         (self.work)(false)
     }
 
@@ -502,14 +501,18 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
         (self.work)(true)
     }
 
-    unsafe fn moved(self, front: &Front, head: *mut Slot) -> R {
-        front.set_head(head);
+    unsafe fn moved(self, _: &Front, _: *mut Slot) -> R {
         (self.work)(true)
     }
 
     #[inline(always)]
-    fn restore(front: &Front, head: *mut Slot) {
-        front.set_head(head);
+    fn raise(front: &Front, head: *mut Slot) {
+        front.raise_head(head);
+    }
+
+    #[inline(always)]
+    fn lower(front: &Front, head: *mut Slot) {
+        front.lower_head(head);
     }
 
     #[cold]
@@ -538,7 +541,11 @@ impl<B: Body> Body for Moved<B> {
         unsafe { self.0.stolen(front, head) }
     }
 
-    fn restore(front: &Front, head: *mut Slot) {
-        B::restore(front, head);
+    fn raise(front: &Front, head: *mut Slot) {
+        B::raise(front, head);
+    }
+
+    fn lower(front: &Front, head: *mut Slot) {
+        B::lower(front, head);
     }
 }

@@ -122,17 +122,21 @@ pub trait Body: Sized {
     /// Runs on the worker that forked it, nested in the fork.
     ///
     /// # Safety
-    /// `front` is a front of the current thread's worker and no live job lies at or above `head` on its stack.
+    /// `front` is a front of the current thread's worker and no live job lies at or above `head` on its stack, of which
+    /// [`raise`](Body::raise) or [`lower`](Body::lower) has told.
     unsafe fn inline(self, front: &Front, head: *mut Slot) -> Self::Out;
 
     /// Runs on a thief.
     ///
     /// # Safety
-    /// As [`Body::inline`].
+    /// As [`Body::inline`], but nobody has told.
     unsafe fn stolen(self, front: &Front, head: *mut Slot) -> Self::Out;
 
-    /// The fork at `head` is over without having run this body inline: whatever remembers the head must be put back.
-    fn restore(front: &Front, head: *mut Slot);
+    /// Before a body like this runs inline at `head`, above what has been forked: whatever remembers the head is told.
+    fn raise(front: &Front, head: *mut Slot);
+
+    /// Before a fork of this body at `head` is popped: the same.
+    fn lower(front: &Front, head: *mut Slot);
 
     /// Whether this is a branch in a function that `#[inline_recursion]` has unrolled.
     const UNROLLED: bool = false;

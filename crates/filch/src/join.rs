@@ -118,8 +118,7 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     const MAY_BE_OUTSIDE: bool = true;
 
     #[inline(always)]
-    unsafe fn inline(self, front: &Front, head: *mut Slot) -> R {
-        front.set_head(head);
+    unsafe fn inline(self, _: &Front, _: *mut Slot) -> R {
         (self.0)()
     }
 
@@ -130,8 +129,13 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     }
 
     #[inline(always)]
-    fn restore(front: &Front, head: *mut Slot) {
-        front.set_head(head);
+    fn raise(front: &Front, head: *mut Slot) {
+        front.raise_head(head);
+    }
+
+    #[inline(always)]
+    fn lower(front: &Front, head: *mut Slot) {
+        front.lower_head(head);
     }
 
     #[cold]

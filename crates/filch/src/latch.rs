@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crossbeam_queue::SegQueue;
 use filch_memory::Native;
 
 use crate::front::{Front, current};
@@ -18,6 +19,7 @@ use crate::pool;
 use crate::protocol::latch::{self, Event};
 use crate::spawn::{MayDangle, Spawned};
 use crate::unwind::AbortOnUnwind;
+use crate::wait::Awaited;
 use crate::worker::Common;
 
 /// A number of things that have not ended, and somebody who waits for them.
@@ -86,17 +88,25 @@ fn is_over_soon(latch: &Latch) -> bool {
     }
 }
 
-/// Waits until the latch is over. A worker runs jobs of any kind meanwhile; another thread sleeps, at once if it will take long.
+/// Waits until the latch is over. A worker runs jobs of any kind meanwhile, or only these `tasks`, of which it is then to be told; another
+/// thread sleeps, at once if it will take long.
 ///
 /// # Safety
 /// `front` is the one that the latch was made for, `head` is exact if that is a stack front, and the current thread is still
 /// the same.
-pub(crate) unsafe fn wait(latch: &Latch, front: &Front, head: *mut Slot, will_take_long: bool) {
+pub(crate) unsafe fn wait(
+    latch: &Latch,
+    front: &Front,
+    head: *mut Slot,
+    tasks: Option<&SegQueue<Spawned>>,
+    will_take_long: bool,
+) {
     let waiting = AbortOnUnwind("a thread panicked while others used what it waits for");
     match (latch.waiter(), front.operations) {
         // SAFETY: the caller's promise: the current front and head of a worker.
         (Waiter::Worker(.., spawns), Some(operations)) => unsafe {
-            (operations.wait_until)(front, head, *spawns, &|| latch.is_over());
+            let awaited = Awaited { is_over: &|| latch.is_over(), spawns: *spawns, tasks };
+            (operations.wait_until)(front, head, &awaited);
         },
         (Waiter::Worker(..), None) => unreachable!("a worker's front has operations"),
         (Waiter::Thread(event), _) => {
@@ -156,7 +166,7 @@ impl Common {
         let has_woken = self.inject(job);
         // To come is what takes a woken worker long.
         // SAFETY: the current front, and its head.
-        unsafe { wait(&latch, front, front.head(), has_woken) };
+        unsafe { wait(&latch, front, front.head(), None, has_woken) };
         match outcome.expect("the job has run") {
             Ok(result) => result,
             Err(payload) => resume_unwind(payload),
@@ -202,7 +212,7 @@ mod tests {
                         });
                     }
                     // SAFETY: the current thread's front.
-                    unsafe { wait(&latch, current(), current().head(), false) };
+                    unsafe { wait(&latch, current(), current().head(), None, false) };
                     assert!(latch.is_over());
                 });
                 assert_eq!(done.iter().sum::<usize>(), things);
@@ -223,7 +233,7 @@ mod tests {
                 unsafe { Latch::end(over.0) };
             });
             // SAFETY: the current thread's front.
-            unsafe { wait(&latch, current(), current().head(), false) };
+            unsafe { wait(&latch, current(), current().head(), None, false) };
             assert!(latch.is_over());
         });
     }

@@ -2,8 +2,8 @@
 //!
 //! A loop halves what it has to do, and lends the second half while it works on the first: whatever nobody has begun can be stolen,
 //! however long an item takes. What comes back unrun is halved again, unless it is small enough to be run at one go, in a block that
-//! takes some microseconds. So there is no grain to tune. Where tasks are [fine](crate::protocol::grain), and nobody asks, nothing is
-//! lent: blocks follow one another. (Tzannes, Caragea, Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there the sign is an
+//! takes some microseconds. So there is no grain to tune. Where tasks are [fine](crate::protocol::grain), nobody asks, and the last block
+//! was a short one, nothing is lent: blocks follow one another. (Tzannes, Caragea, Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there the sign is an
 //! empty deque.)
 //!
 //! What must always hold: every item is mapped once, and results are reduced in the order of the items.
@@ -133,8 +133,7 @@ impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
     type Out = Lent<I, B::Out>;
 
     #[inline(always)]
-    unsafe fn inline(self, front: &Front, head: *mut Slot) -> Self::Out {
-        B::restore(front, head);
+    unsafe fn inline(self, _: &Front, _: *mut Slot) -> Self::Out {
         Lent::Back(self.item)
     }
 
@@ -144,8 +143,13 @@ impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
     }
 
     #[inline(always)]
-    fn restore(front: &Front, head: *mut Slot) {
-        B::restore(front, head);
+    fn raise(front: &Front, head: *mut Slot) {
+        B::raise(front, head);
+    }
+
+    #[inline(always)]
+    fn lower(front: &Front, head: *mut Slot) {
+        B::lower(front, head);
     }
 }
 
@@ -226,6 +230,8 @@ impl Forker for Closures {
 struct Pace {
     block: usize,
     started: Time,
+    /// The last block was not longer than an asker may wait.
+    is_fine: bool,
 }
 
 impl Pace {
@@ -234,16 +240,17 @@ impl Pace {
     const GROWTH: usize = 4;
 
     fn start() -> Self {
-        Self { block: 1, started: clock::now() }
+        Self { block: 1, started: clock::now(), is_fine: false }
     }
 
     /// A block has been run.
     fn adjust(&mut self) {
         let now = clock::now();
         let took = now.saturating_sub(self.started);
+        self.is_fine = took <= Self::AIM * Self::GROWTH as Time * 2;
         if took < Self::AIM {
             self.block = self.block.saturating_mul(Self::GROWTH);
-        } else if took > Self::AIM * Self::GROWTH as Time * 2 {
+        } else if !self.is_fine {
             self.block = (self.block / Self::GROWTH).max(1);
         }
         self.started = now;
@@ -268,7 +275,7 @@ where
 {
     let mut rest = source;
     while rest.length() > pace.block {
-        if forker.lends() {
+        if !pace.is_fine || forker.lends() {
             let middle = rest.length() / 2;
             let (left, right) = rest.cut(middle);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {

@@ -7,11 +7,16 @@ use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
+use crossbeam_queue::SegQueue;
+
 use crate::front::{Front, current};
 use crate::latch::{self, Latch, Waiter};
+use crate::protocol::latch::Waiter as _;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
+#[cfg(doc)]
+use crate::wait::Wait;
 use crate::worker::Common;
 
 /// A scope for tasks that borrow from outside of it: see [`scope()`].
@@ -20,6 +25,8 @@ pub struct Scope<'scope> {
     latch: Latch,
     panic: FirstPanic,
     common: Arc<Common>,
+    /// Those that nobody has begun, if whoever waits for the scope is to run nothing else.
+    tasks: Option<Arc<SegQueue<Spawned>>>,
     /// Invariant in `'scope`.
     scope: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
@@ -33,7 +40,8 @@ impl fmt::Debug for Scope<'_> {
 /// Runs `body`, which may [spawn](Scope::spawn) tasks that borrow what outlives the scope, and returns once all of them
 /// have ended.
 ///
-/// On a worker, `body` runs at once, and the worker runs tasks of any kind while it waits; elsewhere it moves to the
+/// On a worker, `body` runs at once, and the worker runs tasks of any kind while it waits; under [`Wait::Leapfrog`] and
+/// [`Wait::Transitive`] only tasks of this scope, and spawning costs an allocation and a queue more. Elsewhere `body` moves to the
 /// [global pool](ThreadPool::global).
 ///
 /// ```
@@ -70,6 +78,7 @@ where
         latch: Latch::new(1, Waiter::here(front)),
         panic: FirstPanic::default(),
         common: Arc::clone(&home.common),
+        tasks: home.common.wait.is_strict().then(Arc::default),
         scope: PhantomData,
     };
     // The tasks borrow from here, so nothing leaves before they have ended.
@@ -78,7 +87,7 @@ where
     // SAFETY: the body was counted; the latch is this frame's, and the front and head are those of its worker.
     unsafe {
         Latch::end(&raw const scope.latch);
-        latch::wait(&scope.latch, front, front.head(), false);
+        latch::wait(&scope.latch, front, front.head(), scope.tasks.as_deref(), false);
     }
     std::mem::forget(tasks);
     match result {
@@ -123,7 +132,22 @@ impl<'scope> Scope<'scope> {
                 Latch::end(&raw const scope.latch);
             })
         };
-        self.common.hand_in(job);
+        let Some(tasks) = &self.tasks else { return self.common.hand_in(job) };
+        tasks.push(job);
+        // Whoever comes across this one runs one of the tasks, if the scope's own worker has left any.
+        let tasks = Arc::clone(tasks);
+        // SAFETY: it borrows nothing, and jobs do not unwind.
+        let any = unsafe {
+            Spawned::new(move |front: &Front, head| {
+                if let Some(task) = tasks.pop() {
+                    task.run(front, head);
+                }
+            })
+        };
+        self.common.hand_in(any);
+        if !self.latch.waiter().is_here(current()) {
+            self.latch.waiter().wake();
+        }
     }
 }
 

@@ -89,6 +89,8 @@ counters! {
     shrinks,
     /// Requests for work written to a victim's limits.
     requests,
+    /// Times that the worker shared what another one kept to itself, which was running something long.
+    seizures,
     /// Times the worker went to sleep.
     parks,
     /// Times the worker woke another.

@@ -719,7 +719,10 @@ where
     }
 
     #[inline(always)]
-    fn restore(_: &Front, _: *mut Slot) {}
+    fn raise(_: &Front, _: *mut Slot) {}
+
+    #[inline(always)]
+    fn lower(_: &Front, _: *mut Slot) {}
 }
 
 /// Converts between the task words of a queue and jobs.

@@ -38,23 +38,32 @@ fn flags<const N: usize>() -> [AtomicBool; N] {
     [const { AtomicBool::new(false) }; N]
 }
 
-/// Who waits for a scope inside a stolen task runs whatever there is; whose task was stolen has no part in that.
+/// Who waits for another pool inside a stolen task runs whatever there is; whose task was stolen has no part in that.
 #[test]
 fn a_leapfrogger_takes_nothing_of_a_detour() {
     fn takes_nothing<P: Pool>(wait: Wait) {
-        let pool = pool_of::<P>(2, wait);
+        let (pool, other) = (pool_of::<P>(2, wait), pool_of::<P>(1, wait));
         for _ in 0..5 {
-            let [is_nested] = flags();
-            let detour = || {
+            let flags = Arc::new(flags());
+            let theirs = Arc::clone(&flags);
+            let detour = move || {
+                let [is_nested, is_alone, is_over] = &*theirs;
                 let first = || {
                     is_nested.store(true, SeqCst);
                     linger();
                     thread::current().id()
                 };
                 let (first, second) = filch::join(first, || thread::current().id());
-                assert_eq!(first, second, "somebody else has run it");
+                is_alone.store(first == second, SeqCst);
+                is_over.store(true, SeqCst);
             };
-            pool.install(|| filch::join(|| until(&is_nested), || filch::scope(|s| s.spawn(|_| detour()))));
+            let [is_nested, is_alone, is_over] = &*flags;
+            let calls = || {
+                filch::spawn(detour);
+                other.install(|| until(is_over));
+            };
+            pool.install(|| filch::join(|| until(is_nested), calls));
+            assert!(is_alone.load(SeqCst), "somebody else has run it");
         }
     }
     let _watchdog = watchdog("a detour");
@@ -63,6 +72,64 @@ fn a_leapfrogger_takes_nothing_of_a_detour() {
         takes_nothing::<Wool>(wait);
     }
     takes_nothing::<Queued<ChaseLev>>(Wait::Leapfrog);
+}
+
+/// What a scope's own worker runs while it waits for the scope is a part of whatever the scope is a part of, if that is all it runs.
+#[test]
+fn a_leapfrogger_takes_part_in_a_scope() {
+    fn takes_part<P: Pool>(wait: Wait) {
+        let pool = pool_of::<P>(2, wait);
+        for _ in 0..5 {
+            let [is_nested, is_there] = flags();
+            let task = || {
+                let first = || {
+                    is_nested.store(true, SeqCst);
+                    until(&is_there);
+                };
+                filch::join(first, || is_there.store(true, SeqCst));
+            };
+            pool.install(|| filch::join(|| until(&is_nested), || filch::scope(|s| s.spawn(|_| task()))));
+        }
+    }
+    let _watchdog = watchdog("a scope in a stolen task");
+    for wait in LEAPFROGS {
+        takes_part::<Split>(wait);
+        takes_part::<Wool>(wait);
+    }
+    takes_part::<Queued<ChaseLev>>(Wait::Leapfrog);
+}
+
+/// While it waits for a scope such a worker runs tasks of the scope, whoever has spawned them, and nothing else, though it has spawned it
+/// itself.
+#[test]
+fn who_leapfrogs_runs_nothing_but_a_scopes_tasks_while_it_waits_for_that() {
+    fn runs_nothing_else<P: Pool>(wait: Wait) {
+        let pool = pool_of::<P>(2, wait);
+        for _ in 0..5 {
+            let [is_taken, has_run] = flags();
+            let locked = Arc::new(Mutex::new(()));
+            let theirs = Arc::clone(&locked);
+            pool.install(|| {
+                let _guard = locked.lock().unwrap();
+                filch::scope(|s| {
+                    s.spawn(|s| {
+                        is_taken.store(true, SeqCst);
+                        linger();
+                        // For the scope's worker: this one is blocked.
+                        s.spawn(|_| has_run.store(true, SeqCst));
+                        until(&has_run);
+                    });
+                    until(&is_taken);
+                    filch::spawn(move || drop(theirs.lock()));
+                });
+            });
+        }
+    }
+    let _watchdog = watchdog("a lock that is held across a scope");
+    for wait in LEAPFROGS {
+        runs_nothing_else::<Split>(wait);
+        runs_nothing_else::<Queued<ChaseLev>>(Wait::Leapfrog);
+    }
 }
 
 /// [`ChaseLev`], but a thief that has been told to is [late](IS_LATE): between the look that has led it here and its steal much happens; or

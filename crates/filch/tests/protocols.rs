@@ -15,6 +15,7 @@ use filch::protocol::grain::{self, Grain, Time};
 use filch::protocol::latch::{Latch, Waiter};
 use filch::protocol::limits::{Limits, Sharer};
 use filch::protocol::public;
+use filch::protocol::seize::{Head, Turn};
 use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
 use filch::protocol::split;
 use filch::protocol::state::{JobState, Settled, Status, Taking, Theft};
@@ -679,21 +680,20 @@ fn a_stack_that_begins_with_coarse_tasks_admits_nothing() {
 #[test]
 fn the_oldest_tasks_are_shared_whoever_asks() {
     let ready = |workers| Owner { grain: grain::Params { ready: 2, ..Owner::of_two().grain }, ..Owner::with(workers) };
-    for (workers, oldest) in [(2, 1), (3, 2), (5, 2)] {
+    for workers in [2, 5] {
         let (mut stack, shared) = fine(ready(workers));
         // One is shared.
-        assert_eq!(shared.open(), if oldest == 1 { (4, 1) } else { (0, 1) });
-        if oldest > 1 {
-            stack.pushed(&shared.stack(), &shared.owner, 1);
-            assert_eq!(shared.open(), (4, 2));
-            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
-            assert_eq!(shared.open(), (0, 1));
-        }
+        assert_eq!(shared.open(), (0, 1));
+        stack.pushed(&shared.stack(), &shared.owner, 1);
+        assert_eq!(shared.open(), (4, 2));
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+        assert_eq!(shared.open(), (0, 1));
         assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
         assert_eq!((shared.open(), shared.steal()), ((0, 0), None));
         stack.pushed(&shared.stack(), &shared.owner, 0);
-        assert_eq!((shared.open(), shared.steal()), (if oldest == 1 { (4, 1) } else { (0, 1) }, Some(0)));
+        assert_eq!((shared.open(), shared.steal()), ((0, 1), Some(0)));
     }
+    assert_eq!(fine(ready(1)).1.open(), (4, 1), "who is alone shares for nobody");
 }
 
 #[test]
@@ -709,6 +709,88 @@ fn a_request_that_has_waited_has_a_split_stack_share_all() {
     stack.pushed(&shared.stack(), &shared.owner, 3);
     assert_eq!(shared.open(), (0, 7));
     assert_eq!(std::iter::from_fn(|| shared.steal()).count(), 3, "all, not half");
+}
+
+#[test]
+fn a_thief_shares_for_an_owner_all_that_lies_below_the_head() {
+    let (mut stack, shared) = fine(Owner::of_two());
+    let thief = Owner::of_two();
+    assert_eq!(shared.steal(), Some(0));
+    assert!(!shared.index.has_private(1) && shared.index.has_private(2));
+    assert_eq!(stack.is_seized(&shared.stack(), &thief, 1), 0, "nothing is private below");
+    assert_eq!(shared.open(), (4, 1));
+    // What lies beyond the end was kept aside.
+    assert_eq!(stack.is_seized(&shared.stack(), &thief, 6), 3);
+    assert_eq!(shared.open(), (0, 7));
+    assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [1, 2, 3]);
+    // From now on its tasks count as coarse, also one that it was pushing meanwhile.
+    let (mut stack, shared) = fine(Owner::of_two());
+    assert_eq!(stack.is_seized(&shared.stack(), &thief, 2), 1);
+    assert!(stack.take_back(&shared.stack(), &shared.owner, 2), "private, though all is to be shared");
+    stack.pushed(&shared.stack(), &shared.owner, 2);
+    assert_eq!((shared.open(), std::iter::from_fn(|| shared.steal()).count()), ((0, 7), 3));
+    // All stolen: there is nothing to share.
+    assert!(!stack.take_back(&shared.stack(), &shared.owner, 2) && !shared.index.has_private(9));
+    assert_eq!(stack.is_seized(&shared.stack(), &thief, 3), 0);
+}
+
+#[test]
+fn an_owner_keeps_thieves_out_and_they_one_another() {
+    let (turn, limits) = (Turn::<Native>::new(), Limits::<Native>::closed());
+    if !Native::prepare_barriers() {
+        return;
+    }
+    let seize = |thief| turn.seize(thief, &limits, || 7, || thief);
+    limits.open(200, 100);
+    let inside = turn.enter();
+    assert_eq!((seize(0), limits.is_asked()), (None, false));
+    drop(inside);
+    assert_eq!((seize(0), limits.is_asked(), limits.asked_at()), (Some(0), true, Some(7)));
+    let seized = turn.seize(1, &limits, || 7, || (seize(0), seize(1), seize(2)));
+    assert_eq!((seized, seize(2)), (Some((None, None, None)), Some(2)));
+    // The owner comes between a thief's claim and its turn, and again before the turn is over: then it waits.
+    let (has_come, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    limits.open(200, 100);
+    let overtaken = turn.seize(
+        0,
+        &limits,
+        || {
+            drop(turn.enter());
+            7
+        },
+        || unreachable!("the owner has been there"),
+    );
+    assert_eq!(overtaken, None);
+    thread::scope(|s| {
+        let seized = turn.seize(
+            0,
+            &limits,
+            || 7,
+            || {
+                s.spawn(|| {
+                    has_come.store(true, SeqCst);
+                    let _turn = turn.enter();
+                    assert!(is_over.load(SeqCst), "two have the turn");
+                });
+                wait_for("the owner", || has_come.load(SeqCst));
+                thread::sleep(std::time::Duration::from_millis(5));
+                is_over.store(true, SeqCst);
+            },
+        );
+        assert_eq!(seized, Some(()));
+    });
+    assert_eq!(seize(0), Some(0));
+}
+
+#[test]
+fn a_head_is_seen_wherever_it_is() {
+    let mut slots = [0; 3];
+    let bottom = slots.as_mut_ptr();
+    let head = Head::<Native, _>::new(bottom);
+    head.rise(bottom.wrapping_add(2));
+    assert_eq!((head.get(), head.seen()), (bottom.wrapping_add(2), bottom.wrapping_add(2)));
+    head.fall(bottom.wrapping_add(1));
+    assert_eq!((head.get(), head.seen()), (bottom.wrapping_add(1), bottom.wrapping_add(1)));
 }
 
 /// Wool's stack with slots of 10 bytes from address 100 on, as its owner and its thieves see it.
@@ -977,6 +1059,8 @@ struct Scripted<'s> {
     notes: RefCell<Vec<String>>,
     /// What each find, leap or look at the mail comes to; nothing, when there are no more.
     finds: RefCell<VecDeque<bool>>,
+    /// What insisting comes to, as often as anybody makes a note of it.
+    insists: RefCell<VecDeque<bool>>,
     sees_any: bool,
     leaves_more: bool,
     leaves_many: bool,
@@ -989,7 +1073,8 @@ impl<'s> Scripted<'s> {
         let owner = Owner::with(2);
         owner.lays_down(1, ANY);
         let finds = RefCell::new(finds.iter().copied().collect());
-        Self { owner, notes: RefCell::default(), finds, sees_any: false, leaves_more: true, leaves_many: false, then }
+        let (notes, insists) = (RefCell::default(), RefCell::default());
+        Self { owner, notes, finds, insists, sees_any: false, leaves_more: true, leaves_many: false, then }
     }
 
     fn notes(&self, what: &str) {
@@ -1003,6 +1088,11 @@ impl<'s> Scripted<'s> {
     fn finds(&self, what: &str) -> bool {
         self.notes(what);
         self.finds.borrow_mut().pop_front().unwrap_or(false)
+    }
+
+    fn insists(&self) -> bool {
+        let insists = self.insists.borrow_mut().pop_front();
+        insists.inspect(|_| self.notes("insist")).unwrap_or(false)
     }
 
     /// All notes; and how often worker 0 has woken somebody.
@@ -1086,6 +1176,10 @@ impl Searcher for Scripted<'_> {
         self.notes("ask");
     }
 
+    fn insist(&self) -> bool {
+        self.insists()
+    }
+
     fn sees_any(&self) -> bool {
         self.notes("look");
         self.sees_any
@@ -1115,10 +1209,42 @@ impl Joiner for Scripted<'_> {
         self.notes("ask");
     }
 
+    fn insist(&self, _: Theft) -> bool {
+        self.insists()
+    }
+
     fn sees_any(&self, _: Theft) -> bool {
         self.notes("look");
         self.sees_any
     }
+}
+
+#[test]
+fn who_has_shared_for_somebody_does_not_sleep() {
+    let _watchdog = watchdog("a search and a wait");
+    let done = Cell::new(false);
+    let then = |worker: &Scripted<'_>, what: &str| match what {
+        "parks" => worker.owner.dormitory.notify(0),
+        "run" => done.set(true),
+        _ => (),
+    };
+    let insists = || RefCell::new(VecDeque::from([true, false]));
+    let worker = Scripted { insists: insists(), ..Scripted::with(&[false, false, false, false, true], &then) };
+    search(&worker, ANY, &|| done.get());
+    let story = "find find? insist? find? find? insist? share? askz settlesz has-askedz lookz parksz find? run?";
+    assert_eq!(worker.story(), (story.to_owned(), 1));
+    let state = JobState::<Native>::default();
+    state.claim(1, 0);
+    let then = |worker: &Scripted<'_>, what: &str| {
+        if what == "parks" {
+            assert!(state.finish(false), "the owner sleeps and has said so");
+            worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
+        }
+    };
+    let worker = Scripted { insists: insists(), ..Scripted::with(&[], &then) };
+    assert_eq!(await_job(&worker, &state), Settled::Done);
+    let story = "leap mail leap mail insist leap mail leap mail insist askz settlesz has-askedz lookz parksz";
+    assert_eq!(worker.story(), (story.to_owned(), 1));
 }
 
 #[test]

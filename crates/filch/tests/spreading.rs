@@ -123,3 +123,52 @@ fn as_many_tasks_as_workers_all_run_at_once() {
         }
     }
 }
+
+/// Forks so many tasks, and then does something else.
+fn forks_and_then(tasks: usize, task: &(dyn Fn() + Sync), last: &(dyn Fn() + Sync)) {
+    if tasks == 0 {
+        return last();
+    }
+    filch::join(move || forks_and_then(tasks - 1, task, last), task);
+}
+
+fn fib_of_closures(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = filch::join(move || fib_of_closures(n - 1), move || fib_of_closures(n - 2));
+    a + b
+}
+
+/// An owner of fine tasks keeps what it forks while nobody waits; then it begins something that does not end before all of that is done.
+/// The other worker, which was busy, comes too late to be answered.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_was_private_when_a_long_leaf_began_is_shared_for_its_owner() {
+    const TASKS: usize = 20;
+    let _watchdog = watchdog("a leaf that waits for what its worker has forked before");
+    for wait in Wait::EVERY {
+        let pool: ThreadPool = Builder::new().workers(2).wait(wait).build().unwrap();
+        for _ in 0..10 {
+            let (busy, over, done) = (Meeting::of(2), Meeting::of(2), Meeting::of(TASKS + 1));
+            pool.install(|| {
+                filch::join(
+                    || {
+                        busy.attend();
+                        assert_eq!(fib_of_closures(18), 2584);
+                        forks_and_then(TASKS, &|| _ = done.here.fetch_add(1, SeqCst), &|| {
+                            over.attend();
+                            done.attend();
+                        });
+                    },
+                    || {
+                        busy.attend();
+                        over.attend();
+                    },
+                )
+            });
+        }
+        // Unless every single time the owner thought that its tasks were coarse.
+        assert!(pool.stats().total().seizures > 0, "{wait}: who has shared for the owner?");
+    }
+}

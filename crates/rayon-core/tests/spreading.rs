@@ -77,3 +77,39 @@ fn as_many_tasks_as_threads_all_run_at_once() {
         }
     }
 }
+
+/// Forks so many tasks, and then does something else.
+fn forks_and_then(tasks: usize, task: &(dyn Fn() + Sync), last: &(dyn Fn() + Sync)) {
+    if tasks == 0 {
+        return last();
+    }
+    join(|| forks_and_then(tasks - 1, task, last), task);
+}
+
+/// What a thread has forked while nobody waited is there for others though it has begun something that takes long.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_was_forked_before_something_long_runs_meanwhile() {
+    const TASKS: usize = 20;
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for _ in 0..20 {
+        let meeting = |wanted| Meeting { wanted, here: AtomicUsize::new(0) };
+        let (busy, over, done) = (meeting(2), meeting(2), meeting(TASKS + 1));
+        pool.install(|| {
+            join(
+                || {
+                    busy.attend();
+                    assert_eq!(fib(18), 2584);
+                    forks_and_then(TASKS, &|| _ = done.here.fetch_add(1, SeqCst), &|| {
+                        over.attend();
+                        done.attend();
+                    });
+                },
+                || {
+                    busy.attend();
+                    over.attend();
+                },
+            )
+        });
+    }
+}

@@ -49,6 +49,7 @@ pub const TARGETS: &[Target] = &[
         &["wool"],
         &["protocols", "pools", "limits", "waiting", "spreading"],
     ),
+    protocol("crates/filch/src/protocol/seize.rs", &["seize"], &["protocols", "spreading"]),
     protocol("crates/filch/src/protocol/sleep/mod.rs", &["runtime", "beat"], &["protocols", "pools", "waiting"]),
     protocol(
         "crates/filch/src/protocol/split.rs",

@@ -5,6 +5,7 @@ pub mod guest;
 pub mod lineage;
 pub mod queues;
 pub mod runtime;
+pub mod seize;
 mod several;
 pub mod wool;
 
@@ -525,6 +526,24 @@ fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
     }
 }
 
+/// A thief that shares on the owner's behalf.
+fn seize(acts: &'static str, thieves: &'static [usize], grain: grain::Params, cost: Cost) -> Scenario {
+    let none = seize::Mistake::None;
+    let kind = if grain == runtime::FICKLE { " fickle" } else { "" };
+    Scenario {
+        subject: "seize",
+        name: format!("{acts} {thieves:?}{kind}"),
+        quick: cost.quick(),
+        delta: Dependence::None,
+        tso: Arc::new(move |_| seize::program::<Tso>(acts, thieves, grain, none)),
+        c11: if cost == FullTso {
+            Err(TOO_LARGE)
+        } else {
+            Ok(Arc::new(move |_| seize::program::<Loom>(acts, thieves, grain, none)))
+        },
+    }
+}
+
 /// So many pieces of work, and as many workers that search and sleep.
 fn search(workers: usize, is_quick: bool) -> Scenario {
     let name = format!("{workers} searching for {workers} pieces of work");
@@ -567,10 +586,10 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "two tasks, two thieves, sleep", FullTso, fork_join(CHILDREN, 3, Sleeps, Try(1), FINE)),
         protocol!("runtime", "a task in a task, leapfrog", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1), FINE)),
         protocol!("runtime", "three tasks, three steals", FullTso, fork_join(THREE, 2, Sleeps, Try(3), FINE)),
-        protocol!("runtime", "the next fork wakes", Quick, wake_up("", None, FINE)),
-        protocol!("runtime", "a request during a fork", Quick, wake_up("+", None, FINE)),
-        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, FINE)),
-        protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1), FINE)),
+        protocol!("runtime", "the next fork wakes", Quick, wake_up("", None, 0, FINE)),
+        protocol!("runtime", "a request during a fork", Quick, wake_up("+", None, 0, FINE)),
+        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, 0, FINE)),
+        protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1), 0, FINE)),
         protocol!("runtime", "one coarse task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), COARSE)),
         protocol!("runtime", "two coarse tasks, two steals", Quick, fork_join(CHILDREN, 2, Sleeps, Try(2), COARSE)),
         protocol!(
@@ -587,10 +606,11 @@ fn protocols() -> Vec<Scenario> {
             FullTso,
             fork_join(CHILDREN, 3, Leaps(1), Try(1), COARSE)
         ),
-        protocol!("runtime", "the next coarse fork wakes", Quick, wake_up("", None, COARSE)),
-        protocol!("runtime", "a sleeper during a coarse fork", Quick, wake_up("+", None, COARSE)),
-        protocol!("runtime", "a sleeper while tasks become fine", FullTso, wake_up("+-+-", None, FICKLE)),
-        protocol!("runtime", "a request when tasks have become fine", QuickTso, wake_up("+-+-+", Some(1), FICKLE)),
+        protocol!("runtime", "the next coarse fork wakes", Quick, wake_up("", None, 0, COARSE)),
+        protocol!("runtime", "a sleeper during a coarse fork", Quick, wake_up("+", None, 0, COARSE)),
+        protocol!("runtime", "a sleeper that was awake during a coarse fork", QuickTso, wake_up("+", None, 1, COARSE)),
+        protocol!("runtime", "a sleeper while tasks become fine", FullTso, wake_up("+-+-", None, 0, FICKLE)),
+        protocol!("runtime", "a request when tasks have become fine", QuickTso, wake_up("+-+-+", Some(1), 0, FICKLE)),
         protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live(0), FINE)),
         protocol!(
             "runtime",
@@ -617,6 +637,17 @@ fn protocols() -> Vec<Scenario> {
         guest(2, false, Full),
         guest(1, true, QuickTso),
         guest(2, true, FullTso),
+        seize("++|-", &[2], FINE, Quick),
+        seize("++|--", &[2], FINE, QuickTso),
+        seize("+++|--", &[2], FINE, QuickTso),
+        seize("++|-+-", &[2], FINE, QuickTso),
+        seize("+|+-", &[2], FINE, Full),
+        seize("+|++-", &[2], FINE, Full),
+        seize("+++|---", &[3], FINE, Full),
+        seize("+++|--+--", &[3], FINE, FullTso),
+        seize("++|--", &[2, 1], FINE, FullTso),
+        seize("+++|-+-", &[2, 2], FINE, FullTso),
+        seize("++--++|--", &[3], runtime::FICKLE, FullTso),
         beat(1, true),
         beat(2, false),
         ticks(0, true),

@@ -519,7 +519,7 @@ impl<M: Checker> Searcher for Napper<M> {
     type Patience = Rounds<M>;
 
     fn patience(&self) -> Rounds<M> {
-        Rounds::new(0)
+        Rounds::new(self.worker.patience)
     }
 
     fn find(&self) -> Option<(usize, usize)> {
@@ -554,11 +554,13 @@ impl<M: Checker> Searcher for Napper<M> {
 /// Worker 1 wants one task and sleeps until it gets it. Worker 0 forks and joins, as `+` and `-` say, and once the other
 /// sleeps it forks again: this must wake the sleeper.
 ///
-/// With `naps`, worker 1 does not look for work but goes to sleep so often: what it finds is of no account.
-pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, grain: grain::Params) -> Program {
+/// With `naps`, worker 1 does not look for work but goes to sleep so often: what it finds is of no account. Before it first sleeps it
+/// stays awake for so many rounds, which it is known for.
+pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, grain: grain::Params) -> Program {
     const LEAVES: &[&[usize]] = &[&[] as &[usize]; CAPACITY + 1];
     let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES, grain);
-    let (thief, worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
+    let (mut thief, worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
+    thief.patience = rounds;
     let phase: Arc<M::AtomicU32> = Arc::new(Atomic::new(0));
     let mine = Arc::clone(&phase);
     let own = move || {
@@ -584,6 +586,8 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, grain: grain:
             // Asleep, and not about to be woken, which nobody but this worker does.
             if now % 2 == 1 && worker.dormitory().place(1).would_help(|_| true) {
                 M::note(|| "sees the other asleep".into());
+                let is_overlooked = grain == COARSE && worker.desk().index.has_shared();
+                assert!(!is_overlooked, "a worker sleeps though there is a task for it");
                 fork(&mut head);
             }
             while mine.load(Ordering::Acquire) == now {

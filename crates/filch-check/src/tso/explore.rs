@@ -551,13 +551,14 @@ pub fn replay(
         })
     };
     let mut end = run(&mut runner, &mut wrong);
-    if runner.machine().barrier_seen && !runner.machine().stores_are_steps {
+    // A schedule of a program with a barrier has steps for its stores, and may not get to the barrier without them.
+    let without = wrong.take();
+    if (runner.machine().barrier_seen || without.is_some()) && !runner.machine().stores_are_steps {
         runner.machine().stores_are_steps = true;
         runner.machine().recorder = Some(Recorder::default());
-        wrong = None;
         end = run(&mut runner, &mut wrong);
     }
-    if let Some(wrong) = wrong {
+    if let Some(wrong) = if runner.machine().barrier_seen { wrong } else { without } {
         return Err(wrong);
     }
     let failure = match end {

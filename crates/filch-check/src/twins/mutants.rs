@@ -5,13 +5,14 @@
 use std::fmt::{self, Debug, Display, Formatter};
 use std::sync::Arc;
 
+use filch::protocol::grain;
 use filch_queue::Queue;
 
 use super::{chase_lev, ff_cl, ff_the, lace, lineage, search, termination, the, thep, wool};
 use crate::Program;
 use crate::scenarios::queues::{self, Client};
 use crate::scenarios::wool as stack;
-use crate::scenarios::{guest, runtime};
+use crate::scenarios::{guest, runtime, seize};
 use crate::tso::{Bounds, Processor, Tso};
 
 /// A program that is wrong, and the same program without the mistake.
@@ -57,6 +58,8 @@ pub enum Harm {
     NotATask,
     /// Tasks to come are hidden from thieves.
     Hidden,
+    /// Two use the same memory with nothing that orders them.
+    Race,
 }
 
 impl Harm {
@@ -72,6 +75,7 @@ impl Harm {
             Self::Hang => "nobody can take a step",
             Self::NotATask => "is not a task",
             Self::Hidden => "hides tasks from thieves",
+            Self::Race => "a data race",
         })
     }
 }
@@ -179,6 +183,7 @@ pub fn mutants() -> Vec<Mutant> {
         lineage(),
         search(),
         guest(),
+        seize(),
         waiting(),
         wool(),
     ];
@@ -601,6 +606,38 @@ fn guest() -> Vec<Mutant> {
             "wakes-nobody",
             Mistake::WakesNobody,
             "a job that is posted between a guest's last look and its leave wakes the guest",
+        ),
+    ]
+}
+
+fn seize() -> Vec<Mutant> {
+    use seize::Mistake;
+    let row = |name: &str, mistake, acts, harm, shows| Mutant {
+        twin: "seize",
+        mistake: name.to_owned(),
+        shows,
+        client: format!("{acts}, one thief"),
+        processor: buffer(1),
+        delta: None,
+        harm,
+        program: Arc::new(move || seize::program::<Tso>(acts, &[2], grain::Params::FINE, mistake)),
+        control: Arc::new(move || seize::program::<Tso>(acts, &[2], grain::Params::FINE, Mistake::None)),
+    };
+    vec![
+        row(
+            "falls-late",
+            Mistake::FallsLate,
+            "++|-",
+            Harm::Twice,
+            "a task that its owner is about to take back is shared for it",
+        ),
+        row("rises-early", Mistake::RisesEarly, "+|+", Harm::Race, "a task that has not been written is shared"),
+        row(
+            "barges",
+            Mistake::Barges,
+            "++|--",
+            Harm::Race,
+            "an owner does its own sharing while somebody does it for it",
         ),
     ]
 }

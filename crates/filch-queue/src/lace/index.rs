@@ -126,6 +126,14 @@ impl<M: Memory> SharedIndex<M> {
         !self.all_stolen.load(Ordering::Relaxed) && distance(tail, split) > 0
     }
 
+    /// Whether the owner may have tasks below `head` that are not shared. A snapshot.
+    #[inline]
+    pub fn has_private(&self, head: u32) -> bool {
+        // Relaxed: a hint, as above.
+        let (_, split) = unpack(self.word.load(Ordering::Relaxed));
+        !self.is_all_stolen() && distance(split, head) > 0
+    }
+
     /// Whether the owner has declared every task stolen. A snapshot.
     #[inline]
     pub fn is_all_stolen(&self) -> bool {

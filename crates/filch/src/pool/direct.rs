@@ -86,6 +86,11 @@ pub(crate) unsafe trait Direct: Sized + Send + Sync + 'static {
     /// Whether asking this worker for work may help. A snapshot.
     fn may_share(&self) -> bool;
 
+    /// Has the worker `thief` share for this one, whose front it is; how many tasks.
+    fn share_for(&self, _front: &Front, _thief: &Home) -> u32 {
+        0
+    }
+
     /// Whether there may be tasks on the stack that nobody has stolen.
     ///
     /// # Safety
@@ -171,9 +176,9 @@ unsafe impl<D: Direct> Plumbing for D {
             // SAFETY: as above, and the caller's promises.
             unsafe { wait::wait_job(Here::<Self>::at(front, head), job, help) }
         },
-        wait_until: |front, head, spawns, done| {
+        wait_until: |front, head, awaited| {
             // SAFETY: as above, and the caller's promise.
-            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, spawns, done);
+            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, awaited);
         },
         visit: |front, head, work| {
             // SAFETY: as above, and the caller's promise.
@@ -269,6 +274,10 @@ unsafe impl<D: Direct> Plumbing for D {
         if victim.pool.may_share() && !std::ptr::eq(thief, victim) && victim.front.limits.request(clock::now) {
             thief.home.counters.requests.bump();
         }
+    }
+
+    fn insist(thief: &Core<Self>, victim: &Core<Self>) -> u32 {
+        victim.pool.share_for(&victim.front, &thief.home)
     }
 
     unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool {
@@ -430,9 +439,6 @@ unsafe fn pop_cold<B: Body>(front: &Front, head: *mut Slot) -> B::Out {
     // SAFETY: the caller's promises; what comes back is moved out once.
     unsafe {
         let (job, settled) = pop_or_wait(front, head, true);
-        if settled != Settled::Unrun {
-            B::restore(front, head);
-        }
         match settled {
             Settled::Unrun => job::take_work::<B, B::Out>(job).inline(front, head),
             Settled::Done => job::take_result::<B, B::Out>(job),
@@ -453,6 +459,7 @@ unsafe fn pop_cold<B: Body>(front: &Front, head: *mut Slot) -> B::Out {
 pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot) {
     // SAFETY: the caller's promises; moved out once.
     unsafe {
+        B::lower(front, head);
         let (job, settled) = if front.limits.admits_pop(head.addr()) {
             (NonNull::new_unchecked(head).cast(), Settled::Unrun)
         } else {
@@ -462,10 +469,8 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
             let work = job::take_work::<B, B::Out>(job);
             // Nobody sees what its panic left behind, since another one goes on.
             let outcome = catch_unwind(AssertUnwindSafe(|| work.inline(front, head)));
-            B::restore(front, head);
             return discard(outcome);
         }
-        B::restore(front, head);
         match settled {
             Settled::Unrun => discard(job::take_work::<B, B::Out>(job)),
             Settled::Done => discard(job::take_result::<B, B::Out>(job)),
@@ -593,7 +598,7 @@ pub(crate) unsafe fn join_near<A: Body, B: Body>(front: &Front, head: *mut Slot,
 #[inline(always)]
 unsafe fn caught<A: Body, B: Body>(front: &Front, head: *mut Slot, a: A) -> A::Out {
     // SAFETY: the caller's promise.
-    let run = || unsafe { a.inline(front, head.wrapping_add(1)) };
+    let run = || unsafe { inline_above(front, head, a) };
     // Nobody sees what the panic left behind, since it goes on.
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(ra) => ra,
@@ -606,6 +611,18 @@ unsafe fn caught<A: Body, B: Body>(front: &Front, head: *mut Slot, a: A) -> A::O
     }
 }
 
+/// Runs the first branch of a fork above the task.
+///
+/// # Safety
+/// As [`caught`].
+#[inline(always)]
+unsafe fn inline_above<A: Body>(front: &Front, head: *mut Slot, a: A) -> A::Out {
+    let head = head.wrapping_add(1);
+    A::raise(front, head);
+    // SAFETY: the caller's promise.
+    unsafe { a.inline(front, head) }
+}
+
 /// As [`caught`], by a drop guard. The compiler inlines no `catch_unwind` into another one, but any number of guards.
 ///
 /// # Safety
@@ -614,7 +631,7 @@ unsafe fn caught<A: Body, B: Body>(front: &Front, head: *mut Slot, a: A) -> A::O
 unsafe fn guarded<A: Body, B: Body>(front: &Front, head: *mut Slot, a: A) -> A::Out {
     let guard = Guard { front, head, work: PhantomData::<B> };
     // SAFETY: the caller's promise.
-    let ra = unsafe { a.inline(front, head.wrapping_add(1)) };
+    let ra = unsafe { inline_above(front, head, a) };
     std::mem::forget(guard);
     ra
 }
@@ -640,6 +657,7 @@ pub(crate) unsafe fn resume(front: &Front, head: *mut Slot, abandon: AbandonFn, 
 /// As [`push_cold`]; `head` is that of the matching push, of a `B`, and the newest that has not been popped.
 #[inline(always)]
 pub(crate) unsafe fn pop_and_run<B: Body>(front: &Front, head: *mut Slot) -> B::Out {
+    B::lower(front, head);
     if front.limits.admits_pop(head.addr()) {
         // SAFETY: admitted, so it is a slot, and private; the work is moved out, which frees the slot.
         unsafe { job::take_work::<B, B::Out>(NonNull::new_unchecked(head).cast()).inline(front, head) }
@@ -690,8 +708,13 @@ impl<B: Body> Body for FarWork<B> {
 
     const ALWAYS_RUN: bool = B::ALWAYS_RUN;
 
-    fn restore(front: &Front, head: *mut Slot) {
-        B::restore(front, head);
+    fn raise(front: &Front, head: *mut Slot) {
+        B::raise(front, head);
+    }
+
+    #[inline(always)]
+    fn lower(front: &Front, head: *mut Slot) {
+        B::lower(front, head);
     }
 }
 

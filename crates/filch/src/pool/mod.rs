@@ -107,6 +107,11 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// Asks `victim` to share work, if it may have some.
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
 
+    /// Shares on behalf of `victim`, which has been asked and does not answer; how many tasks.
+    fn insist(_thief: &Core<Self>, _victim: &Core<Self>) -> u32 {
+        0
+    }
+
     /// The worker, which was idle, runs something.
     ///
     /// # Safety

@@ -53,7 +53,7 @@ pub struct Queued<Q: Queue<Native>> {
     /// Jobs that were popped too soon and did not find their way back, oldest first.
     kept: UnsafeCell<Vec<Task>>,
     /// Whether there are barriers for who goes to sleep.
-    has_barriers: bool,
+    pub(super) has_barriers: bool,
     /// Whether the worker is using its owner's end, for a signal that interrupts it.
     is_busy: <Native as Memory>::AtomicBool,
 }
@@ -302,9 +302,9 @@ pub(super) trait OnFrames: Pool<Cursor = ()> {
             // SAFETY: as above, and the caller's promises.
             unsafe { wait::wait_job(Here::<Self>::at(front, head), job, help) }
         },
-        wait_until: |front, head, spawns, done| {
+        wait_until: |front, head, awaited| {
             // SAFETY: as above, and the caller's promise.
-            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, spawns, done);
+            wait::wait_until(unsafe { Here::<Self>::at(front, head) }, awaited);
         },
         visit: |front, head, work| {
             // SAFETY: as above, and the caller's promise.

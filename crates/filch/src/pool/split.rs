@@ -8,7 +8,8 @@
 //!
 //! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the result there.
 //! `shared`: tail, split and the all-stolen hint, on a line of their own; thieves and the owner's cold path. `owner`: the
-//! owner's copies. `words`: a Chase–Lev deque for forks by code that does not know the head.
+//! owner's copies, for whoever has the `turn`: the owner on its cold path, or a thief that [shares for
+//! it](crate::protocol::seize). `words`: a Chase–Lev deque for forks by code that does not know the head.
 //!
 //! **Invariants.** Those of the protocol.
 //!
@@ -20,12 +21,13 @@ use std::cell::UnsafeCell;
 
 use filch_memory::Native;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
-use filch_queue::{Amount, ChaseLev, Padded};
+use filch_queue::{Amount, ChaseLev, Padded, clock};
 
 use super::Queued;
 use super::direct::Direct;
 use crate::front::Front;
 use crate::job::Slot;
+use crate::protocol::seize::Turn;
 use crate::protocol::split;
 use crate::stack::Stack;
 use crate::worker::Home;
@@ -33,34 +35,39 @@ use crate::worker::Home;
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
 /// Pushing and popping touch nothing that thieves write, once tasks have turned out to be short: except when somebody asks for work, or
-/// sleeps for want of it, and for the two oldest tasks. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks are kept aside, where thieves do not see them.
+/// sleeps for want of it, and for the sixteen oldest tasks, as long as some of them are taken. Stealing is lock-free. The stack is
+/// reserved address space; when it is full, further tasks are kept aside, where thieves do not see them.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,
     shared: Padded<SharedIndex<Native>>,
+    turn: Turn<Native>,
     owner: UnsafeCell<split::Owner>,
     words: Queued<ChaseLev>,
 }
 
-// SAFETY: `owner` is touched by the worker's own thread only; the rest is made for sharing.
+// SAFETY: `owner` is touched by whoever has the turn only; the rest is made for sharing.
 unsafe impl Sync for Split {}
 
 impl Split {
-    /// The owner's part, and what it works on.
-    ///
-    /// # Safety
-    /// The current thread is this worker, and no other reference from here is alive.
-    #[expect(clippy::mut_from_ref, reason = "the owner's part, which the owner's thread alone may ask for")]
-    unsafe fn owner<'s>(&'s self, front: &'s Front) -> (&'s mut split::Owner, split::Stack<'s, Native>) {
-        let stack = split::Stack {
+    fn view<'s>(&'s self, front: &'s Front) -> split::Stack<'s, Native> {
+        split::Stack {
             shared: &self.shared,
             limits: &front.limits,
             bottom: self.stack.bottom().addr(),
             slot_size: size_of::<Slot>(),
             capacity: self.stack.capacity(),
-        };
-        // SAFETY: the caller's promise.
-        (unsafe { &mut *self.owner.get() }, stack)
+        }
+    }
+
+    /// Takes the turn, and gives `f` the owner's part and what it works on.
+    ///
+    /// # Safety
+    /// The current thread is this worker, and does not have the turn.
+    unsafe fn enter<R>(&self, front: &Front, f: impl FnOnce(&mut split::Owner, &split::Stack<'_, Native>) -> R) -> R {
+        let _turn = self.turn.enter();
+        // SAFETY: the turn is this thread's.
+        f(unsafe { &mut *self.owner.get() }, &self.view(front))
     }
 }
 
@@ -68,7 +75,7 @@ impl Split {
 unsafe impl Direct for Split {
     fn new(stack: Stack, words: Queued<ChaseLev>) -> Self {
         let (shared, owner) = split::Owner::new();
-        Self { stack, shared: Padded(shared), owner: UnsafeCell::new(owner), words }
+        Self { stack, shared: Padded(shared), turn: Turn::new(), owner: UnsafeCell::new(owner), words }
     }
 
     fn stack(&self) -> &Stack {
@@ -80,40 +87,34 @@ unsafe impl Direct for Split {
     }
 
     unsafe fn begins(&self, front: &Front, home: &Home) {
-        // SAFETY: this worker; no other reference.
-        let (owner, stack) = unsafe { self.owner(front) };
-        owner.begins(&stack, home);
+        // SAFETY: this worker, on its cold path.
+        unsafe { self.enter(front, |owner, stack| owner.begins(stack, home)) };
     }
 
     unsafe fn pushed(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker; no other reference.
-        let (owner, stack) = unsafe { self.owner(front) };
-        owner.pushed(&stack, home, index);
+        // SAFETY: this worker, on its cold path.
+        unsafe { self.enter(front, |owner, stack| owner.pushed(stack, home, index)) };
     }
 
     unsafe fn take_back(&self, front: &Front, home: &Home, index: usize) -> bool {
-        // SAFETY: this worker; no other reference.
-        let (owner, stack) = unsafe { self.owner(front) };
-        owner.take_back(&stack, home, index)
+        // SAFETY: this worker, on its cold path.
+        unsafe { self.enter(front, |owner, stack| owner.take_back(stack, home, index)) }
     }
 
     unsafe fn polled(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker; no other reference.
-        let (owner, stack) = unsafe { self.owner(front) };
-        owner.give(&stack, home, index, Amount::Half);
+        // SAFETY: this worker, on its cold path.
+        unsafe { self.enter(front, |owner, stack| owner.give(stack, home, index, Amount::Half)) };
     }
 
     unsafe fn give_all(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker; no other reference.
-        let (owner, stack) = unsafe { self.owner(front) };
-        owner.give(&stack, home, index, Amount::All);
+        // SAFETY: this worker, on its cold path.
+        unsafe { self.enter(front, |owner, stack| owner.give(stack, home, index, Amount::All)) };
     }
 
     unsafe fn joined(&self, front: &Front, index: usize) {
         self.stack.get(index).expect("a stolen task has a slot").state.reset();
-        // SAFETY: this worker; no other reference.
-        let (owner, stack) = unsafe { self.owner(front) };
-        owner.joined(&stack);
+        // SAFETY: this worker, on its cold path.
+        unsafe { self.enter(front, split::Owner::joined) };
     }
 
     fn steal(&self) -> StealIndex<usize> {
@@ -131,6 +132,21 @@ unsafe impl Direct for Split {
 
     fn may_share(&self) -> bool {
         !self.shared.is_all_stolen()
+    }
+
+    fn share_for(&self, front: &Front, thief: &Home) -> u32 {
+        let head = || self.stack.index_of(front.seen_head());
+        // A stack has far fewer slots than an index can say.
+        if !self.words.has_barriers || front.seen_head().is_null() || !self.shared.has_private(head() as u32) {
+            return 0;
+        }
+        // SAFETY: the turn is this thread's.
+        let share = || unsafe { &mut *self.owner.get() }.is_seized(&self.view(front), thief, head());
+        let shared = self.turn.seize(thief.index as u32, &front.limits, clock::now, share).unwrap_or(0);
+        if shared > 0 {
+            thief.counters.seizures.bump();
+        }
+        shared
     }
 
     unsafe fn may_have_tasks(&self) -> bool {

@@ -24,8 +24,8 @@ pub struct Params {
     pub window: u32,
     /// So many have to if it has only been asked; 0 if that makes no difference.
     pub doubt: u32,
-    /// So many of the oldest tasks are shared even by an owner that keeps its forks, unless it has fewer fellows: for those who come
-    /// when it has begun a long leaf.
+    /// So many of the oldest tasks are shared even by an owner that keeps its forks, unless it is alone: for those who come when it has
+    /// begun a long leaf.
     pub ready: usize,
     /// So often in a row what is shared comes back unwanted before an owner minds nobody but those who ask, or sleep,
     /// until somebody steals.
@@ -39,7 +39,7 @@ pub struct Params {
 impl Params {
     /// A loop that splits itself has some twenty joins before its blocks grow long. Above 2 µs for each, sharing it costs some percent
     /// at most; and 30 µs are what it takes to wake somebody. (At 3 GHz.)
-    pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 2, vain: 256, fine: 6_000, patience: 100_000 };
+    pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 16, vain: 256, fine: 6_000, patience: 100_000 };
     /// An owner that keeps its forks until somebody asks.
     pub const FINE: Self = Self { window: 0, doubt: 0, ready: 0, vain: 0, fine: 0, patience: Time::MAX };
 }
@@ -94,9 +94,14 @@ impl Grain {
         if limits.asked_at().is_none_or(is_early) {
             return false;
         }
+        self.is_late(sharer);
+        self.is_coarse
+    }
+
+    /// Somebody has waited too long: everything is to be shared from now on.
+    pub fn is_late(&mut self, sharer: &impl Sharer) {
         self.was_fine = false;
         self.begins(sharer);
-        self.is_coarse
     }
 
     /// A task has been taken back while everything was shared; whether forks are to be kept from now on.

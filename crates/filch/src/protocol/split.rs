@@ -14,9 +14,10 @@
 //!
 //! **Invariants.** With `split` the owner's copy, and `head` the exact head:
 //! * I1: while not all stolen, and tasks are fine, the limits admit exactly the pops at or above split (or, requested, none), and pushes
-//!   below the end (or none). While all are stolen, or tasks are coarse, they admit nothing; while tasks are kept aside, no pops.
+//!   below the end (or none). While all are stolen, or tasks are coarse, or have been [shared for the owner](super::seize), they admit
+//!   nothing; while tasks are kept aside, no pops.
 //! * I2: a slot below tail is its thief's from the winning compare-and-swap to the settling of its state, then the owner's.
-//! * I3: while tasks are coarse, everything that lies in a slot is shared.
+//! * I3: while tasks are coarse, everything that lies in a slot is shared, but what was being pushed when it was shared for the owner.
 //! * I4: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or its index is at or
 //!   above split and it is private; or it is the newest shared one.
 //!
@@ -51,7 +52,7 @@ impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
     }
 }
 
-/// The owner's part. Only the owner's thread uses it.
+/// The owner's part. Only the owner's thread uses it, and whoever has its [turn](super::seize).
 #[derive(Debug)]
 pub struct Owner {
     index: OwnerIndex,
@@ -154,6 +155,18 @@ impl Owner {
         self.reopen(stack, sharer, has_shared);
     }
 
+    /// On the owner's behalf, by whoever has its [turn](super::seize): shares all that lies privately below `head`; how much that was.
+    pub fn is_seized<M: Sleep>(&mut self, stack: &Stack<'_, M>, thief: &impl Sharer<Memory = M>, head: usize) -> u32 {
+        let head = head.min(stack.capacity);
+        if self.index.is_all_stolen() || head <= self.index.split() as usize {
+            return 0;
+        }
+        self.grain.is_late(thief);
+        let shared = self.index.grow_by(stack.shared, head as u32, Amount::All);
+        stack.limits.close();
+        shared
+    }
+
     /// The newest task, a stolen one, has been waited for, and what was pushed above it meanwhile is gone.
     pub fn joined<M: Sleep>(&mut self, stack: &Stack<'_, M>) {
         // What was pushed above may have reopened the deque; what is left below is stolen.
@@ -229,7 +242,7 @@ impl Owner {
         let (end, split) = (stack.address_of(stack.capacity), stack.address_of(self.index.split() as usize));
         let any_sleeps = stack.limits.reopen(sharer, end, split);
         let has_enough = has_shared || self.has_enough(stack, sharer);
-        let ready = sharer.grain().ready.min(sharer.dormitory().len() - 1);
+        let ready = if sharer.dormitory().len() > 1 { sharer.grain().ready } else { 0 };
         let is_in_vain = self.vain >= sharer.grain().vain;
         let is_short = !has_enough || self.index.shared(stack.shared).len() < ready;
         if any_sleeps && !has_enough || is_short && !is_in_vain {

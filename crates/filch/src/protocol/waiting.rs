@@ -5,6 +5,7 @@
 //! the library that is a worker at the head of its stack, in the checker a small model of one, so that the loops are checked as they ship.
 //!
 //! **Invariants.**
+//! * I0: nobody sleeps while it can [share](super::seize) for somebody who does not answer.
 //! * I1: before it sleeps, a worker announces it, asks, and looks once more, as [`sleep`](super::sleep) demands; and in its last look it
 //!   sees whatever could wake it: work that it takes, its mail, and the end of what it waits for.
 //! * I2: an idle worker is counted among those that search from when it was woken, or ran out of work, until it finds something or
@@ -87,6 +88,11 @@ pub trait Searcher: Sleeper {
     /// Asks everybody for work.
     fn ask(&self);
 
+    /// Shares [on behalf](super::seize) of those who have been asked and do not answer; whether it was anything.
+    fn insist(&self) -> bool {
+        false
+    }
+
     /// Whether [`Searcher::find`] might find something. A snapshot.
     fn sees_any(&self) -> bool;
 }
@@ -110,6 +116,11 @@ pub trait Joiner: Sleeper {
 
     /// Asks them for work.
     fn ask(&self, theft: Theft);
+
+    /// Shares [on behalf](super::seize) of them, if they have been asked and do not answer; whether it was anything.
+    fn insist(&self, _: Theft) -> bool {
+        false
+    }
 
     /// Whether [`Joiner::leap`] or [`Joiner::run_mail`] might find something. A snapshot.
     fn sees_any(&self, theft: Theft) -> bool;
@@ -176,6 +187,8 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
                 relied_on = true;
                 sleepers.start_search();
             }
+        } else if worker.insist() {
+            patience.renew();
         } else {
             worker.share();
             if is_idle {
@@ -256,7 +269,7 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Settled 
         } else if worker.run_mail() {
             patience.renew();
         } else if !patience.wait() {
-            roused |= sleep_on(worker, state, theft);
+            roused |= !worker.insist(theft) && sleep_on(worker, state, theft);
             patience.renew();
         }
     };

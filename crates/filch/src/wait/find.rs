@@ -11,8 +11,10 @@ use super::{Here, nap};
 use crate::job::Job;
 use crate::pool::Pool;
 use crate::protocol::state::{JobState, Status, Theft};
+use crate::protocol::waiting::wake_next;
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
+use crate::worker::Core;
 
 /// Something to run, which is this worker's.
 pub(super) enum Find {
@@ -106,6 +108,24 @@ impl<P: Pool> Here<'_, P> {
         home.has_mail()
             || !home.common.injected.is_empty()
             || (0..self.core.peers().len()).filter(|&index| index != home.index).any(sees)
+    }
+
+    /// Shares what the worker has forked: it will answer nobody.
+    pub(super) fn share(&self) {
+        // SAFETY: this thread is the worker, at this head.
+        unsafe { P::share_all(self.core, self.front, self.head) };
+    }
+
+    /// Shares on behalf of those workers, which have been asked and do not answer; whether it was anything.
+    pub(super) fn insist(&self, victims: &[Core<P>]) -> bool {
+        let sharing = AbortOnUnwind("a worker panicked while it shared another's tasks");
+        let victims = victims.iter().filter(|victim| !std::ptr::eq(*victim, self.core));
+        let shared: u32 = victims.map(|victim| P::insist(self.core, victim)).sum();
+        if shared > 1 {
+            wake_next(self.home());
+        }
+        mem::forget(sharing);
+        shared > 0
     }
 
     /// Lets a worker with a low stack look on while there is something that others should do, what it has spawned and forked itself

@@ -3,14 +3,17 @@
 use std::cell::Cell;
 use std::mem;
 
+use crossbeam_queue::SegQueue;
+
 use super::find::Find;
 use super::here::Standing;
 use super::{Here, Patience};
 use crate::front::Enter;
 use crate::guest::{Guests, Outlook};
 use crate::pool::Pool;
-use crate::protocol::sleep::{ANY, ANY_MEANWHILE};
+use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
 use crate::protocol::waiting::{self, Searcher, leave, search};
+use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::{Core, Home};
 
@@ -42,12 +45,27 @@ fn live<P: Pool>(here: Here<'_, P>) {
     mem::forget(living);
 }
 
-/// Runs whatever there is, or sleeps, until `done`. Whoever makes it so must notify this worker afterwards. `spawns`: what the worker had
-/// [spawned](crate::worker::Home::spawns) before what it waits for began.
-pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, spawns: usize, done: &dyn Fn() -> bool) {
+/// Something that a worker waits for, other than a stolen job.
+pub(crate) struct Awaited<'a> {
+    /// Whether it has come.
+    pub(crate) is_over: &'a dyn Fn() -> bool,
+    /// What the worker had [spawned](crate::worker::Home::spawns) before it began.
+    pub(crate) spawns: usize,
+    /// What alone is to be run meanwhile, unless anything may be.
+    pub(crate) tasks: Option<&'a SegQueue<Spawned>>,
+}
+
+/// Runs whatever may be run, or sleeps, until it is over. Whoever makes it so, or adds to what alone may be run, must notify this worker
+/// afterwards.
+pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, awaited: &Awaited<'_>) {
     let waiting = AbortOnUnwind("a worker panicked while it waited");
-    let worker = Searching { here, is_idle: false, looks: Cell::new(0), mark: Cell::new(spawns) };
-    search(&worker, ANY_MEANWHILE, done);
+    if let Some(tasks) = awaited.tasks {
+        // Nobody else's work, so that it is not woken for any.
+        search(&Confined { here, tasks }, here.home().index as Wanted, awaited.is_over);
+    } else {
+        let worker = Searching { here, is_idle: false, looks: Cell::new(0), mark: Cell::new(awaited.spawns) };
+        search(&worker, ANY_MEANWHILE, awaited.is_over);
+    }
     mem::forget(waiting);
 }
 
@@ -163,14 +181,17 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     }
 
     fn share(&self) {
-        // SAFETY: this thread is the worker, at this head.
-        unsafe { P::share_all(self.here.core, self.here.front, self.here.head) };
+        self.here.share();
     }
 
     fn ask(&self) {
         for victim in self.here.core.peers() {
             P::ask(self.here.core, victim);
         }
+    }
+
+    fn insist(&self) -> bool {
+        self.here.insist(self.here.core.peers())
     }
 
     fn sees_any(&self) -> bool {
@@ -184,6 +205,56 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
             }
         };
         self.here.sees_any() || own()
+    }
+}
+
+/// A worker that waits for a scope and runs nothing but its tasks, and jobs that are for this worker alone.
+struct Confined<'w, P: Pool> {
+    here: Here<'w, P>,
+    tasks: &'w SegQueue<Spawned>,
+}
+
+impl<P: Pool> Standing for Confined<'_, P> {
+    type Pool = P;
+
+    fn here(&self) -> Here<'_, P> {
+        self.here
+    }
+}
+
+impl<P: Pool> Searcher for Confined<'_, P> {
+    /// A job, and whether it is one of the tasks.
+    type Find = (Spawned, bool);
+    type Patience = Patience;
+
+    fn patience(&self) -> Patience {
+        Patience::default()
+    }
+
+    fn find(&self) -> Option<(Spawned, bool)> {
+        let mail = || self.here.home().next_mail().map(|job| (job, false));
+        self.tasks.pop().map(|task| (task, true)).or_else(mail)
+    }
+
+    fn leaves_more(&self, _: &(Spawned, bool)) -> bool {
+        false
+    }
+
+    fn run(&self, (job, is_task): (Spawned, bool)) {
+        self.share();
+        let find = Find::Spawned(job);
+        // A task of the scope is a part of what the worker may have stolen.
+        if is_task { self.here.run(find) } else { self.here.run_meanwhile(find) }
+    }
+
+    fn share(&self) {
+        self.here.share();
+    }
+
+    fn ask(&self) {}
+
+    fn sees_any(&self) -> bool {
+        !self.tasks.is_empty() || self.here.home().has_mail()
     }
 }
 

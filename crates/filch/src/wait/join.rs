@@ -157,6 +157,10 @@ impl<P: Pool> Joiner for Joining<'_, P> {
         }
     }
 
+    fn insist(&self, theft: Theft) -> bool {
+        self.here.insist(self.victims(theft))
+    }
+
     fn sees_any(&self, theft: Theft) -> bool {
         let (here, home) = (&self.here, self.here.home());
         if self.helps && !self.strategy().is_strict() {

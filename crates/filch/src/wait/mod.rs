@@ -13,8 +13,9 @@
 //!
 //! **Random**: steal from anybody, and run what was spawned. Keeps everybody busy, and gives up both properties.
 //!
-//! Waiting for a scope, or for a call into another pool, is different: whatever is found is run, since what is waited for may
-//! need any of it. A worker on such a *detour* has tasks to give that do not descend from what it had stolen, so leapfroggers give
+//! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs nothing but tasks of that scope, wherever they were
+//! spawned. With the others it runs whatever it finds. So does, with all of them, who waits for a call into another pool, since what is
+//! waited for may need any of it. A worker on such a *detour* has tasks to give that do not descend from what it had stolen, so leapfroggers give
 //! back what they won from it. So is one that leapfrogs while it still has forks of its own: tasks that one worker forks in both
 //! styles are in two places, of which thieves may have emptied only one.
 //!
@@ -35,7 +36,7 @@ mod idle;
 mod join;
 
 pub(crate) use here::Here;
-pub(crate) use idle::{Reach, run_one, visit, wait_until, work};
+pub(crate) use idle::{Awaited, Reach, run_one, visit, wait_until, work};
 pub(crate) use join::wait_job;
 
 use std::fmt;
@@ -62,7 +63,8 @@ use crate::protocol::waiting;
 pub enum Wait {
     /// Tasks of the thief of the awaited task, and no others: only descendants of the awaited task are ever run, so a
     /// lock may be held across a join, and no stack gets deeper than in the sequential run. A branch must not block until the other one
-    /// has started: that may be for nobody but the worker that is blocked.
+    /// has started: that may be for nobody but the worker that is blocked. Who waits for a [scope](crate::scope()) runs tasks of that scope
+    /// and no others.
     Leapfrog,
     /// As `Leapfrog`, and follows tasks that were stolen further. Same guarantees. Only for pools with a task stack:
     /// [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
@@ -83,7 +85,7 @@ impl Wait {
     /// All strategies.
     pub const EVERY: [Self; 4] = [Self::Leapfrog, Self::Transitive, Self::LeapfrogRandom, Self::Random];
 
-    /// Whether a worker that waits at a join runs nothing but parts of what it waits for.
+    /// Whether a worker that waits at a join, or for a scope, runs nothing but parts of what it waits for.
     pub(crate) const fn is_strict(self) -> bool {
         matches!(self, Self::Leapfrog | Self::Transitive)
     }

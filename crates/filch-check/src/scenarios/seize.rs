@@ -1,0 +1,245 @@
+//! A thief shares on behalf of an owner that answers nobody: who does what to the owner's part, and who gets which task.
+//!
+//! The owner works in closure style: its head lies in memory. It forks and joins, as `+` and `-` say. Thieves steal, and where nothing is
+//! shared they ask and insist. [`split`], the [`Head`] and the [`Turn`] are those that ship; the order of the owner's steps on its
+//! fast path is restated.
+//!
+//! What is checked: no task is run twice, nor one left out that is joined; nobody uses a task's place or the owner's part at the same time as another, and the owner
+//! gets to the end.
+
+use std::sync::{Arc, Mutex};
+
+use filch::protocol::grain::{self, Time};
+use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::seize::{Head, Turn};
+use filch::protocol::sleep::Dormitory;
+use filch::protocol::split;
+use filch::protocol::waiting::Sleeper;
+use filch_memory::{Asymmetric, Atomic, Cell, Memory, Ordering};
+use filch_queue::lace::index::{SharedIndex, StealIndex};
+
+use super::queues::lock;
+use crate::{Checker, Program};
+
+/// What can be wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mistake {
+    /// Nothing.
+    #[default]
+    None,
+    /// The head falls after the limits have been asked.
+    FallsLate,
+    /// The head rises before the task is written.
+    RisesEarly,
+    /// The owner does what it does on its cold path whoever has the turn.
+    Barges,
+}
+
+const CAPACITY: usize = 4;
+const SLOT: usize = 64;
+
+/// Where a slot lies. Nobody looks there.
+fn address(slot: usize) -> *mut u8 {
+    std::ptr::without_provenance_mut((slot + 1) * SLOT)
+}
+
+fn slot_at(head: *mut u8) -> usize {
+    head.addr() / SLOT - 1
+}
+
+struct Slot<M: Memory> {
+    task: M::Cell<usize>,
+    /// Its thief has done with it.
+    is_done: M::AtomicBool,
+}
+
+struct Shared<M: Memory> {
+    index: SharedIndex<M>,
+    limits: Limits<M>,
+    head: Head<M, u8>,
+    turn: Turn<M>,
+    owner: M::Cell<split::Owner>,
+    slots: Vec<Slot<M>>,
+    dormitory: Dormitory<M>,
+    grain: grain::Params,
+    /// How often each task ran.
+    ran: Mutex<Vec<usize>>,
+}
+
+/// A worker: the owner is number 0.
+struct Worker<M: Memory>(Arc<Shared<M>>, usize);
+
+impl<M: Checker> Sleeper for Worker<M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        &self.0.dormitory
+    }
+
+    fn index(&self) -> usize {
+        self.1
+    }
+}
+
+impl<M: Checker> Sharer for Worker<M> {
+    fn has_aside(&self) -> bool {
+        false
+    }
+
+    /// Nothing takes any time.
+    fn now(&self) -> Time {
+        0
+    }
+
+    fn grain(&self) -> grain::Params {
+        self.0.grain
+    }
+}
+
+impl<M: Checker + Asymmetric> Worker<M> {
+    fn stack(&self) -> split::Stack<'_, M> {
+        let Shared { index, limits, .. } = &*self.0;
+        split::Stack { shared: index, limits, bottom: address(0).addr(), slot_size: SLOT, capacity: CAPACITY }
+    }
+
+    /// With the owner's part.
+    fn with<R>(&self, f: impl FnOnce(&mut split::Owner) -> R) -> R {
+        // SAFETY: a cell of the program; the checker reports any other access at the same time.
+        self.0.owner.with_mut(|owner| f(unsafe { &mut *owner }))
+    }
+
+    /// The owner, on its cold path.
+    fn enter<R>(&self, mistake: Mistake, f: impl FnOnce(&mut split::Owner) -> R) -> R {
+        let _turn = (mistake != Mistake::Barges).then(|| self.0.turn.enter());
+        self.with(f)
+    }
+
+    fn run(&self, slot: usize) {
+        // SAFETY: as in `with`.
+        let task = self.0.slots[slot].task.with(|task| unsafe { *task });
+        M::note(|| format!("runs task {task}"));
+        lock(&self.0.ran)[task] += 1;
+    }
+
+    fn push(&self, task: usize, slot: usize, mistake: Mistake) {
+        M::note(|| format!("forks task {task}"));
+        let Shared { limits, head, slots, .. } = &*self.0;
+        let is_admitted = limits.admits_push(address(slot).addr());
+        let early = mistake == Mistake::RisesEarly;
+        if early {
+            head.rise(address(slot + 1));
+        }
+        // SAFETY: as in `with`.
+        slots[slot].task.with_mut(|content| unsafe { *content = task });
+        if !is_admitted {
+            self.enter(mistake, |owner| owner.pushed(&self.stack(), self, slot));
+        }
+        if !early {
+            head.rise(address(slot + 1));
+        }
+    }
+
+    fn join(&self, slot: usize, mistake: Mistake) {
+        M::note(|| format!("joins slot {slot}"));
+        let Shared { limits, head, slots, .. } = &*self.0;
+        let late = mistake == Mistake::FallsLate;
+        if !late {
+            head.fall(address(slot));
+        }
+        let is_admitted = limits.admits_pop(address(slot).addr());
+        if late {
+            head.fall(address(slot));
+        }
+        if is_admitted || self.enter(mistake, |owner| owner.take_back(&self.stack(), self, slot)) {
+            return self.run(slot);
+        }
+        while !slots[slot].is_done.load(Ordering::Acquire) {
+            M::spin_loop();
+        }
+        slots[slot].is_done.store(false, Ordering::Relaxed);
+        self.enter(mistake, |owner| owner.joined(&self.stack()));
+    }
+
+    /// Steals one task if there is one; else asks for it, and insists, and tries again if that was of use.
+    fn steal(&self) {
+        let Shared { index, limits, head, turn, slots, .. } = &*self.0;
+        match index.steal() {
+            StealIndex::Index(slot) => {
+                let slot = slot as usize;
+                self.run(slot);
+                slots[slot].is_done.store(true, Ordering::Release);
+            }
+            StealIndex::Retry | StealIndex::AllStolen => {}
+            StealIndex::NothingShared => {
+                M::note(|| "insists".into());
+                let head = || slot_at(head.seen());
+                if index.has_private(head() as u32) {
+                    let share = || self.with(|owner| owner.is_seized(&self.stack(), self, head()));
+                    let shared = turn.seize(self.1 as u32, limits, || 0, share).unwrap_or(0);
+                    M::note(|| format!("has shared {shared}"));
+                    if shared > 0 {
+                        self.steal();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The owner forks and joins; some of it, up to `|`, before the thieves come, each of which tries to steal so many times.
+pub fn program<M: Checker + Asymmetric>(
+    acts: &'static str,
+    thieves: &'static [usize],
+    grain: grain::Params,
+    mistake: Mistake,
+) -> Program {
+    let (before, after) = acts.split_once('|').unwrap_or(("", acts));
+    let (index, owner) = split::Owner::new();
+    let (mut is_joined, mut forked) = (Vec::new(), Vec::new());
+    for act in acts.chars().filter(|&act| act != '|') {
+        if act == '+' {
+            forked.push(is_joined.len());
+            is_joined.push(false);
+        } else if let Some(task) = forked.pop() {
+            is_joined[task] = true;
+        }
+    }
+    let slot = |_| Slot { task: Cell::new(usize::MAX), is_done: Atomic::new(false) };
+    let shared = Arc::new(Shared::<M> {
+        index,
+        limits: Limits::closed(),
+        head: Head::new(address(0)),
+        turn: Turn::new(),
+        owner: Cell::new(owner),
+        slots: (0..CAPACITY).map(slot).collect(),
+        dormitory: Dormitory::new(thieves.len() + 1),
+        grain,
+        ran: Mutex::new(vec![0; is_joined.len()]),
+    });
+    let owner = Worker(Arc::clone(&shared), 0);
+    let (mut task, mut height) = (0, 0);
+    let mut act = move |act| {
+        if act == '+' {
+            owner.push(task, height, mistake);
+            task += 1;
+            height += 1;
+        } else {
+            height -= 1;
+            owner.join(height, mistake);
+        }
+    };
+    before.chars().for_each(&mut act);
+    let mut threads: Vec<(String, Box<dyn FnOnce()>)> =
+        vec![("owner".into(), Box::new(move || after.chars().for_each(act)))];
+    for (thief, &times) in thieves.iter().enumerate() {
+        let worker = Worker(Arc::clone(&shared), thief + 1);
+        threads.push((format!("thief {thief}"), Box::new(move || (0..times).for_each(|_| worker.steal()))));
+    }
+    let finally = Box::new(move || {
+        for (task, &times) in lock(&shared.ran).iter().enumerate() {
+            let least = usize::from(is_joined[task]);
+            assert!((least..=1).contains(&times), "task {task} ran {times} times");
+        }
+    });
+    Program { threads, finally }
+}
