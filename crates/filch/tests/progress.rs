@@ -46,6 +46,10 @@ impl<P: Pool> Scheduler for Pools<P> {
         matches!(self.pools[0].wait(), Wait::Leapfrog | Wait::Transitive)
     }
 
+    fn has_strict_scopes(&self) -> bool {
+        self.is_strict()
+    }
+
     fn forks(&self) -> Forks {
         // What a leapfrogger has won and given back is for its owner only.
         if self.is_strict() { Forks::OutOfReach } else { self.forks }

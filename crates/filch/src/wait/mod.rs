@@ -64,7 +64,7 @@ pub enum Wait {
     /// Tasks of the thief of the awaited task, and no others: only descendants of the awaited task are ever run, so a
     /// lock may be held across a join, and no stack gets deeper than in the sequential run. A branch must not block until the other one
     /// has started: that may be for nobody but the worker that is blocked. Who waits for a [scope](crate::scope()) runs tasks of that scope
-    /// and no others.
+    /// and no others, so what blocks until some other task has started may wait until a worker is idle.
     Leapfrog,
     /// As `Leapfrog`, and follows tasks that were stolen further. Same guarantees. Only for pools with a task stack:
     /// [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).

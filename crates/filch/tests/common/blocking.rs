@@ -17,8 +17,9 @@
 //! 2. *Somebody is free.* A blocked task has its worker to itself, so at least one worker of each pool is not blocked. It is then idle, or
 //!    waits for something and runs what it finds meanwhile, or comes to one of both. Under strict leapfrogging who waits at a
 //!    join runs nothing but parts of what it waits for, and a fork that a leapfrogger has won and given back is its owner's alone: so
-//!    there nobody blocks on a fork, and at least one worker is neither blocked nor within a join. What would break the rule is left out
-//!    as the program runs: such a task does not block, such a join is no fork.
+//!    there nobody blocks on a fork, and at least one worker is neither blocked nor within a join, nor within a scope if who waits for
+//!    that is as strict. What would break the rule is left out as the program runs: such a task does not block, such a join is no fork,
+//!    and what would be spawned into such a scope is run at once.
 //!
 //! **Why it is enough.** Suppose that everything stands still. Whoever waits for a task that has started, waits for one that started later
 //! than itself; and what lies on a stack started before what lies above it. So the task that started last waits for none that has started:
@@ -64,6 +65,10 @@ pub(crate) trait Scheduler: Send + Sync + Sized + 'static {
     fn workers(&self) -> usize;
     /// Whether who waits at a join runs parts of what it waits for only.
     fn is_strict(&self) -> bool;
+    /// Whether who waits for a scope runs tasks of that scope only.
+    fn has_strict_scopes(&self) -> bool {
+        false
+    }
     /// Who can get at forks.
     fn forks(&self) -> Forks;
 
@@ -446,7 +451,7 @@ impl<S: Scheduler> Run<S> {
                     self.scheduler.join(|| self.first(*a, *b, |a| self.task(a, scope)), || self.task(*b, scope));
                 },
             ),
-            Action::Scope(spawns) => self.scheduler.scope(|scope| self.spawn_all(spawns, scope)),
+            Action::Scope(spawns) => self.open(task, spawns),
             Action::Place(spawns, pool) => self.scheduler.scope_in_place(*pool, |scope| self.spawn_all(spawns, scope)),
             Action::Call(callee, pool) => self.scheduler.call(*pool, || self.task(*callee, scope)),
             Action::Broadcast(parts, pool) => self.scheduler.broadcast(*pool, |worker| self.task(parts[worker], None)),
@@ -479,7 +484,11 @@ impl<S: Scheduler> Run<S> {
         match action {
             Action::Spin(rounds) => (0..*rounds).for_each(|_| std::hint::spin_loop()),
             Action::Nap => thread::sleep(Duration::from_micros(200)),
-            Action::Spawn(task) => self.spawn(*task, scope.expect("it is made for tasks in scopes")),
+            Action::Spawn(task) => match scope {
+                Some(scope) => self.spawn(*task, scope),
+                // Its scope has been left out.
+                None => self.task(*task, None),
+            },
             Action::Detach(task, pool) => {
                 self.detach(*task, *pool);
                 self.hand_in(*task);
@@ -496,6 +505,20 @@ impl<S: Scheduler> Run<S> {
     fn spawn<'c>(self: &'c Arc<Self>, task: usize, scope: &S::Scope<'c>) {
         S::spawn_in(scope, move |scope| self.task(task, Some(scope)));
         self.hand_in(task);
+    }
+
+    /// Spawns into a scope; or runs one after the other, where that is how somebody stays free.
+    fn open(self: &Arc<Self>, task: usize, spawns: &Spawns) {
+        let pool = self.program.tasks[task].pool;
+        let open = || self.scheduler.scope(|scope| self.spawn_all(spawns, scope));
+        if !self.scheduler.has_strict_scopes() {
+            open();
+        } else if self.takes_up(pool) {
+            open();
+            self.lets_go(pool);
+        } else {
+            spawns.spawned.iter().chain([&spawns.body]).for_each(|&task| self.task(task, None));
+        }
     }
 
     fn spawn_all<'c>(self: &'c Arc<Self>, spawns: &Spawns, scope: &S::Scope<'c>) {
