@@ -748,11 +748,17 @@ fn an_owner_keeps_thieves_out_and_they_one_another() {
     assert_eq!((seize(0), limits.is_asked(), limits.asked_at()), (Some(0), true, Some(7)));
     let seized = turn.seize(1, &limits, || 7, || (seize(0), seize(1), seize(2)));
     assert_eq!((seized, seize(2)), (Some((None, None, None)), Some(2)));
+    let claimed = || {
+        assert_eq!(seize(1), None, "somebody else has claimed it");
+        7
+    };
+    limits.open(200, 100);
+    assert_eq!(turn.seize(0, &limits, claimed, || ()), Some(()));
     // The owner comes between a thief's claim and its turn, and again before the turn is over: then it waits.
     let (has_come, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     limits.open(200, 100);
     let overtaken = turn.seize(
-        0,
+        2,
         &limits,
         || {
             drop(turn.enter());

@@ -148,15 +148,10 @@ impl<M: Asymmetric> Turn<M> {
         loop {
             // E2: pairs with the end of `seize`.
             let claim = self.claim.load(Ordering::Acquire);
-            if claim == FREE {
-                return;
-            }
             if claim & 1 != 0 {
                 M::spin_loop();
-                continue;
-            }
             // Relaxed: the look above has acquired what came before this very claim.
-            if self.claim.compare_exchange(claim, FREE, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            } else if self.claim.compare_exchange(claim, FREE, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 return;
             }
         }
