@@ -591,14 +591,14 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, 0, FINE)),
         protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1), 0, FINE)),
         protocol!("runtime", "one coarse task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), COARSE)),
-        protocol!("runtime", "two coarse tasks, two steals", Quick, fork_join(CHILDREN, 2, Sleeps, Try(2), COARSE)),
+        protocol!("runtime", "two coarse tasks, two steals", QuickTso, fork_join(CHILDREN, 2, Sleeps, Try(2), COARSE)),
         protocol!(
             "runtime",
             "two tasks become fine, two steals",
-            Quick,
+            QuickTso,
             fork_join(CHILDREN, 2, Sleeps, Try(2), FICKLE)
         ),
-        protocol!("runtime", "a coarse task in a task", Quick, fork_join(GRANDCHILD, 2, Leaps(2), Try(1), COARSE)),
+        protocol!("runtime", "a coarse task in a task", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1), COARSE)),
         protocol!("runtime", "three tasks become fine", FullTso, fork_join(THREE, 2, Sleeps, Try(2), FICKLE)),
         protocol!(
             "runtime",
@@ -610,7 +610,13 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a sleeper during a coarse fork", Quick, wake_up("+", None, 0, COARSE)),
         protocol!("runtime", "a sleeper that was awake during a coarse fork", QuickTso, wake_up("+", None, 1, COARSE)),
         protocol!("runtime", "a sleeper while tasks become fine", FullTso, wake_up("+-+-", None, 0, FICKLE)),
-        protocol!("runtime", "a request when tasks have become fine", QuickTso, wake_up("+-+-+", Some(1), 0, FICKLE)),
+        protocol!("runtime", "a request when tasks have become fine", QuickTso, wake_up("+-+-", Some(1), 0, FICKLE)),
+        protocol!(
+            "runtime",
+            "a request during a fork when tasks have become fine",
+            Full,
+            wake_up("+-+-+", Some(1), 0, FICKLE)
+        ),
         protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live(0), FINE)),
         protocol!(
             "runtime",
