@@ -18,6 +18,7 @@
 //! there is something to share; here it may also stay armed on the push limit, because thieves sleep.
 
 use std::cell::UnsafeCell;
+use std::ptr::NonNull;
 
 use filch_memory::Native;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
@@ -135,13 +136,14 @@ unsafe impl Direct for Split {
     }
 
     fn share_for(&self, front: &Front, thief: &Home) -> u32 {
-        let head = || self.stack.index_of(front.seen_head());
+        // None before the worker has come, and once it has left, which may be at any time.
+        let height = || NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()));
         // A stack has far fewer slots than an index can say.
-        if !self.words.has_barriers || front.seen_head().is_null() || !self.shared.has_private(head() as u32) {
+        if !self.words.has_barriers || !self.shared.has_private(height() as u32) {
             return 0;
         }
         // SAFETY: the turn is this thread's.
-        let share = || unsafe { &mut *self.owner.get() }.is_seized(&self.view(front), thief, head());
+        let share = || unsafe { &mut *self.owner.get() }.is_seized(&self.view(front), thief, height());
         let shared = self.turn.seize(thief.index as u32, &front.limits, clock::now, share).unwrap_or(0);
         if shared > 0 {
             thief.counters.seizures.bump();
