@@ -717,21 +717,21 @@ fn a_thief_shares_for_an_owner_all_that_lies_below_the_head() {
     let thief = Owner::of_two();
     assert_eq!(shared.steal(), Some(0));
     assert!(!shared.index.has_private(1) && shared.index.has_private(2));
-    assert_eq!(stack.is_seized(&shared.stack(), &thief, 1), 0, "nothing is private below");
+    assert_eq!(stack.seized(&shared.stack(), &thief, 1), 0, "nothing is private below");
     assert_eq!(shared.open(), (4, 1));
     // What lies beyond the end was kept aside.
-    assert_eq!(stack.is_seized(&shared.stack(), &thief, 6), 3);
+    assert_eq!(stack.seized(&shared.stack(), &thief, 6), 3);
     assert_eq!(shared.open(), (0, 7));
     assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [1, 2, 3]);
     // From now on its tasks count as coarse, also one that it was pushing meanwhile.
     let (mut stack, shared) = fine(Owner::of_two());
-    assert_eq!(stack.is_seized(&shared.stack(), &thief, 2), 1);
+    assert_eq!(stack.seized(&shared.stack(), &thief, 2), 1);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 2), "private, though all is to be shared");
     stack.pushed(&shared.stack(), &shared.owner, 2);
     assert_eq!((shared.open(), std::iter::from_fn(|| shared.steal()).count()), ((0, 7), 3));
     // All stolen: there is nothing to share.
     assert!(!stack.take_back(&shared.stack(), &shared.owner, 2) && !shared.index.has_private(9));
-    assert_eq!(stack.is_seized(&shared.stack(), &thief, 3), 0);
+    assert_eq!(stack.seized(&shared.stack(), &thief, 3), 0);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! shared they ask and insist. [`split`], the [`Head`] and the [`Turn`] are those that ship; the order of the owner's steps on its
 //! fast path is restated.
 //!
-//! What is checked: no task is run twice, nor one left out that is joined; nobody uses a task's place or the owner's part at the same time as another, and the owner
-//! gets to the end.
+//! What is checked: no task is run twice, nor one left out that is joined; nobody uses a task's place or the owner's part at the same time
+//! as another, and the owner gets to the end.
 
 use std::sync::{Arc, Mutex};
 
@@ -174,7 +174,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
                 M::note(|| "insists".into());
                 let head = || slot_at(head.seen());
                 if index.has_private(head() as u32) {
-                    let share = || self.with(|owner| owner.is_seized(&self.stack(), self, head()));
+                    let share = || self.with(|owner| owner.seized(&self.stack(), self, head()));
                     let shared = turn.seize(self.1 as u32, limits, || 0, share).unwrap_or(0);
                     M::note(|| format!("has shared {shared}"));
                     if shared > 0 {

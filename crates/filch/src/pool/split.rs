@@ -143,7 +143,7 @@ unsafe impl Direct for Split {
             return 0;
         }
         // SAFETY: the turn is this thread's.
-        let share = || unsafe { &mut *self.owner.get() }.is_seized(&self.view(front), thief, height());
+        let share = || unsafe { &mut *self.owner.get() }.seized(&self.view(front), thief, height());
         let shared = self.turn.seize(thief.index as u32, &front.limits, clock::now, share).unwrap_or(0);
         if shared > 0 {
             thief.counters.seizures.bump();

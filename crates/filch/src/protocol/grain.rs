@@ -94,12 +94,12 @@ impl Grain {
         if limits.asked_at().is_none_or(is_early) {
             return false;
         }
-        self.is_late(sharer);
+        self.kept_waiting(sharer);
         self.is_coarse
     }
 
     /// Somebody has waited too long: everything is to be shared from now on.
-    pub fn is_late(&mut self, sharer: &impl Sharer) {
+    pub fn kept_waiting(&mut self, sharer: &impl Sharer) {
         self.was_fine = false;
         self.begins(sharer);
     }

@@ -93,6 +93,25 @@ impl<M: Memory, T> Head<M, T> {
 const FREE: u32 = 0;
 
 /// Whose turn it is to do what an owner does on its cold path.
+///
+/// ```
+/// use filch::protocol::limits::Limits;
+/// use filch::protocol::seize::{Head, Turn};
+/// use filch_memory::{Asymmetric, Native};
+///
+/// let (turn, limits) = (Turn::<Native>::new(), Limits::<Native>::closed());
+/// let mut slots = [0; 4];
+/// let (bottom, head) = (slots.as_mut_ptr(), Head::<Native, _>::new(slots.as_mut_ptr()));
+/// head.rise(bottom.wrapping_add(2)); // two tasks have been pushed
+///
+/// let height = || head.seen().addr().abs_diff(bottom.addr()) / size_of::<i32>();
+/// if Native::prepare_barriers() {
+///     let inside = turn.enter();
+///     assert_eq!(turn.seize(1, &limits, || 0, height), None, "the owner is there");
+///     drop(inside);
+///     assert_eq!(turn.seize(1, &limits, || 0, height), Some(2));
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Turn<M: Memory> {
     /// How often the owner has begun a turn or ended one: odd while it has it.

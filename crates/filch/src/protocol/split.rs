@@ -156,12 +156,12 @@ impl Owner {
     }
 
     /// On the owner's behalf, by whoever has its [turn](super::seize): shares all that lies privately below `head`; how much that was.
-    pub fn is_seized<M: Sleep>(&mut self, stack: &Stack<'_, M>, thief: &impl Sharer<Memory = M>, head: usize) -> u32 {
+    pub fn seized<M: Sleep>(&mut self, stack: &Stack<'_, M>, thief: &impl Sharer<Memory = M>, head: usize) -> u32 {
         let head = head.min(stack.capacity);
         if self.index.is_all_stolen() || head <= self.index.split() as usize {
             return 0;
         }
-        self.grain.is_late(thief);
+        self.grain.kept_waiting(thief);
         let shared = self.index.grow_by(stack.shared, head as u32, Amount::All);
         stack.limits.close();
         shared

@@ -15,9 +15,9 @@
 //!
 //! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs nothing but tasks of that scope, wherever they were
 //! spawned. With the others it runs whatever it finds. So does, with all of them, who waits for a call into another pool, since what is
-//! waited for may need any of it. A worker on such a *detour* has tasks to give that do not descend from what it had stolen, so leapfroggers give
-//! back what they won from it. So is one that leapfrogs while it still has forks of its own: tasks that one worker forks in both
-//! styles are in two places, of which thieves may have emptied only one.
+//! waited for may need any of it. A worker on such a *detour* has tasks to give that do not descend from what it had stolen, so
+//! leapfroggers give back what they won from it. So is one that leapfrogs while it still has forks of its own: tasks that one worker
+//! forks in both styles are in two places, of which thieves may have emptied only one.
 //!
 //! **Low stacks.** A worker whose thread stack is half used leaves unrelated work to others, also what it has itself spawned and forked.
 //! Three things it runs at once: what it has spawned since the scope began that it waits for, of which that is likely the rest; its mail,
