@@ -58,7 +58,8 @@ pub(crate) fn list(flags: &Flags) -> Result {
 /// Below the pools.
 const REQUESTS: &str = "\
 Where thieves take tasks on request, or what is shared on request (lace, padws, dsq, heartbeat-on-request), a worker answers between its own
-tasks: what else it has waits for the end of a long one, unless that polls, or `interrupts` make it answer (`filch list parameters`).";
+tasks: what else it has waits for the end of a long one, unless that polls. On the former, and on padws, `interrupts=signal` make it answer
+wherever it is (`filch list parameters`).";
 
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
