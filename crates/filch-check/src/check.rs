@@ -74,8 +74,8 @@ pub fn plan(scenarios: &[Scenario], wanted: &Wanted) -> Vec<Check> {
         let mut add = |room, delta, should_hold| {
             checks.push(Check { scenario: scenario.clone(), room, delta, should_hold });
         };
-        if wanted.tso && (all || scenario.quick.0) {
-            for room in rooms(scenario.delta, all, &wanted.buffers) {
+        if wanted.tso && (all || scenario.is_quick()) {
+            for room in rooms(scenario, all, &wanted.buffers) {
                 let least = room.least_delta();
                 match (scenario.delta, wanted.delta, least) {
                     (Dependence::None, _, _) => add(room, None, true),
@@ -102,11 +102,11 @@ pub fn plan(scenarios: &[Scenario], wanted: &Wanted) -> Vec<Check> {
 }
 
 /// The usual machines.
-fn rooms(delta: Dependence, all: bool, buffers: &[usize]) -> Vec<Room> {
+fn rooms(scenario: &Scenario, all: bool, buffers: &[usize]) -> Vec<Room> {
     let plain = |buffer| Room::Tso { buffer, coalesces: false };
     let merging = |buffer| Room::Tso { buffer, coalesces: true };
-    match (buffers, delta, all) {
-        ([], Dependence::None, false) => [0, 1, 2, 4].map(plain).to_vec(),
+    match (buffers, scenario.delta, all) {
+        ([], Dependence::None, false) => scenario.quick.0.iter().copied().map(plain).collect(),
         ([], Dependence::None, true) => [0, 1, 2, 3, 4, usize::MAX].map(plain).to_vec(),
         ([], _, _) => [1, 2, 3, 4].map(plain).into_iter().chain([1, 2, 3].map(merging)).collect(),
         (buffers, Dependence::None, _) => buffers.iter().copied().map(plain).collect(),

@@ -44,8 +44,8 @@ pub struct Scenario {
     pub subject: &'static str,
     /// What its threads do.
     pub name: String,
-    /// Small enough for the test command, on bounded TSO and on C11.
-    pub quick: (bool, bool),
+    /// Small enough for the test command: on bounded TSO, with buffers of which sizes, unless it is about [δ](Dependence); and on C11.
+    pub quick: (&'static [usize], bool),
     /// How it depends on δ.
     pub delta: Dependence,
     /// On bounded TSO.
@@ -63,6 +63,13 @@ pub enum Dependence {
     Holds,
     /// As `Holds`, and it has enough tasks to break for any smaller δ, and wherever buffers have no bound.
     Exact,
+}
+
+impl Scenario {
+    /// Whether the test command explores it on bounded TSO.
+    pub fn is_quick(&self) -> bool {
+        !self.quick.0.is_empty()
+    }
 }
 
 impl Debug for Scenario {

@@ -180,18 +180,28 @@ enum Cost {
     Quick,
     /// Quick on TSO.
     QuickTso,
+    /// Quick on TSO with buffers of one size alone: the largest, where everything can happen that can on smaller ones.
+    QuickOnce,
     /// Quick on neither.
     Full,
     /// Too much for C11.
     FullTso,
 }
-use Cost::{Full, FullTso, Quick, QuickTso};
+use Cost::{Full, FullTso, Quick, QuickOnce, QuickTso};
 
 impl Cost {
-    fn quick(self) -> (bool, bool) {
-        (matches!(self, Quick | QuickTso), self == Quick)
+    fn quick(self) -> (&'static [usize], bool) {
+        let sizes: &[usize] = match self {
+            Quick | QuickTso => SIZES,
+            QuickOnce => &[4],
+            Full | FullTso => &[],
+        };
+        (sizes, self == Quick)
     }
 }
+
+/// The usual sizes of store buffers.
+const SIZES: &[usize] = &[0, 1, 2, 4];
 
 /// The owner's acts, each thief's steals, the capacity, the cost.
 type Row = (&'static str, &'static [usize], usize, Cost);
@@ -490,13 +500,13 @@ macro_rules! protocol {
 fn sleeping(
     subject: &'static str,
     name: String,
-    is_quick: bool,
+    cost: Cost,
     make: impl Fn() -> Program + Send + Sync + 'static,
 ) -> Scenario {
     Scenario {
         subject,
         name,
-        quick: (is_quick, false),
+        quick: (cost.quick().0, false),
         delta: Dependence::None,
         tso: Arc::new(move |_| make()),
         c11: Err("loom has a swap overlook a store that a pair of fences orders before it"),
@@ -505,7 +515,7 @@ fn sleeping(
 
 /// So many jobs for one worker.
 fn posted(jobs: usize) -> Scenario {
-    sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), true, move || runtime::posted::<Tso>(jobs))
+    sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), QuickTso, move || runtime::posted::<Tso>(jobs))
 }
 
 /// So many guests in the seat of a worker to which a job is posted.
@@ -545,10 +555,10 @@ fn seize(acts: &'static str, thieves: &'static [usize], grain: grain::Params, co
 }
 
 /// So many pieces of work, and as many workers that search and sleep.
-fn search(workers: usize, is_quick: bool) -> Scenario {
+fn search(workers: usize, cost: Cost) -> Scenario {
     let name = format!("{workers} searching for {workers} pieces of work");
     let make = move || runtime::pieces::<Tso>(workers);
-    let tso = sleeping("runtime", name, is_quick, make);
+    let tso = sleeping("runtime", name, cost, make);
     if workers > 2 {
         return Scenario { c11: Err(TOO_LARGE), ..tso };
     }
@@ -556,15 +566,15 @@ fn search(workers: usize, is_quick: bool) -> Scenario {
 }
 
 /// Heartbeat's clock, so many beats.
-fn beat(beats: usize, is_quick: bool) -> Scenario {
+fn beat(beats: usize, cost: Cost) -> Scenario {
     let name = format!("{beats} beats and a clock that rests");
-    sleeping("beat", name, is_quick, move || runtime::beat::<Tso>(beats))
+    sleeping("beat", name, cost, move || runtime::beat::<Tso>(beats))
 }
 
 /// The clock of interrupts, of whose ticks a thief has wanted so many in vain.
-fn ticks(in_vain: usize, is_quick: bool) -> Scenario {
+fn ticks(in_vain: usize, cost: Cost) -> Scenario {
     let name = format!("a request after {in_vain} ticks wanted in vain");
-    sleeping("ticks", name, is_quick, move || runtime::ticks::<Tso>(in_vain))
+    sleeping("ticks", name, cost, move || runtime::ticks::<Tso>(in_vain))
 }
 
 fn protocols() -> Vec<Scenario> {
@@ -589,7 +599,7 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "the next fork wakes", Quick, wake_up("", None, 0, FINE)),
         protocol!("runtime", "a request during a fork", Quick, wake_up("+", None, 0, FINE)),
         protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, 0, FINE)),
-        protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1), 0, FINE)),
+        protocol!("runtime", "a request during a fork and a join", QuickOnce, wake_up("+-", Some(1), 0, FINE)),
         protocol!("runtime", "one coarse task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), COARSE)),
         protocol!("runtime", "two coarse tasks, two steals", QuickTso, fork_join(CHILDREN, 2, Sleeps, Try(2), COARSE)),
         protocol!(
@@ -610,7 +620,7 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a sleeper during a coarse fork", Quick, wake_up("+", None, 0, COARSE)),
         protocol!("runtime", "a sleeper that was awake during a coarse fork", QuickTso, wake_up("+", None, 1, COARSE)),
         protocol!("runtime", "a sleeper while tasks become fine", FullTso, wake_up("+-+-", None, 0, FICKLE)),
-        protocol!("runtime", "a request when tasks have become fine", QuickTso, wake_up("+-+-", Some(1), 0, FICKLE)),
+        protocol!("runtime", "a request when tasks have become fine", QuickOnce, wake_up("+-+-", Some(1), 0, FICKLE)),
         protocol!(
             "runtime",
             "a request during a fork when tasks have become fine",
@@ -627,21 +637,21 @@ fn protocols() -> Vec<Scenario> {
         protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live(0), FINE)),
         protocol!("runtime", "a job posted to a sleeper", Quick, posted(1)),
         posted(2),
-        sleeping("runtime", "a job posted to a joiner".to_owned(), true, runtime::posted_to_a_joiner::<Tso>),
+        sleeping("runtime", "a job posted to a joiner".to_owned(), QuickTso, runtime::posted_to_a_joiner::<Tso>),
         protocol!("runtime", "a worker waits for one thing", Quick, latch(1)),
         protocol!("runtime", "a worker waits for two things", QuickTso, latch(2)),
         protocol!("runtime", "a thread waits for one thing", Quick, event(1)),
         protocol!("runtime", "a thread waits for two things", Quick, event(2)),
-        sleeping("runtime", "a push without a fence".to_owned(), true, || runtime::push_unfenced::<Tso>(0, false)),
-        sleeping("runtime", "a push without a fence, one taken".to_owned(), true, || {
+        sleeping("runtime", "a push without a fence".to_owned(), QuickTso, || runtime::push_unfenced::<Tso>(0, false)),
+        sleeping("runtime", "a push without a fence, one taken".to_owned(), QuickTso, || {
             runtime::push_unfenced::<Tso>(1, false)
         }),
-        search(1, true),
-        search(2, true),
-        search(3, false),
+        search(1, QuickTso),
+        search(2, QuickOnce),
+        search(3, Full),
         guest(1, false, QuickTso),
         guest(2, false, Full),
-        guest(1, true, QuickTso),
+        guest(1, true, QuickOnce),
         guest(2, true, FullTso),
         seize("++|-", &[2], FINE, Quick),
         seize("++|--", &[2], FINE, QuickTso),
@@ -654,10 +664,10 @@ fn protocols() -> Vec<Scenario> {
         seize("++|--", &[2, 1], FINE, FullTso),
         seize("+++|-+-", &[2, 2], FINE, FullTso),
         seize("++--++|--", &[3], runtime::FICKLE, FullTso),
-        beat(1, true),
-        beat(2, false),
-        ticks(0, true),
-        ticks(1, false),
+        beat(1, QuickTso),
+        beat(2, Full),
+        ticks(0, QuickTso),
+        ticks(1, Full),
         protocol!("termination", "one look", Quick, termination(1)),
         protocol!("termination", "three looks", QuickTso, termination(3)),
         protocol!("termination", "all at home, one look", Quick, all_home(1)),

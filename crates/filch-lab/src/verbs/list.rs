@@ -195,7 +195,7 @@ fn waits() -> Vec<Vec<String>> {
 fn scenarios() -> Vec<Vec<String>> {
     let scenario = |scenario: &filch_check::Scenario| {
         let memories = if scenario.c11.is_ok() { "tso, c11" } else { "tso" };
-        let cost = match scenario.quick {
+        let cost = match (scenario.is_quick(), scenario.quick.1) {
             (true, true) => "quick",
             (true, false) => "quick on tso",
             _ => "with --all",
