@@ -1,21 +1,17 @@
-//! Tells the program how it was compiled, for the machine record of every measurement.
+//! Tells the program which commit it was built from, for the record of every measurement, and for which system.
 
 use std::process::Command;
 
 fn main() {
-    let compiler = text(Command::new(variable("RUSTC")).arg("--version"));
     let commit = match text(Command::new("git").args(["rev-parse", "--short=12", "HEAD"])) {
         Some(commit) => {
             let changes = text(Command::new("git").args(["status", "--porcelain", "--untracked-files=no"]));
             if changes.is_some() { format!("{commit}+changes") } else { commit }
         }
-        None => "unknown".to_owned(),
+        None => "unknown: built from sources without history".to_owned(),
     };
-    set("COMPILER", &compiler.unwrap_or_else(|| "unknown".to_owned()));
     set("COMMIT", &commit);
     set("TARGET", &variable("TARGET"));
-    set("PROFILE", &format!("{}, opt-level {}", variable("PROFILE"), variable("OPT_LEVEL")));
-    set("RUSTFLAGS", &variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " "));
     println!("cargo::rerun-if-changed=build.rs");
     // A commit moves the head of a branch without touching a source file.
     for path in ["HEAD", "logs/HEAD"] {

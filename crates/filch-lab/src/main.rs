@@ -1,25 +1,20 @@
 //! `filch`: compares work-stealing schedulers on real programs.
 
-mod child;
-mod error;
 mod export;
 mod flags;
-mod interrupt;
-mod machine;
-mod measure;
 mod plan;
-mod progress;
 mod record;
+mod runners;
 mod scheduler;
-mod stats;
+mod session;
 mod summary;
-mod terminal;
 mod verbs;
 mod warnings;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use filch_console::{error, interrupt, progress, stats, terminal};
 
 fn main() -> ExitCode {
     let flags = flags::Flags::parse();

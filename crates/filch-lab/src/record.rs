@@ -1,10 +1,16 @@
 //! One measured run: the line that every table, plot and report is a view of.
 
+use filch_protocol::{Hello, Machine, Ran, now};
 use filch_workloads::Workload;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::machine::Machine;
+use crate::scheduler::Scheduler;
+
+/// The commit that the program was built from.
+pub(crate) fn commit() -> String {
+    env!("FILCH_COMMIT").to_owned()
+}
 
 /// A measured run, as one JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +71,69 @@ fn one() -> usize {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_one(copies: &usize) -> bool {
     *copies == 1
+}
+
+/// What is run, by whom, and when in a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Occasion<'o> {
+    pub(crate) workload: &'o Workload,
+    pub(crate) scheduler: &'o Scheduler,
+    pub(crate) workers: usize,
+    pub(crate) copies: usize,
+    pub(crate) round: usize,
+    pub(crate) repeat: usize,
+}
+
+impl Occasion<'_> {
+    /// The record of a run that went as it is told.
+    pub(crate) fn ran(self, hello: &Hello, ran: Ran) -> Run {
+        Run {
+            version: hello.version.clone(),
+            seconds: Some(ran.seconds),
+            correct: ran.error.is_none(),
+            error: ran.error,
+            answer: ran.answer,
+            tasks: ran.tasks,
+            counters: ran.counters,
+            cpu_seconds: ran.cpu_seconds.unwrap_or(0.0),
+            others: ran.others,
+            stolen: ran.stolen,
+            peak_rss_bytes: ran.peak_rss_bytes,
+            machine: hello.machine.clone().unwrap_or_else(Machine::here),
+            ..self.broken("")
+        }
+    }
+
+    /// The record of a run that broke.
+    pub(crate) fn broken(self, why: &str) -> Run {
+        let Self { workload, scheduler, workers, copies, round, repeat } = self;
+        Run {
+            workload: workload.name().to_owned(),
+            params: workload.params().into_iter().map(|(name, text)| (name.to_owned(), value(&text))).collect(),
+            scheduler: scheduler.name(),
+            pool: scheduler.pool(),
+            wait: scheduler.wait(),
+            style: scheduler.style(),
+            version: String::new(),
+            workers,
+            copies,
+            round,
+            repeat,
+            seconds: None,
+            answer: String::new(),
+            correct: false,
+            error: Some(why.to_owned()),
+            tasks: None,
+            counters: Map::new(),
+            cpu_seconds: 0.0,
+            others: 0.0,
+            stolen: 0.0,
+            peak_rss_bytes: 0,
+            at: now(),
+            machine: Machine::here(),
+            commit: commit(),
+        }
+    }
 }
 
 impl Run {

@@ -1,10 +1,14 @@
 //! A scheduler as people name it: the sequential program, one of filch's pools, or a peer.
 
+use std::collections::BTreeMap;
+
 use filch::Wait;
-use filch_schedulers::{POOLS, PoolTuning, QUEUES, Style, Tuning, list_queues, why_not_for};
+use filch_protocol::Order;
+use filch_schedulers::{PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, list_queues, why_not_for};
 use filch_workloads::{Kind, Workload};
 
-use crate::error::{Result, unknown, usage};
+use crate::error::{Error, Result, usage};
+use crate::runners::Program;
 
 /// Who runs a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,13 +37,10 @@ fn styled(name: &str) -> Option<Style> {
     STYLED.iter().find(|(styled, ..)| *styled == name).map(|&(_, style, _)| style)
 }
 
-/// All waiting strategies, the default first.
-pub(crate) const WAITS: &[(Wait, &str)] = &[
-    (Wait::LeapfrogRandom, "leapfrog, and when that finds nothing, steal from anyone"),
-    (Wait::Leapfrog, "steal only from the thief of the task that is waited for"),
-    (Wait::Transitive, "leapfrog; from that thief's thief when it has nothing"),
-    (Wait::Random, "steal from anyone"),
-];
+/// A sentence for a name that is not in a list.
+fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
+    usage(filch_schedulers::unknown(what, name, known))
+}
 
 impl Scheduler {
     /// From `--pool`, for this program: an error if nothing has this name.
@@ -98,35 +99,44 @@ impl Scheduler {
         }
     }
 
-    /// From `--peer`, for this program: an error unless it was built into ours.
+    /// From `--peer`, for this program: an error if nobody has this name.
     pub(crate) fn from_peer(workload: &Workload, name: &str) -> Result<Suited> {
-        let peers = filch_peers::specs();
-        match peers.iter().find(|peer| peer.name == name) {
-            Some(peer) if peer.built => Ok(match workload.kind() {
-                Kind::ForkJoin => Ok(Self::Peer(name.to_owned())),
-                other => Err(format!("{name}: it does not run {other} programs")),
-            }),
-            Some(peer) => {
-                let why = format!("this program was built without the peer `{name}`: {}", peer.how_to_get);
-                Err(usage(why))
-            }
-            None => Err(unknown("peer", name, &peers.iter().map(|peer| peer.name).collect::<Vec<_>>())),
+        match (PEERS.iter().find(|peer| peer.name == name), workload.kind()) {
+            (Some(_), Kind::ForkJoin) => Ok(Ok(Self::Peer(name.to_owned()))),
+            (Some(_), other) => Ok(Err(format!("{name}: it does not run {other} programs"))),
+            (None, _) => Err(unknown("peer", name, &PEERS.iter().map(|peer| peer.name).collect::<Vec<_>>())),
         }
     }
 
-    /// The flags of `filch run` that ask for it.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let flags: &[&str] = match self {
-            Self::Serial => &["--pool", "serial"],
+    /// Whose runner runs it.
+    pub(crate) fn runner(&self) -> Program {
+        match self {
+            Self::Serial => Program::runner("serial"),
+            Self::Filch { pool, .. } => Program::runner(pool.pool()),
+            Self::Worklist(tuning) => Program::runner(tuning.queue()),
+            Self::Peer(name) => Program::runner(name),
+        }
+    }
+
+    /// What its runner is asked to run.
+    pub(crate) fn order(&self, workload: &Workload, workers: usize) -> Order {
+        let mut settings = BTreeMap::new();
+        match self {
             Self::Filch { pool, style, wait } => {
-                return ["--pool", &pool.to_string(), "--style", style.name(), "--wait", &wait.to_string()]
-                    .map(str::to_owned)
-                    .to_vec();
+                settings.extend(pool.set().iter().cloned());
+                settings.insert("style".to_owned(), style.name().to_owned());
+                settings.insert("wait".to_owned(), wait.to_string());
             }
-            Self::Worklist(tuning) => return ["--pool".to_owned(), tuning.to_string()].to_vec(),
-            Self::Peer(name) => &["--peer", name],
-        };
-        flags.iter().map(ToString::to_string).collect()
+            Self::Worklist(tuning) => settings.extend(tuning.set().iter().cloned()),
+            Self::Serial | Self::Peer(_) => {}
+        }
+        Order {
+            program: workload.name().to_owned(),
+            parameters: parameters(workload),
+            workers,
+            settings,
+            ..Order::default()
+        }
     }
 
     /// What to call it in messages.
@@ -178,11 +188,8 @@ impl Scheduler {
     }
 }
 
-/// From `--wait`; the library's default without it.
-pub(crate) fn wait(name: Option<&str>) -> Result<Wait> {
-    let Some(name) = name else { return Ok(Wait::default()) };
-    name.parse().map_err(|_| {
-        let names: Vec<String> = WAITS.iter().map(|(wait, _)| wait.to_string()).collect();
-        unknown("waiting strategy", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
-    })
+/// All parameters that have a value.
+pub(crate) fn parameters(workload: &Workload) -> BTreeMap<String, String> {
+    let set = workload.params().into_iter().filter(|(_, value)| !value.is_empty());
+    set.map(|(name, value)| (name.to_owned(), value)).collect()
 }

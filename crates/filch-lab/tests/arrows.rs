@@ -5,28 +5,40 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// What a crate may use among the workspace's crates.
-enum May {
-    Use(&'static [&'static str]),
-    UseAll,
-}
-use May::{Use, UseAll};
+/// A crate, and what it may use among the workspace's.
+type Row = (&'static str, &'static [&'static str]);
 
 /// Ground floor first.
-const TABLE: &[(&str, May)] = &[
-    ("filch-memory", Use(&[])),
-    ("filch-queue", Use(&["filch-memory"])),
-    ("filch-macros", Use(&[])),
-    ("filch", Use(&["filch-memory", "filch-queue", "filch-macros"])),
-    ("filch-check", Use(&["filch-memory", "filch-queue", "filch"])),
-    ("filch-probe", Use(&["filch-memory", "filch-queue"])),
-    ("filch-workloads", Use(&["filch"])),
-    ("filch-schedulers", Use(&["filch", "filch-queue", "filch-workloads"])),
-    ("filch-sim", Use(&[])),
+const TABLE: &[Row] = &[
+    ("filch-memory", &[]),
+    ("filch-queue", &["filch-memory"]),
+    ("filch-macros", &[]),
+    ("filch", &["filch-memory", "filch-queue", "filch-macros"]),
+    ("filch-check", &["filch-memory", "filch-queue", "filch"]),
+    ("filch-sim", &[]),
+    ("filch-workloads", &["filch"]),
+    ("filch-schedulers", &["filch", "filch-queue", "filch-workloads"]),
+    ("filch-protocol", &[]),
+    ("filch-runner", &["filch", "filch-queue", "filch-workloads", "filch-schedulers", "filch-protocol"]),
     // The queues by name: `FILCH_POOL` chooses among pools made of them.
-    ("rayon-core", Use(&["filch", "filch-queue"])),
-    ("filch-peers", Use(&["filch-workloads"])),
-    ("filch-lab", UseAll),
+    ("rayon-core", &["filch", "filch-queue"]),
+    ("filch-peers", &["filch-workloads", "filch-schedulers", "filch-runner"]),
+    ("filch-console", &[]),
+    ("filch-checker", &["filch", "filch-queue", "filch-check", "filch-workloads", "filch-schedulers", "filch-console"]),
+    (
+        "filch-probe",
+        &[
+            "filch",
+            "filch-queue",
+            "filch-workloads",
+            "filch-schedulers",
+            "filch-protocol",
+            "filch-peers",
+            "filch-console",
+        ],
+    ),
+    // Descriptions, and no scheduler that it could run.
+    ("filch-lab", &["filch", "filch-queue", "filch-workloads", "filch-schedulers", "filch-protocol", "filch-console"]),
 ];
 
 /// An arrow `from` → `to` of the workspace, normal or build.
@@ -57,16 +69,16 @@ fn arrows(metadata: &Value) -> (Vec<String>, Vec<Arrow>) {
 
 /// One line for each crate without a row and each arrow outside its row.
 fn complaints(crates: &[String], arrows: &[Arrow]) -> Vec<String> {
-    let row = |name: &str| TABLE.iter().find(|(row, _)| *row == name).map(|(_, may)| may);
+    let row = |name: &str| TABLE.iter().find(|(row, _)| *row == name).map(|(_, may)| *may);
     let strangers = crates.iter().filter(|name| row(name).is_none()).map(|name| {
         format!("{name} is not in the table of crates/filch-lab/tests/arrows.rs: add a row that says what it may use")
     });
     let forbidden = arrows.iter().filter_map(|Arrow { from, to }| match row(from)? {
-        Use(permitted) if !permitted.contains(&to.as_str()) => Some(format!(
+        permitted if !permitted.contains(&to.as_str()) => Some(format!(
             "forbidden arrow {from} → {to}: {from} may use {}",
             if permitted.is_empty() { "no crate of the workspace".to_owned() } else { permitted.join(", ") }
         )),
-        Use(_) | UseAll => None,
+        _ => None,
     });
     strangers.chain(forbidden).collect()
 }
@@ -88,8 +100,7 @@ fn crates_use_only_what_the_table_permits() {
 
 #[test]
 fn the_table_points_down_only() {
-    for (index, (name, may)) in TABLE.iter().enumerate() {
-        let Use(permitted) = may else { continue };
+    for (index, (name, permitted)) in TABLE.iter().enumerate() {
         for used in *permitted {
             let above = TABLE[..index].iter().any(|(row, _)| row == used);
             assert!(above, "{name} may use {used}, which is not above it in the table");
@@ -99,12 +110,8 @@ fn the_table_points_down_only() {
 
 #[test]
 fn the_ground_floor_uses_nothing() {
-    let grounded: Vec<_> = TABLE
-        .iter()
-        .filter(|(_, may)| matches!(may, Use(permitted) if permitted.is_empty()))
-        .map(|row| row.0)
-        .collect();
-    assert_eq!(grounded, ["filch-memory", "filch-macros", "filch-sim"]);
+    let grounded: Vec<_> = TABLE.iter().filter(|(_, permitted)| permitted.is_empty()).map(|row| row.0).collect();
+    assert_eq!(grounded, ["filch-memory", "filch-macros", "filch-sim", "filch-protocol", "filch-console"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use chili::{Config, Scope, ThreadPool};
 use filch_workloads::{Answer, ForkJoin, Instance, Program, forks_by_halves};
 
-use crate::peer::{Failure, default_stack_bytes};
+use crate::peer::{Failure, Rival, default_stack_bytes};
 use crate::root::Root;
 
 pub(crate) struct Chili {
@@ -20,14 +20,16 @@ impl Chili {
         let root = Root::start(stack_bytes, move || Ok::<_, Failure>(ThreadPool::with_config(config)))?;
         Ok(Self { root, workers: workers.get() })
     }
+}
 
-    /// The stack of its own threads, if it has any.
-    pub(crate) fn helper_stack_bytes(&self) -> Option<usize> {
-        (self.workers > 1).then(default_stack_bytes)
+impl Rival for Chili {
+    fn run(&self, instance: &mut Instance) -> Answer {
+        self.root.run(|pool| instance.run(Handle::new(&mut pool.scope())))
     }
 
-    pub(crate) fn run(&self, instance: &mut Instance) -> Answer {
-        self.root.run(|pool| instance.run(Handle::new(&mut pool.scope())))
+    fn helper_stacks(&self) -> Option<(usize, &'static str)> {
+        (self.workers > 1)
+            .then(|| (default_stack_bytes(), "set RUST_MIN_STACK=BYTES in the environment, or use one worker"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use filch_workloads::uts::{Node, Tree};
 use filch_workloads::{Answer, Instance, uts};
 
-use crate::peer::Failure;
+use crate::peer::{Failure, Rival};
 use crate::root::Root;
 
 /// As in C++.
@@ -98,7 +98,7 @@ pub(crate) struct Cpp {
     root: Root<State>,
     functions: Functions,
     /// The stack of its own threads, if it has any whose size is not ours to choose.
-    pub(crate) helper_stack_bytes: Option<usize>,
+    helper_stack_bytes: Option<usize>,
 }
 
 /// What the C++ functions get.
@@ -156,13 +156,14 @@ impl Cpp {
         let root = Root::start(stack_bytes, move || Ok::<_, Failure>(scheduler()))?;
         Ok(Self { root, functions, helper_stack_bytes })
     }
+}
 
-    /// The answer, unless the program is not ported.
-    pub(crate) fn run(&self, instance: &mut Instance) -> Option<Answer> {
+impl Rival for Cpp {
+    fn run(&self, instance: &mut Instance) -> Answer {
         let Functions { fib, queens, uts, matmul, cilksort } = self.functions;
         self.root.run(|state| {
             let scheduler = state.scheduler;
-            Some(match instance {
+            match instance {
                 // SAFETY: the scheduler is this thread's, and in no other use.
                 Instance::Fib(program) => Answer::Number(unsafe { fib(scheduler, program.n(), program.cutoff()) }),
                 // SAFETY: as above.
@@ -189,9 +190,13 @@ impl Cpp {
                     unsafe { cilksort(scheduler, keys.as_mut_ptr(), scratch.as_mut_ptr(), keys.len(), cutoff) };
                     Answer::Sorted(keys.len())
                 }
-                _ => return None,
-            })
+                other => unreachable!("{} is not among the ported programs", other.name()),
+            }
         })
+    }
+
+    fn helper_stacks(&self) -> Option<(usize, &'static str)> {
+        self.helper_stack_bytes.map(|bytes| (bytes, "set OMP_STACKSIZE=BYTESB in the environment, or use one worker"))
     }
 }
 

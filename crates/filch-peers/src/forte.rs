@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use filch_workloads::{Answer, ForkJoin, Instance, Program, forks_by_halves};
 use forte::{ThreadPool, Worker};
 
-use crate::peer::{Failure, default_stack_bytes};
+use crate::peer::{Failure, Rival, default_stack_bytes};
 use crate::root::Root;
 
 /// The pools by number of workers. They stay: this version of forte waits for ever when a pool with threads shrinks,
@@ -25,14 +25,16 @@ impl Forte {
         let root = Root::start(stack_bytes, move || Ok::<_, Failure>(pool(workers)))?;
         Ok(Self { root, workers: workers.get() })
     }
+}
 
-    /// The stack of its own threads, if it has any.
-    pub(crate) fn helper_stack_bytes(&self) -> Option<usize> {
-        (self.workers > 1).then(default_stack_bytes)
+impl Rival for Forte {
+    fn run(&self, instance: &mut Instance) -> Answer {
+        self.root.run(|pool| pool.with_worker(|worker| instance.run(Handle(worker))))
     }
 
-    pub(crate) fn run(&self, instance: &mut Instance) -> Answer {
-        self.root.run(|pool| pool.with_worker(|worker| instance.run(Handle(worker))))
+    fn helper_stacks(&self) -> Option<(usize, &'static str)> {
+        (self.workers > 1)
+            .then(|| (default_stack_bytes(), "set RUST_MIN_STACK=BYTES in the environment, or use one worker"))
     }
 }
 

@@ -9,7 +9,7 @@ use std::num::NonZero;
 use filch_workloads::{Answer, ForkJoin, Instance, Program};
 use lace_ws::{Lace, Worker};
 
-use crate::peer::Failure;
+use crate::peer::{Failure, Rival};
 use crate::root::Root;
 
 /// The stacks of its own threads, which cannot be chosen.
@@ -27,14 +27,15 @@ impl LaceWs {
         let root = Root::start(stack_bytes, move || Ok::<_, Failure>(Lace::init(workers)))?;
         Ok(Self { root, workers })
     }
+}
 
-    /// The stack of its own threads, if it has any.
-    pub(crate) fn helper_stack_bytes(&self) -> Option<usize> {
-        (self.workers > 1).then_some(HELPER_STACK_BYTES)
+impl Rival for LaceWs {
+    fn run(&self, instance: &mut Instance) -> Answer {
+        self.root.run(|lace| lace.run(|worker| instance.run(Handle(worker))))
     }
 
-    pub(crate) fn run(&self, instance: &mut Instance) -> Answer {
-        self.root.run(|lace| lace.run(|worker| instance.run(Handle(worker))))
+    fn helper_stacks(&self) -> Option<(usize, &'static str)> {
+        (self.workers > 1).then_some((HELPER_STACK_BYTES, "use one worker"))
     }
 }
 

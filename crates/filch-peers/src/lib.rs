@@ -33,6 +33,37 @@ mod lace_ws;
 #[cfg(feature = "rayon")]
 mod rayon;
 
-pub use peer::{Peer, PeerError, PeerSpec, specs};
+pub use peer::Peer;
 #[cfg(feature = "rayon")]
 pub use rayon::Handle as RayonHandle;
+
+/// A function that gives the peer of this name, whose scheduler `$start` starts.
+macro_rules! peers {
+    ($($feature:literal $function:ident: $start:path $(, $version:path)?;)+) => {
+        $(
+            #[doc = concat!("The peer `", $feature, "`.")]
+            #[cfg(feature = $feature)]
+            pub fn $function() -> Peer {
+                let peer = Peer::in_rust($feature, |name, workers, stack_bytes| {
+                    Ok(peer::contender(name, $start(workers, stack_bytes)?))
+                });
+                $(let peer = peer.ported($version, cpp::PORTED);)?
+                peer
+            }
+        )+
+
+        /// The peers that are compiled in.
+        pub fn all() -> Vec<Peer> {
+            vec![$(#[cfg(feature = $feature)] $function()),+]
+        }
+    };
+}
+
+peers! {
+    "rayon" rayon: rayon::Rayon::start;
+    "chili" chili: chili::Chili::start;
+    "lace-ws" lace_ws: lace_ws::LaceWs::start;
+    "forte" forte: forte::Forte::start;
+    "onetbb" onetbb: cpp::Cpp::onetbb, cpp::onetbb_version;
+    "openmp" openmp: cpp::Cpp::openmp, cpp::openmp_version;
+}

@@ -1,18 +1,22 @@
 //! rayon: `rayon::join` on a pool of its own.
 
+use std::num::NonZero;
+
 use filch_workloads::{Answer, ForkJoin, Instance, Program, forks_by_halves};
 
-use crate::peer::Failure;
+use crate::peer::{Failure, Rival};
 
 pub(crate) struct Rayon(rayon::ThreadPool);
 
 impl Rayon {
-    pub(crate) fn start(workers: usize, stack_bytes: usize) -> Result<Self, Failure> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).stack_size(stack_bytes).build();
+    pub(crate) fn start(workers: NonZero<usize>, stack_bytes: usize) -> Result<Self, Failure> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(workers.get()).stack_size(stack_bytes).build();
         pool.map(Self).map_err(|error| Failure(error.to_string()))
     }
+}
 
-    pub(crate) fn run(&self, instance: &mut Instance) -> Answer {
+impl Rival for Rayon {
+    fn run(&self, instance: &mut Instance) -> Answer {
         self.0.install(|| instance.run(Handle))
     }
 }

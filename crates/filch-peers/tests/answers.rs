@@ -1,7 +1,11 @@
 //! Every peer that is built gives right answers for every program that it has.
 
-use filch_peers::{Peer, PeerError, specs};
-use filch_workloads::{Instance, Workload};
+use std::collections::BTreeMap;
+
+use filch_peers::all;
+use filch_runner::{Job, Scheduler};
+use filch_schedulers::PEERS;
+use filch_workloads::{Workload, specs};
 
 const STACK_BYTES: usize = 16 << 20;
 
@@ -38,29 +42,33 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("grain", &[("n", "30"), ("longest", "200")]),
 ];
 
-fn instance(name: &str, set: &[(&str, &str)]) -> Instance {
+fn workload(name: &str, set: &[(&str, &str)]) -> Workload {
     let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Workload::new(name, &set).and_then(|workload| workload.prepare()).expect("the parameters are right")
+    Workload::new(name, &set).expect("the parameters are right")
 }
 
 #[test]
 fn every_peer_on_every_program() {
-    for spec in specs().iter().filter(|spec| spec.built) {
+    for peer in all() {
         for workers in [1, 2] {
-            let peer = Peer::start(spec.name, workers, STACK_BYTES).expect("a built peer starts");
             for (name, set) in PROGRAMS {
-                let mut instance = instance(name, set);
+                let workload = workload(name, set);
+                let spec = specs().iter().find(|spec| spec.name == *name).expect("it is in the list");
+                if !peer.runs(spec) {
+                    continue;
+                }
+                let settings = BTreeMap::new();
+                let job = Job { workload: &workload, workers, settings: &settings, stack_bytes: STACK_BYTES };
+                let started = peer.start(&job).expect("a built peer starts");
+                let mut instance = workload.prepare().expect("there is memory");
                 for _ in 0..3 {
                     instance.reset();
-                    match peer.run(&mut instance) {
+                    match started.run(&mut instance) {
                         Ok(answer) => {
                             let verdict = instance.check(&answer);
-                            assert_eq!(verdict, Ok(()), "{} with {workers} workers: {name} {set:?}", spec.name);
-                            assert!(peer.supports(name));
+                            assert_eq!(verdict, Ok(()), "{peer:?} with {workers} workers: {name} {set:?}");
                         }
-                        Err(PeerError::Unsupported { .. }) => assert!(!peer.supports(name)),
-                        Err(PeerError::StackTooSmall { .. }) => assert!(workers > 1),
-                        Err(error) => panic!("{}: {error}", spec.name),
+                        Err(why) => assert!(workers > 1 && why.contains("may need stacks"), "{peer:?}: {why}"),
                     }
                 }
             }
@@ -70,13 +78,22 @@ fn every_peer_on_every_program() {
 
 #[test]
 fn what_cannot_start_says_why() {
-    let say = |name: &str, workers| Peer::start(name, workers, STACK_BYTES).expect_err("refused").to_string();
-    assert_eq!(say("rayn", 1), "there is no peer `rayn`; did you mean `rayon`?");
-    for spec in specs() {
-        if spec.built {
-            assert_eq!(say(spec.name, 0), format!("{} cannot start: it needs at least one worker", spec.name));
-        } else {
-            assert!(say(spec.name, 1).starts_with(&format!("{} is not compiled in", spec.name)));
-        }
+    let workload = workload("fib", &[]);
+    for peer in all() {
+        let settings = BTreeMap::new();
+        let job = Job { workload: &workload, workers: 0, settings: &settings, stack_bytes: STACK_BYTES };
+        let said = peer.start(&job).map(|_| ()).expect_err("no worker");
+        assert_eq!(said, format!("{} needs at least one worker", peer.name()));
+        let settings = [("mood".to_owned(), "sunny".to_owned())].into();
+        let said = peer.start(&Job { workers: 1, settings: &settings, ..job }).map(|_| ()).expect_err("no settings");
+        assert!(said.contains("`mood`"), "{said}");
+    }
+}
+
+#[test]
+fn every_peer_is_in_the_list() {
+    for peer in all() {
+        assert!(PEERS.iter().any(|listed| listed.name == peer.name()), "{peer:?}");
+        assert!(!peer.version().is_empty(), "{peer:?}");
     }
 }

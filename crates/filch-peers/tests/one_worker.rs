@@ -1,9 +1,10 @@
 //! With one worker, one thread computes. A test program of its own, so that no other test's threads are counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use filch_peers::{Peer, specs};
+use filch_peers::all;
+use filch_runner::{Job, Scheduler};
 use filch_workloads::Workload;
 
 #[test]
@@ -12,8 +13,10 @@ fn one_worker_is_one_thread() {
     const WORK: u64 = 8;
     let queens = Workload::new("queens", &[("n".into(), "9".into())]).expect("the parameters are right");
     let mut instance = queens.prepare().expect("there is memory");
-    for spec in specs().iter().filter(|spec| spec.built) {
-        let peer = Peer::start(spec.name, 1, 16 << 20).expect("a built peer starts");
+    for spec in all() {
+        let settings = BTreeMap::new();
+        let job = Job { workload: &queens, workers: 1, settings: &settings, stack_bytes: 16 << 20 };
+        let peer = spec.start(&job).expect("a built peer starts");
         let before = processor_time();
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(400) {
@@ -22,7 +25,7 @@ fn one_worker_is_one_thread() {
         let Some((before, after)) = before.zip(processor_time()) else { return };
         let used = |(thread, ticks): (&String, &u64)| ticks - before.get(thread).unwrap_or(&0);
         let busy = after.iter().map(used).filter(|&ticks| ticks >= WORK).count();
-        assert!(busy <= 1, "{} computed on {busy} threads: {before:?}, {after:?}", spec.name);
+        assert!(busy <= 1, "{} computed on {busy} threads: {before:?}, {after:?}", spec.name());
     }
 }
 

@@ -1,28 +1,27 @@
-//! Every scheduler of filch by its name: [pools](POOLS) for fork–join programs, [queues](QUEUES) for worklists and jobs.
-//!
-//! Names become types here and nowhere else, and each workload is compiled for each type here and nowhere else: that is most of
-//! the time that the workspace takes to compile.
+//! Every scheduler by its name: what filch's [pools](POOLS), for fork–join programs, and [queues](QUEUES), for worklists and jobs, promise
+//! and can be set to, and which [peers](PEERS) there are. Descriptions only: to run something there are runners.
 //!
 //! ```
-//! use filch_schedulers::{Settings, Style, start_pool};
-//! use filch_workloads::Workload;
+//! use filch_schedulers::{POOLS, PoolTuning};
 //!
-//! let pool = start_pool("chase-lev", Style::Handles, &Settings::of(2))?;
-//! let mut fib = Workload::new("fib", &[("n".into(), "15".into())]).and_then(|fib| fib.prepare()).unwrap();
-//! let answer = pool.run(&mut fib)?;
-//! assert!(fib.check(&answer).is_ok());
+//! let pool = PoolTuning::parse(POOLS[0].name, "interrupts=signal")?;
+//! assert_eq!(pool.to_string(), "split:interrupts=signal");
 //! # Ok::<(), String>(())
 //! ```
 
-mod contender;
+mod peers;
 mod pools;
 mod queues;
 mod tuning;
+mod waits;
 
-pub use contender::{Contender, Sequential, start_list};
-pub use pools::{POOLS, PoolSpec, Settings, Style, start_pool};
+pub use peers::{PEERS, PeerSpec};
+#[cfg(target_arch = "x86_64")]
+pub use pools::Bounded;
+pub use pools::{POOLS, PoolSpec, Settings, ShortBlocks, Style};
 pub use queues::{QUEUES, QueueUser, knobs, why_not, why_not_for, with_queue};
 pub use tuning::{CAPACITY, Knob, POOL_KNOBS, PoolTuning, STEAL, Tunable, Tuning, assignment, list_queues};
+pub use waits::{WAITS, wait};
 
 /// A sentence for a name that is not in a list: with what it resembles, or else with all there is.
 ///

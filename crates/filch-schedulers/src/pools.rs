@@ -3,15 +3,15 @@
 #[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
-use filch::pool::{Beat, Heartbeat, Pool, Queued, Request, Split, Wool};
-use filch::{Interrupts, ThreadPool, Wait};
+use filch::pool::{Beat, Heartbeat, Queued, Request, Split, Wool};
+use filch::{Interrupts, Wait};
 #[cfg(target_arch = "x86_64")]
 use filch_queue::Delta;
 use filch_queue::{BlockSize, MemoryModel, Promises, Queue, Stealable};
-use filch_workloads::{Executor, FilchClosures, InLevels};
 
-use crate::contender::{Contender, Pooled};
+use crate::unknown;
 
 /// What there is to say of a pool before it is started.
 ///
@@ -94,16 +94,17 @@ impl Style {
     }
 }
 
+impl FromStr for Style {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = [Self::Handles, Self::Levels, Self::Closures];
+        let names = all.map(Self::name);
+        all.into_iter().find(|style| style.name() == name).ok_or_else(|| unknown("style", name, &names))
+    }
+}
+
 /// How a pool is to be started.
-///
-/// ```
-/// use filch_schedulers::{Settings, Style, start_pool};
-///
-/// let mut settings = Settings::of(2);
-/// settings.wait = filch::Wait::Leapfrog;
-/// assert!(start_pool("wool", Style::Handles, &settings).is_ok());
-/// assert!(start_pool("wool", Style::Closures, &settings).is_err(), "closures are for the default pool");
-/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -139,27 +140,6 @@ macro_rules! pools {
             stealable: <$type as Promising>::STEALABLE,
             memory_model: <$type as Promising>::MEMORY_MODEL,
         }),+];
-
-        /// Starts the pool of this name. Closure style is for the default pool.
-        ///
-        /// # Errors
-        /// If there is no such pool, or it cannot be started so: a sentence.
-        pub fn start_pool(name: &str, style: Style, settings: &Settings) -> Result<Box<dyn Contender>, String> {
-            match (name, style) {
-                ("split", Style::Closures) => {
-                    let run = |pool: &ThreadPool, program: &mut _| pool.install(|| FilchClosures.execute(program));
-                    Ok(Pooled::boxed(start(settings)?, run))
-                }
-                ("split", Style::Levels) => {
-                    Ok(Pooled::boxed(start(settings)?, |pool, program| InLevels(pool).execute(program)))
-                }
-                $($(#[$cfg])* ($name, Style::Handles) => {
-                    Ok(Pooled::boxed(start::<$type>(settings)?, |pool, program| pool.execute(program)))
-                })+
-                (_, Style::Handles) => Err(format!("there is no pool `{name}`")),
-                (_, style) => Err(format!("style `{}` is for the pool `{}` only", style.name(), POOLS[0].name)),
-            }
-        }
     };
 }
 
@@ -250,7 +230,8 @@ pools! {
 
 /// The fence-free queue `Q` with δ for the store buffer that is assumed of every processor.
 #[cfg(target_arch = "x86_64")]
-pub(crate) struct Bounded<Q>(PhantomData<fn() -> Q>);
+#[derive(Debug)]
+pub struct Bounded<Q>(PhantomData<fn() -> Q>);
 
 #[cfg(target_arch = "x86_64")]
 // SAFETY: the other queue's promise.
@@ -270,7 +251,8 @@ unsafe impl<Q: Queue<Params = Delta>> Queue for Bounded<Q> {
 }
 
 /// BWoS with blocks so short that fork–join, which seldom has many tasks in one queue, fills them.
-struct ShortBlocks;
+#[derive(Debug)]
+pub struct ShortBlocks;
 
 // SAFETY: the other queue's promise.
 unsafe impl Queue for ShortBlocks {
@@ -286,15 +268,4 @@ unsafe impl Queue for ShortBlocks {
         const MOST: usize = 1 << 13;
         <filch_queue::BwosL as Queue>::make(capacity.min(MOST), thieves, &BlockSize::Entries(ENTRIES))
     }
-}
-
-fn start<P: Pool>(settings: &Settings) -> Result<ThreadPool<P>, String> {
-    // As with every peer, the program runs on the workers' own threads.
-    let builder = filch::Builder::<P>::new().workers(settings.workers).wait(settings.wait).pin(settings.pin);
-    let builder = builder.caller_works(false);
-    let builder = match settings.interrupts {
-        Some(interrupts) => builder.interrupts(interrupts),
-        None => builder,
-    };
-    builder.build().map_err(|error| error.to_string())
 }

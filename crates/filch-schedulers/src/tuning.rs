@@ -135,6 +135,11 @@ impl PoolTuning {
         Ok(Self { pool, set, interrupts })
     }
 
+    /// What is set, by name.
+    pub fn set(&self) -> &[(String, String)] {
+        &self.set
+    }
+
     /// The pool's name in the table.
     pub fn pool(&self) -> &'static str {
         self.pool
@@ -177,10 +182,17 @@ impl Tuning {
             fn exactly_once<Q: filch_queue::Queue>(self, _: filch::worklist::Worklist<Q>) {}
             fn at_least_once<Q: filch_queue::Queue>(self, _: filch::worklist::Worklist<Q>) {}
         }
-        let set = assignments(queue, rest, &knobs(queue))?;
-        let tuning = Self { queue, set };
+        let tuning = Self::of(queue, rest, &knobs(queue))?;
         with_list(&tuning, 1, Nothing)?;
         Ok(tuning)
+    }
+
+    /// Of a queue with these parameters.
+    ///
+    /// # Errors
+    /// If there is no such parameter: a sentence.
+    pub fn of(queue: &'static str, rest: &str, knobs: &[Knob]) -> Result<Self, String> {
+        Ok(Self { queue, set: assignments(queue, rest, knobs)? })
     }
 
     /// The parameters, and the capacity if it is set.
@@ -206,6 +218,16 @@ impl Tuning {
             done.map_err(|why| format!("{}: {name}=`{value}` {why}", self.queue))?;
         }
         Ok((params, capacity))
+    }
+
+    /// The queue's name in the table.
+    pub fn queue(&self) -> &'static str {
+        self.queue
+    }
+
+    /// What is set, by name.
+    pub fn set(&self) -> &[(String, String)] {
+        &self.set
     }
 
     /// Whether thieves take several tasks at once.

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use crate::export::svg::{self, Palette, escape};
-use crate::machine::Machine;
 use crate::record::Run;
 use crate::summary::{Program, Row, facts, nanoseconds, summarize};
 use crate::terminal::{bytes, count, duration, significant};
 use crate::warnings::Warning;
+use filch_protocol::Machine;
 
 macro_rules! put {
     ($to:expr, $($text:tt)*) => { let _ = writeln!($to, $($text)*); };

@@ -1,63 +1,11 @@
-//! One JSON object per line.
+//! Records of runs in files of JSON lines.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Serialize;
+pub(crate) use filch_console::json::{Lines, check_writable, write_file};
 
 use crate::error::{Result, usage};
 use crate::record::Run;
-
-/// A file, or standard output, that takes lines as they come.
-pub(crate) struct Lines {
-    output: Box<dyn Write + Send>,
-    is_stdout: bool,
-}
-
-impl Lines {
-    /// Opens the file, so that nobody measures for minutes and then cannot write.
-    pub(crate) fn create(path: &Path) -> Result<Self> {
-        if path == Path::new("-") {
-            return Ok(Self { output: Box::new(io::stdout()), is_stdout: true });
-        }
-        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
-        Ok(Self { output: Box::new(file), is_stdout: false })
-    }
-
-    pub(crate) fn is_stdout(&self) -> bool {
-        self.is_stdout
-    }
-
-    /// Writes a line at once: an interrupt must find it in the file.
-    pub(crate) fn write(&mut self, value: &impl Serialize) -> Result {
-        let mut line = serde_json::to_string(value).map_err(io::Error::from)?;
-        line.push('\n');
-        self.output.write_all(line.as_bytes())?;
-        self.output.flush()?;
-        Ok(())
-    }
-}
-
-/// An error now if the file could not be written later; what is in it stays.
-pub(crate) fn check_writable(path: &Path) -> Result {
-    let existed = path.exists();
-    OpenOptions::new().append(true).create(true).open(path).map_err(|error| unwritable(path, &error))?;
-    if !existed {
-        // Only a trial: nothing is left behind when there will be nothing to report.
-        let _ = std::fs::remove_file(path);
-    }
-    Ok(())
-}
-
-/// Writes a whole file.
-pub(crate) fn write_file(path: &Path, text: &str) -> Result {
-    std::fs::write(path, text).map_err(|error| unwritable(path, &error))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> crate::error::Error {
-    usage(format!("cannot write {}: {error}", path.display()))
-}
 
 /// The runs in a file of lines.
 pub(crate) fn read(path: &Path) -> Result<Vec<Run>> {

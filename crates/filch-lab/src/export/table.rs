@@ -181,26 +181,6 @@ pub(crate) fn legend(programs: &[Program]) -> String {
     text + ".\n"
 }
 
-/// A plain table of a list.
-pub(crate) fn list(heads: &[&str], rows: Vec<Vec<String>>, colour: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Dim)));
-    for row in rows {
-        let cells = row.into_iter().enumerate().map(|(index, text)| {
-            let cell = Cell::new(text);
-            if index == 0 { cell.add_attribute(Attribute::Bold) } else { cell }
-        });
-        table.add_row(cells.collect::<Vec<_>>());
-    }
-    table.trim_fmt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,21 +1,23 @@
 //! `filch compare`: schedulers side by side, each run in a process of its own, in shuffled order.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use filch_schedulers::Style;
+use filch_protocol::{Machine, Order, cores};
+use filch_schedulers::{Style, wait};
 use filch_workloads::{Kind, Workload};
 
-use crate::child::{self, Trouble};
 use crate::error::{Error, Result, usage};
 use crate::export::json::{Lines, check_writable, write_file};
 use crate::export::{html, table};
 use crate::flags::Compare as Flags;
-use crate::machine::{Machine, commit, cores, now};
 use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
 use crate::progress::Progress;
-use crate::record::{Run, title, value};
-use crate::scheduler::{STYLED, Scheduler, wait};
+use crate::record::{Occasion, Run, title};
+use crate::runners::{self, Program as Executable};
+use crate::scheduler::{STYLED, Scheduler, parameters};
+use crate::session::{Trouble, Visit as Asked};
 use crate::stats::Sample;
 use crate::summary::{Program, facts, summarize};
 use crate::terminal::{colour, colour_on_stderr, paint, width};
@@ -63,6 +65,8 @@ pub(crate) fn compare(flags: &Flags) -> Result {
     if !flags.no_report {
         check_writable(&flags.report)?;
     }
+    let programs: BTreeSet<Executable> = session.cells.iter().map(|cell| cell.scheduler.runner()).collect();
+    runners::ready(&programs, !flags.output.quiet)?;
     crate::interrupt::watch()?;
     let budget = flags.budget.unwrap_or(match (flags.all, flags.quick) {
         (true, _) => 180,
@@ -117,7 +121,7 @@ impl Session {
         let size = if flags.quick || flags.all { Size::Quick } else { Size::Compare };
         let programs = programs(flags, size)?;
         let workers = workers(flags);
-        let wait = wait(flags.wait.as_deref())?;
+        let wait = wait(flags.wait.as_deref()).map_err(usage)?;
         let mut copies: Vec<usize> = workers.iter().map(|&workers| workers.min(cores())).collect();
         copies.retain(|&copies| copies > 1);
         copies.sort_unstable();
@@ -149,19 +153,12 @@ impl Session {
         Ok(Self { programs, titles, size, cells, left_out })
     }
 
-    /// The flags of `filch run` for a cell.
-    fn flags(&self, cell: &Cell, visit: Visit, copies: usize) -> Vec<String> {
+    /// What a cell's runner is asked. It warms up on the quick size.
+    fn order(&self, cell: &Cell) -> Result<Order> {
         let workload = &self.programs[cell.program];
-        let mut flags = vec![workload.name().to_owned()];
-        for (name, value) in workload.params().into_iter().filter(|(_, value)| !value.is_empty()) {
-            flags.extend(["--set".to_owned(), format!("{name}={value}")]);
-        }
-        flags.extend(cell.scheduler.flags());
-        let numbers = [("--workers", cell.workers), ("--repeat", visit.repeats), ("--round", visit.round)];
-        for (name, number) in numbers.into_iter().chain([("--copies", copies)]) {
-            flags.extend([name.to_owned(), number.to_string()]);
-        }
-        flags
+        let warm = super::workload(workload.name(), Size::Quick, &[])?;
+        let order = cell.scheduler.order(workload, cell.workers);
+        Ok(Order { warmup: 1, warmup_parameters: Some(parameters(&warm)), ..order })
     }
 
     fn describe(&self, cell: usize) -> String {
@@ -256,9 +253,7 @@ fn default_peers(workload: &Workload) -> Vec<&'static str> {
     if workload.kind() != Kind::ForkJoin {
         return Vec::new();
     }
-    let built = filch_peers::specs();
-    let has = |name: &&str| built.iter().any(|peer| peer.name == *name && peer.built);
-    PEERS.iter().copied().filter(has).collect()
+    PEERS.to_vec()
 }
 
 /// Runs visits in fresh processes.
@@ -277,7 +272,7 @@ impl Processes<'_> {
         if let Some(lines) = &mut self.lines
             && let Err(error) = lines.write(&run)
         {
-            self.failure = Some(error);
+            self.fail(error);
             return false;
         }
         if !run.correct && run.seconds.is_some() {
@@ -291,15 +286,27 @@ impl Processes<'_> {
 
     /// Runs copies of a cell and gives the seconds of one timed run, or how it ended instead.
     fn go(&mut self, cell: &Cell, visit: Visit, copies: usize) -> std::result::Result<f64, Outcome> {
-        let flags = self.session.flags(cell, visit, copies);
-        let found = match child::run(&flags, copies, self.limit) {
-            Ok(found) => found,
+        let order = self.session.order(cell).map_err(|error| self.fail(error))?;
+        let runner = cell.scheduler.runner().path().map_err(|error| self.fail(error))?;
+        let (limit, mut found, mut repeat) = (Some(self.limit), Vec::new(), 0);
+        let workload = &self.session.programs[cell.program];
+        let (scheduler, workers, round) = (&cell.scheduler, cell.workers, visit.round);
+        let asked = Asked { runner: &runner, order: &order, copies, repeats: visit.repeats, limit };
+        let outcome = asked.run(&mut |hello, ran| {
+            let occasion = Occasion { workload, scheduler, workers, copies, round, repeat: repeat / copies };
+            repeat += 1;
+            found.push(occasion.ran(hello, ran));
+            Ok(())
+        });
+        match outcome {
+            Ok(()) => {}
             Err(Trouble::Interrupted) => return Err(Outcome::Interrupted),
             Err(Trouble::Broken(why)) => return Err(Outcome::Broken(why)),
             Err(Trouble::Refused(why)) => return Err(Outcome::Refused(why)),
-        };
-        let seconds = Sample::of(found.iter().flatten().filter_map(|run| run.seconds));
-        for run in found.into_iter().flatten() {
+            Err(Trouble::Taker(error)) => return Err(self.fail(error)),
+        }
+        let seconds = Sample::of(found.iter().filter_map(|run| run.seconds));
+        for run in found {
             if !self.keep(run) {
                 return Err(Outcome::Interrupted);
             }
@@ -310,32 +317,14 @@ impl Processes<'_> {
     /// The line of a run that broke.
     fn broken(&self, cell: &Cell, visit: Visit, why: &str) -> Run {
         let workload = &self.session.programs[cell.program];
-        Run {
-            workload: workload.name().to_owned(),
-            params: workload.params().into_iter().map(|(name, text)| (name.to_owned(), value(&text))).collect(),
-            scheduler: cell.scheduler.name(),
-            pool: cell.scheduler.pool(),
-            wait: cell.scheduler.wait(),
-            style: cell.scheduler.style(),
-            version: String::new(),
-            workers: cell.workers,
-            copies: 1,
-            round: visit.round,
-            repeat: 0,
-            seconds: None,
-            answer: String::new(),
-            correct: false,
-            error: Some(why.to_owned()),
-            tasks: None,
-            counters: serde_json::Map::new(),
-            cpu_seconds: 0.0,
-            others: 0.0,
-            stolen: 0.0,
-            peak_rss_bytes: 0,
-            at: now(),
-            machine: Machine::here(),
-            commit: commit(),
-        }
+        let (scheduler, workers, round) = (&cell.scheduler, cell.workers, visit.round);
+        Occasion { workload, scheduler, workers, copies: 1, round, repeat: 0 }.broken(why)
+    }
+
+    /// The session ends with this error.
+    fn fail(&mut self, error: Error) -> Outcome {
+        self.failure = Some(error);
+        Outcome::Interrupted
     }
 }
 

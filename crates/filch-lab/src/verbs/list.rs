@@ -5,25 +5,24 @@ use std::io::Write;
 use filch_queue::{Capacity, Delivery, MemoryModel, Progress, Promises, Stealable};
 use filch_workloads::Workload;
 
-use filch_schedulers::{Knob, POOL_KNOBS, POOLS, PoolSpec, QUEUES, knobs, list_queues, why_not};
+use filch_schedulers::{
+    Knob, PEERS, POOL_KNOBS, POOLS, PeerSpec, PoolSpec, QUEUES, WAITS, knobs, list_queues, why_not,
+};
 
 use crate::error::Result;
-use crate::export::table;
 use crate::flags::{List as Flags, Listed};
-use crate::scheduler::{STYLED, WAITS};
+use crate::runners::Program;
+use crate::scheduler::STYLED;
 use crate::terminal::{colour, paint};
+use crate::verbs::hand_over;
+use filch_console::table;
 
 pub(crate) fn list(flags: &Flags) -> Result {
+    if flags.what == Some(Listed::Scenarios) {
+        return hand_over(&Program::Check, &["scenarios".into()]);
+    }
     let mut out = std::io::stdout().lock();
-    let all = [
-        Listed::Pools,
-        Listed::Queues,
-        Listed::Parameters,
-        Listed::Workloads,
-        Listed::Peers,
-        Listed::Waits,
-        Listed::Scenarios,
-    ];
+    let all = [Listed::Pools, Listed::Queues, Listed::Parameters, Listed::Workloads, Listed::Peers, Listed::Waits];
     for (index, what) in all.iter().filter(|&&what| flags.what.is_none_or(|wanted| wanted == what)).enumerate() {
         let (name, heads, rows): (_, &[&str], _) = match what {
             Listed::Pools => (
@@ -38,9 +37,10 @@ pub(crate) fn list(flags: &Flags) -> Result {
             Listed::Workloads => {
                 ("Workloads", &["name", "tasks", "what it computes", "sizes", "parameters", "source"], workloads())
             }
-            Listed::Peers => ("Peers", &["name", "version", "what it is", "home or how to get it"], peers()),
-            Listed::Waits => ("Waits", &["name", "what a worker does while its task is stolen"], waits()),
-            Listed::Scenarios => ("Scenarios", &["of", "what its threads do", "on", "cost"], scenarios()),
+            Listed::Peers => ("Peers", &["name", "version", "what it is", "needs", "home"], peers()),
+            Listed::Waits | Listed::Scenarios => {
+                ("Waits", &["name", "what a worker does while its task is stolen"], waits())
+            }
         };
         if flags.what.is_none() {
             let gap = if index > 0 { "\n" } else { "" };
@@ -50,6 +50,9 @@ pub(crate) fn list(flags: &Flags) -> Result {
         if *what == Listed::Pools {
             writeln!(out, "{REQUESTS}")?;
         }
+    }
+    if flags.what.is_none() {
+        writeln!(out, "\nWhat `filch check` explores: `filch list scenarios`")?;
     }
     out.flush()?;
     Ok(())
@@ -175,12 +178,11 @@ fn workloads() -> Vec<Vec<String>> {
 }
 
 fn peers() -> Vec<Vec<String>> {
-    let peer = |peer: &filch_peers::PeerSpec| {
-        let (version, end) =
-            if peer.built { (peer.version.as_str(), peer.home) } else { ("not built", peer.how_to_get) };
-        row([peer.name, version, peer.summary, end])
+    let peer = |peer: &PeerSpec| {
+        let needs = peer.package.map_or_else(String::new, |package| format!("{package} (Debian's names)"));
+        row([peer.name, peer.version.unwrap_or("the system's"), peer.summary, &needs, peer.home])
     };
-    filch_peers::specs().iter().map(peer).collect()
+    PEERS.iter().map(peer).collect()
 }
 
 fn waits() -> Vec<Vec<String>> {
@@ -190,17 +192,4 @@ fn waits() -> Vec<Vec<String>> {
         row([&wait.to_string(), &format!("{help}{mark}")])
     };
     WAITS.iter().map(wait).collect()
-}
-
-fn scenarios() -> Vec<Vec<String>> {
-    let scenario = |scenario: &filch_check::Scenario| {
-        let memories = if scenario.c11.is_ok() { "tso, c11" } else { "tso" };
-        let cost = match (scenario.is_quick(), scenario.quick.1) {
-            (true, true) => "quick",
-            (true, false) => "quick on tso",
-            _ => "with --all",
-        };
-        row([scenario.subject, &scenario.name, memories, cost])
-    };
-    filch_check::scenarios::all().iter().map(scenario).collect()
 }

@@ -1,19 +1,18 @@
-//! One file per verb.
+//! One file per verb; what other programs do is handed over to them.
 
-mod calls;
-mod check;
 mod compare;
-mod hunger;
 mod list;
-mod probe;
 mod report;
 mod run;
-mod stress;
+
+use std::ffi::OsString;
+use std::process::Command;
 
 use filch_workloads::{Spec, Workload, specs};
 
 use crate::error::{Result, usage};
-use crate::flags::{Probe, Stress, Stressed, Verb};
+use crate::flags::Verb;
+use crate::runners::{self, Program};
 
 /// Does what was asked for.
 pub(crate) fn run(verb: Verb) -> Result {
@@ -21,15 +20,32 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Compare(flags) => compare::compare(&flags),
         Verb::Run(flags) => run::run(&flags),
         Verb::List(flags) => list::list(&flags),
-        Verb::Check(flags) => check::check(&flags),
         Verb::Report(flags) => report::report(&flags),
-        Verb::Stress(Stress { what: Some(Stressed::Programs(flags)), .. }) => stress::programs(&flags),
-        Verb::Stress(Stress { what: None, queues }) => stress::queues(&queues),
-        Verb::Probe(Probe::Idle(flags)) => probe::idle(&flags),
-        Verb::Probe(Probe::Wakeup(flags)) => probe::wakeup(&flags),
-        Verb::Probe(Probe::Calls(flags)) => calls::calls(&flags),
-        Verb::Probe(Probe::Hunger(flags)) => hunger::hunger(&flags),
+        Verb::Check(passed) => hand_over(&Program::Check, &with("check", passed.arguments)),
+        Verb::Stress(passed) => hand_over(&Program::Check, &with("stress", passed.arguments)),
+        Verb::Probe(passed) => hand_over(&Program::Probe, &with("probe", passed.arguments)),
     }
+}
+
+fn with(verb: &str, mut arguments: Vec<OsString>) -> Vec<OsString> {
+    arguments.insert(0, verb.into());
+    arguments
+}
+
+/// Another program goes on in the place of this one, with these arguments.
+fn hand_over(program: &Program, arguments: &[OsString]) -> Result {
+    runners::ready(&[program.clone()].into(), true)?;
+    let path = program.path()?;
+    let mut command = Command::new(&path);
+    command.args(arguments);
+    #[cfg(unix)]
+    let error = std::os::unix::process::CommandExt::exec(&mut command);
+    #[cfg(not(unix))]
+    let error = match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    };
+    Err(usage(format!("{} cannot be started: {error}", path.display())))
 }
 
 /// A preset of a workload.
@@ -61,7 +77,7 @@ fn workload(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload
 /// An error unless so many copies of the workload fit into memory together.
 fn fits(workload: &Workload, copies: usize) -> Result {
     let needed = workload.memory_bytes().saturating_mul(copies as u64);
-    match crate::machine::memory_available() {
+    match filch_protocol::memory_available() {
         Some(available) if needed > available => Err(usage(format!(
             "{} of this size needs {} of memory{}, but {} are available",
             workload.name(),

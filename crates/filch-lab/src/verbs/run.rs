@@ -1,27 +1,23 @@
 //! `filch run`: one program on one scheduler.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 
-use filch_schedulers::{POOLS, Style};
+use filch_protocol::{Order, cores};
+use filch_schedulers::{POOLS, Style, wait};
 use filch_workloads::{Kind, Workload};
 
-use crate::child::READY;
 use crate::error::{Error, Result, usage};
 use crate::export::json::Lines;
 use crate::flags::Run as Flags;
-use crate::measure::{Job, Watcher, measure};
-use crate::record::Run;
-use crate::scheduler::{Scheduler, wait};
+use crate::record::{Occasion, Run};
+use crate::runners;
+use crate::scheduler::Scheduler;
+use crate::session::{Trouble, Visit};
 use crate::stats::Sample;
 use crate::terminal::{bytes, colour, count, duration, paint, significant};
 use crate::verbs::{Size, assignment, workload};
 
 pub(crate) fn run(flags: &Flags) -> Result {
-    #[cfg(target_os = "linux")]
-    if flags.child {
-        // SAFETY: the call only sets which signal this process gets when its parent ends.
-        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    }
     let set = flags.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
     let size = if flags.quick { Size::Quick } else { Size::Compare };
     let program = workload(&flags.workload, size, &set)?;
@@ -36,49 +32,69 @@ pub(crate) fn run(flags: &Flags) -> Result {
     if matches!(scheduler, Scheduler::Worklist(_)) && flags.pin {
         return Err(usage("the workers of worklists are not bound to processors; leave out --pin"));
     }
-    let warmup_workload = if flags.child { workload(&flags.workload, Size::Quick, &[])? } else { program.clone() };
-    let job = |scheduler: &Scheduler, workers| Job {
-        warmup_workload: warmup_workload.clone(),
-        scheduler: scheduler.clone(),
-        workload: program.clone(),
-        workers,
-        warmup: flags.warmup as usize,
-        repeat: flags.repeat as usize,
-        pin: flags.pin,
-        copies: flags.copies,
-        round: flags.round,
-    };
-    let mut jobs: Vec<Job> = workers.iter().map(|&workers| job(&scheduler, workers)).collect();
+    let mut jobs: Vec<(&Scheduler, usize)> = workers.iter().map(|&workers| (&scheduler, workers)).collect();
     // What a job costs is the difference.
-    let is_compared = program.kind() == Kind::Jobs && scheduler != Scheduler::Serial && !flags.child;
+    let is_compared = program.kind() == Kind::Jobs && scheduler != Scheduler::Serial;
     if is_compared {
-        jobs.insert(0, job(&Scheduler::Serial, 1));
+        jobs.insert(0, (&Scheduler::Serial, 1));
     }
-    let lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
+    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let talks = flags.output.talks(lines.as_ref());
-    let mut teller = Teller { lines, gate: flags.gate, runs: Vec::new() };
-    for job in &jobs {
-        measure(job, &mut teller)?;
+    runners::ready(&jobs.iter().map(|(scheduler, _)| scheduler.runner()).collect(), !flags.output.quiet)?;
+    crate::interrupt::watch()?;
+    let mut runs = Vec::new();
+    for (scheduler, workers) in jobs {
+        measure(flags, &program, scheduler, workers, &mut |run| {
+            lines.as_mut().map_or(Ok(()), |lines| lines.write(&run))?;
+            runs.push(run);
+            Ok(())
+        })?;
     }
-    let wrong: Vec<&Run> = teller.runs.iter().filter(|run| !run.correct).collect();
+    let wrong: Vec<&Run> = runs.iter().filter(|run| !run.correct).collect();
     if talks {
-        for runs in teller.runs.chunk_by(|a, b| (&a.scheduler, a.workers) == (&b.scheduler, b.workers)) {
+        for runs in runs.chunk_by(|a, b| (&a.scheduler, a.workers) == (&b.scheduler, b.workers)) {
             say(runs)?;
         }
         if let Some(tasks) = program.tasks().filter(|&tasks| is_compared && tasks > 0) {
-            say_what_a_job_costs(&teller.runs, tasks)?;
+            say_what_a_job_costs(&runs, tasks)?;
         }
     }
     match wrong.first().and_then(|run| run.error.as_deref()) {
-        Some(why) => {
-            Err(Error::FailedBecause(format!("{} of {} runs are wrong: {why}", wrong.len(), teller.runs.len())))
-        }
+        Some(why) => Err(Error::FailedBecause(format!("{} of {} runs are wrong: {why}", wrong.len(), runs.len()))),
         None => Ok(()),
     }
 }
 
+/// Has a runner do what was asked for.
+fn measure(
+    flags: &Flags,
+    workload: &Workload,
+    scheduler: &Scheduler,
+    workers: usize,
+    take: &mut dyn FnMut(Run) -> Result,
+) -> Result {
+    let mut order = Order { warmup: flags.warmup as usize, ..scheduler.order(workload, workers) };
+    if flags.pin {
+        order.settings.insert("pin".to_owned(), "true".to_owned());
+    }
+    let runner = scheduler.runner().path()?;
+    let visit = Visit { runner: &runner, order: &order, copies: 1, repeats: flags.repeat as usize, limit: None };
+    let mut repeat = 0;
+    let outcome = visit.run(&mut |hello, ran| {
+        let occasion = Occasion { workload, scheduler, workers, copies: 1, round: 0, repeat };
+        repeat += 1;
+        take(occasion.ran(hello, ran))
+    });
+    outcome.map_err(|trouble| match trouble {
+        Trouble::Refused(why) => usage(why),
+        Trouble::Broken(why) => Error::FailedBecause(format!("{} broke: {why}", scheduler.label())),
+        Trouble::Interrupted => Error::Interrupted,
+        Trouble::Taker(error) => error,
+    })
+}
+
 fn default_workers(flags: &Flags) -> usize {
-    if flags.peer.is_none() && flags.pool.as_deref() == Some("serial") { 1 } else { crate::machine::cores() }
+    if flags.peer.is_none() && flags.pool.as_deref() == Some("serial") { 1 } else { cores() }
 }
 
 fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
@@ -91,7 +107,7 @@ fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
         _ => POOLS[0].name,
     };
     let pool = flags.pool.as_deref().unwrap_or(default);
-    let wait = wait(flags.wait.as_deref())?;
+    let wait = wait(flags.wait.as_deref()).map_err(usage)?;
     let style = flags.style.unwrap_or(Style::Handles);
     let scheduler = Scheduler::from_pool(program, pool, style, wait)?.map_err(usage)?;
     if flags.style.is_some() || flags.wait.is_some() {
@@ -104,36 +120,6 @@ fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
         }
     }
     Ok(scheduler)
-}
-
-/// Writes runs as they end.
-struct Teller {
-    lines: Option<Lines>,
-    gate: bool,
-    runs: Vec<Run>,
-}
-
-impl Watcher for Teller {
-    fn ready(&mut self) -> Result {
-        if self.gate {
-            let mut output = std::io::stdout().lock();
-            writeln!(output, "{READY}")?;
-            output.flush()?;
-            let mut line = String::new();
-            if std::io::stdin().lock().read_line(&mut line)? == 0 {
-                return Err(usage("nobody is left to let this process go"));
-            }
-        }
-        Ok(())
-    }
-
-    fn ended(&mut self, run: Run) -> Result {
-        if let Some(lines) = &mut self.lines {
-            lines.write(&run)?;
-        }
-        self.runs.push(run);
-        Ok(())
-    }
 }
 
 /// A few lines for people.

@@ -1,0 +1,26 @@
+//! `filch list scenarios`: what `filch check` explores.
+
+use std::io::Write;
+
+use crate::error::Result;
+use crate::table;
+use crate::terminal::colour;
+
+pub(crate) fn list() -> Result {
+    let heads = ["of", "what its threads do", "on", "cost"];
+    writeln!(std::io::stdout(), "{}", table::list(&heads, scenarios(), colour()))?;
+    Ok(())
+}
+
+fn scenarios() -> Vec<Vec<String>> {
+    let scenario = |scenario: &filch_check::Scenario| {
+        let memories = if scenario.c11.is_ok() { "tso, c11" } else { "tso" };
+        let cost = match (scenario.is_quick(), scenario.quick.1) {
+            (true, true) => "quick",
+            (true, false) => "quick on tso",
+            _ => "with --all",
+        };
+        [scenario.subject, &scenario.name, memories, cost].map(str::to_owned).to_vec()
+    };
+    filch_check::scenarios::all().iter().map(scenario).collect()
+}

@@ -1,0 +1,52 @@
+//! Live progress on standard error, when that is a terminal.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::terminal::clock;
+
+/// A bar that is redrawn only between runs: a ticking thread would take time from what is measured.
+#[derive(Debug)]
+pub struct Progress(Option<ProgressBar>);
+
+impl Progress {
+    /// A bar, if it is wanted and somebody can see it.
+    pub fn new(wanted: bool) -> Self {
+        if !wanted || !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let colour = if crate::terminal::colour_on_stderr() { "{bar:28.cyan/dim}" } else { "{bar:28}" };
+        let style =
+            ProgressStyle::with_template(&format!("{colour} {{pos:>3}}/{{len}}  {{prefix}} left  {{wide_msg}}"))
+                .expect("the template is well formed")
+                .progress_chars("━━─");
+        Self(Some(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)))
+    }
+
+    /// A visit begins.
+    pub fn show(&self, done: usize, planned: usize, left: f64, what: String) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(planned as u64);
+            bar.set_position(done as u64);
+            bar.set_prefix(if left.is_finite() { clock(left) } else { "–:––".to_owned() });
+            bar.set_message(what);
+            bar.force_draw();
+        }
+    }
+
+    /// A line that stays, above the bar.
+    pub fn say(&self, line: &str) {
+        match &self.0 {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Where the runners are, and cargo, which builds those that are missing or stale.
+//!
+//! What must always hold: where the driver lies among cargo's output, cargo decides whether a program is stale, so nothing old is
+//! measured; elsewhere the programs lie beside the driver.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use filch_schedulers::PEERS;
+
+use crate::error::{Result, usage};
+
+/// A program that the driver starts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Program {
+    /// The runner of a scheduler: the sequential programs, a pool or queue, a peer.
+    Runner(String),
+    /// The checkers.
+    Check,
+    /// What measures one library rather than comparing many.
+    Probe,
+}
+
+impl Program {
+    pub(crate) fn runner(name: &str) -> Self {
+        Self::Runner(name.to_owned())
+    }
+
+    fn peer(&self) -> Option<&str> {
+        match self {
+            Self::Runner(name) => PEERS.iter().map(|peer| peer.name).find(|peer| peer == name),
+            Self::Check | Self::Probe => None,
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        match self {
+            Self::Runner(_) if self.peer().is_some() => "filch-peers",
+            Self::Runner(_) => "filch-runner",
+            Self::Check => "filch-checker",
+            Self::Probe => "filch-probe",
+        }
+    }
+
+    fn file(&self) -> String {
+        let name = match self {
+            Self::Runner(name) => format!("filch-run-{name}"),
+            Self::Check => "filch-check".to_owned(),
+            Self::Probe => "filch-probe".to_owned(),
+        };
+        format!("{name}{}", std::env::consts::EXE_SUFFIX)
+    }
+
+    /// Where it is, once it is [ready](ready).
+    pub(crate) fn path(&self) -> Result<PathBuf> {
+        Ok(folder()?.join(self.file()))
+    }
+}
+
+/// The driver's own folder.
+fn folder() -> Result<PathBuf> {
+    let own = std::env::current_exe().map_err(|error| usage(format!("cannot tell where this program is: {error}")))?;
+    Ok(own.parent().map(Path::to_path_buf).unwrap_or_default())
+}
+
+/// The sources that the driver was built from, and how cargo has built it, if it lies among cargo's output.
+struct Workshop {
+    sources: PathBuf,
+    profile: String,
+    target: Option<&'static str>,
+    output: PathBuf,
+}
+
+impl Workshop {
+    fn of(folder: &Path) -> Option<Self> {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?.to_path_buf();
+        let profile = match folder.file_name()?.to_str()? {
+            "debug" => "dev",
+            other => other,
+        };
+        let (mut output, mut target) = (folder.parent()?, None);
+        if output.file_name().is_some_and(|name| name == env!("FILCH_TARGET")) {
+            (output, target) = (output.parent()?, Some(env!("FILCH_TARGET")));
+        }
+        let is_cargos = output.join("CACHEDIR.TAG").is_file() && sources.join("Cargo.toml").is_file();
+        is_cargos.then(|| Self { sources, profile: profile.to_owned(), target, output: output.to_path_buf() })
+    }
+
+    fn arguments(&self, programs: &BTreeSet<Program>) -> Vec<String> {
+        let mut arguments = vec!["build".to_owned(), "--profile".to_owned(), self.profile.clone()];
+        arguments.extend(["--target-dir".to_owned(), self.output.display().to_string()]);
+        if let Some(target) = self.target {
+            arguments.extend(["--target".to_owned(), target.to_owned()]);
+        }
+        let packages: BTreeSet<&str> = programs.iter().map(Program::package).collect();
+        for package in &packages {
+            arguments.extend(["--package".to_owned(), (*package).to_owned()]);
+        }
+        for program in programs {
+            let file = program.file();
+            let name = file.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(&file);
+            arguments.extend(["--bin".to_owned(), name.to_owned()]);
+        }
+        // The others need not be there.
+        if packages.contains("filch-peers") {
+            arguments.push("--no-default-features".to_owned());
+            for peer in programs.iter().filter_map(Program::peer) {
+                arguments.extend(["--features".to_owned(), format!("filch-peers/{peer}")]);
+            }
+        }
+        arguments
+    }
+}
+
+/// Has all of them built, once for all, where there is something to build them from; otherwise they must be there.
+pub(crate) fn ready(programs: &BTreeSet<Program>, talks: bool) -> Result {
+    let folder = folder()?;
+    let missing = || programs.iter().find(|program| !folder.join(program.file()).is_file());
+    let Some(workshop) = Workshop::of(&folder) else {
+        return missing().map_or(Ok(()), |program| {
+            let (file, package) = (program.file(), program.package());
+            Err(usage(format!(
+                "the program {file} is not beside this one, in {}: `cargo install --path crates/{package} --bin {file}`, \
+                 in filch's sources, brings it",
+                folder.display()
+            )))
+        });
+    };
+    let arguments = workshop.arguments(programs);
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(&arguments).current_dir(&workshop.sources).stdin(Stdio::null()).stdout(Stdio::null());
+    let shows = talks && std::io::stderr().is_terminal();
+    command.stderr(if shows { Stdio::inherit() } else { Stdio::piped() });
+    let output = match command.spawn().and_then(std::process::Child::wait_with_output) {
+        Ok(output) => output,
+        // Without cargo nothing can be built, and nothing tells whether what there is is stale.
+        Err(error) => {
+            return missing().map_or(Ok(()), |_| {
+                let arguments = arguments.join(" ");
+                Err(usage(format!(
+                    "cargo cannot be started ({error}); where it can, `cargo {arguments}` builds what is missing"
+                )))
+            });
+        }
+    };
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().filter(|line| line.starts_with("error")).collect::<Vec<_>>().join("\n");
+    let needs = programs.iter().filter_map(|program| {
+        let package = PEERS.iter().find(|peer| Some(peer.name) == program.peer())?.package?;
+        Some(format!("\nthe runner of {} needs {package} (Debian's names)", program.peer()?))
+    });
+    let needs: String = needs.collect();
+    Err(usage(format!("what is to be run could not be built: `cargo {}`\n{said}{needs}", arguments.join(" "))))
+}

@@ -1,0 +1,5 @@
+//! The runner of `forte`.
+
+fn main() -> std::process::ExitCode {
+    filch_runner::serve(&filch_peers::forte())
+}

@@ -1,0 +1,32 @@
+//! `filch-probe`: what `filch probe` starts, to measure one pool rather than to compare many.
+
+mod calls;
+mod flags;
+mod hunger;
+mod idle;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use filch_console::{error, progress, table, terminal};
+
+use crate::flags::{Flags, Probe, Verb};
+
+fn main() -> ExitCode {
+    let Verb::Probe(probe) = Flags::parse().verb;
+    let done = match probe {
+        Probe::Idle(flags) => idle::idle(&flags),
+        Probe::Wakeup(flags) => idle::wakeup(&flags),
+        Probe::Calls(flags) => calls::calls(&flags),
+        Probe::Hunger(flags) => hunger::hunger(&flags),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}
+
+/// The commit that the program was built from.
+fn commit() -> String {
+    env!("FILCH_COMMIT").to_owned()
+}

@@ -1,0 +1,16 @@
+//! The runner of `ff-cl`.
+
+#[cfg(target_arch = "x86_64")]
+fn main() -> std::process::ExitCode {
+    use filch::pool::Queued;
+    use filch_queue::FfCl;
+    use filch_schedulers::Bounded;
+
+    filch_runner::filch("ff-cl").pool::<Queued<Bounded<FfCl>>>().once::<Bounded<FfCl>>().serve()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn main() -> std::process::ExitCode {
+    eprintln!("ff-cl relies on the store buffers of x86-64");
+    std::process::ExitCode::from(2)
+}

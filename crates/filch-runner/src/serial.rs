@@ -1,0 +1,61 @@
+//! The plain sequential program, on the calling thread.
+
+use std::collections::BTreeMap;
+
+use filch_workloads::{Answer, Instance, Spec};
+
+use crate::{Contender, Job, Scheduler};
+
+/// The plain sequential program: see [`Contender`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sequential;
+
+impl Contender for Sequential {
+    fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
+        Ok(instance.serial())
+    }
+
+    fn counts_tasks(&self) -> bool {
+        false
+    }
+}
+
+impl Scheduler for Sequential {
+    fn name(&self) -> &'static str {
+        "serial"
+    }
+
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
+    fn runs(&self, _: &Spec) -> bool {
+        true
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        [("pin".to_owned(), "bind the thread to a processor: true or false".to_owned())].into()
+    }
+
+    fn start(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String> {
+        if job.workers != 1 {
+            return Err("the sequential program has one worker".to_owned());
+        }
+        for (name, value) in job.settings {
+            match (name.as_str(), value.as_str()) {
+                ("pin", "true") => pin_this_thread()?,
+                ("pin", "false") => {}
+                _ => return Err(format!("the sequential program has no setting `{name}`, or not the value `{value}`")),
+            }
+        }
+        Ok(Box::new(Self))
+    }
+}
+
+fn pin_this_thread() -> Result<(), String> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    match cores.first() {
+        Some(&core) if core_affinity::set_for_current(core) => Ok(()),
+        _ => Err("cannot pin this thread to a processor".to_owned()),
+    }
+}

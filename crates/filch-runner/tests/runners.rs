@@ -1,0 +1,263 @@
+//! Every scheduler has a runner, which runs every program that it should and says in words why it does not run another.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
+use filch_queue::Delivery;
+use filch_schedulers::{POOLS, QUEUES, STEAL, WAITS, knobs, why_not, why_not_for};
+use filch_workloads::{Kind, Workload};
+
+/// All fork–join programs, so small that a run takes a millisecond.
+const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
+    ("fib", &[("n", "16")]),
+    ("fib-unrolled", &[("n", "16")]),
+    ("queens", &[("n", "6")]),
+    ("uts", &[("tree", "T1"), ("depth", "5")]),
+    ("matmul", &[("n", "60")]),
+    ("cilksort", &[("n", "5000"), ("cutoff", "100"), ("input", "exponential")]),
+    ("quicksort", &[("n", "5000"), ("cutoff", "20")]),
+    ("integrate", &[("n", "10")]),
+    ("jacobi", &[("n", "40"), ("sweeps", "3"), ("grain", "2")]),
+    ("heat", &[("nx", "31"), ("ny", "33"), ("steps", "3"), ("leaf", "3")]),
+    ("fft", &[("n", "2048"), ("cutoff", "16")]),
+    ("strassen", &[("n", "64"), ("cutoff", "16")]),
+    ("lud", &[("n", "64"), ("cutoff", "16")]),
+    ("knapsack", &[("items", "14")]),
+    ("matmul-inplace", &[("n", "64"), ("cutoff", "16")]),
+    ("matmul-temp", &[("n", "64"), ("cutoff", "16")]),
+    ("samplesort", &[("n", "3000")]),
+    ("hull", &[("n", "3000"), ("cutoff", "20")]),
+    ("cholesky", &[("n", "60"), ("nonzeros", "120")]),
+    ("mis", &[("graph", "rmat"), ("n", "500"), ("grain", "16")]),
+    ("matching", &[("graph", "randlocal"), ("n", "500"), ("grain", "16")]),
+    ("spread", &[("n", "4"), ("micros", "50"), ("shape", "loop")]),
+    ("grain", &[("n", "10"), ("longest", "50")]),
+];
+
+/// Programs for worklists and jobs.
+const LISTS: &[(&str, &[(&str, &str)])] = &[
+    ("pseudo-dfs", &[("n", "3000"), ("items", "16")]),
+    ("pseudo-dfs", &[("graph", "randlocal"), ("n", "3000"), ("items", "1")]),
+    ("pseudo-dfs", &[("graph", "rmat"), ("n", "2048"), ("task", "node")]),
+    ("closure", &[("n", "2000")]),
+    ("closure", &[("graph", "torus"), ("n", "2000")]),
+    ("spanning-tree", &[("graph", "random"), ("n", "2000")]),
+    ("trees", &[("tree", "fat"), ("fanout", "12")]),
+    ("trees", &[("tree", "thin"), ("depth", "10")]),
+    ("trees", &[("tree", "comb"), ("depth", "1000")]),
+    ("wsq", &[("jobs", "3000")]),
+];
+
+/// A runner's process.
+struct Runner {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Runner {
+    fn path(name: &str) -> PathBuf {
+        let serial = Path::new(env!("CARGO_BIN_EXE_filch-run-serial"));
+        serial.with_file_name(format!("filch-run-{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    fn start(name: &str) -> Self {
+        let mut command = Command::new(Self::path(name));
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{name} has no runner: {error}"));
+        let output = BufReader::new(child.stdout.take().expect("the pipe was asked for"));
+        let mut runner = Self { child, output };
+        let Some(Reply::Hello(hello)) = runner.listen() else { panic!("{name} does not say hello") };
+        assert_eq!((hello.protocol, hello.scheduler.as_str()), (VERSION, name));
+        runner
+    }
+
+    fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().expect("it is open"), "{line}").expect("it listens");
+    }
+
+    fn ask(&mut self, request: &Request) -> Reply {
+        self.tell(&serde_json::to_string(request).expect("plain data"));
+        self.listen().expect("it answers")
+    }
+
+    fn listen(&mut self) -> Option<Reply> {
+        let mut line = String::new();
+        (self.output.read_line(&mut line).expect("text") > 0).then(|| serde_json::from_str(&line).expect("a reply"))
+    }
+
+    fn end(mut self) {
+        drop(self.child.stdin.take());
+        assert_eq!(self.listen(), None);
+        assert!(self.child.wait().expect("it was started").success());
+    }
+}
+
+fn set(values: &[(&str, &str)]) -> BTreeMap<String, String> {
+    values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn order((program, values): (&str, &[(&str, &str)]), workers: usize, settings: &[(&str, &str)]) -> Order {
+    let (parameters, settings) = (set(values), set(settings));
+    Order { program: program.to_owned(), parameters, workers, settings, ..Order::default() }
+}
+
+/// Two runs of what is ordered, or why there are none.
+fn runs(name: &str, order: &Order) -> Result<[Ran; 2], String> {
+    let mut runner = Runner::start(name);
+    match runner.ask(&Request::Prepare(order.clone())) {
+        Reply::Ready => {}
+        Reply::Refused { why } => {
+            runner.end();
+            return Err(why);
+        }
+        other => panic!("{name}: {other:?}"),
+    }
+    let mut run = |request| match runner.ask(&request) {
+        Reply::Ran(ran) => Ok(*ran),
+        Reply::Refused { why } => Err(why),
+        other => panic!("{name}: {other:?}"),
+    };
+    let first = run(Request::Run)?;
+    assert_eq!(runner.ask(&Request::Reset), Reply::Ready);
+    let mut run = |request| match runner.ask(&request) {
+        Reply::Ran(ran) => Ok(*ran),
+        Reply::Refused { why } => Err(why),
+        other => panic!("{name}: {other:?}"),
+    };
+    let second = run(Request::Run)?;
+    runner.end();
+    Ok([first, second])
+}
+
+fn is_right(name: &str, order: &Order) {
+    let runs = runs(name, order).unwrap_or_else(|why| panic!("{name} on {order:?}: {why}"));
+    for ran in runs {
+        assert_eq!(ran.error, None, "{name} on {order:?}: {}", ran.answer);
+        assert!(ran.seconds > 0.0 && ran.peak_rss_bytes > 0, "{ran:?}");
+    }
+}
+
+#[test]
+fn all_programs_are_there() {
+    for spec in filch_workloads::specs() {
+        let programs = if spec.kind() == Kind::ForkJoin { PROGRAMS } else { LISTS };
+        assert!(programs.iter().any(|(name, _)| *name == spec.name), "{}", spec.name);
+    }
+}
+
+#[test]
+fn programs_are_right_on_every_pool() {
+    for pool in POOLS {
+        for &program in PROGRAMS {
+            for workers in [1, 2, 8] {
+                is_right(pool.name, &order(program, workers, &[]));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_sequential_programs_are_right() {
+    for &program in PROGRAMS.iter().chain(LISTS) {
+        is_right("serial", &order(program, 1, &[]));
+    }
+    assert!(runs("serial", &order(PROGRAMS[0], 2, &[])).unwrap_err().contains("one worker"));
+}
+
+#[test]
+fn interrupts_change_no_answer() {
+    for pool in POOLS {
+        for interrupts in ["flag", "signal"] {
+            for &program in PROGRAMS.iter().step_by(3) {
+                is_right(pool.name, &order(program, 2, &[("interrupts", interrupts), ("every", "50us")]));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_default_pool_has_every_style_and_way_of_waiting() {
+    for (wait, _) in WAITS {
+        for style in ["handles", "levels", "closures"] {
+            for &program in PROGRAMS {
+                is_right(POOLS[0].name, &order(program, 2, &[("style", style), ("wait", wait.name())]));
+            }
+        }
+    }
+    for pool in &POOLS[1..] {
+        let refused = runs(pool.name, &order(PROGRAMS[0], 1, &[("style", "closures")])).expect_err(pool.name);
+        assert!(refused.contains("closures"), "{refused}");
+    }
+}
+
+#[test]
+fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
+    for &program in LISTS {
+        let parameters: Vec<_> = set(program.1).into_iter().collect();
+        let workload = Workload::new(program.0, &parameters).expect("the parameters are right");
+        for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
+            let can = match workload.kind() {
+                Kind::Jobs => queue.delivery == Delivery::ExactlyOnce,
+                _ => why_not_for(queue, workload.is_idempotent()).is_none(),
+            };
+            // The second one is full all the time, or steals several tasks.
+            let steals = knobs(queue.name).contains(&STEAL);
+            let other = if steals { ("steal", "half") } else { ("capacity", "5") };
+            for settings in [&[][..], &[other]] {
+                for workers in [1, 2, 8] {
+                    let order = order(program, workers, settings);
+                    if can {
+                        is_right(queue.name, &order);
+                    } else {
+                        assert!(runs(queue.name, &order).is_err(), "{} on {order:?}", queue.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() {
+    let fib = PROGRAMS[0];
+    for (name, order, words) in [
+        ("split", order(("fibb", &[]), 1, &[]), "did you mean `fib`"),
+        ("split", order(("fib", &[("n", "ten")]), 1, &[]), "ten"),
+        ("split", order(fib, 1, &[("mood", "sunny")]), "mood"),
+        ("split", order(fib, 1, &[("wait", "leapfog")]), "leapfog"),
+        ("split", order(fib, 1, &[("pin", "perhaps")]), "perhaps"),
+        ("split", order(fib, 1, &[("style", "closure")]), "did you mean `closures`"),
+        ("split", order(LISTS[0], 1, &[]), "does not run pseudo-dfs"),
+        ("idem-lifo", order(fib, 1, &[]), "does not run fib"),
+        ("bwos-l", order(LISTS[0], 1, &[("block", "0")]), "block"),
+        ("split", order(fib, 0, &[]), "at least"),
+    ] {
+        let refused = runs(name, &order).expect_err(words);
+        assert!(refused.contains(words), "{refused}");
+    }
+}
+
+#[test]
+fn a_runner_survives_what_it_does_not_understand() {
+    let mut runner = Runner::start("split");
+    for line in ["hello?", "{}", r#"{"ask":"dance"}"#] {
+        runner.tell(line);
+        assert!(matches!(runner.listen(), Some(Reply::Refused { .. })), "{line}");
+    }
+    assert!(matches!(runner.ask(&Request::Run), Reply::Refused { .. }));
+    let Reply::Description(Description { programs, settings, .. }) = runner.ask(&Request::Describe) else {
+        panic!("a description")
+    };
+    assert!(programs.iter().any(|program| program.name == "fib" && program.parameters.contains(&"n".to_owned())));
+    assert!(settings.contains_key("wait"));
+    assert_eq!(runner.ask(&Request::Prepare(order(PROGRAMS[0], 1, &[]))), Reply::Ready);
+    assert!(matches!(runner.ask(&Request::Run), Reply::Ran(_)));
+    assert!(matches!(runner.ask(&Request::Run), Reply::Refused { .. }), "it has not been reset");
+    runner.end();
+}
