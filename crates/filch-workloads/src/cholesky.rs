@@ -14,11 +14,12 @@
 //! is computed by the same operations in any schedule, hence the result is that of the sequential program, which is the
 //! same recursion, bit for bit. The check compares L·(Lᵀ·x) with A·x for a random x.
 
+use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::inputs::uniform;
 use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, Serial, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Serial};
 
 /// Rows and columns of a leaf.
 const LEAF: usize = 16;
@@ -31,7 +32,7 @@ pub struct Params {
     seed: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "cholesky",
         summary: "Cholesky decomposition of a sparse matrix in a tree of quadrants",

@@ -4,11 +4,12 @@
 //! halves are merged back. A merge forks as well: it puts the median of the longer run in its place, finds where it
 //! belongs in the other, and merges what is below and above. Below the cut-off all is sequential.
 
+use crate::ForkJoin;
+use crate::answer::{Answer, expect};
 use crate::checks::{multiset, sequence, sorted};
 use crate::inputs::{DISTRIBUTIONS, Distribution, made};
 use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, workload};
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// How many keys of which kind, and the cut-off.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,7 @@ pub struct Params {
     seed: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "cilksort",
         summary: "merge sort with a parallel merge",

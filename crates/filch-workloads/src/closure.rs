@@ -13,10 +13,10 @@
 
 use filch::worklist::{Queue, Worklist};
 
+use crate::answer::Listed;
 use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marking, Marks, N, ROOT, SEED};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload;
-use crate::workload::{Listed, Lists, Spec};
+use crate::spec::{self, Lists, Spec};
 
 /// The graph.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct Params {
     input: Input,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "closure",
         summary: "transitive closure of a vertex, a task per vertex that may be run twice",

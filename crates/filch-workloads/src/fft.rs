@@ -12,12 +12,13 @@
 //! Every number is computed by the same operations in any schedule, so the result is that of the sequential program,
 //! bit for bit. The check transforms it back and compares it with the input.
 
+use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::divided::Both;
 use crate::inputs::{made, uniform};
 use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, Grain, Serial, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Grain, Serial};
 
 /// Loops over fewer pairs are not worth a look at whether somebody wants work.
 const LOOP: usize = 4096;
@@ -30,7 +31,7 @@ pub struct Params {
     grain: usize,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "fft",
         summary: "fast Fourier transform by halves",
@@ -308,7 +309,7 @@ mod tests {
         let n = 256;
         for cutoff in [1, 8, 1024] {
             let params = Params { n, cutoff, grain: 0 };
-            let mut instance = workload::Params::prepare(&params).expect("there is memory");
+            let mut instance = spec::Params::prepare(&params).expect("there is memory");
             instance.reset();
             instance.serial();
             let (input, numbers) = instance.numbers();

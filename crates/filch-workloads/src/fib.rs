@@ -2,9 +2,10 @@
 //!
 //! `n < 2` gives `n`; else fork `n-1` and `n-2` and add. There are F(n+1) - 1 forks.
 
+use crate::ForkJoin;
+use crate::answer::{Answer, expect};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, workload};
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// Beyond this a run would take years, and the count of forks would soon leave 64 bits.
 const LARGEST: u64 = 90;
@@ -16,7 +17,7 @@ pub struct Params {
     cutoff: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "fib",
         summary: "Fibonacci numbers by naive recursion, a fork per call",
@@ -55,7 +56,7 @@ pub struct Unrolled {
     n: u64,
 }
 
-impl workload::Params for Unrolled {
+impl spec::Params for Unrolled {
     const SPEC: Spec = Spec {
         name: "fib-unrolled",
         summary: "fib with three levels of the recursion in one function, by `#[filch::inline_recursion(3)]`",

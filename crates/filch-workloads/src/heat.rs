@@ -13,10 +13,11 @@
 
 use std::f64::consts::PI;
 
+use crate::answer::Answer;
 use crate::mesh::{Mesh, Stencil};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Forks, Runs, Spec};
-use crate::{ForkJoin, Grain, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Grain};
 
 /// The plate, the steps, and the cut-off.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ pub struct Params {
     leaf: usize,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "heat",
         summary: "diffusion of heat by explicit steps, strips of columns in parallel",
@@ -142,7 +143,7 @@ impl Runs for Instance {
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
-        workload::Params::tasks(&self.params)
+        spec::Params::tasks(&self.params)
     }
 
     fn digest(&self) -> u64 {
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn it_is_near_the_exact_solution() {
         let params = Params { nx: 40, ny: 30, steps: 300, leaf: 10 };
-        let mut plate = workload::Params::prepare(&params).expect("there is memory");
+        let mut plate = spec::Params::prepare(&params).expect("there is memory");
         plate.reset();
         plate.serial();
         assert!(plate.time > 0.3 && plate.error() < 2e-3, "{} after {}", plate.error(), plate.time);

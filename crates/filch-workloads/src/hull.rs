@@ -20,12 +20,13 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::divided::Both;
 use crate::inputs::{made, uniform};
 use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, Grain, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Grain};
 
 /// How points are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub struct Params {
     seed: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "hull",
         summary: "convex hull of points in the plane by quickhull",
@@ -463,7 +464,7 @@ mod tests {
         {
             for seed in 1..5 {
                 let params = Params { n, input, cutoff: 64, grain: 0, seed };
-                let mut instance = workload::Params::prepare(&params).expect("there is memory");
+                let mut instance = spec::Params::prepare(&params).expect("there is memory");
                 instance.reset();
                 let answer = instance.serial();
                 assert_eq!(instance.check(&answer), Ok(()));

@@ -24,12 +24,13 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::graph::{CACHE, DEGREE, GRAPH, Graph, Input, N, SEED};
 use crate::inputs::shuffled;
 use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, Grain, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Grain};
 
 /// The graph.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub struct Params {
     grain: usize,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "mis",
         summary: "maximal independent set of a graph by deterministic reservations",

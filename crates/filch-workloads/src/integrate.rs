@@ -10,9 +10,10 @@
 //! The tree depends on the rounding of the areas and on nothing else, so the sum is the same in every run, bit for bit.
 //! For large n the tolerance is less than the last bit of an area; then a leaf is where the rounded areas agree.
 
+use crate::ForkJoin;
+use crate::answer::{Answer, Real};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Forks, Real, Runs, Spec};
-use crate::{ForkJoin, workload};
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// Beyond this a run would take days.
 const LARGEST: u64 = 1_000_000;
@@ -26,7 +27,7 @@ pub struct Params {
     n: u32,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "integrate",
         summary: "integral of (x² + 1)·x by adaptive halving, a fork per halving",

@@ -11,11 +11,12 @@
 //! together. With it, all halve down to so many rows. A point is computed in the same way whoever does it, so the mesh
 //! must be that of the sequential program, bit for bit.
 
+use crate::answer::Answer;
 use crate::inputs::uniform;
 use crate::mesh::{Mesh, Stencil};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Forks, Runs, Spec};
-use crate::{ForkJoin, Grain, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Grain};
 
 /// Points that take some 10 µs.
 const POINTS: usize = 20_000;
@@ -28,7 +29,7 @@ pub struct Params {
     grain: usize,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "jacobi",
         summary: "means of neighbours on an n × n mesh, rows in parallel",

@@ -18,9 +18,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::ForkJoin;
+use crate::answer::{Answer, expect};
 use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, workload};
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub struct Params {
     seed: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "knapsack",
         summary: "0/1 knapsack by branch and bound",

@@ -21,6 +21,7 @@
 //! [`Worklist`](filch::worklist::Worklist), whose queue returns each task once ([`Instance::list_exactly_once`]) or, for tasks
 //! that may be run twice, of any kind ([`Instance::list_at_least_once`]).
 
+mod answer;
 mod checks;
 mod divided;
 mod filch_pool;
@@ -29,6 +30,7 @@ mod inputs;
 mod matrix;
 mod mesh;
 mod params;
+mod spec;
 mod workload;
 
 pub mod cholesky;
@@ -59,8 +61,10 @@ pub mod trees;
 pub mod uts;
 pub mod wsq;
 
+pub use answer::{Answer, Listed, Real};
 pub use filch_pool::{FilchClosures, InLevels};
 pub use fork_join::{Executor, ForkJoin, Grain, Program, SameBranches, Serial, fork_by_halves};
 pub use inputs::Distribution;
 pub use params::{ParamError, ParamSpec, suggest};
-pub use workload::{Answer, Instance, Kind, Listed, Preset, Real, Spec, Workload, specs};
+pub use spec::{Kind, Preset, Spec};
+pub use workload::{Instance, Workload, specs};

@@ -13,18 +13,19 @@
 //! hence the result is that of the sequential program, which is the same recursion, bit for bit. The check compares
 //! L·(U·x) with A·x for a random x.
 
+use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::inputs::uniform;
 use crate::matrix::{Into, Layout, Size, product, quadrants, quadrants_mut};
 use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, Serial, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Serial};
 
 /// The size of the matrix, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Params(Size);
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "lud",
         summary: "LU decomposition by quadrants",

@@ -22,13 +22,14 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::graph::{CACHE, DEGREE, GRAPH, Input, N, SEED};
 use crate::independent_set::{append, rounds};
 use crate::inputs::shuffled;
 use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, Grain, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Grain};
 
 /// The graph.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ pub struct Params {
     grain: usize,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "matching",
         summary: "maximal matching of a graph by deterministic reservations",

@@ -6,10 +6,11 @@
 
 use std::marker::PhantomData;
 
+use crate::ForkJoin;
+use crate::answer::Answer;
 use crate::checks::sequence;
 use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::workload::{Answer, Forks, Runs, Spec};
-use crate::{ForkJoin, workload};
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// Up to here all sums are whole numbers that single precision holds: 4 n < 2²⁴.
 const LARGEST: u64 = 1 << 20;
@@ -23,7 +24,7 @@ pub struct Params {
     n: u32,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "matmul",
         summary: "product of two n × n matrices by recursion on the longest side",

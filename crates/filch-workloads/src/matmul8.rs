@@ -13,18 +13,19 @@
 //! What they stress: little. Forks are rare and alike, so this is where all schedulers should agree. The sequential
 //! program is the recursion in place.
 
+use crate::answer::Answer;
 use crate::divided::Both;
 use crate::fork_join::join4;
 use crate::matrix::{Buffers, Factors, Into, Size, instance_of_factors, product, quadrants, quadrants_mut};
 use crate::params::{ParamError, Settings};
-use crate::workload::{Answer, Forks, Spec};
-use crate::{ForkJoin, Grain, Serial, workload};
+use crate::spec::{self, Forks, Spec};
+use crate::{ForkJoin, Grain, Serial};
 
 /// The size of the matrices, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct InPlace(Size);
 
-impl workload::Params for InPlace {
+impl spec::Params for InPlace {
     const SPEC: Spec = Spec {
         name: "matmul-inplace",
         summary: "product of matrices by quadrants, four products at a time",
@@ -61,7 +62,7 @@ impl workload::Params for InPlace {
 #[derive(Clone, Copy, Debug)]
 pub struct Temporaries(Size);
 
-impl workload::Params for Temporaries {
+impl spec::Params for Temporaries {
     const SPEC: Spec = Spec {
         name: "matmul-temp",
         summary: "product of matrices by quadrants, eight products at a time",

@@ -8,11 +8,11 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ForkJoin;
+use crate::answer::Answer;
 use crate::checks::sequence;
 use crate::fork_join::join4;
 use crate::inputs::made;
 use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::workload::Answer;
 
 /// The number by which the sides of tiles are divisible: as much of a row as fits a few registers.
 const GROUP: usize = 8;
@@ -367,7 +367,7 @@ macro_rules! instance_of_factors {
             forks: Option<u64>,
         }
 
-        impl $crate::workload::Runs for $name {
+        impl $crate::spec::Runs for $name {
             fn reset(&mut self) {
                 self.factors.reset();
             }

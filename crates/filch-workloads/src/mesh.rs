@@ -5,11 +5,11 @@
 
 use std::cell::OnceCell;
 
+use crate::answer::Answer;
 use crate::checks::{same_bits, sequence};
 use crate::divided::Rows;
 use crate::inputs::made;
 use crate::params::{ParamError, filled};
-use crate::workload::Answer;
 use crate::{ForkJoin, Grain};
 
 /// Computes the inner points of a row from the row above, itself and the row below.

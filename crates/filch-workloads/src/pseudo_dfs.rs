@@ -18,10 +18,10 @@
 
 use filch::worklist::{Queue, Worklist};
 
+use crate::answer::{Answer, Listed};
 use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marking, Marks, N, ROOT, SEED};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload;
-use crate::workload::{Answer, Listed, Lists, Spec};
+use crate::spec::{self, Lists, Spec};
 
 /// What a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Params {
     items: usize,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "pseudo-dfs",
         summary: "which vertices can be reached, each worker going deep; a task is a bag of vertices",

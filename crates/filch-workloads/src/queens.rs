@@ -4,9 +4,10 @@
 //! where a queen is safe. The board is an array of columns, as in the sources, and not a set of bits: a task takes some
 //! hundred nanoseconds.
 
+use crate::ForkJoin;
+use crate::answer::{Answer, expect};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, workload};
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// Beyond this a run would take weeks.
 const LARGEST: usize = 20;
@@ -45,7 +46,7 @@ pub struct Params {
     n: usize,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "queens",
         summary: "all placements of n queens, a fork per safe square",
@@ -102,7 +103,7 @@ impl Runs for Instance {
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
-        workload::Params::tasks(&self.params)
+        spec::Params::tasks(&self.params)
     }
 }
 

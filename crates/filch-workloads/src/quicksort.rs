@@ -8,11 +8,12 @@
 //! Θ(log n), some 10 for the size of the source, whatever the scheduler does. What a thief gets is large, so there are
 //! few steals.
 
+use crate::ForkJoin;
+use crate::answer::{Answer, expect};
 use crate::checks::{multiset, sequence, sorted};
 use crate::inputs::{DISTRIBUTIONS, Distribution, made};
 use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, workload};
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// How many keys of which kind, and the cut-off.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,7 @@ pub struct Params {
     seed: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "quicksort",
         summary: "quicksort with a sequential partition",

@@ -14,12 +14,13 @@
 //! comparisons as once in one piece, but the library gains less on short pieces, and the sample and the transposition
 //! come on top: with one worker the program takes some 1.7 times as long.
 
+use crate::answer::{Answer, expect};
 use crate::checks::{multiset, sequence, sorted};
 use crate::divided::{Both, Pieces, Rows};
 use crate::inputs::{DISTRIBUTIONS, Distribution, made};
 use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, Grain, workload};
+use crate::spec::{self, Forks, Runs, Spec};
+use crate::{ForkJoin, Grain};
 
 /// Keys in the sample for each bucket.
 const OVERSAMPLING: usize = 8;
@@ -33,7 +34,7 @@ pub struct Params {
     seed: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "samplesort",
         summary: "sample sort of floating-point numbers",

@@ -11,8 +11,9 @@ use std::fmt;
 use std::thread;
 use std::time::Duration;
 
+use crate::answer::{Answer, expect};
 use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::workload::{self, Answer, Forks, Runs, Spec, expect};
+use crate::spec::{self, Forks, Runs, Spec};
 use crate::{ForkJoin, Grain as LoopGrain};
 
 const MOST_LEAVES: u64 = 1_000_000;
@@ -57,7 +58,7 @@ pub struct Spread {
     shape: Shape,
 }
 
-impl workload::Params for Spread {
+impl spec::Params for Spread {
     const SPEC: Spec = Spec {
         name: "spread",
         summary: "leaves that sleep equally long, as a tree, a list or a loop",
@@ -186,7 +187,7 @@ pub struct Grain {
 /// Of a leaf, in microseconds.
 const SHORTEST: u64 = 10;
 
-impl workload::Params for Grain {
+impl spec::Params for Grain {
     const SPEC: Spec = Spec {
         name: "grain",
         summary: "leaves that sleep between 10 µs and the longest, under random forks and loops",

@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use filch::worklist::{Queue, Worklist};
 
+use crate::answer::{Answer, Listed, expect};
 use crate::graph::{CACHE, DEGREE, GRAPH, Graph, Input, N, ROOT, SEED};
 use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::workload;
-use crate::workload::{Answer, Listed, Lists, Runs, Spec, expect};
+use crate::spec::{self, Lists, Runs, Spec};
 
 /// Not a vertex: there is no parent yet.
 const NONE: u32 = u32::MAX;
@@ -34,7 +34,7 @@ pub struct Params {
     input: Input,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "spanning-tree",
         summary: "a spanning tree, a task per vertex that may be run twice",

@@ -10,19 +10,20 @@
 //!
 //! The input is small whole numbers, hence all results are exact and Freivalds' check decides.
 
+use crate::answer::Answer;
 use crate::divided::Both;
 use crate::matrix::{
     Buffer, Buffers, Factors, Into, Size, instance_of_factors, quadrants, quadrants_mut, tile_product,
 };
 use crate::params::{ParamError, Settings};
-use crate::workload::{Answer, Forks, Spec};
-use crate::{ForkJoin, Grain, Serial, workload};
+use crate::spec::{self, Forks, Spec};
+use crate::{ForkJoin, Grain, Serial};
 
 /// The size of the matrices, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Params(Size);
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "strassen",
         summary: "product of matrices by Strassen's algorithm",

@@ -15,9 +15,10 @@ use std::time::Instant;
 
 use filch::worklist::{Queue, Worklist};
 
+use crate::answer::{Answer, Listed, expect};
 use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::workload::{Answer, Listed, Lists, Runs, Spec, expect};
-use crate::{uts, workload};
+use crate::spec::{self, Lists, Runs, Spec};
+use crate::uts;
 
 /// Beyond this a run would take days.
 const MOST_NODES: u64 = 1 << 40;
@@ -55,7 +56,7 @@ pub struct Params {
     spin: u64,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "trees",
         summary: "a walk over a fat tree, a thin one or a comb, a task per node",
@@ -211,7 +212,7 @@ impl Runs for Instance {
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
-        workload::Params::tasks(&self.params)
+        spec::Params::tasks(&self.params)
     }
 }
 

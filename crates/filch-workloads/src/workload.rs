@@ -1,114 +1,16 @@
-//! The one list of all programs, and what they have in common.
-
-use std::fmt;
+//! The one list of all programs: any of them by its name.
 
 use filch::jobs::Jobs;
-use filch::worklist::{Queue, Tally, Worklist};
+use filch::worklist::{Queue, Worklist};
 
-use crate::params::{ParamError, ParamSpec, Settings, check_memory, suggest};
+use crate::answer::{Answer, Listed};
+use crate::params::{ParamError, Settings, check_memory, suggest};
+use crate::spec::{Forks, Kind, Lists, Makes, Params, Runs, Spec};
 use crate::{
     ForkJoin, Program, cholesky, cilksort, closure, fft, fib, heat, hull, independent_set, integrate, jacobi, knapsack,
     lud, matching, matmul, matmul8, pseudo_dfs, queens, quicksort, samplesort, sleeps, spanning_tree, strassen, trees,
     uts, wsq,
 };
-
-/// Values of some parameters, by name; the others keep their defaults.
-pub type Preset = &'static [(&'static str, &'static str)];
-
-/// How a program makes its tasks, hence who can run it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// It forks and joins: any [`Executor`](crate::Executor) runs it.
-    ForkJoin,
-    /// Its tasks make others, which nobody waits for one by one: [`filch::worklist`] runs it.
-    Worklist,
-    /// Its tasks make others, and wait for some with all their descendants: [`filch::jobs`] runs it.
-    Jobs,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ForkJoin => "fork–join",
-            Self::Worklist => "worklist",
-            Self::Jobs => "job",
-        })
-    }
-}
-
-/// What there is to know about a workload before it is made.
-#[derive(Clone, Copy, Debug)]
-pub struct Spec {
-    /// The name it is asked for by.
-    pub name: &'static str,
-    /// What it computes, in one line.
-    pub summary: &'static str,
-    /// The paper or program that it comes from.
-    pub source: &'static str,
-    /// Its parameters.
-    pub params: &'static [ParamSpec],
-    /// A size of some 10 to 50 ms sequentially.
-    pub quick: Preset,
-    /// A size of some 50 to 200 ms sequentially.
-    pub compare: Preset,
-    /// The size of the source.
-    pub paper: Preset,
-}
-
-/// The parameters of a program.
-pub(crate) trait Params: Sized {
-    const SPEC: Spec;
-    type Instance: Runs;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError>;
-    /// The values in the order of `SPEC.params`.
-    fn values(&self) -> Vec<String>;
-    fn tasks(&self) -> Option<u64>;
-    fn memory_bytes(&self) -> u64;
-    fn is_idempotent(&self) -> bool {
-        false
-    }
-    fn prepare(&self) -> Result<Self::Instance, ParamError>;
-}
-
-/// A program with its data. The methods are those of [`Instance`], as are those of the traits for each kind of program.
-pub(crate) trait Runs {
-    fn reset(&mut self) {}
-    fn serial(&mut self) -> Answer;
-    fn check(&self, answer: &Answer) -> Result<(), String>;
-    fn tasks(&self, answer: &Answer) -> Option<u64>;
-    /// How deep forks nest at most: each level takes a few frames of stack.
-    fn nesting(&self) -> u64 {
-        200
-    }
-    fn digest(&self) -> u64 {
-        0
-    }
-    fn damage(&mut self, _at: u64) -> bool {
-        false
-    }
-}
-
-/// A fork–join program.
-pub(crate) trait Forks: Runs {
-    fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer;
-}
-
-/// A worklist program.
-pub(crate) trait Lists: Runs {
-    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed;
-
-    /// `None` unless the tasks may be run twice.
-    fn at_least_once<Q: Queue>(&mut self, _list: &Worklist<Q>) -> Option<Listed> {
-        None
-    }
-}
-
-/// A job program.
-pub(crate) trait Makes: Runs {
-    fn jobs<Q: Queue>(&mut self, jobs: &Jobs<Q>) -> Listed;
-}
 
 macro_rules! workloads {
     (
@@ -423,83 +325,4 @@ impl Instance {
         const LEVEL: u64 = 2 << 10;
         BASE + LEVEL * on_instance!(self, program => program.nesting())
     }
-}
-
-/// What has come of a run of a worklist program.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Listed {
-    /// The answer.
-    pub answer: Answer,
-    /// What each worker has done.
-    pub tallies: Vec<Tally>,
-    /// Tasks that were run although others had done their work, where the program can tell.
-    pub duplicates: Option<u64>,
-}
-
-impl Listed {
-    /// Of a program whose tasks are the vertices that it reaches.
-    pub(crate) fn reaching(vertices: u32, tallies: Vec<Tally>) -> Self {
-        let mut run = Self { answer: Answer::Reached(vertices), tallies, duplicates: None };
-        run.duplicates = Some(run.tasks().saturating_sub(vertices.into()));
-        run
-    }
-
-    /// Tasks run, by all workers.
-    pub fn tasks(&self) -> u64 {
-        self.tallies.iter().map(|tally| tally.run).sum()
-    }
-}
-
-/// What a run computed, or for a program that works in place, how much.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Answer {
-    /// A number.
-    Number(u64),
-    /// The size of a tree.
-    Tree(uts::Count),
-    /// A product of two square matrices of this order is in memory.
-    Product(usize),
-    /// So many keys are in order in memory.
-    Sorted(usize),
-    /// So many vertices were reached: which, or from where, is in memory.
-    Reached(u32),
-    /// A real number.
-    Real(Real),
-    /// So many numbers are in memory.
-    Numbers(usize),
-}
-
-/// A real number, equal to another one only if all bits are the same.
-#[derive(Clone, Copy, Debug)]
-pub struct Real(pub f64);
-
-impl PartialEq for Real {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.to_bits() == other.0.to_bits()
-    }
-}
-
-impl Eq for Real {}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Tree(uts::Count { nodes, leaves, depth }) => {
-                write!(f, "{nodes} nodes, {leaves} leaves, depth {depth}")
-            }
-            Self::Product(n) => write!(f, "{n} × {n} product"),
-            Self::Sorted(n) => write!(f, "{n} keys sorted"),
-            Self::Reached(n) => write!(f, "{n} vertices reached"),
-            Self::Real(Real(number)) => write!(f, "{number}"),
-            Self::Numbers(n) => write!(f, "{n} numbers"),
-        }
-    }
-}
-
-/// "`right`" or what is wrong about `answer`.
-pub(crate) fn expect(answer: &Answer, right: &Answer) -> Result<(), String> {
-    if answer == right { Ok(()) } else { Err(format!("the answer is {answer}, but it should be {right}")) }
 }

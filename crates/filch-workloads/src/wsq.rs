@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use filch::jobs::{JobWorker, Jobs};
 use filch::worklist::Queue;
 
+use crate::answer::{Answer, Listed, expect};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload;
-use crate::workload::{Answer, Listed, Makes, Runs, Spec, expect};
+use crate::spec::{self, Makes, Runs, Spec};
 
 /// How many jobs, and how long they are.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub struct Params {
     jobs: u32,
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "wsq",
         summary: "many small jobs of one parent",

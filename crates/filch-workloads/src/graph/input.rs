@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use filch::ThreadPool;
 
-use super::shape::{FAMILIES, Family, MOST_VERTICES};
-use super::{Graph, Shape, build_bytes, cache};
+use super::cache;
+use super::lists::{Graph, build_bytes};
+use super::shape::{FAMILIES, Family, MOST_VERTICES, Shape};
 use crate::Serial;
 use crate::params::{ParamError, ParamSpec, Settings};
 

@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::{Graph, Input};
+use super::input::Input;
+use super::lists::Graph;
+use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::params::{ParamError, filled};
-use crate::workload::{Answer, Runs, expect};
+use crate::spec::Runs;
 
 /// Where every search starts.
 pub(crate) const ROOT: u32 = 0;

@@ -4,33 +4,16 @@
 //! A node is a SHA-1 state; child i hashes it with i. The task of a node hashes and forks each child. The tree named T3
 //! and its larger relatives are where schedulers differ most: almost all subtrees are tiny, a few are huge and deep.
 
-mod tree;
+pub(crate) mod tree;
 
-pub use tree::{Definition, Kind, Node, Shape, Tree};
+pub use tree::{Count, Definition, Kind, Node, Shape, Tree};
 
 use std::sync::OnceLock;
 
+use crate::ForkJoin;
+use crate::answer::{Answer, expect};
 use crate::params::{ParamError, ParamSpec, Settings};
-use crate::workload::{Answer, Forks, Runs, Spec, expect};
-use crate::{ForkJoin, workload};
-
-/// The result of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
-    /// All nodes.
-    pub nodes: u64,
-    /// Nodes without children.
-    pub leaves: u64,
-    /// The height of the deepest node; the root has height 0.
-    pub depth: u32,
-}
-
-impl Count {
-    #[inline]
-    fn and(self, other: Self) -> Self {
-        Self { nodes: self.nodes + other.nodes, leaves: self.leaves + other.leaves, depth: self.depth.max(other.depth) }
-    }
-}
+use crate::spec::{self, Forks, Runs, Spec};
 
 /// A tree with a name and its size.
 struct Named {
@@ -126,7 +109,7 @@ fn used(definition: &Definition) -> Definition {
     used
 }
 
-impl workload::Params for Params {
+impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "uts",
         summary: "unbalanced tree search, a fork per node",

@@ -45,6 +45,24 @@ pub struct Definition {
     pub seed: u32,
 }
 
+/// The size of a tree, or of what is below a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// All nodes.
+    pub nodes: u64,
+    /// Nodes without children.
+    pub leaves: u64,
+    /// The height of the deepest node; the root has height 0.
+    pub depth: u32,
+}
+
+impl Count {
+    #[inline]
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { nodes: self.nodes + other.nodes, leaves: self.leaves + other.leaves, depth: self.depth.max(other.depth) }
+    }
+}
+
 /// No node of a geometric tree has more children, and none of a binomial one except its root.
 const MOST_CHILDREN: u32 = 100;
 
