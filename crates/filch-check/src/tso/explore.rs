@@ -23,9 +23,10 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::clock::MAX_PROCESSES;
-use super::history::{History, Recorder};
+use super::history::History;
 use super::machine::{Machine, Mode, Op, Processor};
 use super::memory::{ThrownAway, with_machine};
+use super::record::Recorder;
 use super::schedule::{Actor, Schedule};
 use crate::Program;
 use crate::sites::{CallSite, Sites, Weakening};

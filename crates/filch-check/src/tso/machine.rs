@@ -27,11 +27,9 @@ use std::collections::VecDeque;
 use filch_memory::Ordering;
 
 use super::clock::{Clock, MAX_THREADS};
-use super::history::{Act, Recorder, Row};
+use super::record::{Act, Recorder, Row};
 use crate::outcome::{ALONE, Outcome, mix};
-use crate::sites::{Kind, Sites};
-
-pub(crate) use crate::sites::Site;
+use crate::sites::{Kind, Site, Sites};
 
 /// How the machine is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

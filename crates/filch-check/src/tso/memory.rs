@@ -10,9 +10,9 @@ use std::panic::Location;
 use corosensei::Yielder;
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering, Sleep};
 
-use super::history::Act;
-use super::machine::{Machine, Mode, Op, Site};
-use crate::sites::Kind;
+use super::machine::{Machine, Mode, Op};
+use super::record::Act;
+use crate::sites::{Kind, Site};
 
 thread_local! {
     /// The machine whose program runs on this thread.

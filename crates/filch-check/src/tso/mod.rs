@@ -5,6 +5,7 @@ mod explore;
 mod history;
 mod machine;
 mod memory;
+mod record;
 mod schedule;
 mod shortest;
 
