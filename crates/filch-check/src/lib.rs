@@ -42,6 +42,7 @@ pub mod check;
 pub mod kept;
 pub mod litmus;
 mod outcome;
+mod program;
 mod scenario;
 pub mod scenarios;
 pub mod sites;
@@ -50,18 +51,5 @@ pub mod tso;
 pub mod twins;
 pub mod weaken;
 
+pub use program::Program;
 pub use scenario::{Checker, Dependence, Make, Scenario, Setting};
-
-/// A small concurrent program: what is done once before, by several threads, and once after.
-pub struct Program {
-    /// The threads, by name.
-    pub threads: Vec<(String, Box<dyn FnOnce()>)>,
-    /// Run when all threads have ended: panics if the outcome is wrong.
-    pub finally: Box<dyn FnOnce()>,
-}
-
-impl std::fmt::Debug for Program {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.threads.iter().map(|(name, _)| name)).finish()
-    }
-}

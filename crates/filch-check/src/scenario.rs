@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use filch_memory::Sleep;
 
-use crate::Program;
+use crate::program::Program;
 
 /// A memory that scenarios run on.
 pub trait Checker: Sleep {

@@ -28,7 +28,7 @@ use super::machine::{Machine, Mode, Op, Processor};
 use super::memory::{ThrownAway, with_machine};
 use super::record::Recorder;
 use super::schedule::{Actor, Schedule};
-use crate::Program;
+use crate::program::Program;
 use crate::sites::{CallSite, Sites, Weakening};
 
 /// How far an exploration goes.

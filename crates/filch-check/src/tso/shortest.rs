@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::explore::{Bounds, End, Failure, Phase, Quiet, Runner};
 use super::machine::{Machine, Op};
-use crate::Program;
+use crate::program::Program;
 use crate::sites::Sites;
 
 /// The failing execution with the fewest surprises and, among those, the fewest steps; `None` if none was found in time.

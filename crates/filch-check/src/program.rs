@@ -1,0 +1,17 @@
+//! What the explorers run.
+
+use std::fmt::{self, Debug, Formatter};
+
+/// A small concurrent program: what is done once before, by several threads, and once after.
+pub struct Program {
+    /// The threads, by name.
+    pub threads: Vec<(String, Box<dyn FnOnce()>)>,
+    /// Run when all threads have ended: panics if the outcome is wrong.
+    pub finally: Box<dyn FnOnce()>,
+}
+
+impl Debug for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.threads.iter().map(|(name, _)| name)).finish()
+    }
+}
