@@ -63,6 +63,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch-check/src/twins/pdq.rs", include_str!("twins/pdq.rs")),
     ("filch-check/src/twins/wool.rs", include_str!("twins/wool.rs")),
     ("filch-check/src/twins/lineage.rs", include_str!("twins/lineage.rs")),
+    ("filch-check/src/twins/search.rs", include_str!("twins/search.rs")),
     ("filch-check/src/twins/termination.rs", include_str!("twins/termination.rs")),
 ];
 
