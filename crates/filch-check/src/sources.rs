@@ -44,6 +44,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch-check/src/scenarios/lineage.rs", include_str!("scenarios/lineage.rs")),
     ("filch-check/src/scenarios/seize.rs", include_str!("scenarios/seize.rs")),
     ("filch-check/src/scenarios/runtime.rs", include_str!("scenarios/runtime.rs")),
+    ("filch-check/src/twins/twin.rs", include_str!("twins/twin.rs")),
     ("filch-check/src/twins/abp.rs", include_str!("twins/abp.rs")),
     ("filch-check/src/twins/adws.rs", include_str!("twins/adws.rs")),
     ("filch-check/src/twins/bwos.rs", include_str!("twins/bwos.rs")),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Capacity, Full, Promises, Queue, Steal, Task};
 
-use super::mutants::{buffer, mutant};
-use super::{Harm, Mutant, promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{pack, promises, task, unpack, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -32,14 +32,10 @@ pub enum Mistake {
 pub struct Abp;
 
 struct Shared<M: Memory> {
-    /// (tag, top).
+    /// (top, tag).
     age: M::AtomicU64,
     bot: M::AtomicU32,
     deq: Vec<M::AtomicUsize>,
-}
-
-fn pack(tag: u32, top: u32) -> u64 {
-    u64::from(tag) << 32 | u64::from(top)
 }
 
 /// The owner's side.
@@ -96,11 +92,11 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         }
         let popped = shared.deq[b as usize].load(Ordering::Relaxed);
         let old = shared.age.load(Ordering::Relaxed);
-        let (tag, top) = ((old >> 32) as u32, old as u32);
+        let (top, tag) = unpack(old);
         if b > top {
             return Some(task(popped));
         }
-        let new = pack(tag + u32::from(mistake != Mistake::NoTag), 0);
+        let new = pack(0, tag + u32::from(mistake != Mistake::NoTag));
         self.bot = 0;
         if mistake != Mistake::BotAfterAge {
             shared.bot.store(0, Ordering::Relaxed);
@@ -126,12 +122,12 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         let old = shared.age.load(Ordering::Acquire);
         M::fence(Ordering::SeqCst);
         let bot = shared.bot.load(Ordering::Acquire);
-        let (tag, top) = ((old >> 32) as u32, old as u32);
+        let (top, tag) = unpack(old);
         if bot <= top {
             return Steal::Empty;
         }
         let stolen = shared.deq[top as usize].load(Ordering::Relaxed);
-        match shared.age.compare_exchange(old, pack(tag, top + 1), Ordering::SeqCst, Ordering::Relaxed) {
+        match shared.age.compare_exchange(old, pack(top + 1, tag), Ordering::SeqCst, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task(stolen)),
             Err(_) => Steal::Retry,
         }

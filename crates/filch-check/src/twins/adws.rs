@@ -7,8 +7,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Progress, Promises, Queue, Steal, StealOrder, Task};
 
-use super::mutants::{Harm, Mutant, buffer, mutant};
-use super::{promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{Ring, promises, task, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -38,7 +38,7 @@ const COPYING: u64 = 4;
 
 struct Shared<M: Memory> {
     mistake: Mistake,
-    slots: Vec<M::AtomicUsize>,
+    slots: Ring<M>,
     requests: Vec<M::AtomicU64>,
     /// (number, kind, position).
     cells: Vec<M::AtomicU64>,
@@ -53,10 +53,6 @@ fn parts(word: u64) -> (u64, u64, u64) {
 }
 
 impl<M: Memory> Shared<M> {
-    fn slot(&self, index: u64) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
-
     /// Takes what a cell grants.
     fn take(&self, cell: usize) -> Option<Task> {
         let granted = self.cells[cell].load(Ordering::Acquire);
@@ -66,7 +62,7 @@ impl<M: Memory> Shared<M> {
         let is_mine = kind == GRANTED
             && self.cells[cell].compare_exchange(granted, copying, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         is_mine.then(|| {
-            let copied = self.slot(position).load(Ordering::Relaxed);
+            let copied = self.slots[position].load(Ordering::Relaxed);
             if self.mistake != Mistake::NoCopying {
                 self.cells[cell].store(taken, Ordering::Release);
             }
@@ -107,7 +103,7 @@ unsafe impl<M: Memory> Queue<M> for Adws {
     fn make(capacity: usize, thieves: usize, &mistake: &Mistake) -> (Owner<M>, Vec<Thief<M>>) {
         let shared = Arc::new(Shared {
             mistake,
-            slots: (0..capacity).map(|_| Atomic::new(0)).collect(),
+            slots: Ring::new(capacity),
             requests: (0..thieves).map(|_| Atomic::new(0)).collect(),
             cells: (0..thieves).map(|_| Atomic::new(answer(0, TAKEN, 0))).collect(),
         });
@@ -132,7 +128,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         let oldest = named.fold(self.front, u64::min);
         let has_room = self.back - oldest < shared.slots.len() as u64;
         if has_room {
-            shared.slot(self.back).store(word(task), Ordering::Relaxed);
+            shared.slots[self.back].store(word(task), Ordering::Relaxed);
             self.back += 1;
         }
         self.poll();
@@ -142,7 +138,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
     fn pop(&mut self) -> Option<Task> {
         let popped = if self.back > self.front {
             self.back -= 1;
-            Some(task(self.shared.slot(self.back).load(Ordering::Relaxed)))
+            Some(task(self.shared.slots[self.back].load(Ordering::Relaxed)))
         } else {
             let mut cells: Vec<_> = (0..self.answered.len()).collect();
             cells.sort_by_key(|&cell| std::cmp::Reverse(parts(self.shared.cells[cell].load(Ordering::Relaxed)).2));

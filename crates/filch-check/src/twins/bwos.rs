@@ -8,8 +8,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 use filch_queue::{Full, Progress, Promises, Queue, Steal, StealOrder, Task};
 
-use super::mutants::{Harm, Mutant, buffer, mutant};
-use super::{promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{promises, task, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -60,11 +60,11 @@ struct Shared<M: Memory> {
     cells: Vec<M::AtomicU64>,
 }
 
-fn pair(high: u64, low: u64) -> u64 {
+pub(super) fn pair(high: u64, low: u64) -> u64 {
     high << 32 | low
 }
 
-fn parts(word: u64) -> (u64, u64) {
+pub(super) fn parts(word: u64) -> (u64, u64) {
     (word >> 32, word & 0xFFFF_FFFF)
 }
 

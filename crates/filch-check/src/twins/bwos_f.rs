@@ -7,8 +7,9 @@ use std::sync::Arc;
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 use filch_queue::{Full, Order, Promises, Queue, Steal, StealOrder, Task};
 
-use super::mutants::{Harm, Mutant, buffer, mutant};
-use super::{promises, task, word};
+use super::bwos::{pair, parts};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{promises, task, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -47,14 +48,6 @@ struct Shared<M: Memory> {
     blocks: Vec<Block<M>>,
     slots: Vec<M::AtomicUsize>,
     spos: M::AtomicU64,
-}
-
-fn pair(lap: u64, index: u64) -> u64 {
-    lap << 32 | index
-}
-
-fn parts(word: u64) -> (u64, u64) {
-    (word >> 32, word & 0xFFFF_FFFF)
 }
 
 impl<M: Memory> Shared<M> {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use filch_memory::{Asymmetric, Atomic, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutants::{buffer, mutant};
-use super::{Harm, Mutant, promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{Ring, promises, task, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -33,13 +33,7 @@ pub struct ChaseLevAsym;
 struct Shared<M: Asymmetric> {
     top: M::AtomicI64,
     bottom: M::AtomicI64,
-    slots: Vec<M::AtomicUsize>,
-}
-
-impl<M: Asymmetric> Shared<M> {
-    fn slot(&self, index: i64) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
+    slots: Ring<M>,
 }
 
 /// The owner's side.
@@ -64,11 +58,7 @@ unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
     const PROMISES: Promises = promises("chase-lev-asym");
 
     fn make(capacity: usize, thieves: usize, &mistake: &Mistake) -> (Owner<M>, Vec<Thief<M>>) {
-        let shared = Arc::new(Shared {
-            top: Atomic::new(0),
-            bottom: Atomic::new(0),
-            slots: (0..capacity).map(|_| Atomic::new(0)).collect(),
-        });
+        let shared = Arc::new(Shared { top: Atomic::new(0), bottom: Atomic::new(0), slots: Ring::new(capacity) });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake }).collect();
         (Owner { shared, mistake, bottom: 0 }, thieves)
     }
@@ -80,7 +70,7 @@ impl<M: Asymmetric> filch_queue::Owner<Task> for Owner<M> {
         if self.bottom - top >= self.shared.slots.len() as i64 {
             return Err(Full(task));
         }
-        self.shared.slot(self.bottom).store(word(task), Ordering::Relaxed);
+        self.shared.slots[self.bottom].store(word(task), Ordering::Relaxed);
         self.bottom += 1;
         self.shared.bottom.store(self.bottom, Ordering::Release);
         Ok(())
@@ -96,7 +86,7 @@ impl<M: Asymmetric> filch_queue::Owner<Task> for Owner<M> {
             shared.bottom.store(b + 1, Ordering::Release);
             return None;
         }
-        let popped = shared.slot(b).load(Ordering::Relaxed);
+        let popped = shared.slots[b].load(Ordering::Relaxed);
         if t == b && self.mistake != Mistake::NoSwapForLast {
             let won = shared.top.compare_exchange(t, t + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok();
             shared.bottom.store(b + 1, Ordering::Release);
@@ -124,7 +114,7 @@ impl<M: Asymmetric> filch_queue::Thief<Task> for Thief<M> {
         if t >= shared.bottom.load(Ordering::Acquire) {
             return Steal::Empty;
         }
-        let stolen = shared.slot(t).load(Ordering::Relaxed);
+        let stolen = shared.slots[t].load(Ordering::Relaxed);
         match shared.top.compare_exchange(t, t + 1, Ordering::SeqCst, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task(stolen)),
             Err(_) => Steal::Retry,

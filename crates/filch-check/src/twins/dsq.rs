@@ -8,8 +8,8 @@ use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 use filch_queue::dsq::Copying;
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutants::{Harm, Mutant, buffer, mutant};
-use super::{lock, promises, task, unlock, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{Ring, lock, promises, task, unlock, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -39,13 +39,7 @@ struct Shared<M: Memory> {
     tail: M::AtomicI64,
     copied: M::AtomicI64,
     split: M::AtomicI64,
-    slots: Vec<M::AtomicUsize>,
-}
-
-impl<M: Memory> Shared<M> {
-    fn slot(&self, index: i64) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
+    slots: Ring<M>,
 }
 
 /// The owner's side.
@@ -80,7 +74,7 @@ unsafe impl<M: Memory> Queue<M> for Dsq {
             tail: Atomic::new(0),
             copied: Atomic::new(0),
             split: Atomic::new(0),
-            slots: (0..capacity).map(|_| Atomic::new(0)).collect(),
+            slots: Ring::new(capacity),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), copying, mistake }).collect();
         (Owner { shared, copying, mistake, head: 0, split: 0, limit: capacity as i64 }, thieves)
@@ -133,7 +127,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if self.is_full() {
             return Err(Full(task));
         }
-        self.shared.slot(self.head).store(word(task), Ordering::Relaxed);
+        self.shared.slots[self.head].store(word(task), Ordering::Relaxed);
         self.head += 1;
         if self.shared.tail.load(Ordering::Acquire) == self.split {
             self.split += (self.head - self.split + 1) / 2;
@@ -147,7 +141,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             return None;
         }
         self.head -= 1;
-        Some(task(self.shared.slot(self.head).load(Ordering::Relaxed)))
+        Some(task(self.shared.slots[self.head].load(Ordering::Relaxed)))
     }
 
     fn len_hint(&self) -> usize {
@@ -164,7 +158,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
             unlock::<M>(&shared.lock);
             return Steal::Empty;
         }
-        let copy = || shared.slot(tail).load(Ordering::Relaxed);
+        let copy = || shared.slots[tail].load(Ordering::Relaxed);
         let stolen;
         if self.copying == Copying::Deferred {
             shared.tail.store(tail + 1, Ordering::Release);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::{promises, task, word};
+use super::twin::{Ring, promises, task, word};
 
 /// What can be wrong with it, but for δ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,13 +32,7 @@ struct Shared<M: Memory> {
     head: M::AtomicI64,
     tail: M::AtomicI64,
     pad: M::AtomicI64,
-    slots: Vec<M::AtomicUsize>,
-}
-
-impl<M: Memory> Shared<M> {
-    fn slot(&self, index: i64) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
+    slots: Ring<M>,
 }
 
 /// The owner's side.
@@ -68,7 +62,7 @@ unsafe impl<M: Memory> Queue<M> for FfCl {
             head: Atomic::new(0),
             tail: Atomic::new(0),
             pad: Atomic::new(0),
-            slots: (0..capacity).map(|_| Atomic::new(0)).collect(),
+            slots: Ring::new(capacity),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), delta }).collect();
         (Owner { shared, mistake, tail: 0 }, thieves)
@@ -82,7 +76,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if self.tail - shared.head.load(Ordering::Acquire) >= shared.slots.len() as i64 + more {
             return Err(Full(task));
         }
-        shared.slot(self.tail).store(word(task), Ordering::Relaxed);
+        shared.slots[self.tail].store(word(task), Ordering::Relaxed);
         self.tail += 1;
         shared.tail.store(self.tail, Ordering::Release);
         Ok(())
@@ -112,7 +106,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if mistake != Mistake::NoPad {
             shared.pad.store(t, Ordering::Relaxed);
         }
-        Some(task(shared.slot(t).load(Ordering::Relaxed)))
+        Some(task(shared.slots[t].load(Ordering::Relaxed)))
     }
 
     fn len_hint(&self) -> usize {
@@ -131,7 +125,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         if t - self.delta <= h {
             return Steal::Aborted;
         }
-        let stolen = shared.slot(h).load(Ordering::Relaxed);
+        let stolen = shared.slots[h].load(Ordering::Relaxed);
         match shared.head.compare_exchange(h, h + 1, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task(stolen)),
             Err(_) => Steal::Retry,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::{lock, promises, task, unlock, word};
+use super::twin::{Ring, lock, promises, task, unlock, word};
 
 /// What can be wrong with it, but for δ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,13 +33,7 @@ struct Shared<M: Memory> {
     tail: M::AtomicI64,
     pad: M::AtomicI64,
     lock: M::AtomicBool,
-    slots: Vec<M::AtomicUsize>,
-}
-
-impl<M: Memory> Shared<M> {
-    fn slot(&self, index: i64) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
+    slots: Ring<M>,
 }
 
 /// The owner's side.
@@ -70,7 +64,7 @@ unsafe impl<M: Memory> Queue<M> for FfThe {
             tail: Atomic::new(0),
             pad: Atomic::new(0),
             lock: Atomic::new(false),
-            slots: (0..=capacity).map(|_| Atomic::new(0)).collect(),
+            slots: Ring::new(capacity + 1),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), delta }).collect();
         (Owner { shared, mistake, tail: 0 }, thieves)
@@ -84,7 +78,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if self.tail - shared.head.load(Ordering::Acquire) >= shared.slots.len() as i64 - spare {
             return Err(Full(task));
         }
-        shared.slot(self.tail).store(word(task), Ordering::Relaxed);
+        shared.slots[self.tail].store(word(task), Ordering::Relaxed);
         self.tail += 1;
         shared.tail.store(self.tail, Ordering::Release);
         Ok(())
@@ -111,7 +105,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             shared.pad.store(t, Ordering::Relaxed);
         }
         self.tail = t;
-        Some(task(shared.slot(t).load(Ordering::Relaxed)))
+        Some(task(shared.slots[t].load(Ordering::Relaxed)))
     }
 
     fn len_hint(&self) -> usize {
@@ -127,7 +121,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         shared.head.store(h + 1, Ordering::Release);
         M::fence(Ordering::SeqCst);
         let steal = if shared.tail.load(Ordering::Acquire) - self.delta > h {
-            Steal::Task(task(shared.slot(h).load(Ordering::Relaxed)))
+            Steal::Task(task(shared.slots[h].load(Ordering::Relaxed)))
         } else {
             shared.head.store(h, Ordering::Release);
             Steal::Aborted

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutants::{Harm, Mutant, buffer, mutant};
-use super::{promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{Ring, pack, promises, task, unpack, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -36,28 +36,10 @@ pub struct HendlerShavit;
 struct Shared<M: Memory> {
     /// (top, length).
     range: M::AtomicU64,
-    slots: Vec<M::AtomicUsize>,
-}
-
-fn pack(top: u32, length: u32) -> u64 {
-    u64::from(length) << 32 | u64::from(top)
-}
-
-fn unpack(word: u64) -> (u32, u32) {
-    (word as u32, (word >> 32) as u32)
+    slots: Ring<M>,
 }
 
 impl<M: Memory> Shared<M> {
-    fn slot(&self, index: u32) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
-
-    fn take(&self, index: u32) -> Task {
-        let taken = self.slot(index).load(Ordering::Relaxed);
-        self.slot(index).store(0, Ordering::Relaxed);
-        task(taken)
-    }
-
     /// Changes the range, unless somebody else was faster.
     fn change(&self, from: u64, to: u64, by_store: bool) -> bool {
         if by_store {
@@ -91,7 +73,7 @@ unsafe impl<M: Memory> Queue<M> for HendlerShavit {
     const PROMISES: Promises = promises("hendler-shavit");
 
     fn make(capacity: usize, thieves: usize, &mistake: &Mistake) -> (Owner<M>, Vec<Thief<M>>) {
-        let shared = Arc::new(Shared { range: Atomic::new(0), slots: (0..capacity).map(|_| Atomic::new(0)).collect() });
+        let shared = Arc::new(Shared { range: Atomic::new(0), slots: Ring::new(capacity) });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake }).collect();
         (Owner { shared, mistake, bottom: 0, end: 0 }, thieves)
     }
@@ -103,7 +85,7 @@ impl<M: Memory> Owner<M> {
             let (top, _) = unpack(self.shared.range.load(Ordering::Acquire));
             return (self.bottom - top) as usize >= self.shared.slots.len();
         }
-        self.shared.slot(self.bottom).load(Ordering::Relaxed) != 0
+        self.shared.slots[self.bottom].load(Ordering::Relaxed) != 0
     }
 
     /// Makes half of the private tasks public, at least one.
@@ -137,7 +119,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if self.is_full() {
             return Err(Full(task));
         }
-        self.shared.slot(self.bottom).store(word(task), Ordering::Relaxed);
+        self.shared.slots[self.bottom].store(word(task), Ordering::Relaxed);
         self.bottom += 1;
         let seen = self.shared.range.load(Ordering::Acquire);
         let (top, length) = unpack(seen);
@@ -158,7 +140,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             return None;
         }
         self.bottom -= 1;
-        let popped = self.shared.take(self.bottom);
+        let popped = self.shared.slots.take(self.bottom);
         if self.bottom > self.end && unpack(self.shared.range.load(Ordering::Acquire)).1 == 0 {
             self.publish();
         }
@@ -178,11 +160,11 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         if length == 0 {
             return Steal::Empty;
         }
-        let early = (self.mistake == Mistake::CopyBeforeSwap).then(|| shared.slot(top).load(Ordering::Relaxed));
+        let early = (self.mistake == Mistake::CopyBeforeSwap).then(|| shared.slots[top].load(Ordering::Relaxed));
         if !shared.change(seen, pack(top + 1, length - 1), false) {
             return Steal::Retry;
         }
-        let now = shared.take(top);
+        let now = shared.slots.take(top);
         Steal::Task(early.map_or(now, task))
     }
 

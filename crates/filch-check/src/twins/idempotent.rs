@@ -9,8 +9,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Capacity, Delivery, Full, Order, Promises, Queue, Steal, StealOrder, Task};
 
-use super::mutants::{buffer, mutant};
-use super::{Harm, Mutant, promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{promises, task, word};
 use crate::scenarios::queues::Client;
 use crate::tso::Tso;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::{promises, task, word};
+use super::twin::{Ring, pack, promises, task, unpack, word};
 
 /// What can be wrong with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,31 +36,11 @@ pub enum Mistake {
 pub struct Lace;
 
 struct Shared<M: Memory> {
-    /// (split, tail).
+    /// (tail, split).
     split_tail: M::AtomicU64,
     all_stolen: M::AtomicBool,
     split_request: M::AtomicBool,
-    slots: Vec<M::AtomicUsize>,
-}
-
-fn pack(tail: u32, split: u32) -> u64 {
-    u64::from(split) << 32 | u64::from(tail)
-}
-
-fn unpack(word: u64) -> (u32, u32) {
-    (word as u32, (word >> 32) as u32)
-}
-
-impl<M: Memory> Shared<M> {
-    fn slot(&self, index: u32) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
-
-    fn take(&self, index: u32) -> Task {
-        let taken = self.slot(index).load(Ordering::Relaxed);
-        self.slot(index).store(0, Ordering::Relaxed);
-        task(taken)
-    }
+    slots: Ring<M>,
 }
 
 /// The owner's side.
@@ -91,7 +71,7 @@ unsafe impl<M: Memory> Queue<M> for Lace {
             split_tail: Atomic::new(pack(0, 0)),
             all_stolen: Atomic::new(true),
             split_request: Atomic::new(false),
-            slots: (0..capacity).map(|_| Atomic::new(0)).collect(),
+            slots: Ring::new(capacity),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake }).collect();
         (Owner { shared, mistake, head: 0, split: 0, all_stolen: true }, thieves)
@@ -104,7 +84,7 @@ impl<M: Memory> Owner<M> {
             let (tail, _) = unpack(self.shared.split_tail.load(Ordering::Acquire));
             return (self.head - tail) as usize >= self.shared.slots.len();
         }
-        self.shared.slot(self.head).load(Ordering::Relaxed) != 0
+        self.shared.slots[self.head].load(Ordering::Relaxed) != 0
     }
 
     /// Shares everything, if asked.
@@ -158,7 +138,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if self.is_full() {
             return Err(Full(task));
         }
-        self.shared.slot(self.head).store(word(task), Ordering::Relaxed);
+        self.shared.slots[self.head].store(word(task), Ordering::Relaxed);
         self.head += 1;
         if self.all_stolen {
             self.shared.split_tail.store(pack(self.head - 1, self.head), Ordering::Release);
@@ -176,7 +156,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             return None;
         }
         self.head -= 1;
-        let popped = self.shared.take(self.head);
+        let popped = self.shared.slots.take(self.head);
         self.answer();
         Some(popped)
     }
@@ -202,12 +182,12 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
             shared.split_request.store(true, Ordering::Relaxed);
             return Steal::Empty;
         }
-        let early = (self.mistake == Mistake::CopyBeforeSwap).then(|| shared.slot(tail).load(Ordering::Relaxed));
+        let early = (self.mistake == Mistake::CopyBeforeSwap).then(|| shared.slots[tail].load(Ordering::Relaxed));
         let taken = pack(tail + 1, split);
         if shared.split_tail.compare_exchange(seen, taken, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return Steal::Retry;
         }
-        let now = shared.take(tail);
+        let now = shared.slots.take(tail);
         Steal::Task(early.map_or(now, task))
     }
 

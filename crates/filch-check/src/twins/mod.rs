@@ -19,6 +19,7 @@ pub mod hendler_shavit;
 pub mod idempotent;
 pub mod lace;
 pub mod lineage;
+mod mutant;
 mod mutants;
 pub mod one_exposed;
 pub mod pdq;
@@ -26,48 +27,9 @@ pub mod search;
 pub mod termination;
 pub mod the;
 pub mod thep;
+mod twin;
 pub mod wool;
 pub mod wsq;
 
-use core::num::NonZeroUsize;
-
-use filch_memory::{Atomic, Memory, Ordering};
-use filch_queue::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable, Task};
-
-pub use mutants::{Harm, Mutant, mutants};
-
-/// What a scenario asks of a twin; no more is looked at.
-const fn promises(name: &'static str) -> Promises {
-    Promises {
-        name,
-        paper: "see the queue of that name",
-        order: Order::Lifo,
-        steals: StealOrder::OldestFirst,
-        delivery: Delivery::ExactlyOnce,
-        capacity: Capacity::Ring,
-        may_abort: true,
-        steal_progress: Progress::Blocking,
-        stealable: Stealable::AllButNewest,
-        memory_model: MemoryModel::BoundedTso,
-        owner_must_poll: false,
-        answers_by_clock: false,
-    }
-}
-
-fn word(task: Task) -> usize {
-    task.id().get()
-}
-
-fn task(word: usize) -> Task {
-    Task::from_id(NonZeroUsize::new(word).expect("a slot that should hold a task is empty"))
-}
-
-fn lock<M: Memory>(lock: &M::AtomicBool) {
-    while lock.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        M::spin_loop();
-    }
-}
-
-fn unlock<M: Memory>(lock: &M::AtomicBool) {
-    lock.store(false, Ordering::Release);
-}
+pub use mutant::{Harm, Mutant};
+pub use mutants::mutants;

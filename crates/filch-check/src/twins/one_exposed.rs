@@ -9,8 +9,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutants::{buffer, mutant};
-use super::{Harm, Mutant, promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{promises, task, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.

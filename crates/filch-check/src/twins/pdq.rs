@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Ordering};
 
-use super::mutants::{Harm, Mutant, buffer};
+use super::mutant::{Harm, Mutant, buffer};
 use crate::tso::Tso;
 use crate::{Checker, Program};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::{lock, promises, task, unlock, word};
+use super::twin::{Ring, lock, promises, task, unlock, word};
 
 /// What can be wrong with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,13 +37,7 @@ struct Shared<M: Memory> {
     head: M::AtomicI64,
     tail: M::AtomicI64,
     lock: M::AtomicBool,
-    slots: Vec<M::AtomicUsize>,
-}
-
-impl<M: Memory> Shared<M> {
-    fn slot(&self, index: i64) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
+    slots: Ring<M>,
 }
 
 /// The owner's side.
@@ -72,7 +66,7 @@ unsafe impl<M: Memory> Queue<M> for The {
             head: Atomic::new(0),
             tail: Atomic::new(0),
             lock: Atomic::new(false),
-            slots: (0..=capacity).map(|_| Atomic::new(0)).collect(),
+            slots: Ring::new(capacity + 1),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake }).collect();
         (Owner { shared, mistake, tail: 0 }, thieves)
@@ -86,7 +80,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if self.tail - shared.head.load(Ordering::Acquire) >= shared.slots.len() as i64 - spare {
             return Err(Full(task));
         }
-        shared.slot(self.tail).store(word(task), Ordering::Relaxed);
+        shared.slots[self.tail].store(word(task), Ordering::Relaxed);
         self.tail += 1;
         shared.tail.store(self.tail, Ordering::Release);
         Ok(())
@@ -113,7 +107,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             }
         }
         self.tail = t;
-        Some(task(shared.slot(t).load(Ordering::Relaxed)))
+        Some(task(shared.slots[t].load(Ordering::Relaxed)))
     }
 
     fn len_hint(&self) -> usize {
@@ -135,11 +129,11 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         if !has_won {
             shared.head.store(h, Ordering::Release);
         } else if mistake != Mistake::SlotAfterUnlock {
-            stolen = Some(shared.slot(h).load(Ordering::Relaxed));
+            stolen = Some(shared.slots[h].load(Ordering::Relaxed));
         }
         unlock::<M>(&shared.lock);
         if has_won {
-            Steal::Task(task(stolen.unwrap_or_else(|| shared.slot(h).load(Ordering::Relaxed))))
+            Steal::Task(task(stolen.unwrap_or_else(|| shared.slots[h].load(Ordering::Relaxed))))
         } else {
             Steal::Empty
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::{lock, promises, task, unlock, word};
+use super::twin::{Ring, lock, promises, task, unlock, word};
 
 /// What can be wrong with it, but for δ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ struct Shared<M: Memory> {
     tail: M::AtomicI64,
     echo: M::AtomicU64,
     lock: M::AtomicBool,
-    slots: Vec<M::AtomicUsize>,
+    slots: Ring<M>,
 }
 
 const NO_ECHO: u64 = 999;
@@ -55,10 +55,6 @@ fn unpack(word: u64) -> (u64, i64) {
 }
 
 impl<M: Memory> Shared<M> {
-    fn slot(&self, index: i64) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
-
     fn head(&self) -> (u64, i64) {
         unpack(self.s_head.load(Ordering::Acquire))
     }
@@ -93,7 +89,7 @@ unsafe impl<M: Memory> Queue<M> for Thep {
             tail: Atomic::new(0),
             echo: Atomic::new(NO_ECHO),
             lock: Atomic::new(false),
-            slots: (0..=capacity).map(|_| Atomic::new(0)).collect(),
+            slots: Ring::new(capacity + 1),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake, delta }).collect();
         (Owner { shared, mistake, tail: 0 }, thieves)
@@ -107,7 +103,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         if self.tail - shared.head().1 >= shared.slots.len() as i64 - spare {
             return Err(Full(task));
         }
-        shared.slot(self.tail).store(word(task), Ordering::Relaxed);
+        shared.slots[self.tail].store(word(task), Ordering::Relaxed);
         self.tail += 1;
         shared.tail.store(self.tail, Ordering::Release);
         Ok(())
@@ -135,7 +131,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             shared.echo.store(s, Ordering::Release);
         }
         self.tail = t;
-        Some(task(shared.slot(t).load(Ordering::Relaxed)))
+        Some(task(shared.slots[t].load(Ordering::Relaxed)))
     }
 
     fn len_hint(&self) -> usize {
@@ -154,7 +150,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         let above = || shared.tail.load(Ordering::Acquire) - h;
         let is_known = || mistake == Mistake::NoWait || shared.echo.load(Ordering::Acquire) == claim;
         let steal = if above() > self.delta || is_known() && above() > 0 {
-            Steal::Task(task(shared.slot(h).load(Ordering::Relaxed)))
+            Steal::Task(task(shared.slots[h].load(Ordering::Relaxed)))
         } else {
             let number = if mistake == Mistake::NumberUsedAgain { s } else { claim };
             shared.s_head.store(pack(number, h), Ordering::Release);

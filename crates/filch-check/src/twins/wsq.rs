@@ -7,8 +7,8 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutants::{Harm, Mutant, buffer, mutant};
-use super::{promises, task, word};
+use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::twin::{Ring, pack, promises, task, unpack, word};
 use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
@@ -32,22 +32,10 @@ pub struct Wsq;
 struct Shared<M: Memory> {
     /// (top, count); bottom is their sum.
     index: M::AtomicU64,
-    slots: Vec<M::AtomicUsize>,
-}
-
-fn pack(top: u32, count: u32) -> u64 {
-    u64::from(count) << 32 | u64::from(top)
-}
-
-fn unpack(word: u64) -> (u32, u32) {
-    (word as u32, (word >> 32) as u32)
+    slots: Ring<M>,
 }
 
 impl<M: Memory> Shared<M> {
-    fn slot(&self, index: u32) -> &M::AtomicUsize {
-        &self.slots[index as usize % self.slots.len()]
-    }
-
     fn swap(&self, from: u64, to: u64) -> bool {
         self.index.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -74,7 +62,7 @@ unsafe impl<M: Memory> Queue<M> for Wsq {
     const PROMISES: Promises = promises("wsq");
 
     fn make(capacity: usize, thieves: usize, &mistake: &Mistake) -> (Owner<M>, Vec<Thief<M>>) {
-        let shared = Arc::new(Shared { index: Atomic::new(0), slots: (0..capacity).map(|_| Atomic::new(0)).collect() });
+        let shared = Arc::new(Shared { index: Atomic::new(0), slots: Ring::new(capacity) });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake }).collect();
         (Owner { shared, mistake }, thieves)
     }
@@ -93,7 +81,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
                 break top + count;
             }
         };
-        let slot = shared.slot(bottom);
+        let slot = &shared.slots[bottom];
         while self.mistake != Mistake::NoWaitInPush && slot.load(Ordering::Acquire) != 0 {
             M::spin_loop();
         }
@@ -110,7 +98,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
                 return None;
             }
             if shared.swap(seen, pack(top, count - 1)) {
-                return Some(task(shared.slot(top + count - 1).swap(0, Ordering::Acquire)));
+                return Some(task(shared.slots[top + count - 1].swap(0, Ordering::Acquire)));
             }
         }
     }
@@ -133,7 +121,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         } else if !shared.swap(seen, pack(top + 1, count - 1)) {
             return Steal::Retry;
         }
-        let slot = shared.slot(top);
+        let slot = &shared.slots[top];
         loop {
             let taken = slot.load(Ordering::Relaxed);
             if taken == 0 && self.mistake != Mistake::NoWaitInSteal {

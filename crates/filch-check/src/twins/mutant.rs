@@ -1,0 +1,165 @@
+//! A mutant: a twin with a mistake, where the checker finds it, and what that shows.
+
+use std::fmt::{self, Debug, Display, Formatter};
+use std::sync::Arc;
+
+use filch_queue::Queue;
+
+use crate::Program;
+use crate::scenarios::queues::{self, Client};
+use crate::tso::{Bounds, Processor, Tso};
+
+/// A program that is wrong, and the same program without the mistake.
+pub struct Mutant {
+    /// The algorithm.
+    pub twin: &'static str,
+    /// The mistake, as in a file name.
+    pub mistake: String,
+    /// What it shows.
+    pub shows: &'static str,
+    /// What its threads do.
+    pub client: String,
+    /// The machine.
+    pub processor: Processor,
+    /// δ, where there is one: of the mutant and of the control.
+    pub delta: Option<(i64, i64)>,
+    /// What is wrong with the execution that the explorer finds.
+    pub harm: Harm,
+    pub(super) program: Make,
+    pub(super) control: Make,
+}
+
+pub(super) type Make = Arc<dyn Fn() -> Program + Send + Sync>;
+
+/// What can be wrong with an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    /// A task was taken twice.
+    Twice,
+    /// A task was never taken.
+    Lost,
+    /// Somebody who was entitled to a task found none in its slot.
+    NoTask,
+    /// The emptied queue takes no task.
+    NoRoom,
+    /// A pop found nothing, though there was something.
+    NotEmpty,
+    /// The end of all work was announced too early.
+    EarlyEnd,
+    /// Somebody waits for ever.
+    Hang,
+    /// Somebody ran what is not a task.
+    NotATask,
+    /// Tasks to come are hidden from thieves.
+    Hidden,
+    /// Two use the same memory with nothing that orders them.
+    Race,
+}
+
+impl Harm {
+    /// Whether a failure's message says this.
+    pub fn is_told_by(self, message: &str) -> bool {
+        message.contains(match self {
+            Self::Twice => "times",
+            Self::Lost => "was lost",
+            Self::NoTask => "a slot that should hold a task is empty",
+            Self::NoRoom => "takes no task",
+            Self::NotEmpty => "though a pop had found the queue empty",
+            Self::EarlyEnd => "the end was announced",
+            Self::Hang => "nobody can take a step",
+            Self::NotATask => "is not a task",
+            Self::Hidden => "hides tasks from thieves",
+            Self::Race => "a data race",
+        })
+    }
+}
+
+impl Mutant {
+    /// Its name: of a file, and of a row in a table.
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.twin, self.mistake)
+    }
+
+    /// What names its control: mutants of one twin may share one.
+    pub fn control_name(&self) -> String {
+        let delta = self.delta.map_or_else(String::new, |(_, delta)| format!(" δ={delta}"));
+        format!("{} {}{delta} {}", self.twin, self.client, machine(self.processor))
+    }
+
+    /// The program with the mistake.
+    pub fn program(&self) -> Program {
+        (self.program)()
+    }
+
+    /// The program without.
+    pub fn control(&self) -> Program {
+        (self.control)()
+    }
+
+    /// Everything, on its machine.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { processor: self.processor, ..Bounds::buffer(0) }
+    }
+}
+
+fn machine(Processor { buffer, coalesces }: Processor) -> String {
+    format!("S={buffer}{}", if coalesces { "+B" } else { "" })
+}
+
+impl Display for Mutant {
+    /// What it is, in the lines that head its trace.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.name(), self.shows)?;
+        writeln!(f, "client: {}", self.client)?;
+        write!(f, "machine: {}", machine(self.processor))?;
+        if let Some((delta, needed)) = self.delta {
+            write!(f, ", δ={delta}")?;
+            if needed != delta {
+                write!(f, " where it needs {needed}")?;
+            }
+        }
+        writeln!(f)
+    }
+}
+
+impl Debug for Mutant {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+/// A buffer of `S` entries.
+pub(super) fn buffer(buffer: usize) -> Processor {
+    Processor { buffer, coalesces: false }
+}
+
+/// A buffer of `S` entries, and the place beyond it where stores merge.
+pub(super) fn merging(buffer: usize) -> Processor {
+    Processor { buffer, coalesces: true }
+}
+
+pub(super) fn mutant<Q: Queue<Tso>>(
+    mistake: &str,
+    params: [Q::Params; 2],
+    client: &Client,
+    processor: Processor,
+    harm: Harm,
+    shows: &'static str,
+) -> Mutant {
+    let [program, control] = params.map(|params| {
+        let client = client.clone().of_twin();
+        let make: Make = Arc::new(move || queues::program::<Tso, Q>(&client, &params));
+        make
+    });
+    Mutant {
+        twin: Q::PROMISES.name,
+        mistake: mistake.to_owned(),
+        shows,
+        client: client.to_string(),
+        processor,
+        delta: None,
+        harm,
+        program,
+        control,
+    }
+}
