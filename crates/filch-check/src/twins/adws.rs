@@ -7,7 +7,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Progress, Promises, Queue, Steal, StealOrder, Task};
 
-use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{Ring, promises, task, word};
 use crate::scenarios::queues::Client;
 
@@ -211,7 +211,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = |name, mistake, capacity, owner, thieves: &[usize], shows| {
         let client = Client::new(capacity, 1, owner, thieves);
-        mutant::<Adws>(name, [mistake, Mistake::None], &client, buffer(0), Harm::Lost, shows)
+        mistaken::<Adws>(name, mistake, client, buffer(0), Harm::Lost, shows)
     };
     vec![
         row(

@@ -408,7 +408,7 @@ pub(super) fn mutants() -> Vec<Mutant> {
     ) -> Mutant {
         let client = Client::new(1, before, owner, thieves);
         let params = [mistake, Mistake::None].map(|mistake| Params(mistake, entries, blocks));
-        mutant::<Bwos<DELEGATES>>(name, params, &client, buffer(0), harm, shows)
+        mutant::<Bwos<DELEGATES>>(name, params, client, buffer(0), harm, shows)
     }
     vec![
         row::<false>(

@@ -210,7 +210,7 @@ pub(super) fn mutants() -> Vec<Mutant> {
     let row = |name, mistake, (before, owner, thieves): (usize, &str, &[usize]), harm, shows| {
         let client = Client::new(2, before, owner, thieves);
         let params = [mistake, Mistake::None].map(|mistake| Params(mistake, 1, 2));
-        mutant::<BwosF>(name, params, &client, buffer(0), harm, shows)
+        mutant::<BwosF>(name, params, client, buffer(0), harm, shows)
     };
     vec![
         row(

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{promises, task, word};
+use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,4 +169,58 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
     fn has_work_hint(&self) -> bool {
         true
     }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = mistaken::<ChaseLev>;
+    vec![
+        row(
+            "no-fence-in-pop",
+            Mistake::NoFenceInPop,
+            Client::new(2, 2, "-", &[2]),
+            buffer(1),
+            Harm::Twice,
+            "pop's load of top overtakes its store of bottom, and owner and thief take one task",
+        ),
+        row(
+            "no-swap-for-last",
+            Mistake::NoSwapForLast,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "a thief that has seen the last task swaps top after the owner has taken it",
+        ),
+        row(
+            "overfull-by-one",
+            Mistake::OverfullByOne,
+            Client::new(1, 0, "++", &[]),
+            buffer(0),
+            Harm::Lost,
+            "a push overwrites the oldest task",
+        ),
+        row(
+            "top-first",
+            Mistake::TopFirst,
+            Client::new(2, 2, "-", &[2]),
+            buffer(0),
+            Harm::Twice,
+            "pop goes by a top that thieves have left behind, and takes the last task without a swap",
+        ),
+        row(
+            "bottom-first",
+            Mistake::BottomFirst,
+            Client::new(2, 2, "--", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "a thief goes by a bottom that the owner has left behind",
+        ),
+        row(
+            "published-before-copy",
+            Mistake::PublishedBeforeCopy,
+            Client::new(1, 1, "+", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a thief reads the new array before its task has been copied",
+        ),
+    ]
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use filch_memory::{Asymmetric, Atomic, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{Ring, promises, task, word};
 use crate::scenarios::queues::Client;
 
@@ -127,9 +127,7 @@ impl<M: Asymmetric> filch_queue::Thief<Task> for Thief<M> {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row = |mistake, params, client, processor, harm, shows| {
-        mutant::<ChaseLevAsym>(mistake, [params, Mistake::None], &client, processor, harm, shows)
-    };
+    let row = mistaken::<ChaseLevAsym>;
     vec![
         row(
             "no-heavy-barrier",

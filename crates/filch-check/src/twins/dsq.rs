@@ -186,7 +186,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = |mistake, copying, bad, client, harm, shows| {
         let params = [(copying, bad), (copying, Mistake::None)];
-        mutant::<Dsq>(mistake, params, &client, buffer(0), harm, shows)
+        mutant::<Dsq>(mistake, params, client, buffer(0), harm, shows)
     };
     vec![
         row(

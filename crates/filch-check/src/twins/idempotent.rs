@@ -9,7 +9,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Capacity, Delivery, Full, Order, Promises, Queue, Steal, StealOrder, Task};
 
-use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{promises, task, word};
 use crate::scenarios::queues::Client;
 use crate::tso::Tso;
@@ -283,11 +283,11 @@ const ARRAY_BEFORE_COPY: &str = "a thief reads the new array before its task has
 const OVERFULL: &str = "a put overwrites the oldest task";
 const REDUCED_HEAD: &str = "a thief with the old array wraps head, and the next one looks there in the new array";
 
-fn row<K: Kind>(mistake: &str, params: Mistake, client: &Client, harm: Harm, shows: &'static str) -> Mutant
+fn row<K: Kind>(name: &str, mistake: Mistake, client: Client, harm: Harm, shows: &'static str) -> Mutant
 where
     Idempotent<K>: Queue<Tso, Params = Mistake>,
 {
-    mutant::<Idempotent<K>>(mistake, [params, Mistake::None], client, buffer(0), harm, shows)
+    mistaken::<Idempotent<K>>(name, mistake, client, buffer(0), harm, shows)
 }
 
 fn mutants_of<K: Kind>() -> Vec<Mutant> {
@@ -295,23 +295,23 @@ fn mutants_of<K: Kind>() -> Vec<Mutant> {
         row::<K>(
             "anchor-before-slot",
             Mistake::AnchorBeforeSlot,
-            &Client::new(1, 0, "+", &[1]),
+            Client::new(1, 0, "+", &[1]),
             Harm::NoTask,
             ANCHOR_BEFORE_SLOT,
         ),
         row::<K>(
             "array-before-copy",
             Mistake::ArrayBeforeCopy,
-            &Client::new(1, 1, "+", &[1]),
+            Client::new(1, 1, "+", &[1]),
             Harm::NoTask,
             ARRAY_BEFORE_COPY,
         ),
     ];
     if K::OWNER_TAKES_OLDEST {
         let client = Client::new(1, 0, "++", &[]);
-        all.push(row::<K>("overfull-by-one", Mistake::OverfullByOne, &client, Harm::Lost, OVERFULL));
+        all.push(row::<K>("overfull-by-one", Mistake::OverfullByOne, client, Harm::Lost, OVERFULL));
     } else {
-        all.push(row::<K>("no-tag", Mistake::NoTag, &Client::new(1, 1, "-+", &[1]), Harm::Lost, NO_TAG));
+        all.push(row::<K>("no-tag", Mistake::NoTag, Client::new(1, 1, "-+", &[1]), Harm::Lost, NO_TAG));
     }
     all
 }
@@ -321,6 +321,6 @@ pub(super) fn mutants() -> Vec<Mutant> {
     all.extend(mutants_of::<Fifo>());
     all.extend(mutants_of::<Deque>());
     let client = Client::new(2, 2, "++", &[2, 1]);
-    all.push(row::<Deque>("reduced-head", Mistake::ReducedHead, &client, Harm::NoTask, REDUCED_HEAD));
+    all.push(row::<Deque>("reduced-head", Mistake::ReducedHead, client, Harm::NoTask, REDUCED_HEAD));
     all
 }

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{Ring, pack, promises, task, unpack, word};
+use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -194,4 +196,58 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
     fn has_work_hint(&self) -> bool {
         true
     }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = mistaken::<Lace>;
+    vec![
+        row(
+            "no-empty-test",
+            Mistake::NoEmptyTest,
+            Client::new(1, 1, "+-", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a push overwrites a slot that its thief has won and not read",
+        ),
+        row(
+            "shrink-by-store",
+            Mistake::ShrinkByStore,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "a steal between the owner's load and its store of the index word is undone",
+        ),
+        row(
+            "stale-tail",
+            Mistake::StaleTail,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::NoTask,
+            "the owner takes a task that was stolen between its look at tail and its lowering of split",
+        ),
+        row(
+            "copy-before-swap",
+            Mistake::CopyBeforeSwap,
+            Client::new(1, 1, "--+", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "the index word comes back to its old value with another task in the slot",
+        ),
+        row(
+            "grow-by-store",
+            Mistake::GrowByStore,
+            Client::new(3, 1, "-++--", &[3]),
+            buffer(0),
+            Harm::NoTask,
+            "a steal between the owner's load and its store of the index word is undone",
+        ),
+        row(
+            "no-second-adjustment",
+            Mistake::NoSecondAdjustment,
+            Client::new(4, 4, ".--", &[4]),
+            buffer(0),
+            Harm::NoTask,
+            "split is lowered below tail, and the owner takes stolen tasks for private ones",
+        ),
+    ]
 }

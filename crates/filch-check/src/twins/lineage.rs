@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 
+use super::mutant::{Harm, Mutant, protocol};
+use crate::tso::Tso;
 use crate::{Checker, Program};
 
 /// What can be wrong with it.
@@ -108,4 +110,24 @@ pub fn program<M: Checker>(mistake: Mistake) -> Program {
         ),
     ];
     Program { threads: threads.map(|(name, body)| (name.to_owned(), body)).into(), finally: Box::new(|| ()) }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = |name, mistake, harm, shows| {
+        protocol("lineage", (name, mistake), "two children, two workers, one wait", harm, shows, program::<Tso>)
+    };
+    vec![
+        row(
+            "two-steps",
+            Mistake::TwoSteps,
+            Harm::Hang,
+            "two workers take off a part each, and the count is lower by one",
+        ),
+        row(
+            "counted-after-passing",
+            Mistake::CountedAfterPassing,
+            Harm::EarlyEnd,
+            "a child that is finished before it is counted ends the job in its parent's place",
+        ),
+    ]
 }

@@ -13,6 +13,7 @@ pub mod bwos_f;
 pub mod chase_lev;
 pub mod chase_lev_asym;
 pub mod dsq;
+mod fence_free;
 pub mod ff_cl;
 pub mod ff_the;
 pub mod hendler_shavit;

@@ -138,16 +138,19 @@ pub(super) fn merging(buffer: usize) -> Processor {
     Processor { buffer, coalesces: true }
 }
 
+/// A client of a twin with a mistake, and of the same twin with other parameters.
 pub(super) fn mutant<Q: Queue<Tso>>(
     mistake: &str,
     params: [Q::Params; 2],
-    client: &Client,
+    client: Client,
     processor: Processor,
     harm: Harm,
     shows: &'static str,
 ) -> Mutant {
+    let told = client.to_string();
+    let client = client.of_twin();
     let [program, control] = params.map(|params| {
-        let client = client.clone().of_twin();
+        let client = client.clone();
         let make: Make = Arc::new(move || queues::program::<Tso, Q>(&client, &params));
         make
     });
@@ -155,11 +158,49 @@ pub(super) fn mutant<Q: Queue<Tso>>(
         twin: Q::PROMISES.name,
         mistake: mistake.to_owned(),
         shows,
-        client: client.to_string(),
+        client: told,
         processor,
         delta: None,
         harm,
         program,
         control,
+    }
+}
+
+/// A twin that has nothing but its mistake for a parameter.
+pub(super) fn mistaken<Q: Queue<Tso, Params: Default>>(
+    name: &str,
+    mistake: Q::Params,
+    client: Client,
+    processor: Processor,
+    harm: Harm,
+    shows: &'static str,
+) -> Mutant {
+    mutant::<Q>(name, [mistake, Q::Params::default()], client, processor, harm, shows)
+}
+
+/// A mistake in a protocol, by name, on a buffer of one entry.
+pub(super) fn protocol<K: Copy + Default + Send + Sync + 'static>(
+    twin: &'static str,
+    (name, mistake): (&str, K),
+    client: impl Into<String>,
+    harm: Harm,
+    shows: &'static str,
+    program: impl Fn(K) -> Program + Clone + Send + Sync + 'static,
+) -> Mutant {
+    let make = |mistake| -> Make {
+        let program = program.clone();
+        Arc::new(move || program(mistake))
+    };
+    Mutant {
+        twin,
+        mistake: name.to_owned(),
+        shows,
+        client: client.into(),
+        processor: buffer(1),
+        delta: None,
+        harm,
+        program: make(mistake),
+        control: make(K::default()),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{promises, task, word};
 use crate::scenarios::queues::Client;
 
@@ -126,9 +126,8 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row = |mistake, params, client, harm, shows| {
-        mutant::<OneExposed>(mistake, [params, Mistake::None], &client, buffer(0), harm, shows)
-    };
+    let row =
+        |mistake, params, client, harm, shows| mistaken::<OneExposed>(mistake, params, client, buffer(0), harm, shows);
     vec![
         row(
             "not-removed",

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Ordering};
 
-use super::mutant::{Harm, Mutant, buffer};
+use super::mutant::{Harm, Mutant, buffer, protocol};
 use crate::tso::Tso;
 use crate::{Checker, Program};
 
@@ -297,18 +297,11 @@ fn waits<M: Memory>(worker: &mut Worker<M>) {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row_with =
-        |entries, name: &str, mistake, client: &str, workers: &'static [(usize, Body<Tso>)], harm, shows| Mutant {
-            twin: "pdq",
-            mistake: name.to_owned(),
-            shows,
-            client: client.to_owned(),
-            processor: buffer(entries),
-            delta: None,
-            harm,
-            program: Arc::new(move || program::<Tso>(Some(mistake), workers)),
-            control: Arc::new(move || program::<Tso>(None, workers)),
-        };
+    let row_with = |entries, name, mistake, client, workers: &'static [(usize, Body<Tso>)], harm, shows| {
+        let program = |mistake| program::<Tso>(mistake, workers);
+        let mutant = protocol("pdq", (name, Some(mistake)), client, harm, shows, program);
+        Mutant { processor: buffer(entries), ..mutant }
+    };
     let row = |name, mistake, client, workers, harm, shows| row_with(1, name, mistake, client, workers, harm, shows);
     vec![
         row(

@@ -13,6 +13,8 @@ use std::sync::Arc;
 use filch::protocol::sleep::{ANY, Place, Sleepers};
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 
+use super::mutant::{Harm, Mutant, protocol};
+use crate::tso::Tso;
 use crate::{Checker, Program};
 
 /// What can be wrong with it.
@@ -130,4 +132,28 @@ pub fn program<M: Checker>(workers: usize, mistake: Mistake) -> Program {
         threads.push((format!("worker {me}"), Box::new(move || shared.work(me))));
     }
     Program { threads, finally: Box::new(|| ()) }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = |name, mistake, shows| {
+        let program = |mistake| program::<Tso>(2, mistake);
+        protocol("search", (name, mistake), "two pieces, two workers", Harm::Hang, shows, program)
+    };
+    vec![
+        row(
+            "wakes-nobody",
+            Mistake::WakesNobody,
+            "a piece that was published while somebody searched stays where it is when that one finds another",
+        ),
+        row(
+            "forgets",
+            Mistake::Forgets,
+            "the same, when it finds the other in its last look, after it has ended its search",
+        ),
+        row(
+            "ends-late",
+            Mistake::EndsLate,
+            "a piece that comes between the last look and the end of the search wakes nobody",
+        ),
+    ]
 }

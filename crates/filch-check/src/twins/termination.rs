@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Ordering};
 
+use super::mutant::{Harm, Mutant, protocol};
+use crate::tso::Tso;
 use crate::{Checker, Program};
 
 /// What can be wrong with it.
@@ -121,4 +123,23 @@ pub fn program<M: Checker>(mistake: Mistake) -> Program {
         ),
     ];
     Program { threads: threads.map(|(name, body)| (name.to_owned(), body)).into(), finally: Box::new(|| ()) }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = |name, mistake, shows| {
+        let client = "three bags, two workers, one check";
+        protocol("termination", (name, mistake), client, Harm::EarlyEnd, shows, program::<Tso>)
+    };
+    vec![
+        row(
+            "created-read-first",
+            Mistake::CreatedReadFirst,
+            "a bag that is created after the one sum and finished before the other makes up for one that is not finished",
+        ),
+        row(
+            "counted-after-publishing",
+            Mistake::CountedAfterPublishing,
+            "a bag that is finished before it is counted makes up for one that is not finished",
+        ),
+    ]
 }

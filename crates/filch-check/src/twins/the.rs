@@ -7,7 +7,9 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{Ring, lock, promises, task, unlock, word};
+use crate::scenarios::queues::Client;
 
 /// What can be wrong with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,4 +144,58 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
     fn has_work_hint(&self) -> bool {
         true
     }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = mistaken::<The>;
+    vec![
+        row(
+            "no-fence-in-pop",
+            Mistake::NoFenceInPop,
+            Client::new(1, 1, "-", &[1]),
+            buffer(1),
+            Harm::Twice,
+            "pop's load of H overtakes its store of T, and neither side sees the other",
+        ),
+        row(
+            "no-fence-in-steal",
+            Mistake::NoFenceInSteal,
+            Client::new(1, 1, "-", &[1]),
+            buffer(1),
+            Harm::Twice,
+            "a thief's load of T overtakes its store of H, and neither side sees the other",
+        ),
+        row(
+            "no-spare-slot",
+            Mistake::NoSpareSlot,
+            Client::new(1, 0, "+++", &[1]),
+            buffer(0),
+            Harm::Lost,
+            "a push goes by a claim that is given back, and overwrites the oldest task",
+        ),
+        row(
+            "slot-after-unlock",
+            Mistake::SlotAfterUnlock,
+            Client::new(1, 1, "++", &[1, 1]),
+            buffer(0),
+            Harm::Lost,
+            "the slot is used again before the thief has read it",
+        ),
+        row(
+            "conflict-off-by-one",
+            Mistake::ConflictOffByOne,
+            Client::new(1, 0, "-", &[]),
+            buffer(0),
+            Harm::NoTask,
+            "the test for a thief's claim on the last task is also the test for an empty deque",
+        ),
+        row(
+            "head-first",
+            Mistake::HeadFirst,
+            Client::new(1, 1, "-", &[1]),
+            buffer(0),
+            Harm::Twice,
+            "the owner looks for claims before it raises its flag",
+        ),
+    ]
 }

@@ -11,7 +11,10 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
+use super::fence_free::{HEAD_FIRST, NO_PAD, SMALL_DELTA, delta_for, fence_free};
+use super::mutant::{Harm, Mutant, buffer, merging};
 use super::twin::{Ring, lock, promises, task, unlock, word};
+use crate::scenarios::queues::Client;
 
 /// What can be wrong with it, but for δ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,4 +166,35 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
     fn has_work_hint(&self) -> bool {
         true
     }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = fence_free::<Thep, _>;
+    let mut all = Vec::new();
+    for processor in [1, 2, 3, 4].map(buffer).into_iter().chain([1, 2, 3].map(merging)) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize, "-".repeat(delta as usize));
+        let client = Client::new(count, count, &pops, &[1]);
+        all.push(row("small-delta", Mistake::None, [delta - 1, delta], client, processor, Harm::Twice, SMALL_DELTA));
+    }
+    for (processor, delta) in [(merging(1), 1), (merging(1), 2), (merging(1), 3), (merging(2), 3), (merging(3), 3)] {
+        let client = Client::new(4, 4, "----", &[1]);
+        all.push(row("no-echo", Mistake::NoEcho, [delta; 2], client, processor, Harm::Twice, NO_PAD));
+    }
+    for processor in [2, 4].map(buffer) {
+        let delta = delta_for(processor);
+        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize + 1));
+        let client = Client::new(count, count, &pops, &[1]);
+        all.push(row("head-first", Mistake::HeadFirst, [delta; 2], client, processor, Harm::Twice, HEAD_FIRST));
+    }
+    let shows = "a thief that is not sure takes a task that the owner has taken";
+    let client = Client::new(1, 1, "-", &[1]);
+    all.push(row("no-wait", Mistake::NoWait, [1; 2], client, buffer(1), Harm::Twice, shows));
+    let shows = "the echo of a claim that was given back is taken for that of the next one";
+    let client = Client::new(2, 2, "--", &[2]);
+    all.push(row("number-used-again", Mistake::NumberUsedAgain, [1; 2], client, buffer(1), Harm::Twice, shows));
+    let shows = "a push goes by a claim that is given back, and overwrites the oldest task";
+    let client = Client::new(1, 0, "+++", &[1]);
+    all.push(row("no-spare-slot", Mistake::NoSpareSlot, [1; 2], client, buffer(1), Harm::Lost, shows));
+    all
 }

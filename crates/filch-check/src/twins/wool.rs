@@ -6,7 +6,9 @@
 
 use filch_memory::{Atomic, Memory, Ordering};
 
-use crate::scenarios::wool::{Fate, Stack};
+use super::mutant::{Harm, Mutant, buffer, protocol};
+use crate::scenarios::wool::{Client, Fate, Stack, program};
+use crate::tso::Tso;
 
 /// What can be wrong with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,4 +107,39 @@ impl<M: Memory> Stack<M> for Wool<M> {
             bot => Err(format!("bot stands at {bot}")),
         }
     }
+}
+
+pub(super) fn mutants() -> Vec<Mutant> {
+    let row = |name, mistake, owner, thieves, harm, shows| {
+        let client = Client { owner, above: "", thieves };
+        let program = move |mistake| program::<Tso, Wool<Tso>>(&client, &mistake);
+        let mutant = protocol("wool", (name, mistake), client.to_string(), harm, shows, program);
+        Mutant { processor: buffer(0), ..mutant }
+    };
+    vec![
+        row(
+            "join-without-swap",
+            Mistake::JoinWithoutSwap,
+            "+|-",
+            &[1],
+            Harm::Twice,
+            "a thief takes the task between the owner's load and its store",
+        ),
+        row(
+            "bot-stays",
+            Mistake::BotStays,
+            "+|-",
+            &[1],
+            Harm::Hidden,
+            "once a stolen task has been joined, thieves look above the stack",
+        ),
+        row(
+            "no-back-out",
+            Mistake::NoBackOut,
+            "++|--++--",
+            &[2],
+            Harm::Hidden,
+            "a thief that read bot before older tasks were joined and forked again takes a newer one, and sets bot past the older",
+        ),
+    ]
 }

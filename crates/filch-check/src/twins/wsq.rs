@@ -7,7 +7,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::mutant::{Harm, Mutant, buffer, mutant};
+use super::mutant::{Harm, Mutant, buffer, mistaken};
 use super::twin::{Ring, pack, promises, task, unpack, word};
 use crate::scenarios::queues::Client;
 
@@ -138,9 +138,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row = |mistake, params, client, processor, harm, shows| {
-        mutant::<Wsq>(mistake, [params, Mistake::None], &client, processor, harm, shows)
-    };
+    let row = mistaken::<Wsq>;
     vec![
         row(
             "no-wait-in-push",
