@@ -4,7 +4,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use filch_queue::{Adws, BlockSize, BwosF, BwosL, CrossTaking, Delegation, PadWs, Prefetch, Revocation, pad_ws};
 
-use super::{Full, FullTso, Quick, QuickTso, Row, called, queue};
+use super::battery::{Row, called, queue};
+use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
 use crate::Scenario;
 
 fn entries(entries: usize) -> BlockSize {

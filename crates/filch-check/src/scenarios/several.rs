@@ -4,8 +4,8 @@ use filch_queue::dsq::{self, Contention, Copying};
 use filch_queue::lace::Policies;
 use filch_queue::{Amount, Dsq, HendlerShavit, Lace, Wsq, wsq};
 
-use super::Cost::{Full, FullTso, Quick, QuickTso};
-use super::{many, queue};
+use super::battery::{many, queue};
+use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
 use crate::{Scenario, Setting};
 
 /// No spare slots, so that the ring is as small as it says.

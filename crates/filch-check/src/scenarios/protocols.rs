@@ -1,0 +1,300 @@
+//! The scenarios of filch's own protocols.
+
+use std::sync::Arc;
+
+use filch::protocol::grain;
+
+use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
+use super::cost::{TOO_LARGE, scenario};
+use super::{guest, lineage, runtime, seize, wool};
+use crate::Program;
+use crate::c11::Loom;
+use crate::scenario::{Dependence, Scenario};
+use crate::tso::Tso;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    [runtime(), direct_stack(), jobs()].into_iter().flatten().collect()
+}
+
+/// A program of filch's own protocols, on each memory.
+macro_rules! protocol {
+    ($subject:literal, $name:literal, $cost:expr, $program:ident $arguments:tt) => {
+        scenario(
+            $subject,
+            $name,
+            $cost,
+            || protocol!(@ Tso, $program $arguments),
+            || protocol!(@ Loom, $program $arguments),
+        )
+    };
+    (@ $memory:ty, $program:ident ($($argument:expr),*)) => {
+        runtime::$program::<$memory>($($argument),*)
+    };
+}
+
+/// On TSO alone: a place to sleep that is woken by somebody who has not seen anybody there.
+fn sleeping(
+    subject: &'static str,
+    name: impl Into<String>,
+    cost: Cost,
+    make: impl Fn() -> Program + Send + Sync + 'static,
+) -> Scenario {
+    Scenario {
+        subject,
+        name: name.into(),
+        quick: (cost.quick().0, false),
+        delta: Dependence::None,
+        tso: Arc::new(move |_| make()),
+        c11: Err("loom has a swap overlook a store that a pair of fences orders before it"),
+    }
+}
+
+/// So many jobs for one worker.
+fn posted(jobs: usize) -> Scenario {
+    sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), QuickTso, move || runtime::posted::<Tso>(jobs))
+}
+
+/// So many guests in the seat of a worker to which a job is posted.
+fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
+    let name = format!("{guests} in the seat of a sleeper, {}", if waits { "where each waits" } else { "and a job" });
+    let none = guest::Mistake::None;
+    scenario(
+        "guest",
+        name,
+        cost,
+        move || guest::program::<Tso>(guests, waits, none),
+        move || guest::program::<Loom>(guests, waits, none),
+    )
+}
+
+/// A thief that shares on the owner's behalf.
+fn seize(acts: &'static str, thieves: &'static [usize], grain: grain::Params, cost: Cost) -> Scenario {
+    let none = seize::Mistake::None;
+    let kind = if grain == runtime::FICKLE { " fickle" } else { "" };
+    scenario(
+        "seize",
+        format!("{acts} {thieves:?}{kind}"),
+        cost,
+        move || seize::program::<Tso>(acts, thieves, grain, none),
+        move || seize::program::<Loom>(acts, thieves, grain, none),
+    )
+}
+
+/// So many pieces of work, and as many workers that search and sleep.
+fn search(workers: usize, cost: Cost) -> Scenario {
+    let name = format!("{workers} searching for {workers} pieces of work");
+    let tso = sleeping("runtime", name, cost, move || runtime::pieces::<Tso>(workers));
+    if workers > 2 {
+        return Scenario { c11: Err(TOO_LARGE), ..tso };
+    }
+    Scenario { c11: Ok(Arc::new(move |_| runtime::pieces::<Loom>(workers))), ..tso }
+}
+
+/// Heartbeat's clock, so many beats.
+fn beat(beats: usize, cost: Cost) -> Scenario {
+    let name = format!("{beats} beats and a clock that rests");
+    sleeping("beat", name, cost, move || runtime::beat::<Tso>(beats))
+}
+
+/// The clock of interrupts, of whose ticks a thief has wanted so many in vain.
+fn ticks(in_vain: usize, cost: Cost) -> Scenario {
+    let name = format!("a request after {in_vain} ticks wanted in vain");
+    sleeping("ticks", name, cost, move || runtime::ticks::<Tso>(in_vain))
+}
+
+/// Forking, joining, sleeping, ending.
+fn runtime() -> Vec<Scenario> {
+    use runtime::Others::{GiveBack, Live, Try};
+    use runtime::Waiting::{Leaps, Sleeps};
+    use runtime::{COARSE, FICKLE};
+
+    const FINE: grain::Params = grain::Params::FINE;
+
+    const CHILD: &[&[usize]] = &[&[1], &[]];
+    const CHILDREN: &[&[usize]] = &[&[1, 2], &[], &[]];
+    const GRANDCHILD: &[&[usize]] = &[&[1], &[2], &[]];
+    const THREE: &[&[usize]] = &[&[1, 2, 3], &[], &[], &[]];
+    vec![
+        protocol!("runtime", "one task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), FINE)),
+        protocol!("runtime", "one task, given back", Quick, fork_join(CHILD, 2, Sleeps, GiveBack, FINE)),
+        protocol!("runtime", "two tasks, two steals", Quick, fork_join(CHILDREN, 2, Sleeps, Try(2), FINE)),
+        protocol!("runtime", "two tasks, two thieves", QuickTso, fork_join(CHILDREN, 3, Leaps(1), Try(1), FINE)),
+        protocol!("runtime", "two tasks, two thieves, sleep", FullTso, fork_join(CHILDREN, 3, Sleeps, Try(1), FINE)),
+        protocol!("runtime", "a task in a task, leapfrog", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1), FINE)),
+        protocol!("runtime", "three tasks, three steals", FullTso, fork_join(THREE, 2, Sleeps, Try(3), FINE)),
+        protocol!("runtime", "the next fork wakes", Quick, wake_up("", None, 0, FINE)),
+        protocol!("runtime", "a request during a fork", Quick, wake_up("+", None, 0, FINE)),
+        protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, 0, FINE)),
+        protocol!("runtime", "a request during a fork and a join", QuickOnce, wake_up("+-", Some(1), 0, FINE)),
+        protocol!("runtime", "one coarse task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), COARSE)),
+        protocol!("runtime", "two coarse tasks, two steals", QuickTso, fork_join(CHILDREN, 2, Sleeps, Try(2), COARSE)),
+        protocol!(
+            "runtime",
+            "two tasks become fine, two steals",
+            QuickTso,
+            fork_join(CHILDREN, 2, Sleeps, Try(2), FICKLE)
+        ),
+        protocol!("runtime", "a coarse task in a task", QuickTso, fork_join(GRANDCHILD, 2, Leaps(2), Try(1), COARSE)),
+        protocol!("runtime", "three tasks become fine", FullTso, fork_join(THREE, 2, Sleeps, Try(2), FICKLE)),
+        protocol!(
+            "runtime",
+            "two coarse tasks, two thieves",
+            FullTso,
+            fork_join(CHILDREN, 3, Leaps(1), Try(1), COARSE)
+        ),
+        protocol!("runtime", "the next coarse fork wakes", Quick, wake_up("", None, 0, COARSE)),
+        protocol!("runtime", "a sleeper during a coarse fork", Quick, wake_up("+", None, 0, COARSE)),
+        protocol!("runtime", "a sleeper that was awake during a coarse fork", QuickTso, wake_up("+", None, 1, COARSE)),
+        protocol!("runtime", "a sleeper while tasks become fine", FullTso, wake_up("+-+-", None, 0, FICKLE)),
+        protocol!("runtime", "a request when tasks have become fine", QuickOnce, wake_up("+-+-", Some(1), 0, FICKLE)),
+        protocol!(
+            "runtime",
+            "a request during a fork when tasks have become fine",
+            Full,
+            wake_up("+-+-+", Some(1), 0, FICKLE)
+        ),
+        protocol!("runtime", "a pool's life without work", Quick, fork_join(&[&[]], 2, Sleeps, Live(0), FINE)),
+        protocol!(
+            "runtime",
+            "a pool's life without work, awake first",
+            Quick,
+            fork_join(&[&[]], 2, Sleeps, Live(1), FINE)
+        ),
+        protocol!("runtime", "a pool's life with one task", FullTso, fork_join(CHILD, 2, Sleeps, Live(0), FINE)),
+        protocol!("runtime", "a job posted to a sleeper", Quick, posted(1)),
+        posted(2),
+        sleeping("runtime", "a job posted to a joiner", QuickTso, runtime::posted_to_a_joiner::<Tso>),
+        protocol!("runtime", "a worker waits for one thing", Quick, latch(1)),
+        protocol!("runtime", "a worker waits for two things", QuickTso, latch(2)),
+        protocol!("runtime", "a thread waits for one thing", Quick, event(1)),
+        protocol!("runtime", "a thread waits for two things", Quick, event(2)),
+        sleeping("runtime", "a push without a fence", QuickTso, || runtime::push_unfenced::<Tso>(0, false)),
+        sleeping("runtime", "a push without a fence, one taken", QuickTso, || runtime::push_unfenced::<Tso>(1, false)),
+        search(1, QuickTso),
+        search(2, QuickOnce),
+        search(3, Full),
+        guest(1, false, QuickTso),
+        guest(2, false, Full),
+        guest(1, true, QuickOnce),
+        guest(2, true, FullTso),
+        seize("++|-", &[2], FINE, Quick),
+        seize("++|--", &[2], FINE, QuickTso),
+        seize("+++|--", &[2], FINE, QuickTso),
+        seize("++|-+-", &[2], FINE, QuickTso),
+        seize("+|+-", &[2], FINE, Full),
+        seize("+|++-", &[2], FINE, Full),
+        seize("+++|---", &[3], FINE, Full),
+        seize("+++|--+--", &[3], FINE, FullTso),
+        seize("++|--", &[2, 1], FINE, FullTso),
+        seize("+++|-+-", &[2, 2], FINE, FullTso),
+        seize("++--++|--", &[3], runtime::FICKLE, FullTso),
+        beat(1, QuickTso),
+        beat(2, Full),
+        ticks(0, QuickTso),
+        ticks(1, Full),
+        protocol!("termination", "one look", Quick, termination(1)),
+        protocol!("termination", "three looks", QuickTso, termination(3)),
+        protocol!("termination", "all at home, one look", Quick, all_home(1)),
+        protocol!("termination", "all at home, three looks", QuickTso, all_home(3)),
+    ]
+}
+
+/// Jobs with parents, in places that are used again.
+fn jobs() -> Vec<Scenario> {
+    use lineage::Finishing::{Asking, OneByOne, Together};
+
+    type Make = (fn() -> Program, fn() -> Program);
+    let row = |name: &str, cost: Cost, (tso, c11): Make| scenario("jobs", name, cost, tso, c11);
+    macro_rules! both {
+        ($program:ident ($($argument:expr),*)) => {
+            (|| lineage::$program::<Tso>($($argument),*), || lineage::$program::<Loom>($($argument),*))
+        };
+    }
+    vec![
+        row("two children", Quick, both!(family(OneByOne, None))),
+        row("two children, a look at them", Quick, both!(family(Asking, None))),
+        row("two children, two parts together", Quick, both!(family(Together, None))),
+        row("two children, one look at their parent", Quick, both!(family(Together, Some(1)))),
+        row("two children, three looks at their parent", FullTso, both!(family(OneByOne, Some(3)))),
+        row("one child after the other", QuickTso, both!(one_after_the_other())),
+        row("a place used again", Quick, both!(reuse(1))),
+        row("a place used again, three looks", QuickTso, both!(reuse(3))),
+    ]
+}
+
+/// Wool's direct task stack, with boundaries that move.
+fn direct_stack() -> Vec<Scenario> {
+    use filch::protocol::wool::Params;
+    use runtime::{COARSE, FICKLE};
+    use wool::{Client, Shipped, program, wake_up};
+
+    // The owner's acts, those above a stolen task, the thieves' steals; the chunk, after how many joins to privatise; the cost.
+    type Row = (&'static str, &'static str, &'static [usize], u32, u32, Cost);
+    const NEVER: u32 = u32::MAX;
+    const ROWS: &[Row] = &[
+        (".+|-", "", &[1], 4, NEVER, Quick),
+        (".+|-", "", &[1, 1], 4, NEVER, Quick),
+        (".++|--", "", &[1], 4, NEVER, Quick),
+        (".+|-+-", "", &[1], 4, NEVER, Quick),
+        (".+|-", "+-", &[2], 4, NEVER, Quick),
+        ("+.-", "", &[1], 1, NEVER, Quick),
+        ("++|.-", "", &[2], 1, 1, Quick),
+        (".+|-.+-", "", &[1], 1, 1, Quick),
+        (".++--", "", &[2], 4, NEVER, Full),
+        (".++|--++--", "", &[2], 4, NEVER, QuickTso),
+        (".++|--", "", &[1, 1], 4, NEVER, QuickTso),
+        (".++|--", "+.+--", &[3], 4, NEVER, QuickTso),
+        (".+|-", "+-", &[1, 1], 4, NEVER, QuickTso),
+        (".+|-", "++--", &[2, 1], 4, NEVER, FullTso),
+        ("+++|.-.--", "", &[3], 1, 1, QuickTso),
+        (".+++-+.-+--", "", &[2], 2, 1, QuickTso),
+        ("++|.-+.--+.+-", "+.-", &[2], 1, 1, FullTso),
+        ("++|.-+.--+-", "", &[1, 1], 2, 2, FullTso),
+        (".++s|--++", "", &[1, 2], 4, NEVER, Full),
+        (".+++-+--+-", "+-", &[3], 4, NEVER, FullTso),
+        (".++--++--", "+-", &[2, 2], 4, NEVER, FullTso),
+        ("+.++.-+.--+.+--", "+.-", &[4], 2, 1, FullTso),
+        ("++.+-.+--.+-", "+-", &[2, 2], 1, 1, FullTso),
+    ];
+    let told = |Params { chunk, privatise_after }: Params| match privatise_after {
+        NEVER => format!("k{chunk}"),
+        often => format!("k{chunk} p{often}"),
+    };
+    let stack = |&(owner, above, thieves, chunk, privatise_after, cost): &Row| {
+        let (client, params) = (Client { owner, above, thieves }, Params { chunk, privatise_after });
+        scenario(
+            "wool",
+            format!("{client} {}", told(params)),
+            cost,
+            move || program::<Tso, Shipped<Tso>>(&client, &params),
+            move || program::<Loom, Shipped<Loom>>(&client, &params),
+        )
+    };
+    // What the owner does before it looks for the sleeper.
+    const FINE: grain::Params = grain::Params::FINE;
+    const SLEEPS: &[(&str, u32, u32, grain::Params, &str, Cost)] = &[
+        ("", 4, NEVER, FINE, "", Quick),
+        ("+", 4, NEVER, FINE, "", Quick),
+        ("+-", 1, NEVER, FINE, "", FullTso),
+        ("+-", 4, 1, FINE, "", FullTso),
+        ("++", 1, NEVER, FINE, "", QuickTso),
+        ("++-", 1, 1, FINE, "", FullTso),
+        ("++--", 2, 1, FINE, "", FullTso),
+        ("+-+-", 4, 1, FINE, "", FullTso),
+        ("", 1, NEVER, COARSE, " coarse", Quick),
+        ("++", 1, NEVER, COARSE, " coarse", QuickTso),
+        ("+-+-", 1, NEVER, FICKLE, " fickle", FullTso),
+        ("++--++", 1, NEVER, FICKLE, " fickle", FullTso),
+    ];
+    let sleep = |&(acts, chunk, privatise_after, grain, kind, cost): &(&'static str, u32, u32, _, &str, Cost)| {
+        let params = Params { chunk, privatise_after };
+        scenario(
+            "wool",
+            format!("a fork wakes {acts} {}{kind}", told(params)),
+            cost,
+            move || wake_up::<Tso>(acts, params, grain),
+            move || wake_up::<Loom>(acts, params, grain),
+        )
+    };
+    ROWS.iter().map(stack).chain(SLEEPS.iter().map(sleep)).collect()
+}
