@@ -5,32 +5,21 @@
 //! belongs in the other, and merges what is below and above. Below the cut-off all is sequential.
 
 use crate::ForkJoin;
-use crate::answer::{Answer, expect};
-use crate::checks::{multiset, sequence, sorted};
-use crate::inputs::{DISTRIBUTIONS, Distribution, made};
-use crate::params::{ParamError, ParamSpec, Settings, filled};
+use crate::answer::Answer;
+use crate::keys::{Choice, Keys};
+use crate::params::{ParamError, Settings, filled};
 use crate::spec::{self, Forks, Runs, Spec};
 
 /// How many keys of which kind, and the cut-off.
 #[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: usize,
-    cutoff: usize,
-    input: Distribution,
-    seed: u64,
-}
+pub struct Params(Choice);
 
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "cilksort",
         summary: "merge sort with a parallel merge",
         source: "Cilk; Private deques (Acar, Charguéraud, Rainey, 2013)",
-        params: &[
-            ParamSpec { name: "n", help: "keys", default: "4000000" },
-            ParamSpec { name: "cutoff", help: "no forks for so many keys or fewer", default: "2048" },
-            ParamSpec { name: "input", help: "random or exponential", default: "random" },
-            ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
-        ],
+        params: &Choice::params("4000000", "2048"),
         quick: &[("n", "1000000")],
         compare: &[("n", "4000000")],
         paper: &[("n", "240000000")],
@@ -38,16 +27,11 @@ impl spec::Params for Params {
     type Instance = Instance;
 
     fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 1, 1 << 40, "")? as usize,
-            cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
-            input: settings.word("input", settings.text("input"), DISTRIBUTIONS)?,
-            seed: settings.whole("seed", 0, u64::MAX, "")?,
-        })
+        Choice::parse(settings, 1).map(Self)
     }
 
     fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.cutoff.to_string(), self.input.to_string(), self.seed.to_string()]
+        self.0.values()
     }
 
     fn tasks(&self) -> Option<u64> {
@@ -55,15 +39,13 @@ impl spec::Params for Params {
     }
 
     fn memory_bytes(&self) -> u64 {
-        3 * 4 * self.n as u64
+        3 * self.0.bytes()
     }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let input = made("cilksort", self.n, |index| self.input.key(self.seed, index, self.n))?;
-        let keys = filled("cilksort", self.n, 0)?;
-        let scratch = filled("cilksort", self.n, 0)?;
-        let fingerprint = multiset(input.iter().map(|&key| key.into()));
-        Ok(Instance { cutoff: self.cutoff, input, keys, scratch, fingerprint, forks: None })
+        let keys = Keys::new("cilksort", self.0)?;
+        let scratch = filled("cilksort", self.0.n, 0)?;
+        Ok(Instance { cutoff: self.0.cutoff, keys, scratch, forks: None })
     }
 }
 
@@ -71,10 +53,8 @@ impl spec::Params for Params {
 #[derive(Debug)]
 pub struct Instance {
     cutoff: usize,
-    input: Vec<u32>,
-    keys: Vec<u32>,
+    keys: Keys,
     scratch: Vec<u32>,
-    fingerprint: u64,
     /// Forks of the last fork–join run; they depend on the keys.
     forks: Option<u64>,
 }
@@ -87,23 +67,22 @@ impl Instance {
 
     /// The keys and as much scratch space.
     pub fn keys(&mut self) -> (&mut [u32], &mut [u32]) {
-        (&mut self.keys, &mut self.scratch)
+        (&mut self.keys.now, &mut self.scratch)
     }
 }
 
 impl Runs for Instance {
     fn reset(&mut self) {
-        self.keys.copy_from_slice(&self.input);
+        self.keys.reset();
     }
 
     fn serial(&mut self) -> Answer {
-        serial(&mut self.keys, &mut self.scratch, self.cutoff);
-        Answer::Sorted(self.keys.len())
+        serial(&mut self.keys.now, &mut self.scratch, self.cutoff);
+        self.keys.answer()
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
-        expect(answer, &Answer::Sorted(self.keys.len()))?;
-        sorted(&self.keys, u64::from, self.fingerprint)
+        self.keys.check(answer)
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
@@ -111,20 +90,18 @@ impl Runs for Instance {
     }
 
     fn digest(&self) -> u64 {
-        sequence(self.keys.iter().map(|&key| key.into()))
+        self.keys.digest()
     }
 
     fn damage(&mut self, at: u64) -> bool {
-        let at = at as usize % self.keys.len();
-        self.keys[at] ^= 1;
-        true
+        self.keys.damage(at)
     }
 }
 
 impl Forks for Instance {
     fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
-        self.forks = Some(sort(&mut j, &mut self.keys, &mut self.scratch, self.cutoff));
-        Answer::Sorted(self.keys.len())
+        self.forks = Some(sort(&mut j, &mut self.keys.now, &mut self.scratch, self.cutoff));
+        self.keys.answer()
     }
 }
 

@@ -26,18 +26,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::graph::{CACHE, DEGREE, GRAPH, Graph, Input, N, SEED};
+use crate::graph::{CACHE, DEGREE, GRAPH, Graph, N, SEED};
 use crate::inputs::shuffled;
 use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
+use crate::rounds::{Choice, append, rounds};
 use crate::spec::{self, Forks, Runs, Spec};
 use crate::{ForkJoin, Grain};
 
 /// The graph.
 #[derive(Clone, Debug)]
-pub struct Params {
-    input: Input,
-    grain: usize,
-}
+pub struct Params(Choice);
 
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
@@ -59,14 +57,11 @@ impl spec::Params for Params {
     type Instance = Instance;
 
     fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            input: Input::parse(Self::SPEC.name, settings)?,
-            grain: settings.whole("grain", 0, 1 << 32, "")? as usize,
-        })
+        Choice::parse(Self::SPEC.name, settings).map(Self)
     }
 
     fn values(&self) -> Vec<String> {
-        self.input.values().into_iter().chain([self.grain.to_string()]).collect()
+        self.0.values()
     }
 
     fn tasks(&self) -> Option<u64> {
@@ -75,15 +70,15 @@ impl spec::Params for Params {
 
     /// The graph, and of each vertex its place in the order, two states, and what sorting takes.
     fn memory_bytes(&self) -> u64 {
-        self.input.memory_bytes() + (4 + 2 + 16) * u64::from(self.input.vertices())
+        self.0.input.memory_bytes() + (4 + 2 + 16) * u64::from(self.0.input.vertices())
     }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let graph = self.input.graph()?;
+        let graph = self.0.input.graph()?;
         let n = graph.vertices();
         let states = filled(Self::SPEC.name, n as usize, UNDECIDED)?.into_iter().map(AtomicU8::new).collect();
         let order = shuffled(ORDER_SEED, n);
-        Ok(Instance { graph, order, states, grain: Grain::from_param(self.grain, 256), right: OnceLock::new() })
+        Ok(Instance { graph, order, states, grain: self.0.grain(256), right: OnceLock::new() })
     }
 }
 
@@ -174,29 +169,6 @@ fn serial<S>(graph: &Graph, order: &[u32], states: &mut [S], state: impl Fn(&mut
             }
         }
     }
-}
-
-/// Vertices or edges of a round, when there are so many at first.
-pub(crate) fn prefix(n: usize) -> usize {
-    (n / 50).max(200)
-}
-
-/// Runs rounds over prefixes of `all` until nothing is left: `round` gets vertices or edges and gives those to try again.
-pub(crate) fn rounds(all: &[u32], mut round: impl FnMut(&[u32]) -> Vec<u32>) {
-    let size = prefix(all.len());
-    let (mut active, mut rest) = (Vec::with_capacity(size), all);
-    while !active.is_empty() || !rest.is_empty() {
-        let (fresh, later) = rest.split_at(size.saturating_sub(active.len()).min(rest.len()));
-        active.extend_from_slice(fresh);
-        rest = later;
-        active = round(&active);
-    }
-}
-
-/// One list after the other.
-pub(crate) fn append(mut left: Vec<u32>, right: Vec<u32>) -> Vec<u32> {
-    left.extend(right);
-    left
 }
 
 impl Runs for Instance {

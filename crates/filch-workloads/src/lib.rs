@@ -27,9 +27,11 @@ mod divided;
 mod filch_pool;
 mod fork_join;
 mod inputs;
+mod keys;
 mod matrix;
 mod mesh;
 mod params;
+mod rounds;
 mod spec;
 mod workload;
 

@@ -24,19 +24,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::graph::{CACHE, DEGREE, GRAPH, Input, N, SEED};
-use crate::independent_set::{append, rounds};
+use crate::graph::{CACHE, DEGREE, GRAPH, N, SEED};
 use crate::inputs::shuffled;
 use crate::params::{ParamError, ParamSpec, Settings, filled};
+use crate::rounds::{Choice, append, rounds};
 use crate::spec::{self, Forks, Runs, Spec};
 use crate::{ForkJoin, Grain};
 
 /// The graph.
 #[derive(Clone, Debug)]
-pub struct Params {
-    input: Input,
-    grain: usize,
-}
+pub struct Params(Choice);
 
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
@@ -58,14 +55,11 @@ impl spec::Params for Params {
     type Instance = Instance;
 
     fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            input: Input::parse(Self::SPEC.name, settings)?,
-            grain: settings.whole("grain", 0, 1 << 32, "")? as usize,
-        })
+        Choice::parse(Self::SPEC.name, settings).map(Self)
     }
 
     fn values(&self) -> Vec<String> {
-        self.input.values().into_iter().chain([self.grain.to_string()]).collect()
+        self.0.values()
     }
 
     fn tasks(&self) -> Option<u64> {
@@ -75,12 +69,13 @@ impl spec::Params for Params {
     /// The graph while it is made; then of each edge its ends twice, its number, and what sorting takes; of each vertex two
     /// numbers.
     fn memory_bytes(&self) -> u64 {
-        self.input.memory_bytes() + (8 + 8 + 16 + 4) * self.input.edges() + 8 * u64::from(self.input.vertices())
+        let input = &self.0.input;
+        input.memory_bytes() + (8 + 8 + 16 + 4) * input.edges() + 8 * u64::from(input.vertices())
     }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         const NAME: &str = Params::SPEC.name;
-        let graph = self.input.graph()?;
+        let graph = self.0.input.graph()?;
         let drawn: Vec<(u32, u32)> = graph.edges().collect();
         let Some(count) = u32::try_from(drawn.len()).ok().filter(|&count| count < RESERVED) else {
             return Err(ParamError::BadValue {
@@ -92,13 +87,7 @@ impl spec::Params for Params {
         };
         let edges = shuffled(11, count).into_iter().map(|edge| drawn[edge as usize]).collect();
         let ends = filled(NAME, graph.vertices() as usize, FREE)?.into_iter().map(AtomicU32::new).collect();
-        Ok(Instance {
-            edges,
-            numbers: (0..count).collect(),
-            ends,
-            grain: Grain::from_param(self.grain, 512),
-            right: OnceLock::new(),
-        })
+        Ok(Instance { edges, numbers: (0..count).collect(), ends, grain: self.0.grain(512), right: OnceLock::new() })
     }
 }
 

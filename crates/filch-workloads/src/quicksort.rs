@@ -9,32 +9,21 @@
 //! few steals.
 
 use crate::ForkJoin;
-use crate::answer::{Answer, expect};
-use crate::checks::{multiset, sequence, sorted};
-use crate::inputs::{DISTRIBUTIONS, Distribution, made};
-use crate::params::{ParamError, ParamSpec, Settings, filled};
+use crate::answer::Answer;
+use crate::keys::{Choice, Keys};
+use crate::params::{ParamError, Settings};
 use crate::spec::{self, Forks, Runs, Spec};
 
 /// How many keys of which kind, and the cut-off.
 #[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: usize,
-    cutoff: usize,
-    input: Distribution,
-    seed: u64,
-}
+pub struct Params(Choice);
 
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "quicksort",
         summary: "quicksort with a sequential partition",
         source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[
-            ParamSpec { name: "n", help: "keys", default: "2000000" },
-            ParamSpec { name: "cutoff", help: "no forks for so many keys or fewer", default: "1000" },
-            ParamSpec { name: "input", help: "random or exponential", default: "random" },
-            ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
-        ],
+        params: &Choice::params("2000000", "1000"),
         quick: &[("n", "500000")],
         compare: &[("n", "2000000")],
         paper: &[("n", "100000000")],
@@ -42,16 +31,11 @@ impl spec::Params for Params {
     type Instance = Instance;
 
     fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 1, 1 << 40, "")? as usize,
-            cutoff: settings.whole("cutoff", 2, 1 << 40, "")? as usize,
-            input: settings.word("input", settings.text("input"), DISTRIBUTIONS)?,
-            seed: settings.whole("seed", 0, u64::MAX, "")?,
-        })
+        Choice::parse(settings, 2).map(Self)
     }
 
     fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.cutoff.to_string(), self.input.to_string(), self.seed.to_string()]
+        self.0.values()
     }
 
     fn tasks(&self) -> Option<u64> {
@@ -59,14 +43,11 @@ impl spec::Params for Params {
     }
 
     fn memory_bytes(&self) -> u64 {
-        2 * 4 * self.n as u64
+        2 * self.0.bytes()
     }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let input = made("quicksort", self.n, |index| self.input.key(self.seed, index, self.n))?;
-        let keys = filled("quicksort", self.n, 0)?;
-        let fingerprint = multiset(input.iter().map(|&key| key.into()));
-        Ok(Instance { cutoff: self.cutoff, input, keys, fingerprint, forks: None })
+        Ok(Instance { cutoff: self.0.cutoff, keys: Keys::new("quicksort", self.0)?, forks: None })
     }
 }
 
@@ -74,26 +55,23 @@ impl spec::Params for Params {
 #[derive(Debug)]
 pub struct Instance {
     cutoff: usize,
-    input: Vec<u32>,
-    keys: Vec<u32>,
-    fingerprint: u64,
+    keys: Keys,
     /// Forks of the last fork–join run; they depend on the keys.
     forks: Option<u64>,
 }
 
 impl Runs for Instance {
     fn reset(&mut self) {
-        self.keys.copy_from_slice(&self.input);
+        self.keys.reset();
     }
 
     fn serial(&mut self) -> Answer {
-        serial(&mut self.keys, self.cutoff);
-        Answer::Sorted(self.keys.len())
+        serial(&mut self.keys.now, self.cutoff);
+        self.keys.answer()
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
-        expect(answer, &Answer::Sorted(self.keys.len()))?;
-        sorted(&self.keys, u64::from, self.fingerprint)
+        self.keys.check(answer)
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
@@ -101,20 +79,18 @@ impl Runs for Instance {
     }
 
     fn digest(&self) -> u64 {
-        sequence(self.keys.iter().map(|&key| key.into()))
+        self.keys.digest()
     }
 
     fn damage(&mut self, at: u64) -> bool {
-        let at = at as usize % self.keys.len();
-        self.keys[at] ^= 1;
-        true
+        self.keys.damage(at)
     }
 }
 
 impl Forks for Instance {
     fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        self.forks = Some(sort(j, &mut self.keys, self.cutoff));
-        Answer::Sorted(self.keys.len())
+        self.forks = Some(sort(j, &mut self.keys.now, self.cutoff));
+        self.keys.answer()
     }
 }
 
