@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use filch::{Divisible, ThreadPool};
+use filch::ThreadPool;
 
 use crate::divided::Rows;
 use crate::params::{ParamError, filled, hash};
@@ -81,18 +81,19 @@ where
             *item = value(index);
         }
     };
-    on_all_processors(Rows::new(&mut items, BLOCK), len >= PARALLEL, &fill);
+    let rows = Rows::new(&mut items, BLOCK);
+    match all_processors(len >= PARALLEL) {
+        Some(pool) => pool.run(|mut w| w.for_each(rows, fill)),
+        None => rows.into_iter().for_each(fill),
+    }
     Ok(items)
 }
 
-/// Runs a loop on a pool that exists for it only, so that no thread is left when programs are measured.
-fn on_all_processors<D: Divisible>(source: D, parallel: bool, f: &(impl Fn(D::Item) + Sync)) {
+/// Threads for making an input, if it is large enough for them to be of use. They end with it, so that none is left when
+/// programs are measured.
+pub(crate) fn all_processors(is_large: bool) -> Option<ThreadPool> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let pool = if parallel && processors > 1 { ThreadPool::new(processors).ok() } else { None };
-    match pool {
-        Some(pool) => pool.run(|mut w| w.for_each(source, f)),
-        None => source.into_iter().for_each(f),
-    }
+    if is_large && processors > 1 { ThreadPool::new(processors).ok() } else { None }
 }
 
 #[cfg(test)]

@@ -88,8 +88,7 @@ impl spec::Params for Temporaries {
 
     /// With a temporary matrix on each level for each processor.
     fn memory_bytes(&self) -> u64 {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        (3 + 4 * processors / 3 + 1) * self.0.matrix_bytes()
+        self.0.bytes_with(4)
     }
 
     fn prepare(&self) -> Result<TemporariesInstance, ParamError> {

@@ -271,6 +271,12 @@ impl Size {
         8 * self.layout().len() as u64
     }
 
+    /// Bytes of two factors, their product, and so many temporary quadrants on each level for each processor.
+    pub(crate) fn bytes_with(&self, quadrants: u64) -> u64 {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+        (3 + quadrants * processors / 3 + 1) * self.matrix_bytes()
+    }
+
     /// Forks of [`product`].
     pub(crate) fn forks(&self) -> u64 {
         // Every level has two times three forks, and eight times as many products as the one above.

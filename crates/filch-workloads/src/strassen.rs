@@ -49,8 +49,7 @@ impl spec::Params for Params {
 
     /// With three products and two sums on each level for each processor.
     fn memory_bytes(&self) -> u64 {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        (3 + 5 * processors / 3 + 1) * self.0.matrix_bytes()
+        self.0.bytes_with(3 + 2)
     }
 
     fn prepare(&self) -> Result<Instance, ParamError> {

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use filch::ThreadPool;
-
 use super::cache;
 use super::lists::{Graph, build_bytes};
 use super::shape::{FAMILIES, Family, MOST_VERTICES, Shape};
 use crate::Serial;
+use crate::inputs::all_processors;
 use crate::params::{ParamError, ParamSpec, Settings};
 
 /// A program's first parameters, in this order; their defaults may differ.
@@ -95,10 +94,7 @@ impl Input {
     }
 
     fn build(&self) -> Result<Graph, ParamError> {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        // For this only, so that no thread is left when programs are measured.
-        let pool = (self.shape.edges() >= PARALLEL && processors > 1).then(|| ThreadPool::new(processors).ok());
-        match pool.flatten() {
+        match all_processors(self.shape.edges() >= PARALLEL) {
             Some(pool) => pool.run(|mut w| Graph::build(&mut w, self.name, &self.shape)),
             None => Graph::build(&mut Serial, self.name, &self.shape),
         }
