@@ -1,18 +1,26 @@
-//! Order statistics of samples.
+//! Statistics of samples, and of what is compared round by round.
+
+use std::collections::BTreeMap;
 
 /// What is said of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// How many there are.
     pub n: usize,
+    /// Their mean.
+    pub mean: f64,
     /// The smallest one.
     pub min: f64,
+    /// A tenth of them lies below it.
+    pub p10: f64,
     /// A quarter of them lies below it.
     pub lower_quartile: f64,
     /// The one in the middle.
     pub median: f64,
     /// A quarter of them lies above it.
     pub upper_quartile: f64,
+    /// A tenth of them lies above it.
+    pub p90: f64,
     /// The largest one.
     pub max: f64,
 }
@@ -23,12 +31,17 @@ impl Sample {
         let mut values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         values.sort_by(f64::total_cmp);
         let (&min, &max) = (values.first()?, values.last()?);
+        #[expect(clippy::cast_precision_loss, reason = "sample counts are small")]
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
         Some(Self {
             n: values.len(),
+            mean,
             min,
+            p10: quantile(&values, 0.1),
             lower_quartile: quantile(&values, 0.25),
             median: quantile(&values, 0.5),
             upper_quartile: quantile(&values, 0.75),
+            p90: quantile(&values, 0.9),
             max,
         })
     }
@@ -72,9 +85,85 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / n).exp())
 }
 
+/// One number for each round of a session.
+pub type Rounds = BTreeMap<usize, f64>;
+
+/// A number found in each of several rounds: their median, and how far that can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The median.
+    pub value: f64,
+    /// The 95 % bootstrap interval of the median; a single round has none.
+    pub interval: Option<(f64, f64)>,
+    /// Zero if what is compared never ran in the same round.
+    pub rounds: usize,
+}
+
+impl Estimate {
+    /// What `of` makes of numbers that belong together: those of one round, since the machine drifts from round to round.
+    ///
+    /// Numbers without a common round give that of their medians, about which no more can be said.
+    pub fn paired<const N: usize>(series: [&Rounds; N], of: impl Fn([f64; N]) -> f64) -> Option<Self> {
+        let together = |round: &usize| {
+            let numbers = series.map(|series| series.get(round).copied());
+            numbers.iter().all(Option::is_some).then(|| of(numbers.map(Option::unwrap_or_default)))
+        };
+        let values: Vec<f64> = series.first()?.keys().filter_map(together).collect();
+        if let Some(sample) = Sample::of(values.iter().copied()) {
+            return Some(Self { value: sample.median, interval: bootstrap(values), rounds: sample.n });
+        }
+        let medians = series.map(|series| Sample::of(series.values().copied()).map(|sample| sample.median));
+        let value = medians.iter().all(Option::is_some).then(|| of(medians.map(Option::unwrap_or_default)))?;
+        value.is_finite().then_some(Self { value, interval: None, rounds: 0 })
+    }
+}
+
+/// How often the bootstrap draws.
+pub const RESAMPLES: usize = 5000;
+/// Any will do: one that stays gives the same report for the same lines.
+const SEED: u64 = 1979;
+
+/// The percentile bootstrap of Efron 1979: between which the middle 95 % of the medians lie of samples as large as this one,
+/// drawn from it with replacement.
+fn bootstrap(mut values: Vec<f64>) -> Option<(f64, f64)> {
+    values.retain(|value| value.is_finite());
+    if values.len() < 2 {
+        return None;
+    }
+    values.sort_by(f64::total_cmp);
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let mut medians: Vec<f64> = (0..RESAMPLES).map(|_| resampled_median(&values, &mut random)).collect();
+    medians.sort_by(f64::total_cmp);
+    Some((quantile(&medians, 0.025), quantile(&medians, 0.975)))
+}
+
+/// The median of as many of the sorted values, drawn with replacement.
+fn resampled_median(sorted: &[f64], random: &mut fastrand::Rng) -> f64 {
+    let mut drawn = vec![0; sorted.len()];
+    for _ in sorted {
+        drawn[random.usize(..sorted.len())] += 1;
+    }
+    let ranked = |rank: usize| {
+        let ends = drawn.iter().scan(0, |end, count| {
+            *end += count;
+            Some(*end)
+        });
+        sorted[ends.take_while(|&end| end <= rank).count()]
+    };
+    f64::midpoint(ranked((sorted.len() - 1) / 2), ranked(sorted.len() / 2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn rounds(values: &[f64]) -> Rounds {
+        values.iter().copied().enumerate().collect()
+    }
+
+    fn ratio(over: &Rounds, under: &Rounds) -> Estimate {
+        Estimate::paired([over, under], |[over, under]| over / under).unwrap()
+    }
 
     #[test]
     fn quantiles_interpolate() {
@@ -82,6 +171,7 @@ mod tests {
         assert_eq!(sample.n, 4);
         assert_eq!((sample.min, sample.median, sample.max), (1.0, 2.5, 4.0));
         assert_eq!((sample.lower_quartile, sample.upper_quartile), (1.75, 3.25));
+        assert_eq!((sample.p10, sample.mean, sample.p90), (1.3, 2.5, 3.7));
         assert!((sample.spread() - 0.6).abs() < 1e-12);
         assert!((sample.range() - 1.2).abs() < 1e-12);
     }
@@ -104,5 +194,71 @@ mod tests {
     #[test]
     fn ratios_average_in_logarithms() {
         assert!((geometric_mean(&[2.0, 8.0]).unwrap() - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_textbook() {
+        // Hyndman and Fan's type 7, which R, Julia and NumPy use too.
+        let values = [15.0, 20.0, 35.0, 40.0, 50.0];
+        let shares = [0.0, 0.05, 0.3, 0.4, 0.5, 1.0];
+        let expected = [15.0, 16.0, 23.0, 29.0, 35.0, 50.0];
+        for (share, expected) in shares.into_iter().zip(expected) {
+            assert!((quantile(&values, share) - expected).abs() < 1e-9, "{share}");
+        }
+        let eleven = Sample::of((1..=11).map(f64::from)).unwrap();
+        assert_eq!((eleven.p10, eleven.lower_quartile, eleven.median), (2.0, 3.5, 6.0));
+        assert_eq!((eleven.upper_quartile, eleven.p90, eleven.mean), (8.5, 10.0, 6.0));
+    }
+
+    #[test]
+    fn a_paired_ratio_is_not_the_ratio_of_medians() {
+        // The rounds say 1/2, 1/4 and 3/4; both medians come from the second.
+        let (ours, theirs) = (rounds(&[1.0, 2.0, 9.0]), rounds(&[2.0, 8.0, 12.0]));
+        let paired = ratio(&ours, &theirs);
+        assert_eq!((paired.value, paired.rounds), (0.5, 3));
+        let medians = [&ours, &theirs].map(|rounds| Sample::of(rounds.values().copied()).unwrap().median);
+        assert_eq!(medians[0] / medians[1], 0.25);
+    }
+
+    #[test]
+    fn only_common_rounds_are_paired() {
+        let (ours, theirs) =
+            (Rounds::from([(1, 1.0), (2, 2.0), (5, 100.0)]), Rounds::from([(0, 1.0), (1, 2.0), (2, 4.0)]));
+        assert_eq!(ratio(&ours, &theirs), Estimate { value: 0.5, interval: Some((0.5, 0.5)), rounds: 2 });
+        assert_eq!(Estimate::paired([&ours, &Rounds::new()], |[a, b]| a / b), None);
+    }
+
+    #[test]
+    fn few_rounds_claim_little() {
+        let one = ratio(&rounds(&[3.0]), &rounds(&[2.0]));
+        assert_eq!(one, Estimate { value: 1.5, interval: None, rounds: 1 });
+        let apart = ratio(&Rounds::from([(0, 3.0)]), &Rounds::from([(1, 2.0)]));
+        assert_eq!(apart, Estimate { value: 1.5, interval: None, rounds: 0 });
+        let three = ratio(&rounds(&[1.0, 3.0, 2.0]), &rounds(&[1.0; 3]));
+        assert_eq!(three.interval, Some((1.0, 3.0)), "all that was seen");
+    }
+
+    #[test]
+    fn an_interval_is_that_of_the_order_statistics() {
+        // The ranks around the median of a large sample: (n + 1) / 2 ± 1.96 √n / 2.
+        let values: Vec<f64> = (1..=401).map(f64::from).collect();
+        let (low, high) = bootstrap(values.clone()).unwrap();
+        assert!((low - 181.4).abs() < 3.0 && (high - 220.6).abs() < 3.0, "{low} {high}");
+        assert_eq!(bootstrap(values), Some((low, high)), "the same again");
+    }
+
+    #[test]
+    fn an_interval_contains_the_truth_as_often_as_it_says() {
+        let mut random = fastrand::Rng::with_seed(7);
+        // Ratios around 1.3, as skewed as times are: a floor, and now and then much more.
+        let mut noise = || 1.0 - 0.05 * (1.0 - random.f64()).ln();
+        let median_noise = 1.0 + 0.05 * 2_f64.ln();
+        let hits = (0..200).filter(|_| {
+            let values: Rounds = (0..20).map(|round| (round, 1.3 * noise() / median_noise)).collect();
+            let (low, high) = ratio(&values, &rounds(&[1.0; 20])).interval.unwrap();
+            low <= 1.3 && 1.3 <= high
+        });
+        let hits = hits.count();
+        assert!((176..=198).contains(&hits), "{hits} of 200");
     }
 }

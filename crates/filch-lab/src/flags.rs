@@ -24,9 +24,9 @@ pub(crate) enum Verb {
     Compare(Compare),
     /// Runs one program on one scheduler
     Run(Run),
-    /// Lists pools and queues, their parameters, workloads, peers, waiting strategies and scenarios
+    /// Lists pools and queues, their parameters, workloads, peers, waiting strategies, columns and scenarios
     List(List),
-    /// Makes the HTML report from JSON lines
+    /// Makes the HTML report, or a summary in JSON, from JSON lines
     Report(Report),
     /// Explores every execution of small programs on abstract machines: queues and protocols, as they ship
     #[command(disable_help_flag = true)]
@@ -54,7 +54,8 @@ Examples:
   filch compare --all                      every program there is, in small sizes: some minutes
   filch compare fib queens --peers rayon   two programs, one peer
   filch compare fib:n=40 --repeat 20       another size, a fixed number of rounds
-  filch compare --workers 1,2,8 --json runs.jsonl")]
+  filch compare --workers 1,2,8 --json runs.jsonl
+  filch compare fib --columns median,p10,p90,speedup,to-baseline")]
 pub(crate) struct Compare {
     /// Workloads, each perhaps with parameters as in `fib:n=40` or `uts:tree=T3,seed=1`
     #[arg(value_name = "WORKLOAD")]
@@ -89,6 +90,9 @@ pub(crate) struct Compare {
     /// The seed of the order of runs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Columns of tables and report, in this order: see `filch list columns` [default: what fits, and in the report all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
     /// Where to write the HTML report
     #[arg(long, value_name = "FILE", default_value = "filch-report.html", conflicts_with = "no_report")]
     pub(crate) report: PathBuf,
@@ -175,6 +179,8 @@ pub(crate) enum Listed {
     Peers,
     /// What a worker does while its task is stolen
     Waits,
+    /// What tables of results show
+    Columns,
     /// What `filch check` explores
     Scenarios,
 }
@@ -183,14 +189,22 @@ pub(crate) enum Listed {
 #[command(after_help = "\
 Examples:
   filch report runs.jsonl -o report.html
-  filch report monday.jsonl tuesday.jsonl -o week.html")]
+  filch report monday.jsonl tuesday.jsonl -o week.html
+  filch report runs.jsonl --json summary.jsonl       a line for each row of the tables, with intervals
+  filch report runs.jsonl --columns median,speedup --json - -o report.html")]
 pub(crate) struct Report {
     /// JSON lines, as `compare --json` and `run --json` write them
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Where to write the report
-    #[arg(short, long, value_name = "FILE", default_value = "filch-report.html")]
-    pub(crate) output: PathBuf,
+    /// Where to write the report [default: filch-report.html, or nowhere with --json]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write one JSON object per row of the tables to FILE; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Columns, in this order: see `filch list columns` [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
 }
 
 #[cfg(test)]

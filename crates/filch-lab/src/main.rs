@@ -1,5 +1,6 @@
 //! `filch`: compares work-stealing schedulers on real programs.
 
+mod columns;
 mod export;
 mod flags;
 mod plan;

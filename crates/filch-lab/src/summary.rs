@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::Run;
-use crate::stats::{Sample, geometric_mean};
+use crate::stats::{Estimate, Rounds, Sample, geometric_mean};
 
 /// All runs of one program with one set of parameters.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Program {
     /// Times of the sequential program alone: Ts.
     pub(crate) serial: Option<Sample>,
     pub(crate) capacities: Vec<Capacity>,
+    /// The scheduler that all are compared with, if there are several.
+    pub(crate) baseline: Option<String>,
     /// By number of workers, then by median time; the sequential program comes first.
     pub(crate) rows: Vec<Row>,
 }
@@ -23,6 +25,7 @@ pub(crate) struct Capacity {
     /// One value per round, with the time it was measured.
     pub(crate) samples: Vec<(f64, f64)>,
     pub(crate) sample: Sample,
+    pub(crate) rounds: Rounds,
 }
 
 /// One scheduler with one number of workers.
@@ -35,24 +38,36 @@ pub(crate) struct Row {
     pub(crate) seconds: Vec<f64>,
     /// Missing if every run broke.
     pub(crate) time: Option<Sample>,
+    /// The median time of each round.
+    pub(crate) rounds: Rounds,
     pub(crate) tasks: Option<u64>,
-    /// T1/Ts, of rows with one worker.
-    pub(crate) overhead: Option<f64>,
-    /// Ts/TP.
-    pub(crate) speedup: Option<f64>,
-    /// (T1/TP) / C: the share of what the processors can do at once.
-    pub(crate) of_capacity: Option<f64>,
-    /// (T1 − Ts) / tasks, of rows with one worker.
-    pub(crate) fork_seconds: Option<f64>,
+    pub(crate) compared: Compared,
     /// Medians by name.
     pub(crate) counters: BTreeMap<String, u64>,
     /// Processor time over time.
-    pub(crate) processors: f64,
+    pub(crate) processors: Option<f64>,
     pub(crate) peak_rss_bytes: u64,
     pub(crate) wrong: Vec<String>,
     pub(crate) broken: Vec<String>,
     /// Median of first runs in their process, over that of later ones.
     pub(crate) first_slower: Option<f64>,
+}
+
+/// What compares a row with others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Compared {
+    /// T1/Ts, of rows with one worker.
+    pub(crate) overhead: Option<Estimate>,
+    /// (T1 − Ts) / tasks, of rows with one worker.
+    pub(crate) fork_seconds: Option<Estimate>,
+    /// Ts/TP.
+    pub(crate) speedup: Option<Estimate>,
+    /// T1/TP, of rows with several workers.
+    pub(crate) relative_speedup: Option<Estimate>,
+    /// (T1/TP) / C: the share of what the processors can do at once.
+    pub(crate) of_capacity: Option<Estimate>,
+    /// The time over the baseline's on as many workers.
+    pub(crate) to_baseline: Option<Estimate>,
 }
 
 impl Row {
@@ -112,6 +127,25 @@ impl Program {
     }
 }
 
+/// The schedulers of these rows, in the order in which they are shown: filch's default pool, its others, the rest by name.
+pub(crate) fn contenders<'r>(rows: impl Iterator<Item = &'r Row>) -> Vec<String> {
+    let mut rows: Vec<&Row> = rows.filter(|row| !row.is_serial()).collect();
+    rows.sort_by_key(|row| (!row.is_filch(), row.label != "filch split", row.label.as_str()));
+    let mut labels: Vec<String> = rows.into_iter().map(|row| row.label.clone()).collect();
+    labels.dedup();
+    labels
+}
+
+/// What schedulers are compared with: the one that everybody knows, or else the first.
+fn baseline(rows: &[Row]) -> Option<String> {
+    let mut contenders = contenders(rows.iter().filter(|row| row.time.is_some()));
+    if contenders.len() < 2 {
+        return None;
+    }
+    let known = contenders.iter().position(|label| label == "rayon").unwrap_or(0);
+    Some(contenders.swap_remove(known))
+}
+
 /// Groups runs into programs, in the order in which `titles` names them; others follow in the order of `filch list`.
 pub(crate) fn summarize(runs: &[Run], titles: &[String]) -> Vec<Program> {
     let mut same: Vec<Vec<&Run>> = Vec::new();
@@ -153,27 +187,18 @@ fn program(title: String, runs: &[&Run], show_waits: bool) -> Program {
             None => groups.push((key, vec![run])),
         }
     }
-    let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
-    let one_worker: BTreeMap<String, f64> = groups
-        .iter()
-        .filter(|((_, workers), _)| *workers == 1)
-        .filter_map(|((label, _), group)| Some((label.clone(), median_seconds(group)?)))
-        .collect();
-    let mut rows: Vec<Row> = groups
-        .into_iter()
-        .map(|((label, workers), group)| {
-            let mut row = row(label, workers, &group);
-            let capacity = capacities.iter().find(|capacity| capacity.copies == workers.min(cores));
-            relate(&mut row, serial, &one_worker, capacity);
-            row
-        })
-        .collect();
+    let mut rows: Vec<Row> = groups.into_iter().map(|((label, workers), group)| row(label, workers, &group)).collect();
     rows.sort_by(|a, b| {
         let key = |row: &Row| (!row.is_serial(), row.workers);
         let time = |row: &Row| row.median().unwrap_or(f64::INFINITY);
         key(a).cmp(&key(b)).then(time(a).total_cmp(&time(b)))
     });
-    Program { title, serial, capacities, rows }
+    let baseline = baseline(&rows);
+    let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
+    let mut program = Program { title, serial, capacities, baseline, rows };
+    let compared: Vec<Compared> = program.rows.iter().map(|row| compare(row, &program, cores)).collect();
+    program.rows.iter_mut().zip(compared).for_each(|(row, compared)| row.compared = compared);
+    program
 }
 
 fn is_alone(run: &Run) -> bool {
@@ -190,17 +215,19 @@ fn capacities(runs: &[&Run]) -> Vec<Capacity> {
     for run in runs.iter().filter(|run| run.scheduler == "serial" && run.copies > 1 && run.seconds.is_some()) {
         together.entry((run.copies, run.round)).or_default().push(run);
     }
-    let mut found: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut found: BTreeMap<usize, Vec<(usize, f64, f64)>> = BTreeMap::new();
     for ((copies, round), group) in together {
         let alone: Vec<&Run> = runs.iter().copied().filter(|run| is_alone(run) && run.round == round).collect();
         let (Some(alone), Some(each)) = (median_seconds(&alone), median_seconds(&group)) else { continue };
         let at = group.iter().map(|run| run.at).fold(f64::NEG_INFINITY, f64::max);
         #[expect(clippy::cast_precision_loss, reason = "few copies")]
-        found.entry(copies).or_default().push((at, copies as f64 * alone / each));
+        found.entry(copies).or_default().push((round, at, copies as f64 * alone / each));
     }
-    let capacity = |(copies, samples): (usize, Vec<(f64, f64)>)| {
-        let sample = Sample::of(samples.iter().map(|&(_, capacity)| capacity))?;
-        Some(Capacity { copies, samples, sample })
+    let capacity = |(copies, found): (usize, Vec<(usize, f64, f64)>)| {
+        let sample = Sample::of(found.iter().map(|&(.., capacity)| capacity))?;
+        let samples = found.iter().map(|&(_, at, capacity)| (at, capacity)).collect();
+        let rounds = found.into_iter().map(|(round, _, capacity)| (round, capacity)).collect();
+        Some(Capacity { copies, samples, sample, rounds })
     };
     found.into_iter().filter_map(capacity).collect()
 }
@@ -231,13 +258,11 @@ fn row(label: String, workers: usize, runs: &[&Run]) -> Row {
         workers,
         time: Sample::of(seconds.iter().copied()),
         seconds,
+        rounds: rounds(runs),
         tasks: runs.iter().find_map(|run| run.tasks),
-        overhead: None,
-        speedup: None,
-        of_capacity: None,
-        fork_seconds: None,
+        compared: Compared::default(),
         counters: counters.into_iter().filter_map(median).collect(),
-        processors: processors.map_or(0.0, |sample| sample.median),
+        processors: processors.map(|sample| sample.median),
         peak_rss_bytes: runs.iter().map(|run| run.peak_rss_bytes).max().unwrap_or(0),
         wrong: runs.iter().copied().filter(|run| !run.correct && !broke(run)).map(|run| why(&run)).collect(),
         broken: runs.iter().copied().filter(broke).map(|run| why(&run)).collect(),
@@ -245,24 +270,44 @@ fn row(label: String, workers: usize, runs: &[&Run]) -> Row {
     }
 }
 
-/// Fills in what compares a row with others.
-fn relate(row: &mut Row, serial: Option<Sample>, one_worker: &BTreeMap<String, f64>, capacity: Option<&Capacity>) {
-    let Some(time) = row.median() else { return };
-    if row.is_serial() {
-        return;
+fn rounds(runs: &[&Run]) -> Rounds {
+    let mut seconds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        seconds.entry(run.round).or_default().extend(run.seconds);
     }
-    if let Some(serial) = serial {
-        row.speedup = Some(serial.median / time);
+    seconds.into_iter().filter_map(|(round, seconds)| Some((round, Sample::of(seconds)?.median))).collect()
+}
+
+/// Sets a row against others of its program, round by round.
+fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
+    let mut compared = Compared::default();
+    if row.is_serial() {
+        return compared;
+    }
+    if let Some(serial) = program.rows.iter().find(|row| row.is_serial()) {
+        let times = [&row.rounds, &serial.rounds];
+        compared.speedup = Estimate::paired(times, |[time, serial]| serial / time);
         if row.workers == 1 {
-            row.overhead = Some(time / serial.median);
+            compared.overhead = Estimate::paired(times, |[time, serial]| time / serial);
             #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-            let each = |tasks: u64| (time - serial.median) / tasks as f64;
-            row.fork_seconds = row.tasks.filter(|&tasks| tasks > 0).map(each);
+            let each = |tasks: u64| Estimate::paired(times, |[time, serial]| (time - serial) / tasks as f64);
+            compared.fork_seconds = row.tasks.filter(|&tasks| tasks > 0).and_then(each);
         }
     }
-    if let (true, Some(one), Some(capacity)) = (row.workers > 1, one_worker.get(&row.label), capacity) {
-        row.of_capacity = Some(one / time / capacity.sample.median);
+    if let Some(one) = program.row(&row.label, 1).filter(|_| row.workers > 1) {
+        compared.relative_speedup = Estimate::paired([&row.rounds, &one.rounds], |[time, one]| one / time);
+        compared.of_capacity = program.capacity(row.workers, cores).and_then(|capacity| {
+            let series = [&row.rounds, &one.rounds, &capacity.rounds];
+            Estimate::paired(series, |[time, one, capacity]| one / time / capacity)
+        });
     }
+    if let Some(baseline) = program.baseline.as_ref().and_then(|label| program.row(label, row.workers)) {
+        let ratio = Estimate::paired([&row.rounds, &baseline.rounds], |[time, baseline]| time / baseline);
+        // Nobody doubts that it takes as long as itself.
+        let interval = |ratio: Estimate| ratio.interval.filter(|_| row.label != baseline.label);
+        compared.to_baseline = ratio.map(|ratio| Estimate { interval: interval(ratio), ..ratio });
+    }
+    compared
 }
 
 /// Ties: a difference smaller than this is not a victory.
@@ -324,9 +369,11 @@ fn fastest(programs: &[Program], workers: usize) -> Option<Fact> {
 fn rivals(programs: &[Program], workers: usize) -> Option<Fact> {
     let mut ratios: Vec<(String, Vec<(f64, &str)>)> = Vec::new();
     for program in programs {
-        let Some(ours) = program.row("filch split", workers).and_then(Row::median) else { continue };
+        let Some(ours) = program.row("filch split", workers) else { continue };
         for row in program.ranking(workers).iter().filter(|row| !row.is_filch()) {
-            let entry = (row.median()? / ours, program.title.as_str());
+            let ratio = Estimate::paired([&row.rounds, &ours.rounds], |[theirs, ours]| theirs / ours);
+            let Some(ratio) = ratio else { continue };
+            let entry = (ratio.value, program.title.as_str());
             match ratios.iter_mut().find(|(label, _)| *label == row.label) {
                 Some((_, list)) => list.push(entry),
                 None => ratios.push((row.label.clone(), vec![entry])),
@@ -363,8 +410,11 @@ fn fork_price(programs: &[Program]) -> Option<Fact> {
         // First the one that most schedulers run, then the one with the finest tasks.
         a.ranking(1).len().cmp(&b.ranking(1).len()).then(density(a).total_cmp(&density(b)))
     })?;
-    let mut rows: Vec<(&str, f64)> =
-        program.ranking(1).iter().filter_map(|row| Some((row.label.as_str(), row.fork_seconds?))).collect();
+    let mut rows: Vec<(&str, f64)> = program
+        .ranking(1)
+        .iter()
+        .filter_map(|row| Some((row.label.as_str(), row.compared.fork_seconds?.value)))
+        .collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
     let ours = rows.iter().find(|(label, _)| *label == "filch split").or_else(|| rows.first())?;
     let all = rows.iter().map(|(label, seconds)| format!("{label} {}", nanoseconds(*seconds)));
@@ -388,7 +438,7 @@ pub(crate) fn nanoseconds(seconds: f64) -> String {
 fn scaling(programs: &[Program], workers: usize) -> Option<Fact> {
     let rows: Vec<(&Program, f64)> = programs
         .iter()
-        .filter_map(|program| Some((program, program.row("filch split", workers)?.of_capacity?)))
+        .filter_map(|program| Some((program, program.row("filch split", workers)?.compared.of_capacity?.value)))
         .collect();
     let mean = geometric_mean(&rows.iter().map(|&(_, share)| share).collect::<Vec<_>>())?;
     let (least, share) = rows.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -445,13 +495,21 @@ mod tests {
         let order = [("serial", 1), ("filch split", 1), ("rayon", 1), ("filch split", 2), ("rayon", 2)];
         assert_eq!(labels, order);
         let one = program.row("filch split", 1).unwrap();
-        assert!((one.overhead.unwrap() - 1.1).abs() < 1e-9);
-        assert!((one.fork_seconds.unwrap() - 0.1 / 1_346_268.0).abs() < 1e-15);
+        let value = |estimate: Option<Estimate>| estimate.unwrap().value;
+        assert!((value(one.compared.overhead) - 1.1).abs() < 1e-9);
+        assert!((value(one.compared.fork_seconds) - 0.1 / 1_346_268.0).abs() < 1e-15);
+        assert_eq!(one.compared.relative_speedup, None);
         let two = program.row("filch split", 2).unwrap();
-        assert_eq!(two.overhead, None);
-        assert!((two.speedup.unwrap() - 1.0 / 0.6).abs() < 1e-9);
+        assert_eq!(two.compared.overhead, None);
+        assert!((value(two.compared.speedup) - 1.0 / 0.6).abs() < 1e-9);
+        assert!((value(two.compared.relative_speedup) - 1.1 / 0.6).abs() < 1e-9);
         assert!((program.capacity(2, 2).unwrap().sample.median - 1.9).abs() < 1e-9);
-        assert!((two.of_capacity.unwrap() - 1.1 / 0.6 / 1.9).abs() < 1e-9);
+        assert!((value(two.compared.of_capacity) - 1.1 / 0.6 / 1.9).abs() < 1e-9);
+        assert_eq!(program.baseline.as_deref(), Some("rayon"));
+        assert!((value(two.compared.to_baseline) - 0.6 / 2.2).abs() < 1e-9);
+        assert_eq!(two.compared.to_baseline.unwrap().rounds, 3);
+        assert_eq!(value(program.row("rayon", 2).unwrap().compared.to_baseline), 1.0);
+        assert_eq!(program.rows[0].compared.speedup, None, "the sequential program is compared with nobody");
         assert_eq!(two.counters["steals"], 12);
     }
 
@@ -462,7 +520,43 @@ mod tests {
         oversubscribed.machine.cores = 2;
         runs.push(oversubscribed);
         let programs = summarize(&runs, &[]);
-        assert!(programs[0].row("filch split", 8).unwrap().of_capacity.is_some());
+        assert!(programs[0].row("filch split", 8).unwrap().compared.of_capacity.is_some());
+    }
+
+    #[test]
+    fn times_of_one_round_are_compared_and_runs_of_one_round_are_one_time() {
+        let mut runs = Vec::new();
+        // The machine slows down by half and more: in each round rayon takes twice as long.
+        for (round, slow) in [1.0, 1.5, 4.0].into_iter().enumerate() {
+            for (scheduler, seconds) in [("filch split", slow), ("rayon", 2.0 * slow)] {
+                for factor in [0.9, 1.0, 1.1] {
+                    let mut run = run("fib", scheduler, 2, seconds * factor);
+                    run.round = round;
+                    runs.push(run);
+                }
+            }
+        }
+        // One more round of filch alone, on a fast day.
+        let mut alone = run("fib", "filch split", 2, 0.1);
+        alone.round = 3;
+        runs.push(alone);
+        let programs = summarize(&runs, &[]);
+        let ratio = programs[0].row("filch split", 2).unwrap().compared.to_baseline.unwrap();
+        assert_eq!(ratio, Estimate { value: 0.5, interval: Some((0.5, 0.5)), rounds: 3 });
+    }
+
+    #[test]
+    fn the_baseline_is_rayon_or_else_the_first_that_ran() {
+        let of = |names: &[&str]| {
+            let runs: Vec<Run> = names.iter().map(|name| run("fib", name, 1, 1.0)).collect();
+            summarize(&runs, &[])[0].baseline.clone()
+        };
+        assert_eq!(of(&["chili", "rayon", "filch split"]).as_deref(), Some("rayon"));
+        assert_eq!(of(&["chili", "filch chase-lev", "filch split"]).as_deref(), Some("filch split"));
+        assert_eq!(of(&["serial", "chili"]), None);
+        let mut runs = [run("fib", "rayon", 1, 1.0), run("fib", "chili", 1, 1.0), run("fib", "filch split", 1, 1.0)];
+        runs[0].seconds = None;
+        assert_eq!(summarize(&runs, &[])[0].baseline.as_deref(), Some("filch split"));
     }
 
     #[test]

@@ -71,6 +71,8 @@ fn unknown_names_get_suggestions() {
     refuses(&["compare", "--pools", "spilt"], &["did you mean `split`?"]);
     refuses(&["compare", "--peers", "chilli"], &["did you mean `chili`?"]);
     refuses(&["stress", "chaselev"], &["there is no queue", "did you mean `chase-lev`"]);
+    refuses(&["compare", "--columns", "median,spedup"], &["there is no column", "did you mean `speedup`"]);
+    refuses(&["report", "none.jsonl", "--columns", "medan"], &["did you mean `median`"]);
     refuses(&["list", "pool"], &["pools"]);
     refuses(&["comare"], &["compare"]);
     refuses(&["run", "fib", "--worker", "1"], &["--workers"]);
@@ -164,6 +166,10 @@ fn lists_name_what_there_is() {
     assert!(parameters.contains("block") && parameters.contains("bwos-l bwos-f") && parameters.contains("delta"));
     let waits = stdout(&well(&["list", "waits"]));
     assert!(waits.contains("(the default)") && !waits.contains("rayon"));
+    let columns = stdout(&well(&["list", "columns"]));
+    for word in ["relative-speedup", "T1/TP", "seconds", "nine tenths"] {
+        assert!(columns.contains(word), "{word} in {columns}");
+    }
 }
 
 #[test]
@@ -366,6 +372,60 @@ fn a_comparison_makes_table_report_and_lines_and_a_report_can_be_made_from_the_l
             assert!(page.contains(part), "{part}");
         }
     }
+}
+
+/// The words of the table's line that starts with this one.
+fn line_of<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
+    let line = text.lines().find(|line| line.trim_start().starts_with(start));
+    line.unwrap_or_else(|| panic!("{start} in {text}")).split_whitespace().collect()
+}
+
+#[test]
+fn columns_are_chosen_by_name_in_table_report_and_summary() {
+    let [json, html] = ["columns.jsonl", "columns.html"].map(|name| folder().join(name));
+    let [json, html] = [&json, &html].map(|path| path.to_str().unwrap());
+    let session =
+        ["compare", "fib:n=15", "--quick", "--repeat", "3", "--workers", "1,2", "--json", json, "--report", html];
+    let schedulers = ["--pools", "split,lace", "--peers", ""];
+    let columns = ["--columns", "max,to-baseline,relative-speedup,rounds"];
+    let table = stdout(&well(&[&session[..], &schedulers, &columns].concat()));
+    assert_eq!(line_of(&table, "scheduler"), ["scheduler", "P", "max", "T/base", "T1/TP", "rounds"]);
+    assert!(table.contains("base filch split"), "{table}");
+    assert!(!table.contains("spread:") && table.contains("rounds: rounds that"), "{table}");
+    let page = fs::read_to_string(html).unwrap();
+    assert!(page.contains(">T1/TP</th>") && page.contains(">T/base</th>") && !page.contains(">spread</th>"));
+    let chosen = lines(&stdout(&well(&[&["report", json, "--json", "-"][..], &columns].concat())));
+    assert_eq!(chosen.len(), 1 + 2 * 2, "a row for each scheduler and number of workers");
+    for row in &chosen {
+        let names: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+        let who = ["program", "scheduler", "version", "workers", "baseline"];
+        assert_eq!(names, [&who[..], &["max", "to-baseline", "relative-speedup", "rounds"]].concat());
+    }
+    let row = chosen.iter().find(|row| row["scheduler"] == "filch lace" && row["workers"] == 2).unwrap();
+    assert_eq!((&row["program"], &row["baseline"]), (&"fib n=15".into(), &"filch split".into()));
+    for ratio in [&row["to-baseline"], &row["relative-speedup"]] {
+        let [low, value, high] = ["low", "value", "high"].map(|name| ratio[name].as_f64().unwrap());
+        assert!(low <= value && value <= high && ratio["rounds"] == 3, "{ratio}");
+    }
+}
+
+#[test]
+fn a_summary_is_the_same_each_time_and_has_every_column() {
+    let [runs, summary] = ["summarized.jsonl", "summary.jsonl"].map(|name| folder().join(name));
+    let [runs, summary] = [&runs, &summary].map(|path| path.to_str().unwrap());
+    well(&["compare", "fib:n=12", "--quick", "--repeat", "5", "--pools", "split", "--no-report", "--json", runs]);
+    assert!(stdout(&well(&["report", runs, "--json", summary])).trim_end().ends_with("summary.jsonl"));
+    let written = fs::read_to_string(summary).unwrap();
+    assert_eq!(stdout(&well(&["report", runs, "--json", "-"])), written, "the same lines, the same intervals");
+    let listed = stdout(&well(&["list", "columns"]));
+    for name in listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
+        assert!(lines(&written).iter().all(|row| row.get(name).is_some()), "{name}");
+    }
+    // One run of one process: values, and nothing that would claim to be sure.
+    well(&["run", "fib", "--set", "n=12", "--workers", "1,2", "--json", runs]);
+    let rows = lines(&stdout(&well(&["report", runs, "--json", "-"])));
+    let ratio = &rows.iter().find(|row| row["workers"] == 2).unwrap()["relative-speedup"];
+    assert!(ratio["value"].is_f64() && ratio["low"].is_null() && ratio["rounds"] == 1, "{ratio}");
 }
 
 #[test]

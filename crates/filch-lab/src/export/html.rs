@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
+use crate::columns::{Choice, Column};
 use crate::export::svg::{self, Palette, escape};
 use crate::record::Run;
-use crate::summary::{Program, Row, facts, nanoseconds, summarize};
-use crate::terminal::{bytes, count, duration, significant};
+use crate::stats::RESAMPLES;
+use crate::summary::{Program, Row, facts};
+use crate::terminal::{bytes, count, duration};
 use crate::warnings::Warning;
 use filch_protocol::Machine;
 
@@ -15,10 +17,10 @@ macro_rules! put {
     ($to:expr, $($text:tt)*) => { let _ = writeln!($to, $($text)*); };
 }
 
-/// The page for these runs, programs in the order of `titles`.
-pub(crate) fn report(runs: &[Run], titles: &[String], doubts: &[Warning]) -> String {
-    let programs = summarize(runs, titles);
-    let palette = Palette::new(&programs);
+/// The page for these runs, with what `programs` say of them.
+pub(crate) fn report(runs: &[Run], programs: &[Program], choice: &Choice, doubts: &[Warning]) -> String {
+    let columns = choice.all();
+    let palette = Palette::new(programs);
     let machine = runs.first().map(|run| run.machine.clone()).unwrap_or_default();
     let mut page = String::new();
     put!(page, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
@@ -29,20 +31,21 @@ pub(crate) fn report(runs: &[Run], titles: &[String], doubts: &[Warning]) -> Str
         "<title>filch: schedulers compared</title>\n<style>\n{}</style>\n</head>\n<body>",
         include_str!("report.css")
     );
-    header(&mut page, runs, &programs, &machine);
+    header(&mut page, runs, programs, &machine);
     put!(page, "<main>");
     failures(&mut page, doubts);
-    headline(&mut page, &programs, machine.cores);
-    overview(&mut page, &programs, &palette, machine.cores);
+    headline(&mut page, programs, machine.cores);
+    overview(&mut page, programs, &palette, machine.cores);
     for (index, program) in programs.iter().enumerate() {
-        section(&mut page, index, program, &palette, &machine);
+        section(&mut page, index, program, &palette, &machine, &columns);
     }
-    capacity(&mut page, &programs);
+    capacity(&mut page, programs);
     caution(&mut page, doubts);
     put!(page, "<div class=\"pair\">");
     machine_section(&mut page, runs, &machine);
     method(&mut page);
     put!(page, "</div>");
+    meanings(&mut page, &columns);
     raw(&mut page, runs);
     put!(
         page,
@@ -150,7 +153,14 @@ fn square(program: &Program, label: &str, workers: usize) -> String {
     format!("<td class=\"{class}\" style=\"--heat:{heat:.0}%\" data-tip=\"{}\">{ratio:.2}</td>\n", escape(&tip))
 }
 
-fn section(page: &mut String, index: usize, program: &Program, palette: &Palette, machine: &Machine) {
+fn section(
+    page: &mut String,
+    index: usize,
+    program: &Program,
+    palette: &Palette,
+    machine: &Machine,
+    columns: &[&Column],
+) {
     put!(page, "<section class=\"card\" id=\"p{index}\"><h2>{}</h2>", escape(&program.title));
     let mut say: Vec<String> = Vec::new();
     if let Some(serial) = program.serial {
@@ -163,6 +173,9 @@ fn section(page: &mut String, index: usize, program: &Program, palette: &Palette
     for capacity in &program.capacities {
         let sample = capacity.sample;
         say.push(format!("C{} <b>{:.2}</b> ({:.2}–{:.2})", capacity.copies, sample.median, sample.min, sample.max));
+    }
+    if let Some(baseline) = &program.baseline {
+        say.push(format!("base <b>{}</b>", escape(baseline)));
     }
     for workers in program.worker_counts() {
         if let [first, second, ..] = program.ranking(workers).as_slice()
@@ -188,55 +201,18 @@ fn section(page: &mut String, index: usize, program: &Program, palette: &Palette
         put!(page, "<figure><figcaption>A fork and its join: (T1 − Ts) / tasks</figcaption>{overheads}</figure>");
     }
     put!(page, "</div></div>");
-    table(page, program, palette);
+    table(page, program, palette, columns);
     put!(page, "</section>");
 }
 
-/// A column of the table: its name, what it is, and its text.
-type Column = (&'static str, &'static str, fn(&Row) -> String);
-
-const COLUMNS: &[Column] = &[
-    ("median", "median time of a run", |row| optional(row.median(), duration)),
-    ("spread", "distance between the quartiles, as a share of the median", |row| {
-        optional(row.time.map(|time| time.spread()), |share| format!("{:.0} %", share * 100.0))
-    }),
-    ("runs", "timed runs", |row| row.seconds.len().to_string()),
-    ("T1/Ts", "overhead: time on one worker over the sequential program's", |row| {
-        optional(row.overhead, |ratio| format!("{ratio:.2}"))
-    }),
-    ("Ts/TP", "speed-up over the sequential program", |row| optional(row.speedup, |ratio| format!("{ratio:.2}"))),
-    ("T1/TP/C", "share of the parallel capacity used", |row| {
-        optional(row.of_capacity, |share| format!("{:.0} %", share * 100.0))
-    }),
-    ("tasks/s", "tasks per second of all workers", |row| optional(row.tasks_per_second(), count)),
-    ("per fork", "(T1 − Ts) / tasks", |row| optional(row.fork_seconds, nanoseconds)),
-    ("cpu", "processors in use, on average", |row| significant(row.processors)),
-    ("memory", "largest resident set of a process", |row| bytes(row.peak_rss_bytes)),
-    ("steals", "tasks taken by idle workers, median of a run", |row| counter(row, "steals")),
-    ("leaps", "tasks taken by waiting workers", |row| counter(row, "leaps")),
-    ("grows", "times work was shared", |row| counter(row, "grows")),
-    ("shrinks", "times shared work was taken back", |row| counter(row, "shrinks")),
-    ("parks", "times a worker went to sleep", |row| counter(row, "parks")),
-    ("depth", "most tasks on a worker's stack", |row| counter(row, "peak_depth")),
-];
-
-fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
-    value.map_or_else(String::new, show)
-}
-
-fn counter(row: &Row, name: &str) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    row.counters.get(name).map_or_else(String::new, |&value| count(value as f64))
-}
-
-fn table(page: &mut String, program: &Program, palette: &Palette) {
+fn table(page: &mut String, program: &Program, palette: &Palette, columns: &[&Column]) {
     put!(
         page,
         "<details><summary>All numbers and counters</summary><div class=\"scroll\"><table class=\"numbers\"><thead><tr>"
     );
     put!(page, "<th>scheduler</th><th>P</th>");
-    for (name, what, _) in COLUMNS {
-        put!(page, "<th data-tip=\"{}\">{name}</th>", escape(what));
+    for column in columns {
+        put!(page, "<th data-tip=\"{}\">{}</th>", escape(column.meaning), column.heading);
     }
     put!(page, "</tr></thead><tbody>");
     for row in &program.rows {
@@ -250,12 +226,31 @@ fn table(page: &mut String, program: &Program, palette: &Palette) {
             escape(&row.label),
             row.workers
         );
-        for (_, _, text) in COLUMNS {
-            put!(page, "<td>{}</td>", text(row));
+        for column in columns {
+            put!(page, "<td{}>{}</td>", rounds(column, row), column.text(row, true).unwrap_or_default());
         }
         put!(page, "</tr>");
     }
     put!(page, "</tbody></table></div></details>");
+}
+
+/// How many rounds a number rests on.
+fn rounds(column: &Column, row: &Row) -> String {
+    let Some(estimate) = column.estimate(row) else { return String::new() };
+    let tip = match estimate.rounds {
+        0 => "no round in common: of the medians".to_owned(),
+        1 => "one round: no interval".to_owned(),
+        rounds => format!("median over {rounds} rounds"),
+    };
+    format!(" data-tip=\"{tip}\"")
+}
+
+fn meanings(page: &mut String, columns: &[&Column]) {
+    put!(page, "<section class=\"card\" id=\"columns\"><h2>What the columns mean</h2><dl>");
+    for column in columns {
+        put!(page, "<dt>{}</dt><dd>{}</dd>", column.heading, escape(column.meaning));
+    }
+    put!(page, "</dl></section>");
 }
 
 fn capacity(page: &mut String, programs: &[Program]) {
@@ -317,6 +312,11 @@ fn machine_section(page: &mut String, runs: &[Run], machine: &Machine) {
 
 fn method(page: &mut String) {
     put!(page, "<section class=\"card\"><h2>How it was measured</h2><ul>");
+    let intervals = format!(
+        "[Brackets] hold the percentile bootstrap's 95 % interval of that median: of {RESAMPLES} samples of as many rounds, drawn \
+         with replacement from those measured, the medians but for 2.5 % at each end. It speaks of this machine and session, not \
+         of another. One round has none; that of two to four rounds is too narrow."
+    );
     for line in [
         "Each visit to a scheduler is a fresh process: it starts the pool, warms up on a small size, then times whole runs of \
          the program.",
@@ -325,7 +325,9 @@ fn method(page: &mut String) {
         "The answer of every run is checked. Wrong ones are shown, and fail the session.",
         "All schedulers run one source, written against a trait that each implements; the sequential program is written plainly, \
          without it.",
-        "Numbers are medians. The spread is the distance between the quartiles over the median.",
+        "Times are medians of all runs. What sets times against others is found in each round, in which they lie close together, \
+         and told as the median over the rounds.",
+        &intervals,
         "Two copies of the sequential program, released at the same moment, give the parallel capacity C.",
         "Counters are those of filch's pools, always on, and count only on cold paths.",
     ] {
@@ -393,6 +395,7 @@ fn date(at: f64) -> String {
 mod tests {
     use super::*;
     use crate::record::tests::run;
+    use crate::summary::summarize;
 
     #[test]
     fn dates_are_right() {
@@ -406,7 +409,7 @@ mod tests {
         let mut sly = run("fib", "rayon", 1, 4.0);
         sly.answer = "</script><b>".to_owned();
         let runs = [run("fib", "serial", 1, 1.0), run("fib", "filch split", 1, 1.1), sly];
-        let page = report(&runs, &[], &[Warning::Debug]);
+        let page = report(&runs, &summarize(&runs, &[]), &Choice::Usual, &[Warning::Debug]);
         assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
         assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("@import"));
         assert_eq!(page.matches("<section").count(), page.matches("</section>").count());

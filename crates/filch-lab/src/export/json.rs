@@ -3,9 +3,12 @@
 use std::path::Path;
 
 pub(crate) use filch_console::json::{Lines, check_writable, write_file};
+use serde_json::{Map, Value, json};
 
+use crate::columns::Column;
 use crate::error::{Result, usage};
 use crate::record::Run;
+use crate::summary::{Program, Row};
 
 /// The runs in a file of lines.
 pub(crate) fn read(path: &Path) -> Result<Vec<Run>> {
@@ -17,4 +20,39 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Run>> {
         serde_json::from_str(line).map_err(wrong)
     };
     lines.map(parse).collect()
+}
+
+/// The rows of tables, one object each: who, and the value of each column by its name, as it is.
+pub(crate) fn rows(programs: &[Program], columns: &[&Column]) -> Vec<Map<String, Value>> {
+    programs.iter().flat_map(|program| program.rows.iter().map(move |of| row(program, of, columns))).collect()
+}
+
+fn row(program: &Program, row: &Row, columns: &[&Column]) -> Map<String, Value> {
+    let who = [
+        ("program", json!(program.title)),
+        ("scheduler", json!(row.label)),
+        ("version", json!(row.version)),
+        ("workers", json!(row.workers)),
+        ("baseline", json!(program.baseline)),
+    ];
+    let values = columns.iter().map(|column| (column.name, value(column, row)));
+    who.into_iter().chain(values).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A number; or what comes with an interval, as an object.
+fn value(column: &Column, row: &Row) -> Value {
+    if !column.is_estimate() {
+        return column.value(row).map_or(Value::Null, whole_or_real);
+    }
+    let Some(estimate) = column.estimate(row) else { return Value::Null };
+    let (low, high) = estimate.interval.unzip();
+    json!({ "value": estimate.value, "low": low, "high": high, "rounds": estimate.rounds })
+}
+
+/// Counts without a decimal point.
+fn whole_or_real(value: f64) -> Value {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only where nothing is lost")]
+    let whole = value as u64;
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "it asks whether anything was lost")]
+    if whole as f64 == value { whole.into() } else { value.into() }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::stats::Sample;
-use crate::summary::{Capacity, Program, Row, nanoseconds};
+use crate::summary::{Capacity, Program, Row, contenders, nanoseconds};
 use crate::terminal::{duration, significant};
 
 /// Which colour each scheduler has, the same in every plot.
@@ -11,13 +11,9 @@ use crate::terminal::{duration, significant};
 pub(crate) struct Palette(Vec<String>);
 
 impl Palette {
-    /// Colours for the schedulers of these programs: filch's first.
+    /// Colours for the schedulers of these programs.
     pub(crate) fn new(programs: &[Program]) -> Self {
-        let mut rows: Vec<&Row> = programs.iter().flat_map(|program| &program.rows).collect();
-        rows.sort_by_key(|row| (row.is_serial(), !row.is_filch(), row.label != "filch split", row.label.clone()));
-        let mut labels: Vec<String> = rows.iter().filter(|row| !row.is_serial()).map(|row| row.label.clone()).collect();
-        labels.dedup();
-        Self(labels)
+        Self(contenders(programs.iter().flat_map(|program| &program.rows)))
     }
 
     /// Attributes that give an element its scheduler's colour and let the page highlight it.
@@ -149,10 +145,11 @@ pub(crate) fn times(program: &Program, palette: &Palette) -> String {
 fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String {
     let Some(time) = row.time else { return String::new() };
     let tip = format!(
-        "{} on {}\nmedian {}\nmiddle half {} to {}\nall {} to {}\n{} runs",
+        "{} on {}\nmedian {}, mean {}\nmiddle half {} to {}\nall {} to {}\n{} runs",
         row.label,
         row.workers,
         duration(time.median),
+        duration(time.mean),
         duration(time.lower_quartile),
         duration(time.upper_quartile),
         duration(time.min),
@@ -209,7 +206,7 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> Str
         return String::new();
     }
     let points = |label: &str| -> Vec<(usize, f64)> {
-        counts.iter().filter_map(|&count| Some((count, program.row(label, count)?.speedup?))).collect()
+        counts.iter().filter_map(|&count| Some((count, program.row(label, count)?.compared.speedup?.value))).collect()
     };
     let ceiling: Vec<(usize, f64)> = counts
         .iter()
@@ -323,7 +320,7 @@ pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
     const RIGHT: f64 = 110.0;
     const LINE: f64 = 24.0;
     let mut rows: Vec<(&Row, f64)> =
-        program.rows.iter().filter_map(|row| Some((row, row.fork_seconds.filter(|_| row.workers == 1)?))).collect();
+        program.rows.iter().filter_map(|row| Some((row, row.compared.fork_seconds?.value))).collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
     if rows.is_empty() {
         return String::new();
@@ -334,7 +331,7 @@ pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
     let mut y = 0.0;
     for (row, seconds) in rows {
         let bar = (seconds / most).max(0.0) * (WIDTH - LEFT - RIGHT);
-        let ratio = row.overhead.map_or_else(String::new, |ratio| format!("T1/Ts {ratio:.2}"));
+        let ratio = row.compared.overhead.map_or_else(String::new, |ratio| format!("T1/Ts {:.2}", ratio.value));
         let tip = format!("{}\n{} per task\n{ratio}", row.label, nanoseconds(seconds));
         put!(svg, r#"<g {} data-tip="{}">"#, palette.attributes(&row.label), escape(&tip));
         put!(svg, r#"<rect class="hit" x="0" y="{y:.1}" width="{WIDTH}" height="{LINE}"/>"#);

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
-use crate::summary::{Program, Row, nanoseconds};
+use crate::columns::{Choice, Column};
+use crate::summary::{Program, Row};
 use crate::terminal::{count, duration, paint};
 
 /// How to show tables.
@@ -16,68 +17,10 @@ pub(crate) struct Look {
     pub(crate) cores: usize,
 }
 
-/// A column: its name, its text, and the number of which the best is highlighted.
-struct Column {
-    head: &'static str,
-    text: fn(&Row) -> String,
-    /// Smaller is better for the number given.
-    rank: Option<fn(&Row) -> Option<f64>>,
-}
-
 const NONE: &str = "–";
 
-fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| NONE.to_owned(), show)
-}
-
-fn counter(row: &Row, name: &str) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    row.counters.get(name).map_or_else(|| NONE.to_owned(), |&value| count(value as f64))
-}
-
-/// What was measured.
-const RESULTS: &[Column] = &[
-    Column { head: "time", text: |row| optional(row.median(), duration), rank: Some(Row::median) },
-    Column {
-        head: "spread",
-        text: |row| optional(row.time.map(|time| time.spread()), |spread| format!("{:.0} %", spread * 100.0)),
-        rank: None,
-    },
-    Column {
-        head: "T1/Ts",
-        text: |row| optional(row.overhead, |ratio| format!("{ratio:.2}")),
-        rank: Some(|row| row.overhead),
-    },
-    Column {
-        head: "Ts/TP",
-        text: |row| optional(row.speedup, |ratio| format!("{ratio:.2}")),
-        rank: Some(|row| row.speedup.map(|speedup| -speedup)),
-    },
-    Column {
-        head: "T1/TP/C",
-        text: |row| optional(row.of_capacity, |share| format!("{:.0} %", share * 100.0)),
-        rank: Some(|row| row.of_capacity.map(|share| -share)),
-    },
-    Column { head: "tasks/s", text: |row| optional(row.tasks_per_second(), count), rank: None },
-    Column {
-        head: "per fork",
-        text: |row| optional(row.fork_seconds, nanoseconds),
-        rank: Some(|row| row.fork_seconds),
-    },
-];
-
-/// What the scheduler counted: medians of a run.
-const COUNTERS: &[Column] = &[
-    Column { head: "steals", text: |row| counter(row, "steals"), rank: None },
-    Column { head: "leaps", text: |row| counter(row, "leaps"), rank: None },
-    Column { head: "grows", text: |row| counter(row, "grows"), rank: None },
-    Column { head: "shrinks", text: |row| counter(row, "shrinks"), rank: None },
-    Column { head: "parks", text: |row| counter(row, "parks"), rank: None },
-    Column { head: "depth", text: |row| counter(row, "peak_depth"), rank: None },
-];
-
 /// The heading and the table of a program.
-pub(crate) fn program(program: &Program, look: Look) -> String {
+pub(crate) fn program(program: &Program, choice: &Choice, look: Look) -> String {
     let mut text = paint(&program.title, "1", look.colour);
     if let Some(serial) = program.serial {
         let _ = write!(text, "   Ts {}", duration(serial.median));
@@ -90,10 +33,17 @@ pub(crate) fn program(program: &Program, look: Look) -> String {
         let sample = capacity.sample;
         let _ = write!(text, "   C{} {:.2} ({:.2}–{:.2})", capacity.copies, sample.median, sample.min, sample.max);
     }
-    let all: Vec<&Column> = RESULTS.iter().chain(COUNTERS).collect();
-    let mut body = table(program, &all, look);
-    if look.width.is_some_and(|width| visible(&body) > width) {
-        body = table(program, &RESULTS.iter().collect::<Vec<_>>(), look);
+    if let Some(baseline) = &program.baseline {
+        let _ = write!(text, "   base {baseline}");
+    }
+    let selections = choice.on_terminals();
+    let selections = [true, false].into_iter().flat_map(|with| selections.iter().map(move |columns| (columns, with)));
+    let mut bodies = selections.map(|(columns, with_intervals)| table(program, columns, with_intervals, look));
+    let mut body = bodies.next().unwrap_or_default();
+    while look.width.is_some_and(|width| visible(&body) > width)
+        && let Some(narrower) = bodies.next()
+    {
+        body = narrower;
     }
     text + "\n" + &body + "\n"
 }
@@ -112,7 +62,7 @@ fn visible(text: &str) -> usize {
     text.lines().map(width).max().unwrap_or(0)
 }
 
-fn table(program: &Program, columns: &[&Column], look: Look) -> String {
+fn table(program: &Program, columns: &[&Column], with_intervals: bool, look: Look) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     if look.colour {
@@ -120,7 +70,7 @@ fn table(program: &Program, columns: &[&Column], look: Look) -> String {
     } else {
         table.force_no_tty();
     }
-    let heads = ["  scheduler", "P"].into_iter().chain(columns.iter().map(|column| column.head));
+    let heads = ["  scheduler", "P"].into_iter().chain(columns.iter().map(|column| column.heading));
     table.set_header(heads.map(|head| Cell::new(head).add_attribute(Attribute::Dim)));
     let mut group = None;
     for row in &program.rows {
@@ -130,7 +80,7 @@ fn table(program: &Program, columns: &[&Column], look: Look) -> String {
             table.add_row([""]);
         }
         group = Some(workers);
-        table.add_row(cells(program, row, columns, look.cores));
+        table.add_row(cells(program, row, columns, with_intervals, look.cores));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -138,7 +88,7 @@ fn table(program: &Program, columns: &[&Column], look: Look) -> String {
     table.trim_fmt()
 }
 
-fn cells(program: &Program, row: &Row, columns: &[&Column], cores: usize) -> Vec<Cell> {
+fn cells(program: &Program, row: &Row, columns: &[&Column], with_intervals: bool, cores: usize) -> Vec<Cell> {
     let bad = !row.wrong.is_empty() || !row.broken.is_empty();
     let mark = if bad { "✗ " } else { "  " };
     let mut label = Cell::new(format!("{mark}{}", row.label));
@@ -149,10 +99,10 @@ fn cells(program: &Program, row: &Row, columns: &[&Column], cores: usize) -> Vec
         workers = workers.fg(Color::Red);
     }
     let values = columns.iter().map(|column| {
-        let cell = Cell::new((column.text)(row));
+        let cell = Cell::new(column.text(row, with_intervals).unwrap_or_else(|| NONE.to_owned()));
         if bad {
             cell.fg(Color::Red)
-        } else if column.rank.is_some_and(|rank| is_best(program, row, rank)) {
+        } else if is_best(program, row, column) {
             cell.fg(Color::Green).add_attribute(Attribute::Bold)
         } else {
             cell
@@ -162,23 +112,48 @@ fn cells(program: &Program, row: &Row, columns: &[&Column], cores: usize) -> Vec
 }
 
 /// Best among the schedulers with as many workers; alone is no best.
-fn is_best(program: &Program, row: &Row, rank: fn(&Row) -> Option<f64>) -> bool {
+fn is_best(program: &Program, row: &Row, column: &Column) -> bool {
     let rivals = program.rows.iter().filter(|other| !other.is_serial() && other.workers == row.workers);
-    let ranks: Vec<f64> = rivals.filter_map(rank).collect();
+    let ranks: Vec<f64> = rivals.filter_map(|row| column.rank(row)).collect();
     let best = ranks.iter().copied().fold(f64::INFINITY, f64::min);
-    !row.is_serial() && ranks.len() > 1 && rank(row).is_some_and(|mine| mine <= best)
+    !row.is_serial() && ranks.len() > 1 && column.rank(row).is_some_and(|mine| mine <= best)
 }
 
-/// What the columns mean.
-pub(crate) fn legend(programs: &[Program]) -> String {
-    let capacity = programs.iter().any(|program| !program.capacities.is_empty());
-    let mut text = "P workers; time: median; spread: of the middle half; Ts: the sequential program; T1/Ts: overhead; \
-                    Ts/TP: speed-up;\nper fork: (T1 − Ts) / tasks"
-        .to_owned();
-    if capacity {
-        text += "; C: parallel capacity, what the processors do at once against one; T1/TP/C: the share of it used";
+/// The longest line of a legend.
+const LEGEND_WIDTH: usize = 120;
+
+/// What the columns mean, but for what the scheduler counted: that is told by `filch list columns`.
+pub(crate) fn legend(programs: &[Program], choice: &Choice, look: Look) -> String {
+    let columns = choice.explained();
+    let mut parts = vec!["P: workers".to_owned()];
+    parts.extend(columns.iter().map(|column| format!("{}: {}", column.heading, column.meaning)));
+    parts.push("Ts, T1, TP: times of the sequential program, with one worker, with P".to_owned());
+    if programs.iter().any(|program| !program.capacities.is_empty()) {
+        parts.push("C: parallel capacity, what the processors do at once against one".to_owned());
     }
-    text + ".\n"
+    if columns.iter().any(|column| column.is_estimate()) {
+        parts.push(INTERVALS.to_owned());
+    }
+    wrapped(&(parts.join("; ") + "."), look.width.unwrap_or(LEGEND_WIDTH).min(LEGEND_WIDTH))
+}
+
+/// What stands behind every number that has an interval.
+const INTERVALS: &str =
+    "what compares is found round by round: the median, and in [brackets] its 95 % bootstrap interval";
+
+/// Broken between words, each line ended.
+fn wrapped(text: &str, width: usize) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines += &(std::mem::take(&mut line) + "\n");
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines + &line + "\n"
 }
 
 #[cfg(test)]
@@ -199,7 +174,7 @@ mod tests {
             run("fib", "rayon", 1, 4.0),
             run("fib", "filch split", 8, 0.6),
         ];
-        let text = program(&summarize(&runs, &[])[0], look());
+        let text = program(&summarize(&runs, &[])[0], &Choice::Usual, look());
         assert!(!text.contains('\u{1b}'));
         assert!(text.starts_with("fib n=30   Ts 1.00 s   1.35 M tasks"), "{text}");
         for part in ["serial", "filch split", "rayon", "1.10", "4.00 s", "8!", "steals"] {
@@ -207,17 +182,51 @@ mod tests {
         }
     }
 
+    /// Two rounds of two schedulers, of which one drifts.
+    fn rounds() -> Vec<Program> {
+        let mut runs = [
+            run("fib", "filch split", 1, 1.0),
+            run("fib", "rayon", 1, 4.0),
+            run("fib", "filch split", 1, 1.0),
+            run("fib", "rayon", 1, 5.0),
+        ];
+        runs[2..].iter_mut().for_each(|run| run.round = 1);
+        summarize(&runs, &[])
+    }
+
     #[test]
-    fn a_narrow_terminal_loses_the_counters() {
-        let runs = [run("fib", "filch split", 1, 1.1)];
-        let narrow = program(&summarize(&runs, &[])[0], Look { width: Some(80), ..look() });
-        assert!(!narrow.contains("steals") && narrow.contains("T1/Ts"), "{narrow}");
+    fn a_narrow_terminal_loses_the_counters_then_the_intervals() {
+        let at = |width| program(&rounds()[0], &Choice::Usual, Look { width, ..look() });
+        let (wide, middle, narrow) = (at(None), at(Some(130)), at(Some(80)));
+        assert!(visible(&narrow) <= 80, "{narrow}");
+        assert!(wide.contains("steals") && wide.contains(" [0.20, 0.25]"), "{wide}");
+        assert!(!middle.contains("steals") && middle.contains(" [0.20, 0.25]"), "{middle}");
+        assert!(!narrow.contains("steals") && !narrow.contains('['), "{narrow}");
+    }
+
+    #[test]
+    fn columns_come_as_chosen() {
+        let names = ["max", "to-baseline", "min"].map(str::to_owned);
+        let choice = Choice::of(Some(&names)).unwrap();
+        let text = program(&rounds()[0], &choice, look());
+        let heads: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+        assert_eq!(heads, ["scheduler", "P", "max", "T/base", "min"]);
+        let legend = legend(&rounds(), &choice, look());
+        assert!(legend.contains("max: longest") && !legend.contains("median:"), "{legend}");
+    }
+
+    #[test]
+    fn a_legend_is_broken_between_words() {
+        assert_eq!(wrapped("one two three", 8), "one two\nthree\n");
+        assert_eq!(wrapped("unbreakable", 8), "unbreakable\n");
+        let narrow = Look { width: Some(60), ..look() };
+        assert!(legend(&rounds(), &Choice::Usual, narrow).lines().all(|line| line.chars().count() <= 60));
     }
 
     #[test]
     fn the_best_of_each_group_is_green() {
         let runs = [run("fib", "filch split", 1, 1.1), run("fib", "rayon", 1, 4.0)];
-        let text = program(&summarize(&runs, &[])[0], Look { colour: true, ..look() });
+        let text = program(&summarize(&runs, &[])[0], &Choice::Usual, Look { colour: true, ..look() });
         let line = text.lines().find(|line| line.contains("1.10 s")).unwrap();
         assert!(line.contains('\u{1b}'), "{text}");
         assert_eq!(visible("\u{1b}[1mab\u{1b}[0m"), 2);
@@ -227,6 +236,6 @@ mod tests {
     fn wrong_answers_are_marked() {
         let mut wrong = run("fib", "rayon", 1, 4.0);
         (wrong.correct, wrong.error) = (false, Some("5 is wrong".to_owned()));
-        assert!(program(&summarize(&[wrong], &[])[0], look()).contains("✗ rayon"));
+        assert!(program(&summarize(&[wrong], &[])[0], &Choice::Usual, look()).contains("✗ rayon"));
     }
 }

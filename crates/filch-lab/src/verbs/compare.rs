@@ -8,6 +8,7 @@ use filch_protocol::{Machine, Order, cores};
 use filch_schedulers::{Style, wait};
 use filch_workloads::{Kind, Workload};
 
+use crate::columns::Choice;
 use crate::error::{Error, Result, usage};
 use crate::export::json::{Lines, check_writable, write_file};
 use crate::export::{html, table};
@@ -60,6 +61,7 @@ const ROUNDS: usize = 3;
 const MOST_ROUNDS: usize = 30;
 
 pub(crate) fn compare(flags: &Flags) -> Result {
+    let choice = Choice::of(flags.columns.as_deref())?;
     let session = Session::new(flags)?;
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     if !flags.no_report {
@@ -95,7 +97,7 @@ pub(crate) fn compare(flags: &Flags) -> Result {
         return Err(error);
     }
     let runs = processes.runs;
-    conclude(flags, &session, &runs, &finish)
+    conclude(flags, &choice, &session, &runs, &finish)
 }
 
 /// A program, and what is done with it in one visit.
@@ -365,7 +367,7 @@ impl Runner for Processes<'_> {
 }
 
 /// Shows what was measured, and fails if a check did.
-fn conclude(flags: &Flags, session: &Session, runs: &[Run], finish: &Finish) -> Result {
+fn conclude(flags: &Flags, choice: &Choice, session: &Session, runs: &[Run], finish: &Finish) -> Result {
     if runs.is_empty() {
         return Err(usage("interrupted before anything was measured"));
     }
@@ -380,11 +382,11 @@ fn conclude(flags: &Flags, session: &Session, runs: &[Run], finish: &Finish) -> 
         doubts.push(Warning::Refused(left_out));
     }
     if !flags.no_report {
-        write_file(&flags.report, &html::report(runs, &session.titles, &doubts))?;
+        write_file(&flags.report, &html::report(runs, &programs, choice, &doubts))?;
     }
     let stdout_is_json = flags.output.json.as_deref().is_some_and(|path| path == std::path::Path::new("-"));
     if !stdout_is_json && !flags.output.quiet {
-        show(&programs, &doubts, flags, session.size)?;
+        show(&programs, choice, &doubts, flags, session.size)?;
     }
     if programs.iter().all(Program::all_right) || !doubts.iter().any(Warning::is_failure) {
         return Ok(());
@@ -395,15 +397,15 @@ fn conclude(flags: &Flags, session: &Session, runs: &[Run], finish: &Finish) -> 
     Err(Error::Failed)
 }
 
-fn show(programs: &[Program], doubts: &[Warning], flags: &Flags, size: Size) -> Result {
+fn show(programs: &[Program], choice: &Choice, doubts: &[Warning], flags: &Flags, size: Size) -> Result {
     let look = table::Look { colour: colour(), width: width(), cores: cores() };
     let mut out = std::io::stdout().lock();
     let machine = Machine::here();
     writeln!(out, "\n{}", paint(&machine.summary(), "2", look.colour))?;
     for program in programs {
-        writeln!(out, "\n{}", table::program(program, look))?;
+        writeln!(out, "\n{}", table::program(program, choice, look))?;
     }
-    writeln!(out, "{}", paint(&table::legend(programs), "2", look.colour))?;
+    writeln!(out, "{}", paint(&table::legend(programs, choice, look), "2", look.colour))?;
     for fact in facts(programs, look.cores) {
         writeln!(out, "{}  {}", paint(&fact.figure, "1;36", look.colour), fact.sentence)?;
     }

@@ -9,6 +9,7 @@ use filch_schedulers::{
     Knob, PEERS, POOL_KNOBS, POOLS, PeerSpec, PoolSpec, QUEUES, WAITS, knobs, list_queues, why_not,
 };
 
+use crate::columns::COLUMNS;
 use crate::error::Result;
 use crate::flags::{List as Flags, Listed};
 use crate::runners::Program;
@@ -22,7 +23,15 @@ pub(crate) fn list(flags: &Flags) -> Result {
         return hand_over(&Program::Check, &["scenarios".into()]);
     }
     let mut out = std::io::stdout().lock();
-    let all = [Listed::Pools, Listed::Queues, Listed::Parameters, Listed::Workloads, Listed::Peers, Listed::Waits];
+    let all = [
+        Listed::Pools,
+        Listed::Queues,
+        Listed::Parameters,
+        Listed::Workloads,
+        Listed::Peers,
+        Listed::Waits,
+        Listed::Columns,
+    ];
     for (index, what) in all.iter().filter(|&&what| flags.what.is_none_or(|wanted| wanted == what)).enumerate() {
         let (name, heads, rows): (_, &[&str], _) = match what {
             Listed::Pools => (
@@ -38,6 +47,7 @@ pub(crate) fn list(flags: &Flags) -> Result {
                 ("Workloads", &["name", "tasks", "what it computes", "sizes", "parameters", "source"], workloads())
             }
             Listed::Peers => ("Peers", &["name", "version", "what it is", "needs", "home"], peers()),
+            Listed::Columns => ("Columns", &["name", "heading", "in", "what it means"], columns()),
             Listed::Waits | Listed::Scenarios => {
                 ("Waits", &["name", "what a worker does while its task is stolen"], waits())
             }
@@ -192,4 +202,9 @@ fn waits() -> Vec<Vec<String>> {
         row([&wait.to_string(), &format!("{help}{mark}")])
     };
     WAITS.iter().map(wait).collect()
+}
+
+fn columns() -> Vec<Vec<String>> {
+    let each = COLUMNS.iter();
+    each.map(|column| row([column.name, column.heading, column.unit.name(), column.meaning])).collect()
 }

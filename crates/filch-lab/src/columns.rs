@@ -1,0 +1,413 @@
+//! The columns of results, each defined once: the table on the terminal, the report and the JSON summary show the same.
+
+use crate::error::{Result, usage};
+use crate::stats::{Estimate, Sample};
+use crate::summary::Row;
+use crate::terminal::{bytes, count, duration, significant};
+
+/// A column: what it is called, what it means, and where its values come from.
+#[derive(Debug)]
+pub(crate) struct Column {
+    /// What `--columns` and JSON call it.
+    pub(crate) name: &'static str,
+    pub(crate) heading: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) unit: Unit,
+    source: Source,
+    /// Which end is worth a colour.
+    best: Option<Best>,
+    place: Place,
+}
+
+/// What a column's values are in, and so how they are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unit {
+    Seconds,
+    /// Seconds of something so short that it is written in nanoseconds.
+    ForkSeconds,
+    Ratio,
+    /// A ratio that is written in per cent.
+    Share,
+    PerSecond,
+    Count,
+    Processors,
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Time(fn(&Sample) -> f64),
+    Number(fn(&Row) -> Option<f64>),
+    /// What comes with an interval.
+    Estimate(fn(&Row) -> Option<Estimate>),
+    /// What the scheduler counted under this name.
+    Counter(&'static str),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Best {
+    Least,
+    Most,
+}
+
+/// Where a column is shown unless some are chosen: the report and the JSON summary have them all.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+enum Place {
+    NarrowTerminal,
+    Terminal,
+    WideTerminal,
+    Report,
+}
+
+use Best::{Least, Most};
+use Place::{NarrowTerminal, Report, Terminal, WideTerminal};
+
+pub(crate) const COLUMNS: &[Column] = &[
+    time("median", "median time of a run", |time| time.median).best(Least).on(NarrowTerminal),
+    number("spread", "spread", "distance between the quartiles over the median", Unit::Share, |row| {
+        Some(row.time?.spread())
+    })
+    .on(NarrowTerminal),
+    time("mean", "mean time of a run", |time| time.mean),
+    time("min", "shortest time of a run", |time| time.min),
+    time("p10", "time below which a tenth of the runs lie", |time| time.p10),
+    time("q1", "lower quartile of the times", |time| time.lower_quartile),
+    time("q3", "upper quartile of the times", |time| time.upper_quartile),
+    time("p90", "time below which nine tenths of the runs lie", |time| time.p90),
+    time("max", "longest time of a run", |time| time.max),
+    number("runs", "runs", "timed runs", Unit::Count, |row| whole(row.seconds.len())),
+    number("rounds", "rounds", "rounds that the runs come from", Unit::Count, |row| whole(row.rounds.len()))
+        .on(Terminal),
+    estimate("overhead", "T1/Ts", "overhead, time on one worker over the sequential program's", Unit::Ratio, |row| {
+        row.compared.overhead
+    })
+    .best(Least)
+    .on(NarrowTerminal),
+    estimate("speedup", "Ts/TP", "speed-up over the sequential program", Unit::Ratio, |row| row.compared.speedup)
+        .best(Most)
+        .on(NarrowTerminal),
+    estimate("relative-speedup", "T1/TP", "speed-up over one worker", Unit::Ratio, |row| row.compared.relative_speedup)
+        .on(NarrowTerminal),
+    estimate("capacity-share", "T1/TP/C", "share of the parallel capacity that becomes speed-up", Unit::Share, |row| {
+        row.compared.of_capacity
+    })
+    .best(Most)
+    .on(NarrowTerminal),
+    estimate("to-baseline", "T/base", "time over the baseline's on as many workers", Unit::Ratio, |row| {
+        row.compared.to_baseline
+    })
+    .best(Least)
+    .on(NarrowTerminal),
+    number("tasks-per-second", "tasks/s", "tasks per second of all workers together", Unit::PerSecond, |row| {
+        row.tasks_per_second()
+    })
+    .on(Terminal),
+    estimate("fork", "per fork", "what a fork and its join add: (T1 − Ts) / tasks", Unit::ForkSeconds, |row| {
+        row.compared.fork_seconds
+    })
+    .best(Least)
+    .on(Terminal),
+    number("cpu", "cpu", "processors in use, median of a run", Unit::Processors, |row| row.processors),
+    number("memory", "memory", "largest resident set of a process", Unit::Bytes, |row| {
+        #[expect(clippy::cast_precision_loss, reason = "exact up to petabytes")]
+        Some(row.peak_rss_bytes as f64).filter(|&bytes| bytes > 0.0)
+    }),
+    counter("steals", "tasks taken by idle workers, median of a run", "steals"),
+    counter("leaps", "tasks taken by waiting workers, median of a run", "leaps"),
+    counter("grows", "times work was shared, median of a run", "grows"),
+    counter("shrinks", "times shared work was taken back, median of a run", "shrinks"),
+    counter("parks", "times a worker went to sleep, median of a run", "parks"),
+    counter("depth", "most tasks on a worker's stack, median of a run", "peak_depth"),
+];
+
+const fn number(
+    name: &'static str,
+    heading: &'static str,
+    meaning: &'static str,
+    unit: Unit,
+    value: fn(&Row) -> Option<f64>,
+) -> Column {
+    Column { name, heading, meaning, unit, source: Source::Number(value), best: None, place: Report }
+}
+
+const fn estimate(
+    name: &'static str,
+    heading: &'static str,
+    meaning: &'static str,
+    unit: Unit,
+    value: fn(&Row) -> Option<Estimate>,
+) -> Column {
+    Column { name, heading, meaning, unit, source: Source::Estimate(value), best: None, place: Report }
+}
+
+const fn time(name: &'static str, meaning: &'static str, value: fn(&Sample) -> f64) -> Column {
+    Column { name, heading: name, meaning, unit: Unit::Seconds, source: Source::Time(value), best: None, place: Report }
+}
+
+const fn counter(name: &'static str, meaning: &'static str, counter: &'static str) -> Column {
+    let source = Source::Counter(counter);
+    Column { name, heading: name, meaning, unit: Unit::Count, source, best: None, place: WideTerminal }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "few runs")]
+#[expect(clippy::unnecessary_wraps, reason = "as a column has it")]
+fn whole(count: usize) -> Option<f64> {
+    Some(count as f64)
+}
+
+impl Column {
+    const fn best(mut self, best: Best) -> Self {
+        self.best = Some(best);
+        self
+    }
+
+    const fn on(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    pub(crate) fn value(&self, row: &Row) -> Option<f64> {
+        match self.source {
+            Source::Time(value) => row.time.as_ref().map(value),
+            Source::Number(value) => value(row),
+            Source::Estimate(value) => value(row).map(|estimate| estimate.value),
+            #[expect(clippy::cast_precision_loss, reason = "counts of one run")]
+            Source::Counter(name) => row.counters.get(name).map(|&count| count as f64),
+        }
+    }
+
+    pub(crate) fn estimate(&self, row: &Row) -> Option<Estimate> {
+        if let Source::Estimate(value) = self.source { value(row) } else { None }
+    }
+
+    /// Whether the values come with an interval.
+    pub(crate) fn is_estimate(&self) -> bool {
+        matches!(self.source, Source::Estimate(_))
+    }
+
+    /// The value as people read it, perhaps with its interval: `1.67 [1.62, 1.70]`.
+    pub(crate) fn text(&self, row: &Row, with_interval: bool) -> Option<String> {
+        let text = self.unit.text(self.value(row)?);
+        let interval = self.estimate(row).and_then(|estimate| estimate.interval).filter(|_| with_interval);
+        Some(interval.map_or_else(
+            || text.clone(),
+            |(low, high)| format!("{text} [{}, {}]", self.unit.digits(low), self.unit.digits(high)),
+        ))
+    }
+
+    /// Smaller is better; a column without a best end ranks nobody.
+    pub(crate) fn rank(&self, row: &Row) -> Option<f64> {
+        match self.best? {
+            Least => self.value(row),
+            Most => self.value(row).map(|value| -value),
+        }
+    }
+}
+
+impl Unit {
+    /// What an unformatted value is in.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Seconds | Self::ForkSeconds => "seconds",
+            Self::Ratio | Self::Share => "ratio",
+            Self::PerSecond => "per second",
+            Self::Count => "count",
+            Self::Processors => "processors",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    fn text(self, value: f64) -> String {
+        let suffix = match self {
+            Self::ForkSeconds => " ns",
+            Self::Share => " %",
+            _ => "",
+        };
+        self.digits(value) + suffix
+    }
+
+    /// The number alone where all of a column have the same unit.
+    fn digits(self, value: f64) -> String {
+        let text = match self {
+            Self::Seconds => duration(value),
+            Self::ForkSeconds => significant(value * 1e9),
+            Self::Ratio => format!("{value:.2}"),
+            Self::Share => format!("{:.0}", value * 100.0),
+            Self::PerSecond | Self::Count => count(value),
+            Self::Processors => significant(value),
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was a whole number")]
+            Self::Bytes => bytes(value as u64),
+        };
+        text.replace('-', "−")
+    }
+}
+
+/// The columns to show.
+#[derive(Debug)]
+pub(crate) enum Choice {
+    /// What fits.
+    Usual,
+    These(Vec<&'static Column>),
+}
+
+impl Choice {
+    /// Of the columns asked for, if any were.
+    pub(crate) fn of(names: Option<&[String]>) -> Result<Self> {
+        let Some(names) = names else { return Ok(Self::Usual) };
+        let mut chosen: Vec<&Column> = Vec::new();
+        for name in names {
+            let known = || COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>();
+            let column = COLUMNS.iter().find(|column| column.name == name);
+            let column = column.ok_or_else(|| usage(filch_schedulers::unknown("column", name, &known())))?;
+            if !chosen.iter().any(|chosen| chosen.name == column.name) {
+                chosen.push(column);
+            }
+        }
+        Ok(Self::These(chosen))
+    }
+
+    /// Where there is room.
+    pub(crate) fn all(&self) -> Vec<&'static Column> {
+        match self {
+            Self::Usual => COLUMNS.iter().collect(),
+            Self::These(columns) => columns.clone(),
+        }
+    }
+
+    /// For terminals, the widest first.
+    pub(crate) fn on_terminals(&self) -> Vec<Vec<&'static Column>> {
+        match self {
+            Self::Usual => [WideTerminal, Terminal, NarrowTerminal].map(usual).to_vec(),
+            Self::These(columns) => vec![columns.clone()],
+        }
+    }
+
+    /// What a legend must tell: all but what the scheduler counted.
+    pub(crate) fn explained(&self) -> Vec<&'static Column> {
+        match self {
+            Self::Usual => usual(Terminal),
+            Self::These(columns) => columns.clone(),
+        }
+    }
+}
+
+fn usual(place: Place) -> Vec<&'static Column> {
+    COLUMNS.iter().filter(|column| column.place <= place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::{html, json};
+    use crate::record::tests::run;
+    use crate::summary::{Program, summarize};
+
+    fn session() -> (Vec<crate::record::Run>, Vec<Program>) {
+        let mut runs = Vec::new();
+        for (round, slow) in [1.0, 1.1].into_iter().enumerate() {
+            for (scheduler, workers, seconds) in
+                [("serial", 1, 1.0), ("filch split", 1, 1.1), ("filch split", 2, 0.5), ("rayon", 2, 1.0 / slow)]
+            {
+                let mut run = run("fib", scheduler, workers, seconds * slow);
+                run.round = round;
+                runs.push(run);
+            }
+        }
+        let programs = summarize(&runs, &[]);
+        (runs, programs)
+    }
+
+    fn column(name: &str) -> &'static Column {
+        COLUMNS.iter().find(|column| column.name == name).expect("there is such a column")
+    }
+
+    #[test]
+    fn every_name_and_heading_is_unique() {
+        for select in [|column: &Column| column.name, |column: &Column| column.heading] {
+            let mut names: Vec<&str> = COLUMNS.iter().map(select).collect();
+            names.extend(["program", "scheduler", "version", "workers", "baseline", "P"]);
+            let all = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), all);
+        }
+        let plain = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        assert!(COLUMNS.iter().all(|column| plain(column.name) && !column.meaning.ends_with('.')));
+    }
+
+    #[test]
+    fn terminal_page_and_summary_have_the_same_columns_in_the_same_order() {
+        let (runs, programs) = session();
+        let names: Vec<String> = COLUMNS.iter().rev().map(|column| column.name.to_owned()).collect();
+        for choice in [Choice::Usual, Choice::of(Some(&names)).unwrap()] {
+            let columns = choice.all();
+            assert_eq!(columns.len(), COLUMNS.len());
+            let page = html::report(&runs, &programs, &choice, &[]);
+            let numbers = &page[page.find("class=\"numbers\"").unwrap()..];
+            let heads = numbers.split("data-tip=\"").skip(1).take(columns.len());
+            let heads: Vec<&str> =
+                heads.map(|cell| cell.split_once('>').unwrap().1.split('<').next().unwrap()).collect();
+            assert_eq!(heads, columns.iter().map(|column| column.heading).collect::<Vec<_>>());
+            for row in json::rows(&programs, &columns) {
+                let keys: Vec<&str> = row.keys().skip(5).map(String::as_str).collect();
+                assert_eq!(keys, columns.iter().map(|column| column.name).collect::<Vec<_>>());
+            }
+            let on_terminals = choice.on_terminals();
+            let mut shown = on_terminals.iter().flatten().map(|column| column.name);
+            assert!(shown.all(|name| columns.iter().any(|column| column.name == name)));
+            // What the page shows of a row is what the terminal shows of it.
+            let row = programs[0].row("filch split", 2).unwrap();
+            let text: Vec<String> = columns.iter().filter_map(|column| column.text(row, true)).collect();
+            assert!(text.iter().all(|text| page.contains(&format!(">{text}</td>"))), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_written_in_their_units() {
+        let (_, programs) = session();
+        let text = |name, row| column(name).text(row, true).unwrap_or_default();
+        let (one, two) = (programs[0].row("filch split", 1).unwrap(), programs[0].row("filch split", 2).unwrap());
+        assert_eq!(text("median", two), "525 ms");
+        assert_eq!(text("overhead", one), "1.10 [1.10, 1.10]");
+        assert_eq!(text("to-baseline", two), "0.53 [0.50, 0.55]");
+        assert_eq!(column("to-baseline").text(two, false).unwrap(), "0.53");
+        assert_eq!(text("to-baseline", programs[0].row("rayon", 2).unwrap()), "1.00");
+        assert_eq!((text("overhead", two), text("relative-speedup", one)), (String::new(), String::new()));
+        assert_eq!(
+            (text("runs", two), text("rounds", two), text("steals", two)),
+            ("2".into(), "2".into(), "12".into())
+        );
+        assert_eq!((text("memory", two), text("cpu", two)), ("3.00 MiB".into(), "1.00".into()));
+        assert_eq!(Unit::ForkSeconds.text(-1.5e-9), "−1.50 ns");
+        assert_eq!(Unit::Share.text(0.923), "92 %");
+    }
+
+    #[test]
+    fn a_summary_has_values_as_they_are() {
+        let (_, programs) = session();
+        let columns = Choice::of(Some(&["to-baseline", "median", "steals"].map(str::to_owned))).unwrap().all();
+        let rows = json::rows(&programs, &columns);
+        let row = rows.iter().find(|row| row["scheduler"] == "filch split" && row["workers"] == 2).unwrap();
+        assert_eq!(row.keys().next_back().unwrap(), "steals");
+        assert_eq!((&row["program"], &row["baseline"]), (&"fib n=30".into(), &"rayon".into()));
+        assert_eq!((&row["steals"], row["median"].as_f64()), (&12.into(), Some(0.525)));
+        let ratio = &row["to-baseline"];
+        assert!((ratio["value"].as_f64().unwrap() - 0.525).abs() < 1e-9);
+        assert!((ratio["low"].as_f64().unwrap() - 0.5).abs() < 1e-9);
+        assert!((ratio["high"].as_f64().unwrap() - 0.55).abs() < 1e-9);
+        assert_eq!(ratio["rounds"], 2);
+        assert!(rows[0]["to-baseline"].is_null(), "the sequential program is no contender");
+    }
+
+    #[test]
+    fn columns_are_chosen_once_each_and_by_name() {
+        let of = |names: &[&str]| {
+            Choice::of(Some(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()))
+                .map(|choice| choice.all().iter().map(|column| column.name).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["speedup", "median", "speedup"]).unwrap(), ["speedup", "median"]);
+        assert!(
+            matches!(of(&["medan"]), Err(crate::error::Error::Usage(why)) if why.contains("did you mean `median`"))
+        );
+    }
+}
