@@ -194,7 +194,7 @@ fn section(
     put!(page, "{}</figure><div>", svg::times(program, palette));
     let speedup = svg::speedup(program, palette, machine.cores);
     if !speedup.is_empty() {
-        put!(page, "<figure><figcaption>Speed-up Ts/TP by workers</figcaption>{speedup}</figure>");
+        put!(page, "<figure><figcaption>Speed-up Ts/TP by workers, with 95 % intervals</figcaption>{speedup}</figure>");
     }
     let overheads = svg::overheads(program, palette);
     if !overheads.is_empty() {

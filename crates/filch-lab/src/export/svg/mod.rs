@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::stats::Sample;
-use crate::summary::{Capacity, Program, Row, contenders, nanoseconds};
+use crate::summary::{Program, Row, contenders, nanoseconds};
 use crate::terminal::{duration, significant};
 
 /// Which colour each scheduler has, the same in every plot.
@@ -38,12 +38,20 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A linear axis with round ticks.
+/// An axis with ticks at round numbers.
 struct Axis {
     from: f64,
     to: f64,
     pixels: (f64, f64),
     ticks: Vec<f64>,
+    scale: Scale,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scale {
+    Linear,
+    /// Each doubling is as long as any other.
+    Logarithmic,
 }
 
 impl Axis {
@@ -56,12 +64,26 @@ impl Axis {
         let to = (to / step).ceil() * step;
         #[expect(clippy::cast_possible_truncation, reason = "a handful of ticks")]
         let count = ((to - from) / step).round() as i32;
-        Self { from, to, pixels, ticks: (0..=count).map(|tick| from + f64::from(tick) * step).collect() }
+        let ticks = (0..=count).map(|tick| from + f64::from(tick) * step).collect();
+        Self { from, to, pixels, ticks, scale: Scale::Linear }
+    }
+
+    /// From a power of two to another, with a tick at each between them.
+    fn doubling(from: f64, to: f64, pixels: (f64, f64)) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "exponents of what is measured")]
+        let (least, most) = (from.log2().floor() as i32, to.log2().ceil() as i32);
+        let ticks = (least..=most.max(least + 1)).map(|exponent| 2_f64.powi(exponent));
+        let ticks: Vec<f64> = ticks.collect();
+        Self { from: ticks[0], to: ticks[ticks.len() - 1], pixels, ticks, scale: Scale::Logarithmic }
     }
 
     fn at(&self, value: f64) -> f64 {
         let (start, end) = self.pixels;
-        start + (value - self.from) / (self.to - self.from) * (end - start)
+        let [value, from, to] = [value, self.from, self.to].map(|number| match self.scale {
+            Scale::Linear => number,
+            Scale::Logarithmic => number.log2(),
+        });
+        start + (value - from) / (to - from) * (end - start)
     }
 }
 
@@ -76,6 +98,10 @@ fn open(width: f64, height: f64, title: &str) -> String {
 macro_rules! put {
     ($to:expr, $($text:tt)*) => { let _ = write!($to, $($text)*); };
 }
+
+mod speedup;
+
+pub(crate) use speedup::speedup;
 
 /// How far the axis must go for these times: a run that was disturbed must not flatten all others.
 fn reach(time: Sample) -> f64 {
@@ -193,91 +219,6 @@ fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String
         duration(time.median)
     );
     svg
-}
-
-/// Ts/TP against the number of workers, below the ceiling that the processors set.
-pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> String {
-    const WIDTH: f64 = 420.0;
-    const HEIGHT: f64 = 250.0;
-    const PLOT: (f64, f64) = (34.0, 284.0);
-    const BOTTOM: f64 = HEIGHT - 26.0;
-    let counts = program.worker_counts();
-    if program.serial.is_none() || counts.len() < 2 {
-        return String::new();
-    }
-    let points = |label: &str| -> Vec<(usize, f64)> {
-        counts.iter().filter_map(|&count| Some((count, program.row(label, count)?.compared.speedup?.value))).collect()
-    };
-    let ceiling: Vec<(usize, f64)> = counts
-        .iter()
-        .filter_map(|&count| {
-            let capacity = || program.capacity(count, cores).map(|capacity: &Capacity| capacity.sample.median);
-            Some((count, if count == 1 { 1.0 } else { capacity()? }))
-        })
-        .collect();
-    let series: Vec<(&String, Vec<(usize, f64)>)> =
-        palette.labels().iter().map(|label| (label, points(label))).filter(|(_, points)| !points.is_empty()).collect();
-    let all = series.iter().flat_map(|(_, points)| points).chain(&ceiling);
-    let most = all.map(|&(_, speedup)| speedup).fold(1.0, f64::max);
-    let axis = Axis::new(0.0, most, (BOTTOM, 12.0), 4.0);
-    #[expect(clippy::cast_precision_loss, reason = "few numbers of workers")]
-    let x = |count: usize| {
-        let index = counts.iter().position(|&known| known == count).unwrap_or(0);
-        PLOT.0 + 22.0 + (PLOT.1 - PLOT.0 - 22.0) * index as f64 / (counts.len() - 1) as f64
-    };
-    let mut svg = open(WIDTH, HEIGHT, &format!("Speed-up of {}", program.title));
-    for &tick in &axis.ticks {
-        let y = axis.at(tick);
-        put!(svg, r#"<line class="grid" x1="{}" x2="{}" y1="{y:.1}" y2="{y:.1}"/>"#, PLOT.0, PLOT.1);
-        put!(
-            svg,
-            r#"<text class="tick" text-anchor="end" x="{}" y="{:.1}">{}</text>"#,
-            PLOT.0 - 6.0,
-            y + 4.0,
-            trimmed(tick)
-        );
-    }
-    for &count in &counts {
-        let mark = if count > cores { "!" } else { "" };
-        put!(
-            svg,
-            r#"<text class="tick" text-anchor="middle" x="{:.1}" y="{:.1}">{count}{mark}</text>"#,
-            x(count),
-            HEIGHT - 8.0
-        );
-    }
-    let line = |points: &[(usize, f64)]| -> String {
-        let each = points.iter().map(|&(count, speedup)| format!("{:.1},{:.1}", x(count), axis.at(speedup)));
-        each.collect::<Vec<_>>().join(" ")
-    };
-    let mut ends: Vec<(f64, String, String)> = Vec::new();
-    if let Some(&(count, last)) = ceiling.last().filter(|_| ceiling.len() > 1) {
-        let tip = format!("parallel capacity: {count} workers can reach {last:.2}");
-        put!(svg, r#"<polyline class="ceiling" points="{}" data-tip="{}"/>"#, line(&ceiling), escape(&tip));
-        ends.push((axis.at(last), r#"class="ceiling-label""#.to_owned(), format!("C{} {last:.2}", count.min(cores))));
-    }
-    for (label, points) in &series {
-        let attributes = palette.attributes(label);
-        let each: Vec<String> = points.iter().map(|(count, speedup)| format!("{count}: {speedup:.2}")).collect();
-        let tip = format!("{label}, Ts/TP\n{}", each.join("\n"));
-        put!(
-            svg,
-            r#"<g {attributes} data-tip="{}"><polyline class="series" points="{}"/>"#,
-            escape(&tip),
-            line(points)
-        );
-        for &(count, speedup) in points {
-            put!(svg, r#"<circle class="point" cx="{:.1}" cy="{:.1}" r="3.5"/>"#, x(count), axis.at(speedup));
-        }
-        svg += "</g>";
-        if let Some(&(count, last)) = points.last()
-            && Some(&count) == counts.last()
-        {
-            ends.push((axis.at(last), attributes, format!("{label} {last:.2}")));
-        }
-    }
-    svg += &labels(ends, PLOT.1 + 10.0, (14.0, BOTTOM));
-    svg + "</svg>"
 }
 
 /// Names at the ends of lines, moved apart where they would overlap.
@@ -419,6 +360,14 @@ mod tests {
         let axis = Axis::new(0.0, 0.93, (0.0, 100.0), 5.0);
         assert!((axis.to - 1.0).abs() < 1e-12 && axis.ticks.len() == 6);
         assert!((axis.at(0.5) - 50.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn doublings_are_equally_long() {
+        let axis = Axis::doubling(0.3, 6.0, (0.0, 100.0));
+        assert_eq!(axis.ticks, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0]);
+        let places: Vec<f64> = axis.ticks.iter().map(|&tick| axis.at(tick)).collect();
+        assert_eq!(places, [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
     }
 
     #[test]

@@ -1,0 +1,250 @@
+//! Speed-up by number of workers, both to scale.
+
+use std::fmt::Write;
+
+use super::{Axis, Palette, Scale, escape, labels, open, trimmed};
+use crate::stats::Estimate;
+use crate::summary::Program;
+
+const WIDTH: f64 = 420.0;
+const HEIGHT: f64 = 270.0;
+const LEFT: f64 = 34.0;
+const RIGHT: f64 = 284.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = HEIGHT - 26.0;
+/// From one worker to more than this, all would crowd at the left end of a linear axis.
+const LINEAR: usize = 16;
+/// The width of a number below the axis.
+const APART: f64 = 15.0;
+
+/// Ts/TP against the number of workers, below what as many processors are ideally and what they can really do.
+pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> String {
+    let counts = program.worker_counts();
+    let (Some(&least), Some(&most), true) = (counts.first(), counts.last(), program.serial.is_some()) else {
+        return String::new();
+    };
+    let series = palette.labels().iter().map(|label| Series::of(program, label, &counts));
+    let series: Vec<Series<'_>> = series.filter(|series| !series.points.is_empty()).collect();
+    if least == most || series.is_empty() {
+        return String::new();
+    }
+    let capacity = |&count: &usize| {
+        let capacity = program.capacity(count, cores).map(|capacity| capacity.sample.median);
+        Some((count, if count == 1 { 1.0 } else { capacity? }))
+    };
+    let ceiling: Vec<(usize, f64)> = counts.iter().filter_map(capacity).collect();
+    let reached = series.iter().flat_map(Series::extent).chain(ceiling.iter().map(|&(_, capacity)| capacity));
+    let plot = Plot::new((least, most), cores, &reached.collect::<Vec<_>>());
+
+    let mut svg = open(WIDTH, HEIGHT, &format!("Speed-up of {}", program.title));
+    plot.grid(&mut svg, &counts);
+    let mut ends = Vec::new();
+    let ideal = plot.ideal();
+    put!(
+        svg,
+        r#"<polyline class="ideal" points="{}" data-tip="ideal: as fast as there are workers"/>"#,
+        plot.line(&ideal)
+    );
+    if let Some(&(_, last)) = ideal.last() {
+        ends.push((plot.up.at(last), r#"class="ceiling-label""#.to_owned(), format!("ideal {last:.0}")));
+    }
+    if let Some(&(count, last)) = ceiling.last().filter(|_| ceiling.len() > 1) {
+        let tip = format!("parallel capacity: {count} workers can reach {last:.2}");
+        let points: Vec<(f64, f64)> = ceiling.iter().map(|&(count, capacity)| (real(count), capacity)).collect();
+        put!(svg, r#"<polyline class="ceiling" points="{}" data-tip="{}"/>"#, plot.line(&points), escape(&tip));
+        let text = format!("C{} {last:.2}", count.min(cores));
+        ends.push((plot.up.at(last), r#"class="ceiling-label""#.to_owned(), text));
+    }
+    for series in &series {
+        svg += &series.draw(&plot, &palette.attributes(series.label));
+        if let Some(&(count, last)) = series.points.last()
+            && count == most
+        {
+            let text = format!("{} {:.2}", series.label, last.value);
+            ends.push((plot.up.at(last.value), palette.attributes(series.label), text));
+        }
+    }
+    svg += &labels(ends, RIGHT + 10.0, (TOP, BOTTOM));
+    svg + "</svg>"
+}
+
+fn real(count: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a number of workers")]
+    let real = count as f64;
+    real
+}
+
+/// The speed-ups of a scheduler.
+struct Series<'p> {
+    label: &'p str,
+    points: Vec<(usize, Estimate)>,
+}
+
+impl<'p> Series<'p> {
+    fn of(program: &Program, label: &'p str, counts: &[usize]) -> Self {
+        let point = |&count: &usize| Some((count, program.row(label, count)?.compared.speedup?));
+        Self { label, points: counts.iter().filter_map(point).collect() }
+    }
+
+    /// Where the axis must reach.
+    fn extent(&self) -> impl Iterator<Item = f64> {
+        let each = self.points.iter().map(|&(_, speedup)| speedup);
+        each.flat_map(|speedup| {
+            let (low, high) = speedup.interval.unwrap_or((speedup.value, speedup.value));
+            [low, speedup.value, high]
+        })
+    }
+
+    fn draw(&self, plot: &Plot, attributes: &str) -> String {
+        let each: Vec<String> = self
+            .points
+            .iter()
+            .map(|(count, speedup)| match speedup.interval {
+                Some((low, high)) => format!("{count}: {:.2} [{low:.2}, {high:.2}]", speedup.value),
+                None => format!("{count}: {:.2}", speedup.value),
+            })
+            .collect();
+        let tip = format!("{}, Ts/TP\n{}", self.label, each.join("\n"));
+        let line: Vec<(f64, f64)> = self.points.iter().map(|&(count, speedup)| (real(count), speedup.value)).collect();
+        let mut svg = format!(r#"<g {attributes} data-tip="{}">"#, escape(&tip));
+        put!(svg, r#"<polyline class="series" points="{}"/>"#, plot.line(&line));
+        for &(count, speedup) in &self.points {
+            let (x, y) = (plot.across.at(real(count)), plot.up.at(speedup.value));
+            if let Some((low, high)) = speedup.interval {
+                let (low, high) = (plot.up.at(low), plot.up.at(high));
+                put!(svg, r#"<line class="whisker" x1="{x:.1}" x2="{x:.1}" y1="{low:.1}" y2="{high:.1}"/>"#);
+            }
+            put!(svg, r#"<circle class="point" cx="{x:.1}" cy="{y:.1}" r="3.5"/>"#);
+        }
+        svg + "</g>"
+    }
+}
+
+/// Both axes.
+struct Plot {
+    across: Axis,
+    up: Axis,
+    least: f64,
+    most: f64,
+    cores: f64,
+}
+
+impl Plot {
+    /// Linear from nothing on; or logarithmic both, so that the ideal stays a straight line.
+    fn new((least, most): (usize, usize), cores: usize, reached: &[f64]) -> Self {
+        let top = reached.iter().copied().fold(real(most.min(cores)), f64::max);
+        let (across, up) = if most > LINEAR * least {
+            let bottom = reached.iter().copied().fold(real(least.min(cores)), f64::min);
+            (
+                Axis { from: real(least), to: real(most), ..Axis::doubling(1.0, 2.0, (LEFT + 12.0, RIGHT)) },
+                Axis::doubling(bottom, top, (BOTTOM, TOP)),
+            )
+        } else {
+            (
+                Axis { to: real(most), ..Axis::new(0.0, real(most), (LEFT, RIGHT), 4.0) },
+                Axis::new(0.0, top, (BOTTOM, TOP), 4.0),
+            )
+        };
+        Self { across, up, least: real(least), most: real(most), cores: real(cores) }
+    }
+
+    /// As much faster as there are workers, up to the number of processors.
+    fn ideal(&self) -> Vec<(f64, f64)> {
+        let start = if self.up.scale == Scale::Linear { 0.0 } else { self.least };
+        let bend = self.cores.clamp(start, self.most);
+        [start, bend, self.most].map(|workers| (workers, workers.min(self.cores))).to_vec()
+    }
+
+    fn grid(&self, svg: &mut String, counts: &[usize]) {
+        for &tick in &self.up.ticks {
+            let y = self.up.at(tick);
+            put!(svg, r#"<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1}" y2="{y:.1}"/>"#);
+            let (x, y) = (LEFT - 6.0, y + 4.0);
+            put!(svg, r#"<text class="tick" text-anchor="end" x="{x}" y="{y:.1}">{}</text>"#, trimmed(tick));
+        }
+        let mut free = f64::INFINITY;
+        for &count in counts.iter().rev() {
+            let x = self.across.at(real(count));
+            put!(svg, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{BOTTOM}" y2="{:.1}"/>"#, BOTTOM + 4.0);
+            // The largest number of workers matters most, so who has no room is to its left.
+            if x > free {
+                continue;
+            }
+            free = x - APART;
+            let mark = if real(count) > self.cores { "!" } else { "" };
+            let y = HEIGHT - 8.0;
+            put!(svg, r#"<text class="tick" text-anchor="middle" x="{x:.1}" y="{y:.1}">{count}{mark}</text>"#);
+        }
+    }
+
+    fn line(&self, points: &[(f64, f64)]) -> String {
+        let each = points
+            .iter()
+            .map(|&(workers, speedup)| format!("{:.1},{:.1}", self.across.at(workers), self.up.at(speedup)));
+        each.collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::run;
+    use crate::summary::summarize;
+
+    /// A scheduler that is as fast as ideal on these numbers of workers.
+    fn ideal(counts: &[usize], cores: usize) -> String {
+        let mut runs = vec![run("fib", "serial", 1, 1.0)];
+        runs.extend(counts.iter().map(|&count| run("fib", "filch split", count, 1.0 / real(count.min(cores)))));
+        let programs = summarize(&runs, &[]);
+        speedup(&programs[0], &Palette::new(&programs), cores)
+    }
+
+    /// The corners of a line of this class.
+    fn points(svg: &str, class: &str) -> Vec<(f64, f64)> {
+        let start = format!("<polyline class=\"{class}\" points=\"");
+        let line = svg.split(&start).nth(1).expect("a line of this class").split('"').next().expect("its points");
+        let number = |text: &str| text.parse::<f64>().expect("a number");
+        line.split(' ').map(|point| point.split_once(',').map(|(x, y)| (number(x), number(y))).expect("x,y")).collect()
+    }
+
+    #[test]
+    fn workers_stand_where_their_number_is() {
+        let found = points(&ideal(&[1, 2, 3, 8], 8), "series");
+        let step = found[1].0 - found[0].0;
+        for (&(x, y), count) in found.iter().zip([1.0, 2.0, 3.0, 8.0]) {
+            assert!((x - LEFT - count * step).abs() < 0.5, "{found:?}");
+            assert!((BOTTOM - y - count * (BOTTOM - found[0].1)).abs() < 0.5, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_ideal_is_met_by_who_is_ideal() {
+        for (counts, cores) in
+            [(&[1, 2, 3, 8][..], 8), (&[1, 2, 3, 8], 2), (&[2, 3], 2), (&[1, 3, 48, 64], 64), (&[1, 64, 128], 64)]
+        {
+            let svg = ideal(counts, cores);
+            let line = points(&svg, "ideal");
+            let [start, bend, end] = line[..] else { panic!("{line:?}") };
+            for (x, y) in points(&svg, "series") {
+                let (from, to) = if x <= bend.0 { (start, bend) } else { (bend, end) };
+                let share = if to.0 > from.0 { (x - from.0) / (to.0 - from.0) } else { 0.0 };
+                assert!((from.1 + share * (to.1 - from.1) - y).abs() < 0.6, "{counts:?} on {cores}: {line:?} {x},{y}");
+            }
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn numbers_below_the_axis_do_not_overlap() {
+        let svg = ideal(&[1, 2, 3, 60, 62, 64], 64);
+        let shown = |count: &str| svg.contains(&format!(">{count}</text>"));
+        assert!(shown("64") && shown("2") && !shown("62"), "{svg}");
+    }
+
+    #[test]
+    fn one_number_of_workers_makes_no_plot() {
+        assert_eq!(ideal(&[2], 2), "");
+        let alone = summarize(&[run("fib", "rayon", 1, 1.0), run("fib", "rayon", 2, 1.0)], &[]);
+        assert_eq!(speedup(&alone[0], &Palette::new(&alone), 2), "", "without the sequential program");
+    }
+}
