@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::columns::COLUMNS;
 use crate::record::Run;
 use crate::summary::Program;
 use crate::terminal::duration;
@@ -21,6 +22,7 @@ pub(crate) enum Warning {
     TooShort(Vec<String>),
     SlowFirst(Vec<String>),
     Oversubscribed { workers: Vec<usize>, cores: usize },
+    FewRounds(usize),
     Interrupted,
     Machines(usize),
 }
@@ -30,6 +32,8 @@ const SHORT_SECONDS: f64 = 0.010;
 const SLOW_FIRST: f64 = 1.2;
 const BUSY_PROCESSORS: f64 = 0.1;
 const STOLEN_PROCESSORS: f64 = 0.05;
+/// Rounds from which on an interval is missed about as seldom as it says.
+const ENOUGH_ROUNDS: usize = 5;
 /// The largest difference between samples of the capacity, as a share of their median.
 const MOVED: f64 = 0.10;
 
@@ -59,6 +63,7 @@ impl Warning {
             Self::TooShort(_) => "Give a larger size, as in `filch compare fib:n=40`.",
             Self::SlowFirst(_) => "Medians hide it; for a single run warm up with `filch run --warmup`.",
             Self::Oversubscribed { .. } => "Read these rows as tests of robustness, not of speed-up.",
+            Self::FewRounds(_) => "Raise --budget, or give --repeat 5 or more.",
             Self::Interrupted => "Medians are of fewer runs than planned.",
             Self::Machines(_) => "Only compare rows of one machine.",
         }
@@ -85,6 +90,11 @@ impl fmt::Display for Warning {
                 let workers: Vec<String> = workers.iter().map(ToString::to_string).collect();
                 let processors = if *cores == 1 { "processor" } else { "processors" };
                 write!(f, "{} workers share {cores} {processors}.", workers.join(" and "))
+            }
+            // So often all rounds lie on one side of the true median.
+            Self::FewRounds(rounds) => {
+                let of = 1_u32 << (rounds - 1);
+                write!(f, "An interval of {rounds} rounds, all that was seen, misses the true ratio one time in {of}.")
             }
             Self::Interrupted => write!(f, "The session was interrupted."),
             Self::Machines(n) => write!(f, "The runs come from {n} different machines or builds."),
@@ -150,6 +160,7 @@ pub(crate) fn warnings(runs: &[Run], programs: &[Program]) -> Vec<Warning> {
     if !over.is_empty() {
         found.push(Warning::Oversubscribed { workers: over, cores });
     }
+    found.extend(fewest_rounds(programs).filter(|&rounds| rounds < ENOUGH_ROUNDS).map(Warning::FewRounds));
     let mut machines = Vec::new();
     for run in runs {
         let key = (&run.machine, &run.commit);
@@ -161,6 +172,13 @@ pub(crate) fn warnings(runs: &[Run], programs: &[Program]) -> Vec<Warning> {
         found.push(Warning::Machines(machines.len()));
     }
     found
+}
+
+/// Rounds of the interval that rests on the fewest.
+fn fewest_rounds(programs: &[Program]) -> Option<usize> {
+    let rows = programs.iter().flat_map(|program| &program.rows);
+    let estimates = rows.flat_map(|row| COLUMNS.iter().filter_map(|column| column.estimate(row)));
+    estimates.filter(|estimate| estimate.interval.is_some()).map(|estimate| estimate.rounds).min()
 }
 
 fn percent(share: f64) -> String {
@@ -227,6 +245,24 @@ mod tests {
         let mut runs = quiet(&[1.0, 1.0]);
         runs[1].commit = "def".to_owned();
         assert_eq!(of(&runs), [Warning::Machines(2)]);
+    }
+
+    #[test]
+    fn few_rounds_are_told_with_how_often_they_mislead() {
+        let session = |rounds: usize| -> Vec<Run> {
+            let visits = (0..rounds).flat_map(|round| ["serial", "rayon"].map(|scheduler| (round, scheduler)));
+            visits
+                .map(|(round, scheduler)| {
+                    let mut run = run("fib", scheduler, 1, 1.0);
+                    (run.round, run.machine.cores) = (round, 2);
+                    run
+                })
+                .collect()
+        };
+        assert_eq!(of(&session(1)), []);
+        assert_eq!(of(&session(3)), [Warning::FewRounds(3)]);
+        assert!(Warning::FewRounds(3).to_string().ends_with("one time in 4."));
+        assert_eq!(of(&session(5)), []);
     }
 
     #[test]

@@ -390,7 +390,7 @@ fn columns_are_chosen_by_name_in_table_report_and_summary() {
     let columns = ["--columns", "max,to-baseline,relative-speedup,rounds"];
     let table = stdout(&well(&[&session[..], &schedulers, &columns].concat()));
     assert_eq!(line_of(&table, "scheduler"), ["scheduler", "P", "max", "T/base", "T1/TP", "rounds"]);
-    assert!(table.contains("base filch split"), "{table}");
+    assert!(table.contains("base filch split") && table.contains("An interval of 3 rounds"), "{table}");
     assert!(!table.contains("spread:") && table.contains("rounds: rounds that"), "{table}");
     let page = fs::read_to_string(html).unwrap();
     assert!(page.contains(">T1/TP</th>") && page.contains(">T/base</th>") && !page.contains(">spread</th>"));
