@@ -24,6 +24,15 @@ impl Lines {
         Ok(Self { output: Box::new(file), is_stdout: false })
     }
 
+    /// As [`Lines::create`], after what is in the file already.
+    pub fn append(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            return Self::create(path);
+        }
+        let file = OpenOptions::new().append(true).create(true).open(path).map_err(|error| unwritable(path, &error))?;
+        Ok(Self { output: Box::new(file), is_stdout: false })
+    }
+
     /// Whether the lines go to standard output.
     pub fn is_stdout(&self) -> bool {
         self.is_stdout

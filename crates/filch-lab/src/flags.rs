@@ -55,6 +55,8 @@ Examples:
   filch compare fib queens --peers rayon   two programs, one peer
   filch compare fib:n=40 --repeat 20       another size, a fixed number of rounds
   filch compare --workers 1,2,8 --json runs.jsonl
+  filch compare --workers 1,2,8 --json runs.jsonl --resume
+  filch compare fib uts --runner ./my-runner
   filch compare fib --columns median,p10,p90,speedup,to-baseline")]
 pub(crate) struct Compare {
     /// Workloads, each perhaps with parameters as in `fib:n=40` or `uts:tree=T3,seed=1`
@@ -69,6 +71,9 @@ pub(crate) struct Compare {
     /// Other schedulers; an empty list is none [default: rayon, chili, lace-ws]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) peers: Option<Vec<String>>,
+    /// Somebody's runner, as docs/runners.md says; may be given several times
+    #[arg(long = "runner", value_name = "PATH")]
+    pub(crate) runners: Vec<PathBuf>,
     /// Numbers of workers [default: 1 and the number of processors]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: Option<Vec<u16>>,
@@ -99,6 +104,9 @@ pub(crate) struct Compare {
     /// Write no HTML report
     #[arg(long)]
     pub(crate) no_report: bool,
+    /// Go on with an interrupted session, whose lines are in the file of --json: what is there is not measured again
+    #[arg(long, requires = "json")]
+    pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

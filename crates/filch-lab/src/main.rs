@@ -1,6 +1,7 @@
 //! `filch`: compares work-stealing schedulers on real programs.
 
 mod columns;
+mod earlier;
 mod export;
 mod flags;
 mod plan;

@@ -17,6 +17,8 @@ use crate::error::{Result, usage};
 pub(crate) enum Program {
     /// The runner of a scheduler: the sequential programs, a pool or queue, a peer.
     Runner(String),
+    /// Somebody else's runner, which they build.
+    At(PathBuf),
     /// The checkers.
     Check,
     /// What measures one library rather than comparing many.
@@ -31,12 +33,18 @@ impl Program {
     fn peer(&self) -> Option<&str> {
         match self {
             Self::Runner(name) => PEERS.iter().map(|peer| peer.name).find(|peer| peer == name),
-            Self::Check | Self::Probe => None,
+            Self::At(_) | Self::Check | Self::Probe => None,
         }
+    }
+
+    /// Whether it is one of ours.
+    fn is_ours(&self) -> bool {
+        !matches!(self, Self::At(_))
     }
 
     fn package(&self) -> &'static str {
         match self {
+            Self::At(_) => unreachable!("only ours are built"),
             Self::Runner(_) if self.peer().is_some() => "filch-peers",
             Self::Runner(_) => "filch-runner",
             Self::Check => "filch-checker",
@@ -47,6 +55,7 @@ impl Program {
     fn file(&self) -> String {
         let name = match self {
             Self::Runner(name) => format!("filch-run-{name}"),
+            Self::At(_) => unreachable!("only ours have known names"),
             Self::Check => "filch-check".to_owned(),
             Self::Probe => "filch-probe".to_owned(),
         };
@@ -55,7 +64,10 @@ impl Program {
 
     /// Where it is, once it is [ready](ready).
     pub(crate) fn path(&self) -> Result<PathBuf> {
-        Ok(folder()?.join(self.file()))
+        match self {
+            Self::At(path) => Ok(path.clone()),
+            ours => Ok(folder()?.join(ours.file())),
+        }
     }
 }
 
@@ -117,6 +129,7 @@ impl Workshop {
 /// Has all of them built, once for all, where there is something to build them from; otherwise they must be there.
 pub(crate) fn ready(programs: &BTreeSet<Program>, talks: bool) -> Result {
     let folder = folder()?;
+    let programs: &BTreeSet<Program> = &programs.iter().filter(|program| program.is_ours()).cloned().collect();
     let missing = || programs.iter().find(|program| !folder.join(program.file()).is_file());
     let Some(workshop) = Workshop::of(&folder) else {
         return missing().map_or(Ok(()), |program| {

@@ -1,14 +1,17 @@
 //! A scheduler as people name it: the sequential program, one of filch's pools, or a peer.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use filch::Wait;
-use filch_protocol::Order;
+use filch_protocol::{Description, Order};
 use filch_schedulers::{PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, list_queues, why_not_for};
 use filch_workloads::{Kind, Workload};
 
 use crate::error::{Error, Result, usage};
 use crate::runners::Program;
+use crate::session::{Trouble, describe};
 
 /// Who runs a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +24,57 @@ pub(crate) enum Scheduler {
     Worklist(Tuning),
     /// Somebody else's scheduler.
     Peer(String),
+    /// A scheduler that we know of by what its runner says.
+    Foreign(Foreign),
+}
+
+/// A runner that somebody has brought along.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Foreign {
+    /// As it calls itself.
+    pub(crate) name: String,
+    path: PathBuf,
+    can: Description,
+}
+
+impl Foreign {
+    /// Asks the runner; an error says why there is none to ask.
+    pub(crate) fn at(path: &Path) -> std::result::Result<Self, String> {
+        /// It has nothing to do but to say who it is.
+        const LIMIT: Duration = Duration::from_secs(10);
+        let shown = path.display();
+        // A bare name would be looked for in the search path.
+        let path = path.canonicalize().map_err(|error| format!("the runner {shown} cannot be found: {error}"))?;
+        let (hello, can) = describe(&path, LIMIT).map_err(|trouble| match trouble {
+            Trouble::Broken(why) | Trouble::Refused(why) => format!("the runner {shown}: {why}"),
+            Trouble::Interrupted | Trouble::Taker(_) => format!("the runner {shown} was interrupted"),
+        })?;
+        let named = |name: &String| !name.trim().is_empty() && name.chars().all(|c| !c.is_control());
+        let mut name = Some(hello.scheduler).filter(named).unwrap_or_else(|| shown.to_string());
+        let ours = ["serial", "filch"].into_iter().chain(PEERS.iter().map(|peer| peer.name));
+        if ours.into_iter().any(|known| known == name) {
+            name = format!("{name} ({shown})");
+        }
+        Ok(Self { name, path, can })
+    }
+
+    /// The parameters to send for a program, or why it cannot run that.
+    fn parameters(&self, workload: &Workload) -> std::result::Result<BTreeMap<String, String>, String> {
+        let (name, program) = (&self.name, workload.name());
+        let Some(found) = self.can.programs.iter().find(|known| known.name == program) else {
+            return Err(format!("{name}: it does not run {program}"));
+        };
+        let defaults = Workload::new(program, &[]).map(|default| parameters(&default)).unwrap_or_default();
+        let mut sent = parameters(workload);
+        let is_known = |parameter: &String| found.parameters.contains(parameter);
+        let lost =
+            |(parameter, value): &(&String, &String)| !is_known(parameter) && defaults.get(*parameter) != Some(*value);
+        if let Some((parameter, value)) = sent.iter().find(lost) {
+            return Err(format!("{name}: it knows no {parameter}, which is {value} here, of {program}"));
+        }
+        sent.retain(|parameter, _| is_known(parameter));
+        Ok(sent)
+    }
 }
 
 /// A scheduler, or why it cannot run a program.
@@ -108,6 +162,15 @@ impl Scheduler {
         }
     }
 
+    /// Somebody's runner, for this program and so many workers.
+    pub(crate) fn from_runner(workload: &Workload, foreign: &Foreign, workers: usize) -> Suited {
+        foreign.parameters(workload)?;
+        match foreign.can.most_workers {
+            Some(most) if workers > most => Err(format!("{}: it has no {workers} workers, but {most}", foreign.name)),
+            _ => Ok(Self::Foreign(foreign.clone())),
+        }
+    }
+
     /// Whose runner runs it.
     pub(crate) fn runner(&self) -> Program {
         match self {
@@ -115,6 +178,7 @@ impl Scheduler {
             Self::Filch { pool, .. } => Program::runner(pool.pool()),
             Self::Worklist(tuning) => Program::runner(tuning.queue()),
             Self::Peer(name) => Program::runner(name),
+            Self::Foreign(foreign) => Program::At(foreign.path.clone()),
         }
     }
 
@@ -128,14 +192,22 @@ impl Scheduler {
                 settings.insert("wait".to_owned(), wait.to_string());
             }
             Self::Worklist(tuning) => settings.extend(tuning.set().iter().cloned()),
-            Self::Serial | Self::Peer(_) => {}
+            Self::Serial | Self::Peer(_) | Self::Foreign(_) => {}
         }
         Order {
             program: workload.name().to_owned(),
-            parameters: parameters(workload),
+            parameters: self.parameters(workload),
             workers,
             settings,
             ..Order::default()
+        }
+    }
+
+    /// The parameters of a program that its runner is to know.
+    pub(crate) fn parameters(&self, workload: &Workload) -> BTreeMap<String, String> {
+        match self {
+            Self::Foreign(foreign) => foreign.parameters(workload).unwrap_or_default(),
+            _ => parameters(workload),
         }
     }
 
@@ -150,6 +222,7 @@ impl Scheduler {
             },
             Self::Worklist(tuning) => format!("filch {tuning}"),
             Self::Peer(name) => name.clone(),
+            Self::Foreign(foreign) => foreign.name.clone(),
         }
     }
 
@@ -159,6 +232,7 @@ impl Scheduler {
             Self::Serial => "serial".to_owned(),
             Self::Filch { .. } | Self::Worklist(_) => "filch".to_owned(),
             Self::Peer(name) => name.clone(),
+            Self::Foreign(foreign) => foreign.name.clone(),
         }
     }
 
@@ -167,7 +241,7 @@ impl Scheduler {
         match self {
             Self::Filch { pool, .. } => Some(pool.to_string()),
             Self::Worklist(tuning) => Some(tuning.to_string()),
-            Self::Serial | Self::Peer(_) => None,
+            Self::Serial | Self::Peer(_) | Self::Foreign(_) => None,
         }
     }
 
@@ -189,7 +263,7 @@ impl Scheduler {
 }
 
 /// All parameters that have a value.
-pub(crate) fn parameters(workload: &Workload) -> BTreeMap<String, String> {
+fn parameters(workload: &Workload) -> BTreeMap<String, String> {
     let set = workload.params().into_iter().filter(|(_, value)| !value.is_empty());
     set.map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use filch_protocol::{Hello, Order, Ran, Reply, Request, VERSION};
+use filch_protocol::{Description, Hello, Order, Ran, Reply, Request, VERSION};
 use shared_child::SharedChild;
 
 use crate::error::{Error, Result};
@@ -51,20 +50,12 @@ impl Visit<'_> {
         if outcome.is_err() {
             processes.iter().for_each(|process| kill(&process.child));
         }
-        let ends: Vec<_> = processes.into_iter().map(|process| process.end(&events)).collect();
+        let ends: Vec<_> = processes.into_iter().map(|process| process.end(&events, outcome.is_err())).collect();
         if interrupted() || ends.iter().any(|end| matches!(end, Err(Trouble::Interrupted))) {
             return Err(Trouble::Interrupted);
         }
         match outcome {
-            // How it ended says more than that it did.
-            Err(Trouble::Broken(why)) => {
-                let told = ends.into_iter().find_map(|end| match end {
-                    Err(Trouble::Broken(told)) => Some(told),
-                    _ => None,
-                });
-                Err(Trouble::Broken(told.filter(|_| why == ENDED).unwrap_or(why)))
-            }
-            Err(trouble) => Err(trouble),
+            Err(trouble) => Err(better(trouble, ends)),
             Ok(()) => ends.into_iter().collect(),
         }
     }
@@ -89,9 +80,7 @@ impl Visit<'_> {
                 let mut index = listen.next()?;
                 while let (from, Reply::Hello(hello)) = index {
                     if hello.protocol != VERSION {
-                        let spoken = hello.protocol;
-                        let why = format!("the runner speaks version {spoken} of the protocol, this program {VERSION}");
-                        return Err(Trouble::Broken(why));
+                        return Err(other_version(&hello));
                     }
                     hellos[from] = Some(hello);
                     index = listen.next()?;
@@ -115,6 +104,49 @@ impl Visit<'_> {
         }
         processes.iter_mut().for_each(|process| process.input = None);
         Ok(())
+    }
+}
+
+/// Who the runner is, and what it can do.
+pub(crate) fn describe(runner: &Path, limit: Duration) -> std::result::Result<(Hello, Description), Trouble> {
+    let (sender, events) = channel();
+    let mut process = Process::start(runner, 0, &sender)?;
+    drop(sender);
+    let mut listen = Listener { deadline: Some(Instant::now() + limit), events: &events };
+    process.ask(&Request::Describe);
+    let mut converse = || match listen.next()?.1 {
+        Reply::Hello(hello) if hello.protocol != VERSION => Err(other_version(&hello)),
+        Reply::Hello(hello) => match listen.next()?.1 {
+            Reply::Description(description) => Ok((hello, description)),
+            other => Err(unexpected(other)),
+        },
+        _ => Err(Trouble::Broken("it did not say hello".to_owned())),
+    };
+    let outcome = converse();
+    process.input = None;
+    if outcome.is_err() {
+        kill(&process.child);
+    }
+    let end = process.end(&events, outcome.is_err());
+    outcome.map_err(|trouble| better(trouble, [end]))
+}
+
+fn other_version(hello: &Hello) -> Trouble {
+    let spoken = hello.protocol;
+    Trouble::Broken(format!("the runner speaks version {spoken} of the protocol, this program {VERSION}"))
+}
+
+/// How a process ended says more than that it did.
+fn better(trouble: Trouble, ends: impl IntoIterator<Item = std::result::Result<(), Trouble>>) -> Trouble {
+    match trouble {
+        Trouble::Broken(why) if why == ENDED => {
+            let told = ends.into_iter().find_map(|end| match end {
+                Err(Trouble::Broken(told)) => Some(told),
+                _ => None,
+            });
+            Trouble::Broken(told.unwrap_or(why))
+        }
+        other => other,
     }
 }
 
@@ -168,7 +200,7 @@ struct Process {
     child: Arc<SharedChild>,
     watched: Watched,
     input: Option<ChildStdin>,
-    errors: JoinHandle<String>,
+    errors: Receiver<String>,
 }
 
 impl Process {
@@ -197,7 +229,8 @@ impl Process {
             }
             let _ = events.send(Event::Ended);
         });
-        let errors = std::thread::spawn(move || beginning(error_output));
+        let (told, errors) = channel();
+        std::thread::spawn(move || told.send(beginning(error_output)));
         Ok(Self { child, watched, input, errors })
     }
 
@@ -210,24 +243,26 @@ impl Process {
         }
     }
 
-    fn end(self, events: &Receiver<Event>) -> std::result::Result<(), Trouble> {
+    /// `is_killed`: it need not be given time.
+    fn end(self, events: &Receiver<Event>, is_killed: bool) -> std::result::Result<(), Trouble> {
         /// What a runner may take to end that has nothing left to do.
         const GRACE: Duration = Duration::from_secs(10);
+        const LAST_WORDS: Duration = Duration::from_secs(1);
         let Self { child, watched: _watched, input, errors } = self;
         drop(input);
         // It has said all that it was asked for: the next event is its end, or it will not end by itself.
-        if events.recv_timeout(GRACE).is_err_and(|error| error == RecvTimeoutError::Timeout) {
+        if !is_killed && events.recv_timeout(GRACE).is_err_and(|error| error == RecvTimeoutError::Timeout) {
             kill(&child);
         }
         let status = child.wait().map_err(|error| Trouble::Broken(error.to_string()))?;
         if is_why_it_ended(status) || interrupted() {
             return Err(Trouble::Interrupted);
         }
-        let said = errors.join().unwrap_or_default();
+        // Whatever it has started may have its standard error still.
+        let said = errors.recv_timeout(LAST_WORDS).unwrap_or_default();
         let said = said.lines().filter(|line| !line.trim().is_empty()).take(2).collect::<Vec<_>>().join(" ");
         match (status.success(), said.is_empty()) {
-            (true, true) => Ok(()),
-            (true, false) => Ok(()),
+            (true, _) => Ok(()),
             (false, true) => Err(Trouble::Broken(status.to_string())),
             (false, false) => Err(Trouble::Broken(format!("{said} ({status})"))),
         }

@@ -508,3 +508,139 @@ fn an_interrupted_check_keeps_what_it_has() {
     assert!(lines.len() < 50, "the rest is left out");
     assert!(lines.iter().all(|line| line["verdict"] == "holds" || line["verdict"] == "interrupted"));
 }
+
+/// A runner in the shell's language: what it says when it is prepared, run, reset.
+#[cfg(unix)]
+fn runner(name: &str, version: u32, prepare: &str, run: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = folder().join(format!("runner-{name}"));
+    let script = format!(
+        r#"#!/bin/sh
+echo '{{"tell":"hello","protocol":{version},"scheduler":"{name}","version":"7"}}'
+while read -r line; do
+    case $line in
+        *describe*) echo '{{"tell":"description","programs":[{{"name":"fib","parameters":["n"]}}],"most_workers":1}}' ;;
+        *prepare*) {prepare} ;;
+        *run*) {run} ;;
+        *reset*) echo '{{"tell":"ready"}}' ;;
+    esac
+done
+"#
+    );
+    fs::write(&path, script).expect("the folder can be written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    path.display().to_string()
+}
+
+#[cfg(unix)]
+const READY: &str = r#"echo '{"tell":"ready"}'"#;
+#[cfg(unix)]
+const RIGHT: &str = r#"echo '{"tell":"ran","seconds":0.25,"answer":"55"}'"#;
+
+/// A comparison of `fib` with the pool `split` and this runner: its output, and its lines.
+#[cfg(unix)]
+fn compared(name: &str, path: &str) -> (Output, Vec<Value>) {
+    let file = format!("runner-{name}.jsonl");
+    let common = ["compare", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1", "--repeat", "2"];
+    let rest = ["--no-report", "--timeout", "2", "--json", &file, "--runner", path];
+    let output = filch(&[&common[..], &rest].concat());
+    let text = fs::read_to_string(folder().join(file)).expect("the lines are there");
+    (output, lines(&text))
+}
+
+#[cfg(unix)]
+fn runs_of<'l>(lines: &'l [Value], scheduler: &str) -> Vec<&'l Value> {
+    lines.iter().filter(|line| line["scheduler"] == scheduler).collect()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_runner_of_somebody_takes_part() {
+    let (output, lines) = compared("guest", &runner("guest", 1, READY, RIGHT));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("guest"), "{}", stdout(&output));
+    let runs = runs_of(&lines, "guest");
+    assert!(runs.len() >= 2 && runs.iter().all(|run| run["seconds"] == 0.25 && run["correct"] == true), "{runs:?}");
+    assert_eq!(runs[0]["version"], "7");
+    // It has no cutoff, and one worker.
+    let path = folder().join("runner-guest").display().to_string();
+    let more = ["compare", "fib:n=10,cutoff=3", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1,2"];
+    let output = well(&[&more[..], &["--repeat", "1", "--no-report", "--runner", &path]].concat());
+    let said = stdout(&output);
+    assert!(said.contains("it knows no cutoff, which is 3") && said.contains("it has no 2 workers"), "{said}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_runner_that_goes_wrong_is_left_out_and_the_rest_goes_on() {
+    let hello = runner("rubbish", 1, "echo 'Hello, world'", RIGHT);
+    let crash = "echo 'out of luck' >&2; exit 3";
+    let bad = r#"echo '{"tell":"ran","seconds":0.25,"answer":"56"}'"#;
+    let no = r#"echo '{"tell":"refused","why":"not on a Monday"}'"#;
+    for (name, path, words) in [
+        ("rubbish", hello, "Hello, world"),
+        ("crash", runner("crash", 1, crash, RIGHT), "out of luck"),
+        ("killed", runner("killed", 1, READY, "kill -9 $$"), "signal: 9"),
+        ("hang", runner("hang", 1, "sleep 20", RIGHT), "did not end in time"),
+        ("early", runner("early", 1, RIGHT, RIGHT), "out of turn"),
+        ("liar", runner("liar", 1, READY, bad), "the answer is 56, but it should be 55"),
+        (
+            "nonsense",
+            runner("nonsense", 1, READY, r#"echo '{"tell":"ran","seconds":-1,"answer":"55"}'"#),
+            "out of turn",
+        ),
+        ("unwilling", runner("unwilling", 1, no, RIGHT), "not on a Monday"),
+        ("other", runner("other", 2, READY, RIGHT), "speaks version 2 of the protocol"),
+        ("absent", "/nonexistent/runner".to_owned(), "cannot be found"),
+    ] {
+        let (output, lines) = compared(name, &path);
+        let told = stderr(&output) + &stdout(&output);
+        assert!(told.contains(words), "{name}: `{words}` in {told}");
+        assert!(!told.contains("panicked"), "{name}: {told}");
+        // Who says no is not a failure; who breaks or lies is.
+        let refused = ["unwilling", "other", "absent"].contains(&name);
+        assert_eq!(output.status.code(), Some(i32::from(!refused)), "{name}: {told}");
+        let others = runs_of(&lines, "filch").len();
+        assert!(others >= 2 && runs_of(&lines, "serial").len() >= 2, "{name}: {lines:?}");
+        assert!(runs_of(&lines, name).iter().all(|run| run["correct"] == false), "{name}: {lines:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_session_goes_on() {
+    let file = folder().join("resumed.jsonl");
+    let arguments = ["compare", "fib:n=15", "queens:n=6", "--pools", "split,wool", "--peers=", "--workers", "1,2"];
+    let arguments = [&arguments[..], &["--repeat", "2", "--no-report", "--json", "resumed.jsonl"]].concat();
+    well(&arguments);
+    let whole = fs::read_to_string(&file).expect("it was written");
+    let key = |line: &Value| {
+        let of = ["workload", "scheduler", "pool", "workers", "copies", "round"];
+        of.map(|name| line[name].to_string()).join(" ")
+    };
+    let keys = |text: &str| {
+        let mut keys: Vec<String> = lines(text).iter().map(key).collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    };
+    // Some lines, and half of one.
+    let kept: String = whole.lines().take(9).map(|line| format!("{line}\n")).collect();
+    let next = whole.lines().nth(9).expect("there are more");
+    fs::write(&file, format!("{kept}{}", &next[..next.len() / 2])).expect("it is ours");
+    well(&[&arguments[..], &["--resume"]].concat());
+    let resumed = fs::read_to_string(&file).expect("it was written");
+    assert!(resumed.starts_with(&kept), "what was there stays as it was");
+    assert_eq!(keys(&resumed), keys(&whole), "everything is there");
+    let kept_keys = keys(&kept);
+    let again = lines(&resumed[kept.len()..]).iter().map(key).filter(|key| kept_keys.contains(key)).count();
+    assert_eq!(again, 0, "nothing is measured twice");
+    // Complete: nothing more is measured.
+    well(&[&arguments[..], &["--resume"]].concat());
+    assert_eq!(fs::read_to_string(&file).expect("it was written"), resumed);
+    // Of another commit.
+    let foreign = resumed.replace("\"commit\":\"", "\"commit\":\"0");
+    fs::write(&file, foreign).expect("it is ours");
+    refuses(&[&arguments[..], &["--resume"]].concat(), &["cannot be set beside it"]);
+    refuses(&["compare", "--resume"], &["--json"]);
+}

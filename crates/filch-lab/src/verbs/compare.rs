@@ -1,6 +1,6 @@
 //! `filch compare`: schedulers side by side, each run in a process of its own, in shuffled order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use filch_schedulers::{Style, wait};
 use filch_workloads::{Kind, Workload};
 
 use crate::columns::Choice;
+use crate::earlier::{Earlier, go_on};
 use crate::error::{Error, Result, usage};
 use crate::export::json::{Lines, check_writable, write_file};
 use crate::export::{html, table};
@@ -17,7 +18,7 @@ use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
 use crate::progress::Progress;
 use crate::record::{Occasion, Run, title};
 use crate::runners::{self, Program as Executable};
-use crate::scheduler::{STYLED, Scheduler, parameters};
+use crate::scheduler::{Foreign, STYLED, Scheduler};
 use crate::session::{Trouble, Visit as Asked};
 use crate::stats::Sample;
 use crate::summary::{Program, facts, summarize};
@@ -63,7 +64,14 @@ const MOST_ROUNDS: usize = 30;
 pub(crate) fn compare(flags: &Flags) -> Result {
     let choice = Choice::of(flags.columns.as_deref())?;
     let session = Session::new(flags)?;
-    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
+    let (earlier, mut lines) = match flags.output.json.as_deref() {
+        Some(path) if flags.resume => {
+            let (earlier, lines) = go_on(path)?;
+            (earlier, Some(lines))
+        }
+        path => (Earlier::default(), path.map(Lines::create).transpose()?),
+    };
+    let (runs, earlier) = earlier.into_runs();
     if !flags.no_report {
         check_writable(&flags.report)?;
     }
@@ -86,7 +94,9 @@ pub(crate) fn compare(flags: &Flags) -> Result {
         session: &session,
         start: Instant::now(),
         limit: Duration::from_secs(flags.timeout.into()),
-        runs: Vec::new(),
+        runs,
+        earlier,
+        references: HashMap::new(),
         failure: None,
         lines: lines.as_mut(),
         progress: Progress::new(!flags.output.quiet),
@@ -129,6 +139,13 @@ impl Session {
         copies.sort_unstable();
         copies.dedup();
         let (mut cells, mut left_out) = (Vec::new(), Vec::new());
+        let mut brought = Vec::new();
+        for runner in &flags.runners {
+            match Foreign::at(runner) {
+                Ok(foreign) => brought.push(foreign),
+                Err(why) => left_out.push(why),
+            }
+        }
         for (index, workload) in programs.iter().enumerate() {
             fits(workload, copies.last().copied().unwrap_or(1))?;
             let serial = Cell { program: index, scheduler: Scheduler::Serial, workers: 1, copies: copies.clone() };
@@ -143,6 +160,12 @@ impl Session {
                     copies: Vec::new(),
                 };
                 cells.extend(workers.iter().map(cell));
+            }
+            for (foreign, &workers) in brought.iter().flat_map(|foreign| workers.iter().map(move |n| (foreign, n))) {
+                match Scheduler::from_runner(workload, foreign, workers) {
+                    Ok(scheduler) => cells.push(Cell { program: index, scheduler, workers, copies: Vec::new() }),
+                    Err(why) => left_out.push(format!("{}, {why}", workload.name())),
+                }
             }
         }
         let titles = programs
@@ -160,7 +183,7 @@ impl Session {
         let workload = &self.programs[cell.program];
         let warm = super::workload(workload.name(), Size::Quick, &[])?;
         let order = cell.scheduler.order(workload, cell.workers);
-        Ok(Order { warmup: 1, warmup_parameters: Some(parameters(&warm)), ..order })
+        Ok(Order { warmup: 1, warmup_parameters: Some(cell.scheduler.parameters(&warm)), ..order })
     }
 
     fn describe(&self, cell: usize) -> String {
@@ -264,6 +287,9 @@ struct Processes<'s> {
     start: Instant,
     limit: Duration,
     runs: Vec<Run>,
+    earlier: Earlier,
+    /// The right answers, by program, as far as somebody had to know them.
+    references: HashMap<usize, String>,
     failure: Option<Error>,
     lines: Option<&'s mut Lines>,
     progress: Progress,
@@ -294,10 +320,13 @@ impl Processes<'_> {
         let workload = &self.session.programs[cell.program];
         let (scheduler, workers, round) = (&cell.scheduler, cell.workers, visit.round);
         let asked = Asked { runner: &runner, order: &order, copies, repeats: visit.repeats, limit };
+        let before = Occasion { workload, scheduler, workers, copies, round, repeat };
+        if let Some(seconds) = self.earlier.of(before) {
+            return Ok(seconds);
+        }
         let outcome = asked.run(&mut |hello, ran| {
-            let occasion = Occasion { workload, scheduler, workers, copies, round, repeat: repeat / copies };
+            found.push(Occasion { repeat: repeat / copies, ..before }.ran(hello, ran));
             repeat += 1;
-            found.push(occasion.ran(hello, ran));
             Ok(())
         });
         match outcome {
@@ -308,12 +337,44 @@ impl Processes<'_> {
             Err(Trouble::Taker(error)) => return Err(self.fail(error)),
         }
         let seconds = Sample::of(found.iter().filter_map(|run| run.seconds));
+        if matches!(scheduler, Scheduler::Foreign(_)) {
+            let right = self.reference(cell.program)?;
+            for run in &mut found {
+                if !agree(&run.answer, &right) {
+                    run.correct = false;
+                    run.error = Some(format!("the answer is {}, but it should be {right}", run.answer));
+                }
+            }
+        }
         for run in found {
             if !self.keep(run) {
                 return Err(Outcome::Interrupted);
             }
         }
         seconds.map(|sample| sample.median).ok_or_else(|| Outcome::Broken("it measured nothing".to_owned()))
+    }
+
+    /// What a program's answer should be: what the sequential program says, which checks it.
+    fn reference(&mut self, program: usize) -> std::result::Result<String, Outcome> {
+        if let Some(known) = self.references.get(&program) {
+            return Ok(known.clone());
+        }
+        let order = Scheduler::Serial.order(&self.session.programs[program], 1);
+        let runner = Scheduler::Serial.runner().path().map_err(|error| self.fail(error))?;
+        let asked = Asked { runner: &runner, order: &order, copies: 1, repeats: 1, limit: Some(self.limit) };
+        let mut right = Err(Outcome::Broken("the sequential program gives no right answer".to_owned()));
+        let outcome = asked.run(&mut |_, ran| {
+            if ran.error.is_none() {
+                right = Ok(ran.answer);
+            }
+            Ok(())
+        });
+        if matches!(outcome, Err(Trouble::Interrupted)) {
+            return Err(Outcome::Interrupted);
+        }
+        let right = right?;
+        self.references.insert(program, right.clone());
+        Ok(right)
     }
 
     /// The line of a run that broke.
@@ -364,6 +425,15 @@ impl Runner for Processes<'_> {
     fn progress(&mut self, next: Visit, done: usize, planned: usize, left: f64) {
         self.progress.show(done, planned, left, self.session.describe(next.cell));
     }
+}
+
+/// Whether two answers are the same, but for the last digits of a real number: sums depend on their order.
+fn agree(one: &str, other: &str) -> bool {
+    const TOLERANCE: f64 = 1e-6;
+    one == other
+        || one.parse().ok().zip(other.parse().ok()).is_some_and(|(one, other): (f64, f64)| {
+            other.fract() != 0.0 && (one - other).abs() <= TOLERANCE * other.abs()
+        })
 }
 
 /// Shows what was measured, and fails if a check did.

@@ -116,7 +116,7 @@ fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
                 return Err(usage("the sequential program has no tasks; leave out --style and --wait"));
             }
             Scheduler::Worklist(_) => return Err(usage("worklists have no joins; leave out --style and --wait")),
-            Scheduler::Filch { .. } | Scheduler::Peer(_) => {}
+            Scheduler::Filch { .. } | Scheduler::Peer(_) | Scheduler::Foreign(_) => {}
         }
     }
     Ok(scheduler)

@@ -1,0 +1,71 @@
+//! What an interrupted session has measured, for the one that goes on with it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use filch_protocol::Machine;
+
+use crate::error::{Result, usage};
+use crate::export::json::{self, Lines};
+use crate::record::{Occasion, Run, commit};
+use crate::stats::Sample;
+
+/// Runs by what was run, by whom, and in which round.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    runs: Vec<Run>,
+    seconds: HashMap<String, Vec<f64>>,
+}
+
+impl Earlier {
+    /// The runs in a file that this session will add to; none if there is no such file.
+    ///
+    /// A session that was killed may have left half a line, which is taken away.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let Ok(text) = fs::read_to_string(path) else { return Ok(Self::default()) };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            let cut = fs::OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64));
+            cut.map_err(|error| usage(format!("cannot write {}: {error}", path.display())))?;
+        }
+        let runs = json::read(path)?;
+        let processor = Machine::here().processor;
+        if let Some(other) = runs.iter().find(|run| run.commit != commit() || run.machine.processor != processor) {
+            return Err(usage(format!(
+                "{} is of commit {} on {}: what is measured now, at {} on {processor}, cannot be set beside it",
+                path.display(),
+                other.commit,
+                other.machine.processor,
+                commit(),
+            )));
+        }
+        let mut seconds: HashMap<String, Vec<f64>> = HashMap::new();
+        for run in &runs {
+            seconds.entry(key(run)).or_default().extend(run.seconds);
+        }
+        Ok(Self { runs, seconds })
+    }
+
+    /// The typical seconds of what was measured on this occasion, if it was.
+    pub(crate) fn of(&self, occasion: Occasion<'_>) -> Option<f64> {
+        let seconds = self.seconds.get(&key(&occasion.broken("")))?;
+        Sample::of(seconds.iter().copied()).map(|sample| sample.median)
+    }
+
+    /// All that there is.
+    pub(crate) fn into_runs(self) -> (Vec<Run>, Self) {
+        (self.runs, Self { runs: Vec::new(), seconds: self.seconds })
+    }
+}
+
+/// The same for runs of the same cell in the same round.
+fn key(run: &Run) -> String {
+    let Run { workload, params, scheduler, pool, wait, style, workers, copies, round, .. } = run;
+    format!("{workload} {params:?} {scheduler} {pool:?} {wait:?} {style:?} {workers} {copies} {round}")
+}
+
+/// The file's lines so far, and more.
+pub(crate) fn go_on(path: &Path) -> Result<(Earlier, Lines)> {
+    Ok((Earlier::read(path)?, Lines::append(path)?))
+}
