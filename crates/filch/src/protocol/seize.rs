@@ -188,12 +188,12 @@ impl<M: Asymmetric> Turn<M> {
         // E2: pairs with the end of the owner's turn: the request comes after whatever it did to the limits.
         let turns = self.turns.load(Ordering::Acquire);
         let claim = (thief + 1) << 1;
-        // Relaxed: nothing is done before the turn is held, and E3 orders it.
-        if turns % 2 != 0 || self.claim.compare_exchange(FREE, claim, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        // E2: pairs with the end of the turn of the thief before. The barrier below would do, which sanitizers do not know.
+        if turns % 2 != 0 || self.claim.compare_exchange(FREE, claim, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
         limits.request(now);
-        // E3: pairs with the barriers in `enter` and `Head::fall`. E2: with the end of the turn of a thief before this one's claim.
+        // E3: pairs with the barriers in `enter` and `Head::fall`.
         M::heavy_barrier();
         // Relaxed: what it finds is this thread's own, unless the owner has taken it away.
         self.claim.compare_exchange(claim, claim | 1, Ordering::Relaxed, Ordering::Relaxed).ok()?;
