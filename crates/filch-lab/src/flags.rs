@@ -28,6 +28,8 @@ pub(crate) enum Verb {
     List(List),
     /// Makes the HTML report, or a summary in JSON, from JSON lines
     Report(Report),
+    /// Has cargo build the runners that other verbs start, which else happens when they are needed
+    Build(Build),
     /// Explores every execution of small programs on abstract machines: queues and protocols, as they ship
     #[command(disable_help_flag = true)]
     Check(Passed),
@@ -37,6 +39,28 @@ pub(crate) enum Verb {
     /// Measures what an idle pool costs, how fast it wakes, what calls into it cost, and how work spreads
     #[command(disable_help_flag = true)]
     Probe(Passed),
+}
+
+/// How large programs are, where nothing else is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Size {
+    /// Some 10 to 50 ms sequentially
+    Quick,
+    /// Some 50 to 200 ms
+    Compare,
+    /// As in the paper or program that it comes from
+    Paper,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch build                all runners that need nothing but cargo, the checkers and the probes
+  filch build split rayon    two runners")]
+pub(crate) struct Build {
+    /// Pools, queues, peers, `serial`, `check`, `probe` [default: all but the peers that need more of the system]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
 }
 
 /// For another program, which knows what it means.
@@ -81,8 +105,11 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME")]
     pub(crate) wait: Option<String>,
     /// Small sizes and a short budget
-    #[arg(long)]
+    #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
+    /// How large the programs are [default: compare, with --all quick]
+    #[arg(long, value_enum)]
+    pub(crate) size: Option<Size>,
     /// Exactly so many rounds over everything, whatever time they take
     #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
     pub(crate) repeat: Option<u32>,
@@ -128,8 +155,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub(crate) set: Vec<String>,
     /// The size that `compare --quick` uses
-    #[arg(long)]
+    #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
+    /// How large the program is, but for what is set [default: compare]
+    #[arg(long, value_enum)]
+    pub(crate) size: Option<Size>,
     /// `serial`, or a pool, perhaps with parameters as in `bwos-l:block=64:capacity=4096` or `pdq-r:interrupts=signal`: see
     /// `filch list pools` and `filch list parameters` [default: split, for worklist programs chase-lev, for job programs wsq]
     #[arg(long, value_name = "NAME", conflicts_with = "peer")]

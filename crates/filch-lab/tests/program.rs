@@ -104,7 +104,16 @@ fn absurd_amounts_are_refused() {
 }
 
 #[test]
+fn runners_are_built_by_name() {
+    let output = well(&["build", "serial", "split"]);
+    let said = stdout(&output);
+    assert!(said.lines().count() == 2 && said.lines().all(|path| PathBuf::from(path).is_file()), "{said}");
+    refuses(&["build", "spilt"], &["did you mean `split`"]);
+}
+
+#[test]
 fn contradictions_are_refused() {
+    refuses(&["compare", "--quick", "--size", "paper"], &["--quick", "--size"]);
     refuses(&["run", "fib", "--pool", "split", "--peer", "rayon"], &["--pool"]);
     refuses(&["run", "fib", "--pool", "serial", "--workers", "2"], &["one worker"]);
     refuses(&["run", "fib", "--pool", "serial", "--style", "closures"], &["--style"]);
@@ -129,8 +138,9 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 10] = [
+    let verbs: [&[&str]; 11] = [
         &["compare"],
+        &["build"],
         &["run"],
         &["list"],
         &["report"],

@@ -13,7 +13,7 @@ use crate::earlier::{Earlier, go_on};
 use crate::error::{Error, Result, usage};
 use crate::export::json::{Lines, check_writable, write_file};
 use crate::export::{html, table};
-use crate::flags::Compare as Flags;
+use crate::flags::{Compare as Flags, Size};
 use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
 use crate::progress::Progress;
 use crate::record::{Occasion, Run, title};
@@ -23,7 +23,7 @@ use crate::session::{Trouble, Visit as Asked};
 use crate::stats::Sample;
 use crate::summary::{Program, facts, summarize};
 use crate::terminal::{colour, colour_on_stderr, paint, width};
-use crate::verbs::{Size, assignment, fits, workload};
+use crate::verbs::{assignment, fits, workload};
 use crate::warnings::{Warning, warnings};
 
 /// What is compared unless something else is asked for: on two processors a session of about one minute.
@@ -130,7 +130,8 @@ struct Session {
 
 impl Session {
     fn new(flags: &Flags) -> Result<Self> {
-        let size = if flags.quick || flags.all { Size::Quick } else { Size::Compare };
+        let default = if flags.quick || flags.all { Size::Quick } else { Size::Compare };
+        let size = flags.size.unwrap_or(default);
         let programs = programs(flags, size)?;
         let workers = workers(flags);
         let wait = wait(flags.wait.as_deref()).map_err(usage)?;
@@ -480,7 +481,7 @@ fn show(programs: &[Program], choice: &Choice, doubts: &[Warning], flags: &Flags
         writeln!(out, "{}  {}", paint(&fact.figure, "1;36", look.colour), fact.sentence)?;
     }
     if size == Size::Quick {
-        writeln!(out, "{}", paint("Sizes are small: without --quick the numbers are steadier.", "2", look.colour))?;
+        writeln!(out, "{}", paint("Sizes are small: larger ones give steadier numbers.", "2", look.colour))?;
     }
     for doubt in doubts {
         let code = if doubt.is_failure() { "1;31" } else { "33" };

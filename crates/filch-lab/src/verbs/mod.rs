@@ -1,5 +1,6 @@
 //! One file per verb; what other programs do is handed over to them.
 
+mod build;
 mod compare;
 mod list;
 mod report;
@@ -11,7 +12,7 @@ use std::process::Command;
 use filch_workloads::{Spec, Workload, specs};
 
 use crate::error::{Result, usage};
-use crate::flags::Verb;
+use crate::flags::{Size, Verb};
 use crate::runners::{self, Program};
 
 /// Does what was asked for.
@@ -21,6 +22,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Run(flags) => run::run(&flags),
         Verb::List(flags) => list::list(&flags),
         Verb::Report(flags) => report::report(&flags),
+        Verb::Build(flags) => build::build(&flags),
         Verb::Check(passed) => hand_over(&Program::Check, &with("check", passed.arguments)),
         Verb::Stress(passed) => hand_over(&Program::Check, &with("stress", passed.arguments)),
         Verb::Probe(passed) => hand_over(&Program::Probe, &with("probe", passed.arguments)),
@@ -48,13 +50,6 @@ fn hand_over(program: &Program, arguments: &[OsString]) -> Result {
     Err(usage(format!("{} cannot be started: {error}", path.display())))
 }
 
-/// A preset of a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Size {
-    Quick,
-    Compare,
-}
-
 /// The parameter values of a command line, as `name=value`.
 pub(crate) fn assignment(text: &str) -> Result<(String, String)> {
     filch_schedulers::assignment(text).map_err(usage)
@@ -66,6 +61,7 @@ fn workload(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload
         (None, _) => &[],
         (Some(Spec { quick, .. }), Size::Quick) => *quick,
         (Some(Spec { compare, .. }), Size::Compare) => *compare,
+        (Some(Spec { paper, .. }), Size::Paper) => *paper,
     };
     let mut all: Vec<(String, String)> = preset.iter().map(|&(name, value)| (name.into(), value.into())).collect();
     all.extend_from_slice(set);

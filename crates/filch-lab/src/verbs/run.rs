@@ -8,18 +8,18 @@ use filch_workloads::{Kind, Workload};
 
 use crate::error::{Error, Result, usage};
 use crate::export::json::Lines;
-use crate::flags::Run as Flags;
+use crate::flags::{Run as Flags, Size};
 use crate::record::{Occasion, Run};
 use crate::runners;
 use crate::scheduler::Scheduler;
 use crate::session::{Trouble, Visit};
 use crate::stats::Sample;
 use crate::terminal::{bytes, colour, count, duration, paint, significant};
-use crate::verbs::{Size, assignment, workload};
+use crate::verbs::{assignment, workload};
 
 pub(crate) fn run(flags: &Flags) -> Result {
     let set = flags.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
-    let size = if flags.quick { Size::Quick } else { Size::Compare };
+    let size = flags.size.unwrap_or(if flags.quick { Size::Quick } else { Size::Compare });
     let program = workload(&flags.workload, size, &set)?;
     let scheduler = scheduler(flags, &program)?;
     let workers: Vec<usize> = match &flags.workers {

@@ -1,0 +1,41 @@
+//! `filch build`: has cargo build what other verbs start.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use filch_schedulers::{PEERS, POOLS, list_queues, unknown};
+
+use crate::error::{Result, usage};
+use crate::flags::Build as Flags;
+use crate::runners::{Program, ready};
+
+pub(crate) fn build(flags: &Flags) -> Result {
+    let known = known();
+    let names: Vec<&str> = known.iter().map(|(name, ..)| *name).collect();
+    let mut wanted = BTreeSet::new();
+    for name in &flags.names {
+        match known.iter().find(|(known, ..)| known == name) {
+            Some((.., program)) => _ = wanted.insert(program.clone()),
+            None => return Err(usage(unknown("program to build for", name, &names))),
+        }
+    }
+    if flags.names.is_empty() {
+        wanted.extend(known.into_iter().filter(|(_, is_free, _)| *is_free).map(|(.., program)| program));
+    }
+    ready(&wanted, true)?;
+    let mut out = std::io::stdout().lock();
+    for program in &wanted {
+        writeln!(out, "{}", program.path()?.display())?;
+    }
+    Ok(())
+}
+
+/// All programs by the names of what they are for, and whether they need nothing but cargo.
+fn known() -> Vec<(&'static str, bool, Program)> {
+    let pools = POOLS.iter().map(|pool| pool.name);
+    let lists = list_queues().into_iter().filter(|queue| POOLS.iter().all(|pool| pool.name != *queue));
+    let ours = ["serial"].into_iter().chain(pools).chain(lists).map(|name| (name, true, Program::runner(name)));
+    let peers = PEERS.iter().map(|peer| (peer.name, peer.package.is_none(), Program::runner(peer.name)));
+    let others = [("check", true, Program::Check), ("probe", true, Program::Probe)];
+    ours.chain(peers).chain(others).collect()
+}
