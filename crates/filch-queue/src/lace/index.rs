@@ -159,7 +159,7 @@ impl OwnerIndex {
 
     /// What is shared, unless [all is stolen](OwnerIndex::is_all_stolen). A snapshot: thieves may have taken some of it meanwhile.
     #[inline]
-    pub fn shared<M: Memory>(&self, shared: &SharedIndex<M>) -> std::ops::Range<u32> {
+    pub fn shared<M: Memory>(&self, shared: &SharedIndex<M>) -> core::ops::Range<u32> {
         // Relaxed: nobody relies on it.
         let (tail, split) = unpack(shared.word.load(Ordering::Relaxed));
         tail..split
