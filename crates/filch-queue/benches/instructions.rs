@@ -17,15 +17,13 @@ fn main() {
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod count {
+    use core::any::Any;
     use core::hint::black_box;
     use core::num::NonZeroUsize;
     use core::time::Duration;
 
     use crossbeam_deque::Worker;
-    use filch_queue::{
-        Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, Full, HendlerShavit, IdempotentDeque, IdempotentFifo,
-        IdempotentLifo, Lace, Locked, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqS, Queue, Task, The, Wsq, pdq,
-    };
+    use filch_queue::{Full, Owner, Progress, Queue, Task, for_each_queue, pdq};
 
     use crate::single_step::{Count, counted};
 
@@ -36,52 +34,41 @@ mod count {
     /// Pairs, pushes or pops in a trace.
     const PAIRS: usize = 64;
 
-    /// To add a queue, add a row.
+    macro_rules! rows {
+        ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+            $(row::<$queue>();)+
+        };
+    }
+
     pub(crate) fn table() {
         println!("| queue | pair, over other tasks | pair, the only task | push, in a run | pop, in a run |");
         println!("|---|---|---|---|---|");
-        row::<ChaseLev>(&default::<ChaseLev>());
-        row::<ChaseLevAsym>(&default::<ChaseLevAsym>());
-        row::<Abp>(&default::<Abp>());
-        row::<The>(&default::<The>());
-        #[cfg(feature = "fence-free")]
-        fence_free();
-        row::<Lace>(&default::<Lace>());
-        row::<Dsq>(&default::<Dsq>());
-        row::<HendlerShavit>(&default::<HendlerShavit>());
-        row::<Wsq>(&default::<Wsq>());
-        row::<BwosL>(&default::<BwosL>());
-        row::<BwosF>(&default::<BwosF>());
-        row::<PadWs>(&default::<PadWs>());
-        row::<Adws>(&default::<Adws>());
-        row::<OneExposed>(&default::<OneExposed>());
-        row::<PdqR>(&default::<PdqR>());
-        row::<PdqR2>(&default::<PdqR2>());
-        // Step by step, its clock would always be due.
-        row::<PdqS>(&pdq::sender::Params { gap: Duration::MAX / 2, ..Default::default() });
-        row::<IdempotentLifo>(&default::<IdempotentLifo>());
-        row::<IdempotentFifo>(&default::<IdempotentFifo>());
-        row::<IdempotentDeque>(&default::<IdempotentDeque>());
-        row::<Locked>(&default::<Locked>());
+        for_each_queue!(rows);
         cells("crossbeam-deque", || Crossbeam(Worker::new_lifo()));
     }
 
-    #[cfg(feature = "fence-free")]
-    fn fence_free() {
-        use filch_queue::{Delta, FfCl, FfThe, Thep};
-        // SAFETY: one thread only.
-        let delta = unsafe { Delta::from_bound(Delta::ASSUMED_BOUND) };
-        row::<FfThe>(&delta);
-        row::<FfCl>(&delta);
-        row::<Thep>(&delta);
+    /// The default ones, but for those that make an owner other than it is in a program.
+    fn params<Q: Queue>() -> Q::Params {
+        let mut params = Q::Params::default();
+        let any: &mut dyn Any = &mut params;
+        if let Some(params) = any.downcast_mut::<pdq::sender::Params>() {
+            // Step by step, its clock would always be due.
+            params.gap = Duration::MAX / 2;
+        }
+        #[cfg(feature = "fence-free")]
+        if let Some(delta) = any.downcast_mut::<filch_queue::Delta>() {
+            // SAFETY: one thread only.
+            *delta = unsafe { filch_queue::Delta::from_bound(filch_queue::Delta::ASSUMED_BOUND) };
+        }
+        params
     }
 
-    fn default<Q: Queue>() -> Q::Params {
-        Q::Params::default()
-    }
-
-    fn row<Q: Queue>(params: &Q::Params) {
-        cells(Q::PROMISES.name, || Q::make(CAPACITY, 1, params).0);
+    fn row<Q: Queue>() {
+        // Where thieves wait for it, the owner is the same as where they are refused.
+        if Q::PROMISES.steal_progress != Progress::WaitsForOwner {
+            let params = params::<Q>();
+            cells(Q::PROMISES.name, || Q::make(CAPACITY, 1, &params).0);
+        }
     }
 
     fn cells<Q: Owner<Task>>(name: &str, make: impl Fn() -> Q) {

@@ -39,7 +39,7 @@
 //!
 //! Every queue states what it promises in a constant, [`Queue::PROMISES`]: who gets which task, whether it grows,
 //! whether a thief can be refused or has to wait, which memory model it needs. Tests, checkers and schedulers read
-//! that constant; none of them knows a queue by name.
+//! that constant; none of them knows a queue by name. [`for_each_queue`] goes through them all.
 //!
 //! | queue | owner's price | what thieves can take |
 //! |---|---|---|
@@ -162,6 +162,7 @@ mod promises;
 mod roles;
 pub mod slots;
 mod spin_lock;
+mod table;
 mod task;
 pub mod the;
 #[cfg(feature = "fence-free")]

@@ -16,6 +16,7 @@ mod raced;
 mod roles;
 mod shared;
 mod stalled;
+mod table;
 mod tuned;
 mod watchdog;
 
@@ -56,107 +57,91 @@ fn run<Q: Queue<M>, M: Memory>(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-macro_rules! queues {
-    ($($name:ident: $queue:ty),* $(,)?) => {
-        $crate::queues! { $($name: $queue, stepwise $queue;)* }
+/// What is tested of one queue. The second form of a queue is for tests whose threads see each other's every step: their store buffers are
+/// empty.
+macro_rules! tests {
+    ($queue:ty $(, fifo)?) => {
+        $crate::tests! { $queue, stepwise $queue }
     };
-    // The second form of a queue is for tests whose threads see each other's every step: their store buffers are empty.
-    ($($name:ident: $queue:ty, stepwise $stepwise:ty;)*) => {
-        $(mod $name {
-            $crate::battery::tests!($queue);
-            $crate::answers::tests!($stepwise);
-            $crate::boxes::tests!($queue);
-            $crate::property::tests!($stepwise);
-            $crate::raced::tests!($stepwise);
-            $crate::stalled::tests!($stepwise);
+    ($queue:ty, delta) => {
+        $crate::tests! { $crate::delta::Bounded<$queue>, stepwise $crate::delta::Least<$queue> }
+    };
+    ($queue:ty, stepwise $stepwise:ty) => {
+        $crate::battery::tests!($queue);
+        $crate::answers::tests!($stepwise);
+        $crate::boxes::tests!($queue);
+        $crate::property::tests!($stepwise);
+        $crate::raced::tests!($stepwise);
+        $crate::stalled::tests!($stepwise);
+    };
+}
+use tests;
+
+macro_rules! queues {
+    ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)*) => {
+        $(mod $module {
+            $crate::tests!($queue $(, $but)?);
         })*
     };
 }
-use queues;
+
+filch_queue::for_each_queue!(queues);
 
 queues! {
-    abp: filch_queue::Abp,
-    adws: filch_queue::Adws,
-    bwos_f: filch_queue::BwosF,
-    bwos_l: filch_queue::BwosL,
-    eager_adws: crate::tuned::EagerAdws,
-    eager_pad_ws: crate::tuned::EagerPadWs,
-    pad_ws: filch_queue::PadWs,
-    reserved_adws: crate::tuned::ReservedAdws,
-    reserved_pad_ws: crate::tuned::ReservedPadWs,
-    short_bwos_f: crate::tuned::ShortBwosF,
-    short_bwos_l: crate::tuned::ShortBwosL,
-    chase_lev: filch_queue::ChaseLev,
-    chase_lev_asym: filch_queue::ChaseLevAsym,
-    idem_de: filch_queue::IdempotentDeque,
-    idem_fifo: filch_queue::IdempotentFifo,
-    idem_lifo: filch_queue::IdempotentLifo,
-    one_exposed: filch_queue::OneExposed,
-    pdq_r: filch_queue::PdqR,
-    pdq_r2: filch_queue::PdqR2,
-    dsq: filch_queue::Dsq,
-    eager_dsq: crate::tuned::EagerDsq,
-    hendler_shavit: filch_queue::HendlerShavit,
-    lace: filch_queue::Lace,
-    lace_all: crate::tuned::LaceAll,
-    lace_one: crate::tuned::LaceOne,
-    tight_wsq: crate::tuned::TightWsq,
-    wsq: filch_queue::Wsq,
-    the: filch_queue::The,
+    once eager_adws: crate::tuned::EagerAdws;
+    once eager_pad_ws: crate::tuned::EagerPadWs;
+    once reserved_adws: crate::tuned::ReservedAdws;
+    once reserved_pad_ws: crate::tuned::ReservedPadWs;
+    once short_bwos_f: crate::tuned::ShortBwosF;
+    once short_bwos_l: crate::tuned::ShortBwosL;
+    many eager_dsq: crate::tuned::EagerDsq;
+    many lace_all: crate::tuned::LaceAll;
+    many lace_one: crate::tuned::LaceOne;
+    many tight_wsq: crate::tuned::TightWsq;
 }
 
 #[cfg(feature = "std")]
 queues! {
-    eager_pdq_s: crate::tuned::EagerPdqS,
-    locked: filch_queue::Locked,
-    pdq_s: filch_queue::PdqS,
-}
-
-#[cfg(feature = "fence-free")]
-queues! {
-    ff_cl: crate::delta::Bounded<filch_queue::FfCl>, stepwise crate::delta::Least<filch_queue::FfCl>;
-    ff_the: crate::delta::Bounded<filch_queue::FfThe>, stepwise crate::delta::Least<filch_queue::FfThe>;
-    thep: crate::delta::Bounded<filch_queue::Thep>, stepwise crate::delta::Least<filch_queue::Thep>;
-    patient_thep: crate::delta::Bounded<filch_queue::PatientThep>,
-        stepwise crate::delta::Least<filch_queue::PatientThep>;
+    many eager_pdq_s: crate::tuned::EagerPdqS;
 }
 
 // With an infinite δ.
 #[cfg(feature = "fence-free")]
 queues! {
-    unsure_ff_cl: filch_queue::FfCl,
-    unsure_ff_the: filch_queue::FfThe,
-    unsure_thep: filch_queue::Thep,
-    unsure_patient_thep: filch_queue::PatientThep,
+    once unsure_ff_cl: filch_queue::FfCl;
+    once unsure_ff_the: filch_queue::FfThe;
+    once unsure_thep: filch_queue::Thep;
+    never unsure_patient_thep: filch_queue::PatientThep;
 }
 
 /// Queues whose thieves can take several tasks at once.
 mod several {
     macro_rules! queues {
-        ($($name:ident: $queue:ty),* $(,)?) => {
-            $(mod $name {
-                $crate::many::tests!($queue);
-            })*
+        ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)*) => {
+            $(tests! { $lists $module: $queue })*
         };
     }
+    macro_rules! tests {
+        (many $module:ident: $queue:ty) => {
+            mod $module {
+                $crate::many::tests!($queue);
+            }
+        };
+        ($lists:ident $module:ident: $queue:ty) => {};
+    }
+
+    filch_queue::for_each_queue!(queues);
 
     queues! {
-        dsq: filch_queue::Dsq,
-        eager_dsq: crate::tuned::EagerDsq,
-        hendler_shavit: filch_queue::HendlerShavit,
-        lace: filch_queue::Lace,
-        lace_all: crate::tuned::LaceAll,
-        lace_one: crate::tuned::LaceOne,
-        generous_pdq_r2: crate::tuned::GenerousPdqR2,
-        pdq_r: filch_queue::PdqR,
-        tight_wsq: crate::tuned::TightWsq,
-        wsq: filch_queue::Wsq,
+        many eager_dsq: crate::tuned::EagerDsq;
+        many generous_pdq_r2: crate::tuned::GenerousPdqR2;
+        many lace_all: crate::tuned::LaceAll;
+        many lace_one: crate::tuned::LaceOne;
+        many tight_wsq: crate::tuned::TightWsq;
     }
 
     #[cfg(feature = "std")]
     queues! {
-        eager_pdq_s: crate::tuned::EagerPdqS,
-        locked: filch_queue::Locked,
-        pdq_s: filch_queue::PdqS,
+        many eager_pdq_s: crate::tuned::EagerPdqS;
     }
 }

@@ -1,0 +1,131 @@
+//! The one list of all queues: who works with each of them, a table of schedulers, a test, a benchmark, goes through it.
+
+/// Calls a macro with the table of queues.
+///
+/// To add a queue, add a row; in the table are those that this crate is compiled with. A row is
+///
+/// ```text
+/// once bwos_f: filch_queue::BwosF, fifo;
+/// ```
+///
+/// First, how worklists can use the queue:
+///
+/// | word | meaning |
+/// |---|---|
+/// | `once` | it returns each task once |
+/// | `many` | it returns each task once, and its thieves can [take several at a time](crate::StealMany) |
+/// | `twice` | it may return a task twice |
+/// | `never` | not at all: a thief may wait for an owner that has gone home |
+///
+/// then what modules of its tests are called, its type, and for some what has to be known before the type is used:
+///
+/// | word | meaning |
+/// |---|---|
+/// | `fifo` | fork–join pools cannot use it: its owner's end is first in, first out |
+/// | `delta` | by default its δ is infinite, and thieves get little or nothing: choose another (see `Delta`) |
+///
+/// Whatever else is asked of a queue, its name included, [`Queue::PROMISES`](crate::Queue::PROMISES) says.
+///
+/// ```
+/// use filch_queue::{Queue, for_each_queue};
+///
+/// macro_rules! names {
+///     ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+///         [$(<$queue as Queue>::PROMISES.name),+]
+///     };
+/// }
+/// let names = for_each_queue!(names);
+/// assert!(names.contains(&"bwos-f") && names.contains(&"the"));
+/// ```
+#[macro_export]
+macro_rules! for_each_queue {
+    ($then:ident) => {
+        $crate::__rows! {
+            $then []
+            once chase_lev: $crate::ChaseLev;
+            once chase_lev_asym: $crate::ChaseLevAsym;
+            once abp: $crate::Abp;
+            once the: $crate::The;
+            #[cfg(feature = "fence-free")]
+            once ff_the: $crate::FfThe, delta;
+            #[cfg(feature = "fence-free")]
+            once ff_cl: $crate::FfCl, delta;
+            #[cfg(feature = "fence-free")]
+            once thep: $crate::Thep, delta;
+            #[cfg(feature = "fence-free")]
+            never patient_thep: $crate::PatientThep, delta;
+            many lace: $crate::Lace;
+            many dsq: $crate::Dsq;
+            many hendler_shavit: $crate::HendlerShavit;
+            many wsq: $crate::Wsq;
+            once bwos_l: $crate::BwosL;
+            once bwos_f: $crate::BwosF, fifo;
+            once pad_ws: $crate::PadWs;
+            once adws: $crate::Adws;
+            once one_exposed: $crate::OneExposed;
+            many pdq_r: $crate::PdqR;
+            many pdq_r2: $crate::PdqR2;
+            #[cfg(feature = "std")]
+            many pdq_s: $crate::PdqS;
+            twice idem_lifo: $crate::IdempotentLifo;
+            twice idem_fifo: $crate::IdempotentFifo;
+            twice idem_de: $crate::IdempotentDeque;
+            #[cfg(feature = "std")]
+            many locked: $crate::Locked;
+        }
+    };
+}
+
+/// Keeps the rows whose condition holds. A `cfg` in the rows themselves would ask for the features of whoever lists them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __rows {
+    ($then:ident [$($kept:tt)*]) => {
+        $then! { $($kept)* }
+    };
+    ($then:ident $kept:tt #[cfg(feature = "std")] $($rows:tt)*) => {
+        $crate::__row_with_std! { $then $kept $($rows)* }
+    };
+    ($then:ident $kept:tt #[cfg(feature = "fence-free")] $($rows:tt)*) => {
+        $crate::__row_with_fence_free! { $then $kept $($rows)* }
+    };
+    ($then:ident [$($kept:tt)*] $lists:ident $module:ident: $queue:ty $(, $but:ident)?; $($rows:tt)*) => {
+        $crate::__rows! { $then [$($kept)* $lists $module: $queue $(, $but)?;] $($rows)* }
+    };
+}
+
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __row_with_std {
+    ($($rows:tt)*) => {
+        $crate::__rows! { $($rows)* }
+    };
+}
+
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __row_with_std {
+    ($then:ident $kept:tt $lists:ident $module:ident: $queue:ty $(, $but:ident)?; $($rows:tt)*) => {
+        $crate::__rows! { $then $kept $($rows)* }
+    };
+}
+
+#[cfg(feature = "fence-free")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __row_with_fence_free {
+    ($($rows:tt)*) => {
+        $crate::__rows! { $($rows)* }
+    };
+}
+
+#[cfg(not(feature = "fence-free"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __row_with_fence_free {
+    ($then:ident $kept:tt $lists:ident $module:ident: $queue:ty $(, $but:ident)?; $($rows:tt)*) => {
+        $crate::__rows! { $then $kept $($rows)* }
+    };
+}
