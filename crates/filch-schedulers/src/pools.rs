@@ -1,15 +1,14 @@
-//! The table of pools: a new algorithm is a row here.
+//! The table of pools: a new one is a row here, and a runner.
 
 #[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-use filch::pool::{Beat, Heartbeat, Queued, Request, Split, Wool};
 use filch::{Interrupts, Wait};
 #[cfg(target_arch = "x86_64")]
 use filch_queue::Delta;
-use filch_queue::{BlockSize, MemoryModel, Promises, Queue, Stealable};
+use filch_queue::{BlockSize, Capacity, ChaseLev, MemoryModel, Promises, Queue, Stealable};
 
 use crate::unknown;
 
@@ -41,30 +40,16 @@ pub struct PoolSpec {
     pub memory_model: MemoryModel,
 }
 
-/// What a pool promises as a queue does.
-trait Promising {
-    const STEALABLE: Stealable;
-    const MEMORY_MODEL: MemoryModel;
-}
-
-impl Promising for Split {
-    const STEALABLE: Stealable = Stealable::Shared;
-    const MEMORY_MODEL: MemoryModel = MemoryModel::Rust;
-}
-
-impl Promising for Wool {
-    const STEALABLE: Stealable = Stealable::Shared;
-    const MEMORY_MODEL: MemoryModel = MemoryModel::Rust;
-}
-
-impl<Q: Queue> Promising for Queued<Q> {
-    const STEALABLE: Stealable = Q::PROMISES.stealable;
-    const MEMORY_MODEL: MemoryModel = Q::PROMISES.memory_model;
-}
-
-impl<Q: Queue, B: Beat> Promising for Heartbeat<Q, B> {
-    const STEALABLE: Stealable = Stealable::Shared;
-    const MEMORY_MODEL: MemoryModel = Q::PROMISES.memory_model;
+impl PoolSpec {
+    /// The pool on a queue, which promises what the queue does.
+    const fn on<Q: Queue>(summary: &'static str, progress: &'static str) -> Self {
+        let Promises { name, paper, capacity, stealable, memory_model, .. } = Q::PROMISES;
+        let capacity = match capacity {
+            Capacity::Grows => "grows",
+            Capacity::Ring | Capacity::Array => "fixed, then inline",
+        };
+        Self { name, summary, paper, progress, capacity, stealable, memory_model }
+    }
 }
 
 /// How a program's forks reach the pool.
@@ -125,108 +110,118 @@ impl Settings {
     }
 }
 
-macro_rules! pools {
-    ($(
-        $(#[$cfg:meta])*
-        $name:literal: $type:ty, $summary:literal, $paper:literal, $progress:literal, $capacity:literal;
-    )+) => {
-        /// All pools; the first is the default.
-        pub const POOLS: &[PoolSpec] = &[$($(#[$cfg])* PoolSpec {
-            name: $name,
-            summary: $summary,
-            paper: $paper,
-            progress: $progress,
-            capacity: $capacity,
-            stealable: <$type as Promising>::STEALABLE,
-            memory_model: <$type as Promising>::MEMORY_MODEL,
-        }),+];
-    };
-}
-
-pools! {
-    "split": Split,
-        "direct task stack on the split deque; thieves ask, the owner shares", "Lace (van Dijk, van de Pol, 2014)",
-        "owner wait-free, steal lock-free", "reserved stack, then inline";
-    "wool": Wool,
-        "direct task stack whose oldest tasks are public, each with a word of its own to swap", "Faxén (ICPP 2010)",
-        "owner wait-free until it meets a thief, steal lock-free", "reserved stack, then inline";
-    "chase-lev": Queued<filch_queue::ChaseLev>,
-        "the deque most libraries use", "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
-        "lock-free", "grows";
-    "heartbeat": Heartbeat<filch_queue::ChaseLev>,
-        "private forks; every 100 µs each owner promotes its oldest to a Chase–Lev deque",
-        "Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
-        "owner wait-free between beats, steal lock-free", "grows";
-    "heartbeat-on-request": Heartbeat<filch_queue::ChaseLev, Request>,
-        "private forks; an owner promotes its oldest to a Chase–Lev deque when a thief has found nothing",
-        "after Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
-        "owner wait-free between requests, steal lock-free", "grows";
-    "chase-lev-asym": Queued<filch_queue::ChaseLevAsym>,
+/// All pools; the first is the default.
+pub const POOLS: &[PoolSpec] = &[
+    PoolSpec {
+        name: "split",
+        summary: "direct task stack on the split deque; thieves ask, the owner shares",
+        paper: "Lace (van Dijk, van de Pol, 2014)",
+        progress: "owner wait-free, steal lock-free",
+        capacity: "reserved stack, then inline",
+        stealable: Stealable::Shared,
+        memory_model: MemoryModel::Rust,
+    },
+    PoolSpec {
+        name: "wool",
+        summary: "direct task stack whose oldest tasks are public, each with a word of its own to swap",
+        paper: "Faxén (ICPP 2010)",
+        progress: "owner wait-free until it meets a thief, steal lock-free",
+        capacity: "reserved stack, then inline",
+        stealable: Stealable::Shared,
+        memory_model: MemoryModel::Rust,
+    },
+    PoolSpec {
+        paper: "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
+        ..PoolSpec::on::<ChaseLev>("the deque most libraries use", "lock-free")
+    },
+    PoolSpec {
+        name: "heartbeat",
+        paper: "Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
+        stealable: Stealable::Shared,
+        ..PoolSpec::on::<ChaseLev>(
+            "private forks; every 100 µs each owner promotes its oldest to a Chase–Lev deque",
+            "owner wait-free between beats, steal lock-free",
+        )
+    },
+    PoolSpec {
+        name: "heartbeat-on-request",
+        paper: "after Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
+        stealable: Stealable::Shared,
+        ..PoolSpec::on::<ChaseLev>(
+            "private forks; an owner promotes its oldest to a Chase–Lev deque when a thief has found nothing",
+            "owner wait-free between requests, steal lock-free",
+        )
+    },
+    PoolSpec::on::<filch_queue::ChaseLevAsym>(
         "Chase–Lev whose thieves make the owner fence when they come, where the system can",
-        "Chase, Lev (SPAA 2005); Goldblatt (P1202)",
-        "owner wait-free, steal lock-free, by a system call", "grows";
-    "abp": Queued<filch_queue::Abp>,
+        "owner wait-free, steal lock-free, by a system call",
+    ),
+    PoolSpec::on::<filch_queue::Abp>(
         "the first non-blocking deque, in an array that starts again when it is found empty",
-        "Arora, Blumofe, Plaxton (SPAA 1998)",
-        "owner wait-free, steal lock-free", "fixed, then inline";
-    "one-exposed": Queued<filch_queue::OneExposed>,
-        "a private deque whose oldest task thieves can take", "Tzannes, in Acar, Charguéraud, Rainey (PPoPP 2013)",
-        "owner wait-free, steal lock-free", "grows";
-    "the": Queued<filch_queue::The>,
+        "owner wait-free, steal lock-free",
+    ),
+    PoolSpec::on::<filch_queue::OneExposed>(
+        "a private deque whose oldest task thieves can take",
+        "owner wait-free, steal lock-free",
+    ),
+    PoolSpec::on::<filch_queue::The>(
         "Cilk-5's deque: thieves lock, the owner only where it meets one",
-        "Frigo, Leiserson, Randall (PLDI 1998)",
-        "owner wait-free until it meets a thief, steal blocking", "fixed, then inline";
+        "owner wait-free until it meets a thief, steal blocking",
+    ),
     #[cfg(target_arch = "x86_64")]
-    "ff-the": Queued<Bounded<filch_queue::FfThe>>,
+    PoolSpec::on::<filch_queue::FfThe>(
         "THE without the owner's fence, for at most 128 pending stores; thieves keep away from it",
-        "Morrison, Afek (ASPLOS 2014)",
-        "owner wait-free until it meets a thief, steal blocking or refused", "fixed, then inline";
+        "owner wait-free until it meets a thief, steal blocking or refused",
+    ),
     #[cfg(target_arch = "x86_64")]
-    "ff-cl": Queued<Bounded<filch_queue::FfCl>>,
+    PoolSpec::on::<filch_queue::FfCl>(
         "Chase–Lev without the owner's fence, for at most 128 pending stores; thieves keep away from it",
-        "Morrison, Afek (ASPLOS 2014)",
-        "owner wait-free, steal lock-free or refused", "grows";
+        "owner wait-free, steal lock-free or refused",
+    ),
     #[cfg(target_arch = "x86_64")]
-    "thep": Queued<Bounded<filch_queue::Thep>>,
-        "ff-the whose thieves, close to the owner, wait a while for its echo", "Morrison, Afek (ASPLOS 2014)",
-        "owner wait-free until it meets a thief, steal blocking or refused", "fixed, then inline";
-    "lace": Queued<filch_queue::Lace>,
-        "the split deque holding words", "Lace (van Dijk, van de Pol, 2014)",
-        "owner wait-free, steal lock-free", "fixed, then inline";
-    "bwos-l": Queued<ShortBlocks>,
-        "blocks of four tasks, of which the owner has one to itself", "Wang et al. (OSDI 2023)",
-        "owner wait-free, steal lock-free", "fixed, then inline";
-    "padws": Queued<filch_queue::PadWs>,
-        "blocks, and the owner serves thieves from its own when they ask", "Wang et al. (SPAA 2024)",
-        "owner wait-free, steal lock-free or by request", "fixed, then inline";
-    "adws": Queued<filch_queue::Adws>,
-        "a private ring; thieves ask, the owner names a position", "Wang et al. (SPAA 2024)",
-        "owner wait-free, steal by request", "fixed, then inline";
-    "pdq-r": Queued<filch_queue::PdqR>,
+    PoolSpec::on::<filch_queue::Thep>(
+        "ff-the whose thieves, close to the owner, wait a while for its echo",
+        "owner wait-free until it meets a thief, steal blocking or refused",
+    ),
+    PoolSpec::on::<filch_queue::Lace>("the split deque holding words", "owner wait-free, steal lock-free"),
+    PoolSpec::on::<ShortBlocks>(
+        "blocks of four tasks, of which the owner has one to itself",
+        "owner wait-free, steal lock-free",
+    ),
+    PoolSpec::on::<filch_queue::PadWs>(
+        "blocks, and the owner serves thieves from its own when they ask",
+        "owner wait-free, steal lock-free or by request",
+    ),
+    PoolSpec::on::<filch_queue::Adws>(
+        "a private ring; thieves ask, the owner names a position",
+        "owner wait-free, steal by request",
+    ),
+    PoolSpec::on::<filch_queue::PdqR>(
         "a private deque; thieves ask, the owner hands over its oldest task",
-        "Acar, Charguéraud, Rainey (PPoPP 2013)",
-        "owner wait-free, steal by request", "grows";
-    "pdq-r2": Queued<filch_queue::PdqR2>,
-        "pdq-r, and nobody asks an owner that has nothing", "Acar, Charguéraud, Rainey (PPoPP 2013)",
-        "owner wait-free, steal by request", "grows";
-    "pdq-s": Queued<filch_queue::PdqS>,
+        "owner wait-free, steal by request",
+    ),
+    PoolSpec::on::<filch_queue::PdqR2>(
+        "pdq-r, and nobody asks an owner that has nothing",
+        "owner wait-free, steal by request",
+    ),
+    PoolSpec::on::<filch_queue::PdqS>(
         "a private deque; every 30 µs or so the owner deals to an idle thief",
-        "Acar, Charguéraud, Rainey (PPoPP 2013)",
-        "owner wait-free, steal by the owner's clock", "grows";
-    "dsq": Queued<filch_queue::Dsq>,
+        "owner wait-free, steal by the owner's clock",
+    ),
+    PoolSpec::on::<filch_queue::Dsq>(
         "split queue: thieves lock, and the owner when it takes shared tasks back",
-        "Dinan, Larkins, Sadayappan, Krishnamoorthy, Nieplocha (SC 2009)",
-        "owner wait-free while it has private tasks, steal blocking", "fixed, then inline";
-    "hendler-shavit": Queued<filch_queue::HendlerShavit>,
-        "the older half is public, in one word", "Hendler, Shavit (PODC 2002)",
-        "owner wait-free, steal lock-free", "fixed, then inline";
-    "wsq": Queued<filch_queue::Wsq>,
-        "every operation is one swap of one word, and slots are handed over one by one", "none: injinj/WSQ",
-        "blocking for as long as a slot is handed over", "fixed, then inline";
-    "locked": Queued<filch_queue::Locked>,
-        "one lock around a double-ended queue: the floor for comparison", "none",
-        "blocking", "grows";
-}
+        "owner wait-free while it has private tasks, steal blocking",
+    ),
+    PoolSpec::on::<filch_queue::HendlerShavit>(
+        "the older half is public, in one word",
+        "owner wait-free, steal lock-free",
+    ),
+    PoolSpec::on::<filch_queue::Wsq>(
+        "every operation is one swap of one word, and slots are handed over one by one",
+        "blocking for as long as a slot is handed over",
+    ),
+    PoolSpec::on::<filch_queue::Locked>("one lock around a double-ended queue: the floor for comparison", "blocking"),
+];
 
 /// The fence-free queue `Q` with δ for the store buffer that is assumed of every processor.
 #[cfg(target_arch = "x86_64")]

@@ -1,10 +1,8 @@
-//! The table of queues: a new queue is a row here.
+//! The queues of the [table](filch_queue::for_each_queue), by their names.
 
 use filch::worklist::Worklist;
 use filch_queue::{Delivery, Progress, Promises, Queue};
 
-#[cfg(target_arch = "x86_64")]
-use crate::pools::Bounded;
 use crate::tuning::{CAPACITY, Knob, STEAL, Tunable, Tuning};
 
 /// Code that works with a queue whatever its type. The queue is made with its default parameters.
@@ -42,14 +40,13 @@ pub(crate) trait ListUser {
 }
 
 macro_rules! queues {
-    ($($(#[$cfg:meta])* $lists:ident $queue:ty;)+) => {
+    ($($lists:ident $queue:ty;)+) => {
         /// What the queues promise, their names included.
-        pub const QUEUES: &[Promises] = &[$($(#[$cfg])* <$queue as Queue>::PROMISES),+];
+        pub const QUEUES: &[Promises] = &[$(<$queue as Queue>::PROMISES),+];
 
         /// Lets `user` have the queue of this name, if there is one.
         pub fn with_queue<U: QueueUser>(name: &str, user: U) -> Option<U::Output> {
-            $($(#[$cfg])*
-            if name == <$queue as Queue>::PROMISES.name {
+            $(if name == <$queue as Queue>::PROMISES.name {
                 return Some(user.with::<$queue>());
             })+
             None
@@ -62,8 +59,7 @@ macro_rules! queues {
         /// assert!(knobs.iter().any(|knob| knob.name == "delta"));
         /// ```
         pub fn knobs(name: &str) -> Vec<Knob> {
-            $($(#[$cfg])*
-            if name == <$queue as Queue>::PROMISES.name {
+            $(if name == <$queue as Queue>::PROMISES.name {
                 let mut knobs = <<$queue as Queue>::Params as Tunable>::KNOBS.to_vec();
                 knobs.extend(lists!($lists knobs));
                 return knobs;
@@ -73,8 +69,7 @@ macro_rules! queues {
 
         /// Lets `user` have a worklist with so many workers on a queue of the table.
         pub(crate) fn with_list<U: ListUser>(tuning: &Tuning, workers: usize, user: U) -> Result<U::Output, String> {
-            $($(#[$cfg])*
-            if tuning.queue == <$queue as Queue>::PROMISES.name {
+            $(if tuning.queue == <$queue as Queue>::PROMISES.name {
                 return lists!($lists $queue, tuning, workers, user);
             })+
             Err(format!("there is no queue `{}`", tuning.queue))
@@ -147,36 +142,20 @@ pub fn why_not_for(queue: &Promises, is_idempotent: bool) -> Option<&'static str
     }
 }
 
-// To add a queue, add its type: its name and whatever else is asked of it come from its promises. Where its default
-// parameters are not the ones to test, wrap it in a queue that chooses others, as `Bounded` does. The word before it says how worklists
-// can use it: `once` for each task, also `many` at a time, for tasks that may be run `twice`, `never`.
-queues! {
-    once filch_queue::ChaseLev;
-    once filch_queue::ChaseLevAsym;
-    once filch_queue::Abp;
-    once filch_queue::The;
-    #[cfg(target_arch = "x86_64")]
-    once Bounded<filch_queue::FfThe>;
-    #[cfg(target_arch = "x86_64")]
-    once Bounded<filch_queue::FfCl>;
-    #[cfg(target_arch = "x86_64")]
-    once Bounded<filch_queue::Thep>;
-    #[cfg(target_arch = "x86_64")]
-    never Bounded<filch_queue::PatientThep>;
-    many filch_queue::Lace;
-    many filch_queue::Dsq;
-    many filch_queue::HendlerShavit;
-    many filch_queue::Wsq;
-    once filch_queue::BwosL;
-    once filch_queue::BwosF;
-    once filch_queue::PadWs;
-    once filch_queue::Adws;
-    once filch_queue::OneExposed;
-    many filch_queue::PdqR;
-    many filch_queue::PdqR2;
-    many filch_queue::PdqS;
-    twice filch_queue::IdempotentLifo;
-    twice filch_queue::IdempotentFifo;
-    twice filch_queue::IdempotentDeque;
-    many filch_queue::Locked;
+/// A queue whose default parameters are of use.
+macro_rules! usable {
+    ($queue:ty $(, fifo)?) => {
+        $queue
+    };
+    ($queue:ty, delta) => {
+        crate::pools::Bounded<$queue>
+    };
 }
+
+macro_rules! rows {
+    ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+        queues! { $($lists usable!($queue $(, $but)?);)+ }
+    };
+}
+
+filch_queue::for_each_queue!(rows);

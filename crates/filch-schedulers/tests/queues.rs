@@ -1,7 +1,7 @@
 //! Every queue is found by its name.
 
-use filch_queue::{Progress, Queue};
-use filch_schedulers::{QUEUES, QueueUser, Tuning, list_queues, with_queue};
+use filch_queue::{Delivery, Order, Progress, Queue};
+use filch_schedulers::{POOLS, QUEUES, QueueUser, Tuning, list_queues, with_queue};
 
 struct Name;
 
@@ -28,5 +28,15 @@ fn queues_whose_thieves_wait_for_the_owner_are_refused() {
         let waits = queue.steal_progress == Progress::WaitsForOwner;
         assert_eq!(Tuning::parse(queue.name, "").is_err(), waits, "{}", queue.name);
         assert_eq!(list_queues().contains(&queue.name), !waits, "{}", queue.name);
+    }
+}
+
+#[test]
+fn every_queue_that_pools_can_use_has_one() {
+    for queue in QUEUES {
+        let is_fit = (queue.order, queue.delivery) == (Order::Lifo, Delivery::ExactlyOnce)
+            && queue.steal_progress != Progress::WaitsForOwner;
+        let pools = POOLS.iter().filter(|pool| pool.name == queue.name).count();
+        assert_eq!(pools, usize::from(is_fit), "{}", queue.name);
     }
 }
