@@ -1,10 +1,7 @@
 //! Worklist programs: right on queues of every kind, and every wrong element noticed.
 
 use filch::worklist::Worklist;
-use filch_queue::{
-    Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, IdempotentDeque, IdempotentFifo,
-    IdempotentLifo, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2, PdqS, Queue, The, Wsq,
-};
+use filch_queue::{BwosF, ChaseLev, Queue, for_each_queue};
 use filch_workloads::{Answer, Instance, Kind, Listed, Workload, specs};
 
 fn instance(name: &str, set: &[(&str, &str)]) -> Instance {
@@ -145,29 +142,25 @@ fn any_small_graph_is_searched_right() {
             assert_eq!(run.duplicates, Some(run.tasks() - u64::from(reached)));
         }
     }
-    let searches: [fn(u64); 20] = [
-        bags::<Abp>,
-        bags::<Adws>,
-        bags::<BwosF>,
-        bags::<BwosL>,
-        bags::<ChaseLev>,
-        bags::<ChaseLevAsym>,
-        bags::<Dsq>,
-        bags::<HendlerShavit>,
-        bags::<Lace>,
-        bags::<Locked>,
-        bags::<OneExposed>,
-        bags::<PadWs>,
-        bags::<PdqR>,
-        bags::<PdqR2>,
-        bags::<PdqS>,
-        bags::<The>,
-        bags::<Wsq>,
-        nodes::<IdempotentDeque>,
-        nodes::<IdempotentFifo>,
-        nodes::<IdempotentLifo>,
-    ];
-    for (search, queue) in searches.into_iter().zip(0..) {
+    macro_rules! search {
+        // Its default parameters are of no use.
+        ($lists:ident $queue:ty, delta) => {
+            &[]
+        };
+        (twice $queue:ty) => {
+            &[nodes::<$queue>]
+        };
+        ($lists:ident $queue:ty $(, fifo)?) => {
+            &[bags::<$queue>]
+        };
+    }
+    macro_rules! searches {
+        ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+            [$(search!($lists $queue $(, $but)?)),+]
+        };
+    }
+    let searches: [&[fn(u64)]; _] = for_each_queue!(searches);
+    for (search, queue) in searches.concat().into_iter().zip(0..) {
         search(queue);
     }
 }

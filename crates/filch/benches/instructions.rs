@@ -23,7 +23,7 @@ mod count {
     use filch::levels::{Level, Levels};
     use filch::pool::{Clock, Heartbeat, Pool, Queued, Request, Split, Wool};
     use filch::{Builder, ThreadPool, Worker, inline_recursion};
-    use filch_queue::{Abp, ChaseLev, ChaseLevAsym, Lace, Locked, OneExposed, PdqR, The, Wsq};
+    use filch_queue::{ChaseLev, Queue, for_each_queue};
 
     use crate::single_step::{Count, counted};
 
@@ -85,17 +85,33 @@ mod count {
         by_closure::<Wool>("wool, closures");
         by_handle::<Heartbeat<ChaseLev, Clock>>("heartbeat", handles);
         by_handle::<Heartbeat<ChaseLev, Request>>("heartbeat-request", handles);
-        by_handle::<Queued<Abp>>("abp", handles);
-        by_handle::<Queued<ChaseLev>>("chase-lev", handles);
         by_closure::<Queued<ChaseLev>>("chase-lev, closures");
-        by_handle::<Queued<ChaseLevAsym>>("chase-lev-asym", handles);
-        by_handle::<Queued<Lace>>("lace", handles);
-        by_handle::<Queued<Locked>>("locked", handles);
-        by_handle::<Queued<OneExposed>>("one-exposed", handles);
-        by_handle::<Queued<PdqR>>("pdq-r", handles);
-        by_handle::<Queued<The>>("the", handles);
-        by_handle::<Queued<Wsq>>("wsq", handles);
+        for name in ["abp", "chase-lev", "chase-lev-asym", "lace", "locked", "one-exposed", "pdq-r", "the", "wsq"] {
+            on_queue(name);
+        }
     }
+
+    /// Counts on a queue of this name, if a pool can be made of it as it is by default.
+    macro_rules! if_named {
+        ($name:ident, $lists:ident $queue:ty, $but:ident) => {};
+        ($name:ident, twice $queue:ty) => {};
+        ($name:ident, $lists:ident $queue:ty) => {
+            if $name == <$queue as Queue>::PROMISES.name {
+                return by_handle::<Queued<$queue>>($name, handles);
+            }
+        };
+    }
+
+    macro_rules! queues {
+        ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+            fn on_queue(name: &str) {
+                $(if_named!(name, $lists $queue $(, $but)?);)+
+                panic!("no pool can be made of a queue called `{name}`");
+            }
+        };
+    }
+
+    for_each_queue!(queues);
 
     fn pool<P: Pool>() -> ThreadPool<P> {
         Builder::<P>::new().workers(1).build().expect("a pool of one worker")

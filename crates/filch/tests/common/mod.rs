@@ -12,10 +12,7 @@ use std::time::{Duration, Instant};
 
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, ThreadPool, Wait};
-use filch_queue::{
-    Abp, Adws, BwosF, BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, PdqR2,
-    PdqS, Queue, The, Wsq,
-};
+use filch_queue::{Adws, ChaseLev, Lace, Queue, for_each_queue};
 
 /// Far beyond what anything here takes, on a busy machine and under a sanitizer too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -95,31 +92,48 @@ pub(crate) const fn times(many: usize, few: usize) -> usize {
 /// Numbers of workers to try.
 pub(crate) const WORKERS: [usize; 3] = [1, 2, 8];
 
+/// `[with]` for a queue that returns each task once, and whose default parameters are of use.
+macro_rules! once {
+    (twice $with:expr) => {
+        &[]
+    };
+    ($lists:ident $with:expr, delta) => {
+        &[]
+    };
+    ($lists:ident $with:expr $(, fifo)?) => {
+        &[$with]
+    };
+}
+
+/// As `once`, for those of which a pool can be made.
+macro_rules! lifo {
+    ($lists:ident $with:expr, fifo) => {
+        &[]
+    };
+    ($($row:tt)*) => {
+        once!($($row)*)
+    };
+}
+
+macro_rules! queues {
+    ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+        [$(once!($lists Self::with::<$queue> $(, $but)?)),+]
+    };
+}
+
+macro_rules! pools {
+    ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+        [$(lifo!($lists Self::with::<Queued<$queue>> $(, $but)?)),+]
+    };
+}
+
 /// Lets a test have every queue that returns each task once.
 pub(crate) trait EveryQueue {
     fn with<Q: Queue>(&self);
 
     fn every(&self) {
-        let all: [fn(&Self); 17] = [
-            Self::with::<Abp>,
-            Self::with::<Adws>,
-            Self::with::<BwosF>,
-            Self::with::<BwosL>,
-            Self::with::<ChaseLev>,
-            Self::with::<ChaseLevAsym>,
-            Self::with::<Dsq>,
-            Self::with::<HendlerShavit>,
-            Self::with::<Lace>,
-            Self::with::<Locked>,
-            Self::with::<OneExposed>,
-            Self::with::<PadWs>,
-            Self::with::<PdqR>,
-            Self::with::<PdqR2>,
-            Self::with::<PdqS>,
-            Self::with::<The>,
-            Self::with::<Wsq>,
-        ];
-        picked(&all, 2).for_each(|with| with(self));
+        let all: [&[fn(&Self)]; _] = for_each_queue!(queues);
+        picked(&all.concat(), 2).for_each(|with| with(self));
     }
 }
 
@@ -129,30 +143,16 @@ pub(crate) trait EveryPool {
 
     fn every(&self) {
         self.with::<Split>();
-        let others: [fn(&Self); 22] = [
+        let on_queues: [&[fn(&Self)]; _] = for_each_queue!(pools);
+        let mut others = on_queues.concat();
+        others.extend([
             Self::with::<Wool>,
             Self::with::<Wool<1, 1>>,
-            Self::with::<Queued<Abp>>,
-            Self::with::<Queued<Adws>>,
-            Self::with::<Queued<BwosL>>,
-            Self::with::<Queued<ChaseLev>>,
-            Self::with::<Queued<ChaseLevAsym>>,
-            Self::with::<Queued<Dsq>>,
-            Self::with::<Queued<HendlerShavit>>,
-            Self::with::<Queued<Lace>>,
-            Self::with::<Queued<Locked>>,
-            Self::with::<Queued<OneExposed>>,
-            Self::with::<Queued<PadWs>>,
-            Self::with::<Queued<PdqR>>,
-            Self::with::<Queued<PdqR2>>,
-            Self::with::<Queued<PdqS>>,
-            Self::with::<Queued<The>>,
-            Self::with::<Queued<Wsq>>,
             Self::with::<Heartbeat<ChaseLev>>,
             Self::with::<Heartbeat<ChaseLev, Request>>,
             Self::with::<Heartbeat<Lace>>,
             Self::with::<Heartbeat<Adws, Request>>,
-        ];
+        ] as [fn(&Self); _]);
         picked(&others, 1).for_each(|with| with(self));
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use filch::jobs::{Job, JobWorker, Jobs};
 use filch::worklist::{Crew, Stop, Worklist};
-use filch_queue::{Dsq, HendlerShavit, Lace, Locked, PdqR, Queue, StealMany, Task, Wsq};
+use filch_queue::{Queue, StealMany, Task, for_each_queue};
 
 use crate::any::Thing;
 use crate::common::{EveryQueue, picked};
@@ -173,9 +173,21 @@ impl QueueKind {
                 jobs: |workers, capacity| Box::new(Jobs::from(list::<Q>(workers, capacity)).loot(3)),
             }
         }
-        let all =
-            [kind::<Dsq>(), kind::<HendlerShavit>(), kind::<Lace>(), kind::<Locked>(), kind::<PdqR>(), kind::<Wsq>()];
-        picked(&all, 2).collect()
+        macro_rules! many {
+            (many $queue:ty) => {
+                &[kind::<$queue>()]
+            };
+            ($lists:ident $queue:ty) => {
+                &[]
+            };
+        }
+        macro_rules! kinds {
+            ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+                [$(many!($lists $queue)),+]
+            };
+        }
+        let all: [&[Self]; _] = for_each_queue!(kinds);
+        picked(&all.concat(), 2).collect()
     }
 }
 
