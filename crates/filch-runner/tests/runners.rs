@@ -1,10 +1,8 @@
 //! Every scheduler has a runner, which runs every program that it should and says in words why it does not run another.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+mod common;
 
+use common::{Runner, order, own, set};
 use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
 use filch_queue::Delivery;
 use filch_schedulers::{POOLS, QUEUES, STEAL, WAITS, knobs, why_not, why_not_for};
@@ -51,88 +49,15 @@ const LISTS: &[(&str, &[(&str, &str)])] = &[
     ("wsq", &[("jobs", "3000")]),
 ];
 
-/// A runner's process.
-struct Runner {
-    child: Child,
-    output: BufReader<ChildStdout>,
+/// A runner of filch's own.
+fn start(name: &str) -> Runner {
+    let runner = Runner::start(&own(name));
+    assert_eq!((runner.hello.protocol, runner.hello.scheduler.as_str()), (VERSION, name));
+    runner
 }
 
-impl Runner {
-    fn path(name: &str) -> PathBuf {
-        let serial = Path::new(env!("CARGO_BIN_EXE_filch-run-serial"));
-        serial.with_file_name(format!("filch-run-{name}{}", std::env::consts::EXE_SUFFIX))
-    }
-
-    fn start(name: &str) -> Self {
-        let mut command = Command::new(Self::path(name));
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{name} has no runner: {error}"));
-        let output = BufReader::new(child.stdout.take().expect("the pipe was asked for"));
-        let mut runner = Self { child, output };
-        let Some(Reply::Hello(hello)) = runner.listen() else { panic!("{name} does not say hello") };
-        assert_eq!((hello.protocol, hello.scheduler.as_str()), (VERSION, name));
-        runner
-    }
-
-    fn tell(&mut self, line: &str) {
-        writeln!(self.child.stdin.as_mut().expect("it is open"), "{line}").expect("it listens");
-    }
-
-    fn ask(&mut self, request: &Request) -> Reply {
-        self.tell(&serde_json::to_string(request).expect("plain data"));
-        self.listen().expect("it answers")
-    }
-
-    fn listen(&mut self) -> Option<Reply> {
-        let mut line = String::new();
-        (self.output.read_line(&mut line).expect("text") > 0).then(|| serde_json::from_str(&line).expect("a reply"))
-    }
-
-    fn end(mut self) {
-        drop(self.child.stdin.take());
-        assert_eq!(self.listen(), None);
-        assert!(self.child.wait().expect("it was started").success());
-    }
-}
-
-fn set(values: &[(&str, &str)]) -> BTreeMap<String, String> {
-    values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
-}
-
-fn order((program, values): (&str, &[(&str, &str)]), workers: usize, settings: &[(&str, &str)]) -> Order {
-    let (parameters, settings) = (set(values), set(settings));
-    Order { program: program.to_owned(), parameters, workers, settings, ..Order::default() }
-}
-
-/// Two runs of what is ordered, or why there are none.
 fn runs(name: &str, order: &Order) -> Result<[Ran; 2], String> {
-    let mut runner = Runner::start(name);
-    match runner.ask(&Request::Prepare(order.clone())) {
-        Reply::Ready => {}
-        Reply::Refused { why } => {
-            runner.end();
-            return Err(why);
-        }
-        other => panic!("{name}: {other:?}"),
-    }
-    let mut run = |request| match runner.ask(&request) {
-        Reply::Ran(ran) => Ok(*ran),
-        Reply::Refused { why } => Err(why),
-        other => panic!("{name}: {other:?}"),
-    };
-    let first = run(Request::Run)?;
-    assert_eq!(runner.ask(&Request::Reset), Reply::Ready);
-    let mut run = |request| match runner.ask(&request) {
-        Reply::Ran(ran) => Ok(*ran),
-        Reply::Refused { why } => Err(why),
-        other => panic!("{name}: {other:?}"),
-    };
-    let second = run(Request::Run)?;
-    runner.end();
-    Ok([first, second])
+    common::runs(start(name), order)
 }
 
 fn is_right(name: &str, order: &Order) {
@@ -245,7 +170,7 @@ fn what_cannot_be_is_refused_in_words() {
 
 #[test]
 fn a_runner_survives_what_it_does_not_understand() {
-    let mut runner = Runner::start("split");
+    let mut runner = start("split");
     for line in ["hello?", "{}", r#"{"ask":"dance"}"#] {
         runner.tell(line);
         assert!(matches!(runner.listen(), Some(Reply::Refused { .. })), "{line}");

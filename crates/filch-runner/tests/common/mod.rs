@@ -1,0 +1,159 @@
+//! A runner's process, and the schema that every line must fit that a test sends or gets.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::LazyLock;
+
+use filch_protocol::{Hello, Order, Ran, Reply, Request};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+/// `docs/runners.schema.json`.
+pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/runners.schema.json");
+    serde_json::from_str(&std::fs::read_to_string(path).expect("the schema is there")).expect("it is JSON")
+});
+
+/// Whoever reads may meet fields of a later time; what is written here and now has none that the schema does not tell.
+fn strict(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    close(&mut schema);
+    schema
+}
+
+fn close(schema: &mut Value) {
+    if let Value::Object(object) = schema {
+        if object.contains_key("properties") {
+            object.insert("additionalProperties".to_owned(), false.into());
+        }
+        object.values_mut().for_each(close);
+    } else if let Value::Array(items) = schema {
+        items.iter_mut().for_each(close);
+    }
+}
+
+/// The schema's definition of this name.
+fn validator(schema: &Value, definition: &str) -> Validator {
+    let part = json!({
+        "$schema": schema["$schema"],
+        "$ref": format!("#/$defs/{definition}"),
+        "$defs": schema["$defs"],
+    });
+    jsonschema::validator_for(&part).expect("the schema is one")
+}
+
+static REQUEST: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "request"));
+static REPLY: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "reply"));
+static LENIENT: LazyLock<Validator> = LazyLock::new(|| validator(&SCHEMA, "reply"));
+
+/// Whether a request is as the schema says, without other fields.
+pub(crate) fn is_request(value: &Value) -> bool {
+    REQUEST.is_valid(value)
+}
+
+/// Whether a reply is as the schema says, without other fields.
+pub(crate) fn is_reply(value: &Value) -> bool {
+    REPLY.is_valid(value)
+}
+
+/// The same, with any other fields.
+pub(crate) fn is_reply_and_more(value: &Value) -> bool {
+    LENIENT.is_valid(value)
+}
+
+/// Where filch's own runner of this name is.
+pub(crate) fn own(name: &str) -> PathBuf {
+    let serial = Path::new(env!("CARGO_BIN_EXE_filch-run-serial"));
+    serial.with_file_name(format!("filch-run-{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// A runner's process.
+pub(crate) struct Runner {
+    pub(crate) hello: Hello,
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Runner {
+    pub(crate) fn start(path: &Path) -> Self {
+        let mut child = Command::new(path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{} is no runner: {error}", path.display()));
+        let output = BufReader::new(child.stdout.take().expect("the pipe was asked for"));
+        let mut runner = Self { hello: Hello::default(), child, output };
+        let Some(Reply::Hello(hello)) = runner.listen() else { panic!("{} does not say hello", path.display()) };
+        runner.hello = hello;
+        runner
+    }
+
+    pub(crate) fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().expect("it is open"), "{line}").expect("it listens");
+    }
+
+    pub(crate) fn ask(&mut self, request: &Request) -> Reply {
+        let value = serde_json::to_value(request).expect("plain data");
+        assert!(is_request(&value), "the schema does not have the request {value}");
+        self.tell(&value.to_string());
+        self.listen().expect("it answers")
+    }
+
+    pub(crate) fn listen(&mut self) -> Option<Reply> {
+        let mut line = String::new();
+        if self.output.read_line(&mut line).expect("text") == 0 {
+            return None;
+        }
+        let value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(is_reply(&value), "the schema does not have the reply {line}");
+        Some(serde_json::from_value(value).expect("a reply"))
+    }
+
+    pub(crate) fn end(mut self) {
+        drop(self.child.stdin.take());
+        assert_eq!(self.listen(), None);
+        assert!(self.child.wait().expect("it was started").success());
+    }
+}
+
+pub(crate) fn set(values: &[(&str, &str)]) -> BTreeMap<String, String> {
+    values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+pub(crate) fn order((program, values): (&str, &[(&str, &str)]), workers: usize, settings: &[(&str, &str)]) -> Order {
+    let (parameters, settings) = (set(values), set(settings));
+    Order { program: program.to_owned(), parameters, workers, settings, ..Order::default() }
+}
+
+/// Two runs of what is ordered, or why there are none.
+pub(crate) fn runs(mut runner: Runner, order: &Order) -> Result<[Ran; 2], String> {
+    let outcome = match runner.ask(&Request::Prepare(order.clone())) {
+        Reply::Ready => twice(&mut runner),
+        other => Err(refused(other)),
+    };
+    runner.end();
+    outcome
+}
+
+fn twice(runner: &mut Runner) -> Result<[Ran; 2], String> {
+    let first = once(runner)?;
+    assert_eq!(runner.ask(&Request::Reset), Reply::Ready);
+    Ok([first, once(runner)?])
+}
+
+fn once(runner: &mut Runner) -> Result<Ran, String> {
+    match runner.ask(&Request::Run) {
+        Reply::Ran(ran) => Ok(*ran),
+        other => Err(refused(other)),
+    }
+}
+
+fn refused(reply: Reply) -> String {
+    match reply {
+        Reply::Refused { why } => why,
+        other => panic!("out of turn: {other:?}"),
+    }
+}

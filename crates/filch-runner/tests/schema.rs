@@ -1,0 +1,169 @@
+//! `docs/runners.schema.json` describes the protocol: what `filch_protocol` writes and reads, and what runners say.
+
+mod common;
+
+use common::{Runner, SCHEMA, is_reply, is_reply_and_more, is_request, order, own, runs, set};
+use filch_protocol::{Description, Hello, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION};
+use serde_json::{Map, Value, json};
+
+/// Every request, with every field that it can have.
+fn requests() -> [Request; 4] {
+    let order = Order {
+        program: "fib".to_owned(),
+        parameters: set(&[("n", "35"), ("cutoff", "0")]),
+        workers: 2,
+        settings: set(&[("wait", "leapfrog")]),
+        warmup: 1,
+        warmup_parameters: Some(set(&[("n", "20")])),
+    };
+    [Request::Describe, Request::Prepare(order), Request::Run, Request::Reset]
+}
+
+/// Every reply, with every field that it can have.
+fn replies() -> [Reply; 5] {
+    let machine = Machine {
+        processor: "a fast one".to_owned(),
+        cores: 2,
+        memory_bytes: u64::MAX,
+        kernel: "Linux 6.1".to_owned(),
+        virtual_machine: true,
+        governor: "performance".to_owned(),
+        compiler: "cc 12".to_owned(),
+        target: "x86_64".to_owned(),
+        profile: "release".to_owned(),
+        rustflags: "-O2".to_owned(),
+    };
+    let hello =
+        Hello { protocol: VERSION, scheduler: "mine".to_owned(), version: "1.2".to_owned(), machine: Some(machine) };
+    let description = Description {
+        programs: vec![ProgramDescription { name: "fib".to_owned(), parameters: vec!["n".to_owned()] }],
+        settings: set(&[("wait", "how it waits")]),
+        most_workers: Some(64),
+    };
+    let ran = Ran {
+        seconds: 0.5,
+        answer: "55".to_owned(),
+        error: Some("the answer is 55, but it should be 89".to_owned()),
+        tasks: Some(88),
+        counters: Map::from_iter([("steals".to_owned(), json!(12))]),
+        cpu_seconds: Some(0.9),
+        others: 0.1,
+        stolen: 0.2,
+        peak_rss_bytes: 4096,
+    };
+    [
+        Reply::Hello(hello),
+        Reply::Description(description),
+        Reply::Ready,
+        Reply::Ran(Box::new(ran)),
+        Reply::Refused { why: "there is no program `fob`".to_owned() },
+    ]
+}
+
+fn messages() -> Vec<(&'static str, Value)> {
+    let requests = requests().map(|request| ("ask", serde_json::to_value(request).expect("plain data")));
+    let replies = replies().map(|reply| ("tell", serde_json::to_value(reply).expect("plain data")));
+    requests.into_iter().chain(replies).collect()
+}
+
+fn fits(tag: &str, message: &Value) -> bool {
+    if tag == "ask" { is_request(message) } else { is_reply(message) }
+}
+
+fn is_read(tag: &str, message: &Value) -> bool {
+    let message = message.clone();
+    if tag == "ask" {
+        serde_json::from_value::<Request>(message).is_ok()
+    } else {
+        serde_json::from_value::<Reply>(message).is_ok()
+    }
+}
+
+/// The schema of the message that this is.
+fn definition(tag: &str, message: &Value) -> &'static Value {
+    &SCHEMA["$defs"][message[tag].as_str().expect("a name")]
+}
+
+fn names(object: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = object.as_object().expect("an object").keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn it_is_a_schema() {
+    jsonschema::draft202012::meta::validate(&SCHEMA).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(SCHEMA["$defs"]["hello"]["properties"]["protocol"]["const"], VERSION);
+}
+
+#[test]
+fn it_has_the_fields_of_the_protocol_and_no_others() {
+    for (tag, message) in messages() {
+        assert!(fits(tag, &message), "{message}");
+        assert_eq!(names(&message), names(&definition(tag, &message)["properties"]), "{message}");
+    }
+    let [Reply::Hello(hello), Reply::Description(description), ..] = replies() else { panic!("they come first") };
+    let machine = serde_json::to_value(hello.machine).expect("plain data");
+    assert_eq!(names(&machine), names(&SCHEMA["$defs"]["machine"]["properties"]));
+    let program = serde_json::to_value(&description.programs[0]).expect("plain data");
+    let schema = &SCHEMA["$defs"]["description"]["properties"]["programs"]["items"]["properties"];
+    assert_eq!(names(&program), names(schema));
+}
+
+#[test]
+fn what_is_not_required_can_be_left_out_and_nothing_else() {
+    for (tag, message) in messages() {
+        let required = definition(tag, &message)["required"].as_array().expect("the tag at least");
+        let mut least = message.clone();
+        least.as_object_mut().expect("an object").retain(|name, _| required.iter().any(|other| other == name));
+        assert!(fits(tag, &least) && is_read(tag, &least), "{least}");
+        for name in names(&least) {
+            let mut less = least.clone();
+            less.as_object_mut().expect("an object").remove(name);
+            assert!(!fits(tag, &less), "{less}");
+        }
+    }
+}
+
+#[test]
+fn what_has_another_type_fits_no_more_than_it_is_read() {
+    for (tag, message) in messages() {
+        for name in names(&message) {
+            let mut other = message.clone();
+            other[name] = json!([[1]]);
+            assert!(!fits(tag, &other) && !is_read(tag, &other), "{other}");
+        }
+    }
+}
+
+#[test]
+fn fields_of_a_later_time_are_ignored() {
+    for (tag, mut message) in messages() {
+        message["mood"] = json!("sunny");
+        assert!(!fits(tag, &message) && is_read(tag, &message), "{message}");
+        assert!(tag == "ask" || is_reply_and_more(&message), "{message}");
+    }
+}
+
+/// [`Runner`] compares every line with the schema.
+#[test]
+fn runners_say_what_it_describes() {
+    let program = ("fib", &[("n", "16")][..]);
+    let list = ("closure", &[("n", "2000")][..]);
+    for (name, order) in [
+        ("split", order(program, 2, &[("wait", "leapfrog")])),
+        ("lace", order(("uts", &[("tree", "T1"), ("depth", "4")]), 2, &[])),
+        ("idem-lifo", order(list, 2, &[])),
+        ("serial", order(list, 1, &[])),
+        ("serial", order(program, 1, &[])),
+    ] {
+        let mut runner = Runner::start(&own(name));
+        assert!(matches!(runner.ask(&Request::Describe), Reply::Description(_)));
+        let order = Order { warmup: 1, warmup_parameters: Some(order.parameters.clone()), ..order };
+        for ran in runs(runner, &order).unwrap_or_else(|why| panic!("{name}: {why}")) {
+            assert_eq!(ran.error, None, "{name}");
+        }
+    }
+    let wrong = order(program, 1, &[("mood", "sunny")]);
+    assert!(runs(Runner::start(&own("split")), &wrong).unwrap_err().contains("mood"));
+}
