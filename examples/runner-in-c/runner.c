@@ -1,0 +1,631 @@
+/* A runner in plain C: fib and UTS by recursion, on one worker, with nothing but the system's own library.
+ *
+ *     cc -std=c99 -O2 -o plain-c runner.c -lm
+ *     filch compare fib uts --runner ./plain-c
+ *
+ * docs/runners.md tells what is asked and answered. Whoever has a scheduler puts its fork and join into `fib` and
+ * `search`, starts it in `start`, and writes its name into `main`.
+ */
+
+#define _XOPEN_SOURCE 700
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* OPAQUE: no instructions, but the compiler cannot tell the value any more. */
+#ifdef __GNUC__
+#define OUT_OF_LINE __attribute__((noinline))
+#define OPAQUE(value) __asm__("" : "+r"(value))
+#else
+#define OUT_OF_LINE
+#define OPAQUE(value) ((void)(value))
+#endif
+
+/* ---- Why something is refused ---- */
+
+static char why[512];
+
+/* Notes a sentence for the refusal; false, for the caller to return. */
+static bool wrong(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(why, sizeof why, format, values);
+    va_end(values);
+    return false;
+}
+
+/* ---- JSON, as far as requests need it ---- */
+
+/* Longer than any name or number that is known here. */
+enum { TEXT = 64 };
+
+/* An object whose values are strings. */
+struct texts {
+    struct { char name[TEXT], value[TEXT]; } list[32];
+    size_t count;
+};
+
+struct request {
+    char ask[TEXT], program[TEXT];
+    struct texts parameters, settings, warmup_parameters;
+    bool has_warmup_parameters;
+    uint64_t workers, warmup;
+};
+
+static void skip_space(const char **at) { *at += strspn(*at, " \t\r\n"); }
+
+static bool take(const char **at, char wanted) {
+    skip_space(at);
+    if (**at != wanted) return false;
+    ++*at;
+    return true;
+}
+
+/* What does not fit ends in an ellipsis, and so is no name and no number. */
+static bool read_string(const char **at, char out[TEXT]) {
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    size_t length = 0;
+    bool fits = true;
+    if (!take(at, '"')) return false;
+    for (; **at != '"'; ++*at) {
+        char c = **at;
+        if ((unsigned char)c < ' ') return false;
+        if (c == '\\') {
+            static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+            const char *letter = *++*at ? strchr(letters, **at) : NULL;
+            if (letter) {
+                c = meanings[letter - letters];
+            } else {
+                unsigned code = 0;
+                if (**at != 'u') return false;
+                for (int digit = 0; digit < 4; digit++) {
+                    static const char digits[] = "0123456789abcdefABCDEF";
+                    const char *found = *++*at ? strchr(digits, **at) : NULL;
+                    if (!found) return false;
+                    code = 16 * code + (unsigned)(found - digits) - (found - digits < 16 ? 0 : 6);
+                }
+                /* No name that is known here has others. */
+                c = code > 0 && code < 0x80 ? (char)code : '?';
+            }
+        }
+        if (length < TEXT - sizeof ellipsis) out[length++] = c; else fits = false;
+    }
+    ++*at;
+    if (!fits) {
+        while (length > 0 && (out[length - 1] & 0xc0) == 0x80) length--;
+        if (length > 0 && out[length - 1] & 0x80) length--;
+        memcpy(out + length, ellipsis, sizeof ellipsis - 1);
+        length += sizeof ellipsis - 1;
+    }
+    out[length] = '\0';
+    return true;
+}
+
+static bool read_number(const char **at, uint64_t *out) {
+    uint64_t number = 0;
+    skip_space(at);
+    if (**at < '0' || **at > '9') return false;
+    for (; **at >= '0' && **at <= '9'; ++*at) {
+        uint64_t digit = (uint64_t)(**at - '0');
+        if (number > (UINT64_MAX - digit) / 10) return false;
+        number = 10 * number + digit;
+    }
+    *out = number;
+    return !strchr(".eE", **at) || **at == '\0';
+}
+
+/* Any value, of a field that is not known here. */
+static bool skip_value(const char **at, int depth) {
+    char unused[TEXT];
+    skip_space(at);
+    if (**at == '"') return read_string(at, unused);
+    if (**at == '{' || **at == '[') {
+        bool object = **at == '{';
+        char end = object ? '}' : ']';
+        ++*at;
+        if (depth == 0) return false;
+        if (take(at, end)) return true;
+        do {
+            if (object && !(read_string(at, unused) && take(at, ':'))) return false;
+            if (!skip_value(at, depth - 1)) return false;
+        } while (take(at, ','));
+        return take(at, end);
+    }
+    size_t length = strspn(*at, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
+    *at += length;
+    return length > 0;
+}
+
+static bool read_texts(const char **at, struct texts *out) {
+    out->count = 0;
+    if (!take(at, '{')) return false;
+    if (take(at, '}')) return true;
+    do {
+        if (out->count == COUNT(out->list)) return false;
+        if (!read_string(at, out->list[out->count].name) || !take(at, ':')) return false;
+        if (!read_string(at, out->list[out->count].value)) return false;
+        out->count++;
+    } while (take(at, ','));
+    return take(at, '}');
+}
+
+static bool read_field(const char **at, const char *name, struct request *out) {
+    if (!strcmp(name, "ask")) return read_string(at, out->ask);
+    if (!strcmp(name, "program")) return read_string(at, out->program);
+    if (!strcmp(name, "parameters")) return read_texts(at, &out->parameters);
+    if (!strcmp(name, "settings")) return read_texts(at, &out->settings);
+    if (!strcmp(name, "workers")) return read_number(at, &out->workers);
+    if (!strcmp(name, "warmup")) return read_number(at, &out->warmup);
+    if (!strcmp(name, "warmup_parameters") && (skip_space(at), **at == '{')) {
+        out->has_warmup_parameters = true;
+        return read_texts(at, &out->warmup_parameters);
+    }
+    return skip_value(at, 32);
+}
+
+static bool read_request(const char *line, struct request *out) {
+    char name[TEXT];
+    memset(out, 0, sizeof *out);
+    if (!take(&line, '{')) return false;
+    if (!take(&line, '}')) {
+        do {
+            if (!read_string(&line, name) || !take(&line, ':') || !read_field(&line, name, out)) return false;
+        } while (take(&line, ','));
+        if (!take(&line, '}')) return false;
+    }
+    skip_space(&line);
+    return *line == '\0';
+}
+
+static void write_string(const char *text) {
+    putchar('"');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') printf("\\%c", c);
+        else if (c < ' ') printf("\\u%04x", c);
+        else putchar(c);
+    }
+    putchar('"');
+}
+
+/* ---- Parameters ---- */
+
+static const char *given(const struct texts *set, const char *name) {
+    const char *value = NULL;
+    for (size_t i = 0; i < set->count; i++) {
+        if (!strcmp(set->list[i].name, name)) value = set->list[i].value;
+    }
+    return value;
+}
+
+/* Leaves the value as it is where none is given. */
+static bool whole(const struct texts *set, const char *name, uint64_t least, uint64_t most, uint64_t *out) {
+    const char *text = given(set, name);
+    if (!text) return true;
+    uint64_t number = 0;
+    bool any = false, good = true;
+    for (const char *digit = text; *digit; digit++) {
+        if (*digit == '_') continue;
+        any = true;
+        good = good && *digit >= '0' && *digit <= '9' && number <= most;
+        if (good) number = 10 * number + (uint64_t)(*digit - '0');
+    }
+    if (!any || !good || number < least || number > most) {
+        return wrong("%s=`%s` is not a whole number from %" PRIu64 " to %" PRIu64, name, text, least, most);
+    }
+    *out = number;
+    return true;
+}
+
+static bool real(const struct texts *set, const char *name, double most, double *out) {
+    const char *text = given(set, name);
+    if (!text) return true;
+    char *end = NULL;
+    double number = strtod(text, &end);
+    bool plain = *text && text[strspn(text, "+-.0123456789eE")] == '\0' && *end == '\0';
+    if (!plain || !(number >= 0 && number <= most)) {
+        return wrong("%s=`%s` is not a number from 0 to %g", name, text, most);
+    }
+    *out = number;
+    return true;
+}
+
+static bool word(const struct texts *set, const char *name, const char *const *words, size_t count, int *out) {
+    const char *text = given(set, name);
+    if (!text) return true;
+    for (size_t i = 0; i < count; i++) {
+        if (!strcasecmp(words[i], text)) {
+            *out = (int)i;
+            return true;
+        }
+    }
+    return wrong("%s=`%s` is none of those that are known here", name, text);
+}
+
+/* ---- fib ---- */
+
+/* The size of a tree, or of what is below a node. */
+struct count {
+    uint64_t nodes, leaves;
+    uint32_t depth;
+};
+
+union answer {
+    uint64_t number;
+    struct count tree;
+};
+
+/* Two real calls each time, as in the sequential program: a compiler that inlines some levels finds the calls that they
+ * have in common, and one that makes a loop of the last call halves their number. */
+static OUT_OF_LINE uint64_t fib(uint64_t n) {
+    if (n < 2) return n;
+    uint64_t left = fib(n - 1), right = fib(n - 2);
+    OPAQUE(right);
+    return left + right;
+}
+
+/* ---- UTS: Olivier et al., "UTS: An Unbalanced Tree Search Benchmark", LCPC 2006 ---- */
+
+enum kind { BINOMIAL, GEOMETRIC, HYBRID };
+enum shape { LINEAR, EXPONENTIAL, CYCLIC, FIXED };
+
+static const char *const KINDS[] = {"binomial", "geometric", "hybrid"};
+static const char *const SHAPES[] = {"linear", "exponential", "cyclic", "fixed"};
+
+struct definition {
+    int kind, shape;
+    uint64_t depth;
+    double b, q;
+    uint64_t m, seed;
+};
+
+static const char *const TREES[] = {
+    "T1", "T2", "T3", "T4", "T5", "T1S", "T3S", "T1L", "T2L", "T3L", "T1XL", "T1XXL", "T3XXL", "custom",
+};
+static const struct definition DEFINITIONS[COUNT(TREES)] = {
+    {GEOMETRIC, FIXED, 10, 4, 0.234375, 4, 19},
+    {GEOMETRIC, CYCLIC, 16, 6, 0.234375, 4, 502},
+    {BINOMIAL, LINEAR, 6, 2000, 0.124875, 8, 42},
+    {HYBRID, LINEAR, 16, 6, 0.234375, 4, 1},
+    {GEOMETRIC, LINEAR, 20, 4, 0.234375, 4, 34},
+    {GEOMETRIC, FIXED, 9, 4, 0.234375, 4, 19},
+    {BINOMIAL, LINEAR, 6, 2000, 0.124875, 8, 23},
+    {GEOMETRIC, FIXED, 13, 4, 0.234375, 4, 29},
+    {GEOMETRIC, CYCLIC, 23, 7, 0.234375, 4, 220},
+    {BINOMIAL, LINEAR, 6, 2000, 0.200014, 5, 7},
+    {GEOMETRIC, FIXED, 15, 4, 0.234375, 4, 29},
+    {GEOMETRIC, FIXED, 15, 4, 0.234375, 4, 19},
+    {BINOMIAL, LINEAR, 6, 2000, 0.499995, 2, 316},
+    {GEOMETRIC, LINEAR, 6, 4, 0.234375, 4, 0},
+};
+
+/* A node of the tree is the SHA-1 hash of its parent and its index. */
+struct node {
+    uint32_t state[5], height;
+};
+
+struct tree {
+    struct definition definition;
+    /* ln(1 - p) of the geometric distribution at each height, as far as it was computed beforehand. */
+    double *scale;
+    uint32_t scales;
+    uint32_t binomial_from;
+    /* A node with a smaller random number than this has children (binomial). */
+    uint32_t threshold;
+};
+
+static uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
+
+/* SHA-1 of five or six words: always one block. */
+static void hash(const uint32_t *words, uint32_t count, uint32_t out[5]) {
+    static const uint32_t start[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+    uint32_t w[80] = {0};
+    memcpy(w, words, count * sizeof *words);
+    w[count] = 0x80000000;
+    w[15] = 32 * count;
+    for (int i = 16; i < 80; i++) w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+    uint32_t a = start[0], b = start[1], c = start[2], d = start[3], e = start[4];
+    for (int i = 0; i < 80; i++) {
+        uint32_t f = i < 20   ? ((b & c) | (~b & d)) + 0x5a827999
+                     : i < 40 ? (b ^ c ^ d) + 0x6ed9eba1
+                     : i < 60 ? ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc
+                              : (b ^ c ^ d) + 0xca62c1d6;
+        uint32_t next = rotate(a, 5) + f + e + w[i];
+        e = d, d = c, c = rotate(b, 30), b = a, a = next;
+    }
+    out[0] = start[0] + a, out[1] = start[1] + b, out[2] = start[2] + c, out[3] = start[3] + d, out[4] = start[4] + e;
+}
+
+static struct node root(const struct tree *tree) {
+    const uint32_t words[5] = {0, 0, 0, 0, (uint32_t)tree->definition.seed};
+    struct node node = {.height = 0};
+    hash(words, 5, node.state);
+    return node;
+}
+
+/* Out of line, so that the hash's block is in no frame of the recursion. */
+static OUT_OF_LINE struct node child(const struct node *parent, uint32_t index) {
+    uint32_t words[6];
+    struct node node = {.height = parent->height + 1};
+    memcpy(words, parent->state, sizeof parent->state);
+    words[5] = index;
+    hash(words, 6, node.state);
+    return node;
+}
+
+/* The mean number of children at a height, by the shape. */
+static double mean(const struct definition *tree, uint32_t height) {
+    const double pi = 3.14159265358979323846;
+    double b = tree->b, d = height, limit = (double)tree->depth;
+    if (height == 0) return b;
+    switch (tree->shape) {
+    case LINEAR: return height >= tree->depth ? 0 : b * (1 - d / limit);
+    case EXPONENTIAL: return b * pow(d, -log(b) / log(limit));
+    case CYCLIC: return height > 5 * tree->depth ? 0 : pow(b, sin(2 * pi * d / limit));
+    default: return height < tree->depth ? b : 0;
+    }
+}
+
+static double scale_at(const struct definition *tree, uint32_t height) {
+    return log(1 - 1 / (1 + mean(tree, height)));
+}
+
+static OUT_OF_LINE uint32_t geometric(const struct tree *tree, const struct node *node, uint32_t random) {
+    const double most = 100;
+    double scale;
+    if (node->height < tree->scales) scale = tree->scale[node->height];
+    else if (tree->definition.shape == EXPONENTIAL) scale = scale_at(&tree->definition, node->height);
+    else return 0;
+    double children = floor(log(1 - random / 2147483648.0) / scale);
+    /* The quotient of a zero is no number. */
+    return children >= 1 ? (uint32_t)fmin(children, most) : 0;
+}
+
+static uint32_t children(const struct tree *tree, const struct node *node) {
+    uint32_t random = node->state[4] & 0x7fffffff;
+    if (node->height < tree->binomial_from) return geometric(tree, node, random);
+    if (node->height == 0 && tree->definition.kind == BINOMIAL) return (uint32_t)tree->definition.b;
+    return random < tree->threshold ? (uint32_t)tree->definition.m : 0;
+}
+
+static struct count search(const struct tree *tree, const struct node *node) {
+    uint32_t many = children(tree, node);
+    struct count sum = {.nodes = 1, .leaves = many == 0, .depth = node->height};
+    for (uint32_t index = 0; index < many; index++) {
+        struct node next = child(node, index);
+        struct count below = search(tree, &next);
+        sum.nodes += below.nodes;
+        sum.leaves += below.leaves;
+        if (below.depth > sum.depth) sum.depth = below.depth;
+    }
+    return sum;
+}
+
+static bool same(const struct definition *a, const struct definition *b) {
+    bool shape = a->shape == b->shape && a->depth == b->depth, chance = a->q == b->q && a->m == b->m;
+    return a->kind == b->kind && a->b == b->b && a->seed == b->seed && (shape || a->kind == BINOMIAL)
+           && (chance || a->kind == GEOMETRIC);
+}
+
+static bool define(const struct texts *set, struct definition *out) {
+    int tree = 0;
+    if (!word(set, "tree", TREES, COUNT(TREES), &tree)) return false;
+    *out = DEFINITIONS[tree];
+    bool good = word(set, "type", KINDS, COUNT(KINDS), &out->kind)
+                && word(set, "shape", SHAPES, COUNT(SHAPES), &out->shape)
+                && whole(set, "depth", 1, 1000000, &out->depth) && whole(set, "m", 0, 1000000, &out->m)
+                && whole(set, "seed", 0, INT32_MAX, &out->seed) && real(set, "b", 1e6, &out->b)
+                && real(set, "q", 1, &out->q);
+    if (!good) return false;
+    if (out->kind != BINOMIAL && out->shape == EXPONENTIAL && out->depth < 2) {
+        return wrong("an exponential shape has a depth of at least 2");
+    }
+    /* Published trees with a mean of 1 and more happen to be finite. */
+    bool finite = out->kind == GEOMETRIC || out->q * (double)out->m < 1;
+    for (size_t i = 0; i < COUNT(DEFINITIONS); i++) finite = finite || same(out, &DEFINITIONS[i]);
+    return finite || wrong("the tree is infinite: q times m is not below 1");
+}
+
+static bool grow(const struct texts *set, struct tree *out) {
+    /* Means of an exponential shape, which never ends, that are computed beforehand. */
+    const uint32_t exponential = 1 << 12;
+    struct definition definition;
+    if (!define(set, &definition)) return false;
+    uint32_t depth = (uint32_t)definition.depth;
+    out->definition = definition;
+    out->threshold = (uint32_t)ceil(definition.q * 2147483648.0);
+    out->binomial_from = definition.kind == BINOMIAL ? 0 : definition.kind == HYBRID ? (depth + 1) / 2 : UINT32_MAX;
+    out->scales = 1
+                  + (definition.kind == BINOMIAL        ? 0
+                     : definition.shape == CYCLIC      ? 5 * depth + 1
+                     : definition.shape == EXPONENTIAL ? exponential
+                                                       : depth);
+    free(out->scale);
+    out->scale = malloc(out->scales * sizeof *out->scale);
+    if (!out->scale) return wrong("there is no memory for the tree");
+    for (uint32_t height = 0; height < out->scales; height++) out->scale[height] = scale_at(&definition, height);
+    return true;
+}
+
+/* ---- Programs ---- */
+
+struct input {
+    uint64_t n;
+    struct tree tree;
+};
+
+struct program {
+    const char *name;
+    const char *parameters[9];
+    bool (*make)(const struct texts *, struct input *);
+    union answer (*run)(const struct input *);
+    void (*show)(union answer);
+};
+
+static bool make_fib(const struct texts *set, struct input *out) {
+    uint64_t largest = 90, cutoff;
+    out->n = 36;
+    /* Nothing is forked here, and so nothing less below a cut-off. */
+    return whole(set, "n", 0, largest, &out->n) && whole(set, "cutoff", 0, largest, &cutoff);
+}
+
+static union answer run_fib(const struct input *input) { return (union answer){.number = fib(input->n)}; }
+
+static void show_number(union answer answer) { printf("%" PRIu64, answer.number); }
+
+static bool make_uts(const struct texts *set, struct input *out) { return grow(set, &out->tree); }
+
+static union answer run_uts(const struct input *input) {
+    struct node node = root(&input->tree);
+    return (union answer){.tree = search(&input->tree, &node)};
+}
+
+static void show_tree(union answer answer) {
+    struct count tree = answer.tree;
+    printf("%" PRIu64 " nodes, %" PRIu64 " leaves, depth %" PRIu32, tree.nodes, tree.leaves, tree.depth);
+}
+
+static const struct program PROGRAMS[] = {
+    {"fib", {"n", "cutoff"}, make_fib, run_fib, show_number},
+    {"uts", {"tree", "type", "shape", "depth", "b", "q", "m", "seed"}, make_uts, run_uts, show_tree},
+};
+
+static const struct program *find_program(const char *name) {
+    for (size_t i = 0; i < COUNT(PROGRAMS); i++) {
+        if (!strcmp(PROGRAMS[i].name, name)) return &PROGRAMS[i];
+    }
+    return NULL;
+}
+
+static bool make(const struct program *program, const struct texts *set, struct input *out) {
+    for (size_t i = 0; i < set->count; i++) {
+        const char *const *known = program->parameters;
+        while (*known && strcmp(*known, set->list[i].name)) known++;
+        if (!*known) return wrong("%s has no parameter `%s`", program->name, set->list[i].name);
+    }
+    return program->make(set, out);
+}
+
+/* ---- A runner's life ---- */
+
+/* Makes the input, and would start the scheduler's threads. */
+static const struct program *start(const struct request *order, struct input *out) {
+    const struct program *program = find_program(order->program);
+    if (!program) {
+        wrong("there is no program `%s` here", order->program);
+        return NULL;
+    }
+    if (order->workers != 1) {
+        wrong("plain recursion has one worker, not %" PRIu64, order->workers);
+        return NULL;
+    }
+    if (order->settings.count > 0) {
+        wrong("nothing can be set here, and so not `%s`", order->settings.list[0].name);
+        return NULL;
+    }
+    if (order->warmup > 0) {
+        bool own = order->has_warmup_parameters;
+        if (!make(program, own ? &order->warmup_parameters : &order->parameters, out)) return NULL;
+        for (uint64_t i = 0; i < order->warmup; i++) program->run(out);
+    }
+    return make(program, &order->parameters, out) ? program : NULL;
+}
+
+static double seconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void refuse(void) {
+    fputs("{\"tell\":\"refused\",\"why\":", stdout);
+    write_string(why);
+    puts("}");
+}
+
+static void describe(void) {
+    fputs("{\"tell\":\"description\",\"programs\":[", stdout);
+    for (size_t i = 0; i < COUNT(PROGRAMS); i++) {
+        printf("%s{\"name\":\"%s\",\"parameters\":[", i > 0 ? "," : "", PROGRAMS[i].name);
+        for (const char *const *name = PROGRAMS[i].parameters; *name; name++) {
+            printf("%s\"%s\"", name > PROGRAMS[i].parameters ? "," : "", *name);
+        }
+        fputs("]}", stdout);
+    }
+    puts("],\"most_workers\":1}");
+}
+
+static void run(const struct program *program, const struct input *input) {
+    double used = seconds(CLOCK_PROCESS_CPUTIME_ID), begin = seconds(CLOCK_MONOTONIC);
+    /* Called by its address, so that the compiler cannot move any of it past the clock. */
+    union answer answer = program->run(input);
+    double took = seconds(CLOCK_MONOTONIC) - begin;
+    used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+    struct rusage usage = {0};
+    getrusage(RUSAGE_SELF, &usage);
+#ifdef __APPLE__
+    const uint64_t unit = 1;
+#else
+    const uint64_t unit = 1024;
+#endif
+    printf("{\"tell\":\"ran\",\"seconds\":%.9f,\"answer\":\"", took);
+    program->show(answer);
+    printf("\",\"cpu_seconds\":%.9f,\"peak_rss_bytes\":%" PRIu64 "}\n", used, (uint64_t)usage.ru_maxrss * unit);
+}
+
+/* Address space for the deepest trees, used as far as they need it. */
+static void raise_stack_limit(void) {
+    const rlim_t wanted = 64 << 20;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY || limit.rlim_max > wanted ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
+int main(void) {
+    static struct request request;
+    static struct input input;
+    const struct program *program = NULL;
+    bool is_ready = false;
+    char *line = NULL;
+    size_t size = 0;
+    raise_stack_limit();
+    puts("{\"tell\":\"hello\",\"protocol\":1,\"scheduler\":\"plain-c\",\"version\":\"1\"}");
+    fflush(stdout);
+    while (getline(&line, &size, stdin) > 0) {
+        bool good = true;
+        if (!read_request(line, &request)) {
+            good = wrong("this is no request that can be read here");
+        } else if (!strcmp(request.ask, "describe") && !program) {
+            describe();
+        } else if (!strcmp(request.ask, "prepare") && !program) {
+            program = start(&request, &input);
+            good = is_ready = program != NULL;
+            if (good) puts("{\"tell\":\"ready\"}");
+        } else if (!strcmp(request.ask, "run") && is_ready) {
+            is_ready = false;
+            run(program, &input);
+        } else if (!strcmp(request.ask, "reset") && program) {
+            is_ready = true;
+            puts("{\"tell\":\"ready\"}");
+        } else {
+            good = wrong("`%s` cannot be done, or not now", request.ask);
+        }
+        if (!good) refuse();
+        fflush(stdout);
+    }
+    free(input.tree.scale);
+    free(line);
+    return 0;
+}
