@@ -145,6 +145,20 @@ fn fields_of_a_later_time_are_ignored() {
     }
 }
 
+#[test]
+fn the_examples_of_the_document_fit() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/runners.md");
+    let text = std::fs::read_to_string(path).expect("the document is there");
+    let lines: Vec<_> = text.lines().map(|line| line.trim_start_matches(['<', '>', ' '])).collect();
+    let examples: Vec<&str> = lines.into_iter().filter(|line| line.starts_with("{\"")).collect();
+    assert!(examples.len() > 10, "{examples:#?}");
+    for example in examples {
+        let message: Value = serde_json::from_str(example).unwrap_or_else(|error| panic!("{error}: {example}"));
+        let tag = if message.get("ask").is_some() { "ask" } else { "tell" };
+        assert!(fits(tag, &message) && is_read(tag, &message), "{example}");
+    }
+}
+
 /// [`Runner`] compares every line with the schema.
 #[test]
 fn runners_say_what_it_describes() {
