@@ -91,10 +91,17 @@ impl Visit<'_> {
                     (_, other) => return Err(unexpected(other)),
                 }
             }
+            let asked = Instant::now();
             processes.iter_mut().for_each(|process| process.ask(&Request::Run));
             for _ in 0..self.copies {
                 match listen.next()? {
-                    (from, Reply::Ran(ran)) if ran.seconds.is_finite() && ran.seconds >= 0.0 => {
+                    (from, Reply::Ran(ran)) => {
+                        let (told, elapsed) = (ran.seconds, asked.elapsed().as_secs_f64());
+                        if !(0.0..=elapsed).contains(&told) {
+                            let why =
+                                format!("it says that a run took {told} s, and has answered after {elapsed:.6} s");
+                            return Err(Trouble::Broken(why));
+                        }
                         let hello = hellos[from].as_ref().expect("it has said hello");
                         take(hello, *ran).map_err(Trouble::Taker)?;
                     }

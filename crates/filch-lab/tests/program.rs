@@ -546,7 +546,7 @@ done
 #[cfg(unix)]
 const READY: &str = r#"echo '{"tell":"ready"}'"#;
 #[cfg(unix)]
-const RIGHT: &str = r#"echo '{"tell":"ran","seconds":0.25,"answer":"55"}'"#;
+const RIGHT: &str = r#"echo '{"tell":"ran","seconds":0.000001,"answer":"55"}'"#;
 
 /// A comparison of `fib` with the pool `split` and this runner: its output, and its lines.
 #[cfg(unix)]
@@ -571,7 +571,10 @@ fn a_runner_of_somebody_takes_part() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("guest"), "{}", stdout(&output));
     let runs = runs_of(&lines, "guest");
-    assert!(runs.len() >= 2 && runs.iter().all(|run| run["seconds"] == 0.25 && run["correct"] == true), "{runs:?}");
+    assert!(
+        runs.len() >= 2 && runs.iter().all(|run| run["seconds"] == 0.000_001 && run["correct"] == true),
+        "{runs:?}"
+    );
     assert_eq!(runs[0]["version"], "7");
     // It has no cutoff, and one worker.
     let path = folder().join("runner-guest").display().to_string();
@@ -583,10 +586,25 @@ fn a_runner_of_somebody_takes_part() {
 
 #[test]
 #[cfg(unix)]
+fn a_runner_in_c_takes_part() {
+    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/runner-in-c/runner.c");
+    let program = folder().join("runner-in-c");
+    let compiler = Command::new("cc").args(["-std=c99", "-O2", "-o"]).arg(&program).arg(source).arg("-lm").status();
+    if !compiler.is_ok_and(|status| status.success()) {
+        return println!("there is no C compiler here");
+    }
+    let (_, lines) = compared("c", &program.display().to_string());
+    let strangers = |line: &&Value| !["filch", "serial"].contains(&line["scheduler"].as_str().unwrap_or_default());
+    let runs: Vec<&Value> = lines.iter().filter(strangers).collect();
+    assert!(runs.len() >= 2 && runs.iter().all(|run| run["correct"] == true && run["answer"] == "55"), "{lines:?}");
+}
+
+#[test]
+#[cfg(unix)]
 fn a_runner_that_goes_wrong_is_left_out_and_the_rest_goes_on() {
     let hello = runner("rubbish", 1, "echo 'Hello, world'", RIGHT);
     let crash = "echo 'out of luck' >&2; exit 3";
-    let bad = r#"echo '{"tell":"ran","seconds":0.25,"answer":"56"}'"#;
+    let bad = r#"echo '{"tell":"ran","seconds":0.000001,"answer":"56"}'"#;
     let no = r#"echo '{"tell":"refused","why":"not on a Monday"}'"#;
     for (name, path, words) in [
         ("rubbish", hello, "Hello, world"),
@@ -595,11 +613,9 @@ fn a_runner_that_goes_wrong_is_left_out_and_the_rest_goes_on() {
         ("hang", runner("hang", 1, "sleep 20", RIGHT), "did not end in time"),
         ("early", runner("early", 1, RIGHT, RIGHT), "out of turn"),
         ("liar", runner("liar", 1, READY, bad), "the answer is 56, but it should be 55"),
-        (
-            "nonsense",
-            runner("nonsense", 1, READY, r#"echo '{"tell":"ran","seconds":-1,"answer":"55"}'"#),
-            "out of turn",
-        ),
+        ("nonsense", runner("nonsense", 1, READY, r#"echo '{"tell":"ran","seconds":-1,"answer":"55"}'"#), "took -1 s"),
+        ("boastful", runner("boastful", 1, READY, r#"echo '{"tell":"ran","seconds":9,"answer":"55"}'"#), "took 9 s"),
+        ("silent", runner("silent", 1, READY, r#"echo '{"tell":"ran","seconds":0}'"#), "missing field"),
         ("unwilling", runner("unwilling", 1, no, RIGHT), "not on a Monday"),
         ("other", runner("other", 2, READY, RIGHT), "speaks version 2 of the protocol"),
         ("absent", "/nonexistent/runner".to_owned(), "cannot be found"),

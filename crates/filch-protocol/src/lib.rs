@@ -90,16 +90,16 @@ pub enum Reply {
 
 /// Who a runner is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Hello {
     /// Which [`VERSION`] it speaks.
     pub protocol: u32,
     /// The scheduler's name.
     pub scheduler: String,
     /// The scheduler's version.
+    #[serde(default)]
     pub version: String,
     /// How and where it was built, as far as it tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
 }
 
@@ -130,29 +130,31 @@ pub struct ProgramDescription {
 
 /// A run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Ran {
     /// How long it took, from the program's start to its answer.
     pub seconds: f64,
     /// What it computed.
     pub answer: String,
     /// What is wrong with it, or with what it has left in memory, if the runner knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// How many tasks there were, if somebody has counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
     /// What else the scheduler has counted in this run.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub counters: Map<String, Value>,
     /// Processor time of the process during the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
     /// Processors that other programs kept busy during all runs so far.
+    #[serde(default)]
     pub others: f64,
     /// Processors that the hypervisor took.
+    #[serde(default)]
     pub stolen: f64,
     /// The most memory that the process has had.
+    #[serde(default)]
     pub peak_rss_bytes: u64,
 }
 
