@@ -18,7 +18,7 @@ type Started = Result<Box<dyn Contender>, String>;
 type StartPool = fn(Style, &Settings) -> Started;
 type StartList = fn(&Tuning, usize, Kind) -> Started;
 
-/// A scheduler of filch, by its name: see [`filch`].
+/// A scheduler of filch, by its name: see [`filch`](fn@filch).
 #[derive(Debug)]
 pub struct OfFilch {
     name: &'static str,
