@@ -13,6 +13,9 @@ use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 use crate::contender::{self, Pooled};
 use crate::{Contender, Job, Scheduler, serve};
 
+/// The name of the default pool. Not the table: a runner is the same whatever other pools there are.
+const DEFAULT: &str = POOLS[0].name;
+
 type Started = Result<Box<dyn Contender>, String>;
 
 type StartPool = fn(Style, &Settings) -> Started;
@@ -37,7 +40,7 @@ impl OfFilch {
     pub fn pool<P: Pool>(self) -> Self {
         let start = |style, settings: &Settings| match style {
             Style::Handles => Ok(Pooled::boxed(build::<P>(settings)?, Executor::execute)),
-            other => Err(format!("style `{}` is for the pool `{}` only", other.name(), POOLS[0].name)),
+            other => Err(format!("style `{}` is for the pool `{DEFAULT}` only", other.name())),
         };
         Self { pool: Some(start), ..self }
     }
