@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use filch::pool::{Pool, Split};
-use filch::worklist::Worklist;
 use filch::{Builder, ThreadPool};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{CAPACITY, Knob, POOL_KNOBS, POOLS, PoolTuning, STEAL, Settings, Style, Tunable, Tuning};
+use filch_schedulers::{
+    CAPACITY, Knob, POOL_KNOBS, POOLS, PoolTuning, STEAL, Settings, Style, Tunable, Tuning, worklist,
+};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
@@ -60,14 +61,14 @@ impl OfFilch {
 
     /// It runs worklists and jobs on this queue, whose thieves take one task at a time.
     pub fn once<Q: Queue<Params: Tunable>>(self) -> Self {
-        let start = |tuning: &Tuning, workers, kind| Ok(contender::exactly_once(list::<Q>(tuning, workers)?, kind));
+        let start = |tuning: &Tuning, workers, kind| Ok(contender::exactly_once(worklist::<Q>(tuning, workers)?, kind));
         self.lists::<Q>(start, &[CAPACITY])
     }
 
     /// As [`OfFilch::once`], with thieves that can take many.
     pub fn many<Q: Queue<Params: Tunable, Thief: StealMany<Task>>>(self) -> Self {
         let start = |tuning: &Tuning, workers, kind| {
-            let list = list::<Q>(tuning, workers)?;
+            let list = worklist::<Q>(tuning, workers)?;
             let list = if tuning.steals_many() { list.loot(usize::MAX) } else { list };
             Ok(contender::exactly_once(list, kind))
         };
@@ -77,7 +78,7 @@ impl OfFilch {
     /// It runs worklists whose tasks may be run twice on this queue, which may return one twice.
     pub fn twice<Q: Queue<Params: Tunable>>(self) -> Self {
         let start = |tuning: &Tuning, workers, kind| match kind {
-            Kind::Worklist => Ok(contender::at_least_once(list::<Q>(tuning, workers)?)),
+            Kind::Worklist => Ok(contender::at_least_once(worklist::<Q>(tuning, workers)?)),
             _ => Err("a task may be returned twice, and a job must not be run twice".to_owned()),
         };
         self.lists::<Q>(start, &[CAPACITY])
@@ -103,15 +104,6 @@ fn build<P: Pool>(settings: &Settings) -> Result<ThreadPool<P>, String> {
         None => builder,
     };
     builder.build().map_err(|error| error.to_string())
-}
-
-fn list<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
-    let (params, capacity) = tuning.apply()?;
-    let list = Worklist::new(workers).queue::<Q>(params);
-    Ok(match capacity {
-        Some(capacity) => list.capacity(capacity),
-        None => list,
-    })
 }
 
 impl Scheduler for OfFilch {

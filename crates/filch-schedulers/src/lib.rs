@@ -19,8 +19,8 @@ pub use peers::{PEERS, PeerSpec};
 #[cfg(target_arch = "x86_64")]
 pub use pools::Bounded;
 pub use pools::{POOLS, PoolSpec, Settings, ShortBlocks, Style};
-pub use queues::{QUEUES, QueueUser, knobs, why_not, why_not_for, with_queue};
-pub use tuning::{CAPACITY, Knob, POOL_KNOBS, PoolTuning, STEAL, Tunable, Tuning, assignment, list_queues};
+pub use queues::{QUEUES, QueueUser, knobs, list_queues, why_not, why_not_for, with_queue, worklist};
+pub use tuning::{CAPACITY, Knob, POOL_KNOBS, PoolTuning, STEAL, Tunable, Tuning, assignment};
 pub use waits::{WAITS, wait};
 
 /// A sentence for a name that is not in a list: with what it resembles, or else with all there is.

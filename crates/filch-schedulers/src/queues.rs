@@ -92,14 +92,14 @@ macro_rules! lists {
         [] as [Knob; 0]
     };
     (once $queue:ty, $tuning:expr, $workers:expr, $user:expr) => {
-        tuned::<$queue>($tuning, $workers).map(|list| $user.exactly_once(list))
+        worklist::<$queue>($tuning, $workers).map(|list| $user.exactly_once(list))
     };
     (many $queue:ty, $tuning:expr, $workers:expr, $user:expr) => {
-        tuned::<$queue>($tuning, $workers)
+        worklist::<$queue>($tuning, $workers)
             .map(|list| $user.exactly_once(if $tuning.steals_many() { list.loot(usize::MAX) } else { list }))
     };
     (twice $queue:ty, $tuning:expr, $workers:expr, $user:expr) => {
-        tuned::<$queue>($tuning, $workers).map(|list| $user.at_least_once(list))
+        worklist::<$queue>($tuning, $workers).map(|list| $user.at_least_once(list))
     };
     (never $queue:ty, $tuning:expr, $workers:expr, $user:expr) => {{
         let why = why_not(&<$queue as Queue>::PROMISES).expect("there is a reason");
@@ -107,13 +107,47 @@ macro_rules! lists {
     }};
 }
 
-fn tuned<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
+/// A worklist with so many workers on a queue that is tuned so; several tasks at a time are up to the caller.
+///
+/// # Errors
+/// If the queue cannot be tuned so: a sentence.
+pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
     let (params, capacity) = tuning.apply()?;
     let list = Worklist::new(workers).queue::<Q>(params);
     Ok(match capacity {
         Some(capacity) => list.capacity(capacity),
         None => list,
     })
+}
+
+impl Tuning {
+    /// Of a queue in the table that worklists can use, with all parameters set as the rest of a name says.
+    ///
+    /// # Errors
+    /// If there is no such parameter or value, or worklists cannot use the queue: a sentence.
+    pub fn parse(queue: &'static str, rest: &str) -> Result<Self, String> {
+        struct Nothing;
+        impl ListUser for Nothing {
+            type Output = ();
+            fn exactly_once<Q: Queue>(self, _: Worklist<Q>) {}
+            fn at_least_once<Q: Queue>(self, _: Worklist<Q>) {}
+        }
+        let tuning = Self::of(queue, rest, &knobs(queue))?;
+        with_list(&tuning, 1, Nothing)?;
+        Ok(tuning)
+    }
+}
+
+/// The queues that worklists can use, for messages.
+///
+/// ```
+/// use filch_schedulers::{QUEUES, list_queues, why_not};
+///
+/// assert!(QUEUES.iter().all(|queue| list_queues().contains(&queue.name) == why_not(queue).is_none()));
+/// ```
+pub fn list_queues() -> Vec<&'static str> {
+    let can = |queue: &&filch_queue::Promises| why_not(queue).is_none();
+    QUEUES.iter().filter(can).map(|queue| queue.name).collect()
 }
 
 /// Why worklists cannot use a queue, if they cannot.

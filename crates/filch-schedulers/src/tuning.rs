@@ -10,7 +10,6 @@ use filch_queue::dsq::{Contention, Copying};
 use filch_queue::pdq::{receiver, sender};
 use filch_queue::{Amount, BlockSize, CrossTaking, Delegation, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
 
-use crate::queues::{ListUser, QUEUES, knobs, why_not, with_list};
 use crate::unknown;
 
 /// A queue for worklists and what is set of its parameters, as in `pdq-s:delta=50us:steal=half`.
@@ -171,22 +170,6 @@ fn assignments(of: &str, rest: &str, knobs: &[Knob]) -> Result<Vec<(String, Stri
 }
 
 impl Tuning {
-    /// Of a queue in the table that worklists can use, with all parameters set as the rest of a name says.
-    ///
-    /// # Errors
-    /// If there is no such parameter or value, or worklists cannot use the queue: a sentence.
-    pub fn parse(queue: &'static str, rest: &str) -> Result<Self, String> {
-        struct Nothing;
-        impl ListUser for Nothing {
-            type Output = ();
-            fn exactly_once<Q: filch_queue::Queue>(self, _: filch::worklist::Worklist<Q>) {}
-            fn at_least_once<Q: filch_queue::Queue>(self, _: filch::worklist::Worklist<Q>) {}
-        }
-        let tuning = Self::of(queue, rest, &knobs(queue))?;
-        with_list(&tuning, 1, Nothing)?;
-        Ok(tuning)
-    }
-
     /// Of a queue with these parameters.
     ///
     /// # Errors
@@ -248,18 +231,6 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
         _ => Err(format!("`{text}` sets nothing: write it as NAME=VALUE, for example n=40")),
     }
-}
-
-/// The queues that worklists can use, for messages.
-///
-/// ```
-/// use filch_schedulers::{QUEUES, list_queues, why_not};
-///
-/// assert!(QUEUES.iter().all(|queue| list_queues().contains(&queue.name) == why_not(queue).is_none()));
-/// ```
-pub fn list_queues() -> Vec<&'static str> {
-    let can = |queue: &&filch_queue::Promises| why_not(queue).is_none();
-    QUEUES.iter().filter(can).map(|queue| queue.name).collect()
 }
 
 type Parsed<T> = Result<T, String>;
