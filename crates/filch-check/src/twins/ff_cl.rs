@@ -8,7 +8,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::fence_free::{HEAD_FIRST, NO_PAD, SMALL_DELTA, delta_for, fence_free};
+use super::fence_free::{fence_free, head_first, merged, small_delta};
 use super::mutant::{Harm, Mutant, buffer, merging};
 use super::twin::{Ring, promises, task, word};
 use crate::scenarios::queues::Client;
@@ -142,23 +142,10 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = fence_free::<FfCl, _>;
-    let mut all = Vec::new();
-    for processor in [1, 2, 3, 4].map(buffer).into_iter().chain([1, 2, 3].map(merging)) {
-        let delta = delta_for(processor);
-        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize));
-        let client = Client::new(count, count, &pops, &[2]);
-        all.push(row("small-delta", Mistake::None, [delta - 1, delta], client, processor, Harm::Twice, SMALL_DELTA));
-    }
-    for (processor, delta) in [(merging(1), 1), (merging(1), 2), (merging(2), 2), (merging(3), 2)] {
-        let client = Client::new(4, 4, "---", &[2]);
-        all.push(row("no-pad", Mistake::NoPad, [delta; 2], client, processor, Harm::Twice, NO_PAD));
-    }
-    for processor in [2, 4].map(buffer) {
-        let delta = delta_for(processor);
-        let (count, pops) = (delta as usize + 2, "-".repeat(delta as usize + 1));
-        let client = Client::new(count, count, &pops, &[2]);
-        all.push(row("head-first", Mistake::HeadFirst, [delta; 2], client, processor, Harm::Twice, HEAD_FIRST));
-    }
+    let machines = [(merging(1), 1), (merging(1), 2), (merging(2), 2), (merging(3), 2)];
+    let mut all: Vec<Mutant> = small_delta::<FfCl, Mistake>(1).collect();
+    all.extend(merged::<FfCl, _>("no-pad", Mistake::NoPad, 1, &machines));
+    all.extend(head_first::<FfCl, _>(Mistake::HeadFirst, 1));
     let client = Client::new(1, 0, "++", &[]);
     let shows = "a push overwrites the oldest task";
     all.push(row("overfull-by-one", Mistake::OverfullByOne, [1; 2], client, buffer(1), Harm::Lost, shows));

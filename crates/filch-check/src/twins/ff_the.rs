@@ -8,7 +8,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::fence_free::{ALL_OF_TAIL, HEAD_FIRST, NO_PAD, SMALL_DELTA, delta_for, fence_free};
+use super::fence_free::{client, delta_for, fence_free, head_first, merged, small_delta};
 use super::mutant::{Harm, Mutant, buffer, merging};
 use super::twin::{Ring, lock, promises, task, unlock, word};
 use crate::scenarios::queues::Client;
@@ -140,29 +140,15 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = fence_free::<FfThe, _>;
-    let mut all = Vec::new();
-    for processor in [1, 2, 3, 4].map(buffer).into_iter().chain([1, 2, 3].map(merging)) {
-        let delta = delta_for(processor);
-        let (count, pops) = (delta as usize, "-".repeat(delta as usize));
-        let client = Client::new(count, count, &pops, &[1]);
-        all.push(row("small-delta", Mistake::None, [delta - 1, delta], client, processor, Harm::Twice, SMALL_DELTA));
-    }
-    for (processor, delta) in [(merging(1), 1), (merging(1), 2), (merging(1), 3), (merging(2), 3), (merging(3), 3)] {
-        let client = Client::new(4, 4, "----", &[1]);
-        all.push(row("no-pad", Mistake::NoPad, [delta; 2], client, processor, Harm::Twice, NO_PAD));
-    }
+    let machines = [(merging(1), 1), (merging(1), 2), (merging(1), 3), (merging(2), 3), (merging(3), 3)];
+    let mut all: Vec<Mutant> = small_delta::<FfThe, Mistake>(0).collect();
+    all.extend(merged::<FfThe, _>("no-pad", Mistake::NoPad, 0, &machines));
+    let shows = "every entry of the store buffer can hold a store of T, and not every second one";
     for (processor, delta) in [(buffer(2), 1), (buffer(4), 3)] {
-        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize + 1));
-        let client = Client::new(count, count, &pops, &[1]);
-        let deltas = [delta, delta_for(processor)];
-        all.push(row("no-pad", Mistake::NoPad, deltas, client, processor, Harm::Twice, ALL_OF_TAIL));
+        let (client, deltas) = (client(delta as usize + 1, 0), [delta, delta_for(processor)]);
+        all.push(row("no-pad", Mistake::NoPad, deltas, client, processor, Harm::Twice, shows));
     }
-    for processor in [2, 4].map(buffer) {
-        let delta = delta_for(processor);
-        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize + 1));
-        let client = Client::new(count, count, &pops, &[1]);
-        all.push(row("head-first", Mistake::HeadFirst, [delta; 2], client, processor, Harm::Twice, HEAD_FIRST));
-    }
+    all.extend(head_first::<FfThe, _>(Mistake::HeadFirst, 0));
     let shows = "a push goes by a claim that is given back, and overwrites the oldest task";
     let client = Client::new(1, 0, "+++", &[1]);
     all.push(row("no-spare-slot", Mistake::NoSpareSlot, [1; 2], client, buffer(1), Harm::Lost, shows));

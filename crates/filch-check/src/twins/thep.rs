@@ -11,7 +11,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{Full, Promises, Queue, Steal, Task};
 
-use super::fence_free::{HEAD_FIRST, NO_PAD, SMALL_DELTA, delta_for, fence_free};
+use super::fence_free::{fence_free, head_first, merged, small_delta};
 use super::mutant::{Harm, Mutant, buffer, merging};
 use super::twin::{Ring, lock, promises, task, unlock, word};
 use crate::scenarios::queues::Client;
@@ -170,23 +170,10 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = fence_free::<Thep, _>;
-    let mut all = Vec::new();
-    for processor in [1, 2, 3, 4].map(buffer).into_iter().chain([1, 2, 3].map(merging)) {
-        let delta = delta_for(processor);
-        let (count, pops) = (delta as usize, "-".repeat(delta as usize));
-        let client = Client::new(count, count, &pops, &[1]);
-        all.push(row("small-delta", Mistake::None, [delta - 1, delta], client, processor, Harm::Twice, SMALL_DELTA));
-    }
-    for (processor, delta) in [(merging(1), 1), (merging(1), 2), (merging(1), 3), (merging(2), 3), (merging(3), 3)] {
-        let client = Client::new(4, 4, "----", &[1]);
-        all.push(row("no-echo", Mistake::NoEcho, [delta; 2], client, processor, Harm::Twice, NO_PAD));
-    }
-    for processor in [2, 4].map(buffer) {
-        let delta = delta_for(processor);
-        let (count, pops) = (delta as usize + 1, "-".repeat(delta as usize + 1));
-        let client = Client::new(count, count, &pops, &[1]);
-        all.push(row("head-first", Mistake::HeadFirst, [delta; 2], client, processor, Harm::Twice, HEAD_FIRST));
-    }
+    let machines = [(merging(1), 1), (merging(1), 2), (merging(1), 3), (merging(2), 3), (merging(3), 3)];
+    let mut all: Vec<Mutant> = small_delta::<Thep, Mistake>(0).collect();
+    all.extend(merged::<Thep, _>("no-echo", Mistake::NoEcho, 0, &machines));
+    all.extend(head_first::<Thep, _>(Mistake::HeadFirst, 0));
     let shows = "a thief that is not sure takes a task that the owner has taken";
     let client = Client::new(1, 1, "-", &[1]);
     all.push(row("no-wait", Mistake::NoWait, [1; 2], client, buffer(1), Harm::Twice, shows));
