@@ -9,6 +9,17 @@ use serde::Serialize;
 use crate::error::{Error, Result, usage};
 
 /// A file, or standard output, that takes lines as they come.
+///
+/// ```
+/// use filch_console::json::Lines;
+///
+/// let file = std::env::temp_dir().join(format!("filch-lines-{}", std::process::id()));
+/// Lines::create(&file).and_then(|mut lines| lines.write(&[1, 2])).unwrap();
+/// Lines::append(&file).and_then(|mut lines| lines.write(&"three")).unwrap();
+/// assert_eq!(std::fs::read_to_string(&file)?, "[1,2]\n\"three\"\n");
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Lines {
     output: Box<dyn Write + Send>,
     is_stdout: bool,

@@ -27,6 +27,13 @@ pub struct Sample {
 
 impl Sample {
     /// Of finite numbers; `None` if there are none.
+    ///
+    /// ```
+    /// use filch_console::stats::Sample;
+    ///
+    /// let sample = Sample::of([4.0, 1.0, 3.0, 2.0]).unwrap();
+    /// assert_eq!((sample.n, sample.median, sample.max), (4, 2.5, 4.0));
+    /// ```
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         values.sort_by(f64::total_cmp);
@@ -103,6 +110,14 @@ impl Estimate {
     /// What `of` makes of numbers that belong together: those of one round, since the machine drifts from round to round.
     ///
     /// Numbers without a common round give that of their medians, about which no more can be said.
+    ///
+    /// ```
+    /// use filch_console::stats::{Estimate, Rounds};
+    ///
+    /// let (slow, fast) = (Rounds::from([(0, 2.0), (1, 6.0), (2, 3.0)]), Rounds::from([(0, 1.0), (1, 2.0), (2, 1.5)]));
+    /// let ratio = Estimate::paired([&slow, &fast], |[slow, fast]| slow / fast).unwrap();
+    /// assert_eq!((ratio.value, ratio.rounds), (2.0, 3));
+    /// ```
     pub fn paired<const N: usize>(series: [&Rounds; N], of: impl Fn([f64; N]) -> f64) -> Option<Self> {
         let together = |round: &usize| {
             let numbers = series.map(|series| series.get(round).copied());

@@ -3,6 +3,12 @@
 use comfy_table::{Attribute, Cell, Table, presets};
 
 /// A plain table of a list.
+///
+/// ```
+/// let rows = vec![vec!["fib".to_owned(), "28".to_owned()]];
+/// let table = filch_console::table::list(&["program", "bytes"], rows, false);
+/// assert!(table.contains("program") && table.contains("fib"));
+/// ```
 pub fn list(heads: &[&str], rows: Vec<Vec<String>>, colour: bool) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);

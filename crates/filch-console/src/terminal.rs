@@ -29,6 +29,10 @@ pub fn paint(text: &str, code: &str, colour: bool) -> String {
 }
 
 /// A duration with three significant digits and its unit.
+///
+/// ```
+/// assert_eq!(filch_console::terminal::duration(0.045_6), "45.6 ms");
+/// ```
 pub fn duration(seconds: f64) -> String {
     let magnitude = seconds.abs();
     let (value, unit) = match magnitude {

@@ -7,23 +7,20 @@ use std::path::Path;
 use filch_protocol::Machine;
 
 use crate::error::{Result, usage};
-use crate::export::json::{self, Lines};
+use crate::export::json;
 use crate::record::{Occasion, Run, commit};
 use crate::stats::Sample;
 
-/// Runs by what was run, by whom, and in which round.
+/// The seconds of runs, by what was run, by whom, and in which round.
 #[derive(Debug, Default)]
-pub(crate) struct Earlier {
-    runs: Vec<Run>,
-    seconds: HashMap<String, Vec<f64>>,
-}
+pub(crate) struct Earlier(HashMap<String, Vec<f64>>);
 
 impl Earlier {
     /// The runs in a file that this session will add to; none if there is no such file.
     ///
     /// A session that was killed may have left half a line, which is taken away.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let Ok(text) = fs::read_to_string(path) else { return Ok(Self::default()) };
+    pub(crate) fn read(path: &Path) -> Result<(Vec<Run>, Self)> {
+        let Ok(text) = fs::read_to_string(path) else { return Ok(Default::default()) };
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         if whole < text.len() {
             let cut = fs::OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64));
@@ -44,18 +41,13 @@ impl Earlier {
         for run in &runs {
             seconds.entry(key(run)).or_default().extend(run.seconds);
         }
-        Ok(Self { runs, seconds })
+        Ok((runs, Self(seconds)))
     }
 
     /// The typical seconds of what was measured on this occasion, if it was.
     pub(crate) fn of(&self, occasion: Occasion<'_>) -> Option<f64> {
-        let seconds = self.seconds.get(&key(&occasion.broken("")))?;
+        let seconds = self.0.get(&key(&occasion.record(Machine::default())))?;
         Sample::of(seconds.iter().copied()).map(|sample| sample.median)
-    }
-
-    /// All that there is.
-    pub(crate) fn into_runs(self) -> (Vec<Run>, Self) {
-        (self.runs, Self { runs: Vec::new(), seconds: self.seconds })
     }
 }
 
@@ -63,9 +55,4 @@ impl Earlier {
 fn key(run: &Run) -> String {
     let Run { workload, params, scheduler, pool, wait, style, workers, copies, round, .. } = run;
     format!("{workload} {params:?} {scheduler} {pool:?} {wait:?} {style:?} {workers} {copies} {round}")
-}
-
-/// The file's lines so far, and more.
-pub(crate) fn go_on(path: &Path) -> Result<(Earlier, Lines)> {
-    Ok((Earlier::read(path)?, Lines::append(path)?))
 }

@@ -99,13 +99,17 @@ impl Occasion<'_> {
             others: ran.others,
             stolen: ran.stolen,
             peak_rss_bytes: ran.peak_rss_bytes,
-            machine: hello.machine.clone().unwrap_or_else(Machine::here),
-            ..self.broken("")
+            ..self.record(hello.machine.clone().unwrap_or_else(Machine::here))
         }
     }
 
     /// The record of a run that broke.
     pub(crate) fn broken(self, why: &str) -> Run {
+        Run { error: Some(why.to_owned()), ..self.record(Machine::here()) }
+    }
+
+    /// What is known before anything is run.
+    pub(crate) fn record(self, machine: Machine) -> Run {
         let Self { workload, scheduler, workers, copies, round, repeat } = self;
         Run {
             workload: workload.name().to_owned(),
@@ -122,7 +126,7 @@ impl Occasion<'_> {
             seconds: None,
             answer: String::new(),
             correct: false,
-            error: Some(why.to_owned()),
+            error: None,
             tasks: None,
             counters: Map::new(),
             cpu_seconds: 0.0,
@@ -130,7 +134,7 @@ impl Occasion<'_> {
             stolen: 0.0,
             peak_rss_bytes: 0,
             at: now(),
-            machine: Machine::here(),
+            machine,
             commit: commit(),
         }
     }

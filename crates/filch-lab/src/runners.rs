@@ -8,13 +8,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use filch_protocol::PREFIX;
 use filch_schedulers::PEERS;
 
 use crate::error::{Result, usage};
 
 /// A program that the driver starts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Program {
+pub(crate) enum Executable {
     /// The runner of a scheduler: the sequential programs, a pool or queue, a peer.
     Runner(String),
     /// Somebody else's runner, which they build.
@@ -25,7 +26,7 @@ pub(crate) enum Program {
     Probe,
 }
 
-impl Program {
+impl Executable {
     pub(crate) fn runner(name: &str) -> Self {
         Self::Runner(name.to_owned())
     }
@@ -54,7 +55,7 @@ impl Program {
 
     fn file(&self) -> String {
         let name = match self {
-            Self::Runner(name) => format!("filch-run-{name}"),
+            Self::Runner(name) => format!("{PREFIX}{name}"),
             Self::At(_) => unreachable!("only ours have known names"),
             Self::Check => "filch-check".to_owned(),
             Self::Probe => "filch-probe".to_owned(),
@@ -100,13 +101,13 @@ impl Workshop {
         is_cargos.then(|| Self { sources, profile: profile.to_owned(), target, output: output.to_path_buf() })
     }
 
-    fn arguments(&self, programs: &BTreeSet<Program>) -> Vec<String> {
+    fn arguments(&self, programs: &BTreeSet<Executable>) -> Vec<String> {
         let mut arguments = vec!["build".to_owned(), "--profile".to_owned(), self.profile.clone()];
         arguments.extend(["--target-dir".to_owned(), self.output.display().to_string()]);
         if let Some(target) = self.target {
             arguments.extend(["--target".to_owned(), target.to_owned()]);
         }
-        let packages: BTreeSet<&str> = programs.iter().map(Program::package).collect();
+        let packages: BTreeSet<&str> = programs.iter().map(Executable::package).collect();
         for package in &packages {
             arguments.extend(["--package".to_owned(), (*package).to_owned()]);
         }
@@ -118,7 +119,7 @@ impl Workshop {
         // The others need not be there.
         if packages.contains("filch-peers") {
             arguments.push("--no-default-features".to_owned());
-            for peer in programs.iter().filter_map(Program::peer) {
+            for peer in programs.iter().filter_map(Executable::peer) {
                 arguments.extend(["--features".to_owned(), format!("filch-peers/{peer}")]);
             }
         }
@@ -127,9 +128,9 @@ impl Workshop {
 }
 
 /// Has all of them built, once for all, where there is something to build them from; otherwise they must be there.
-pub(crate) fn ready(programs: &BTreeSet<Program>, talks: bool) -> Result {
+pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
     let folder = folder()?;
-    let programs: &BTreeSet<Program> = &programs.iter().filter(|program| program.is_ours()).cloned().collect();
+    let programs: &BTreeSet<Executable> = &programs.iter().filter(|program| program.is_ours()).cloned().collect();
     let missing = || programs.iter().find(|program| !folder.join(program.file()).is_file());
     let Some(workshop) = Workshop::of(&folder) else {
         return missing().map_or(Ok(()), |program| {

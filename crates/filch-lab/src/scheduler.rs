@@ -10,7 +10,7 @@ use filch_schedulers::{PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, list_que
 use filch_workloads::{Kind, Workload};
 
 use crate::error::{Error, Result, usage};
-use crate::runners::Program;
+use crate::runners::Executable;
 use crate::session::{Trouble, describe};
 
 /// Who runs a program.
@@ -172,13 +172,13 @@ impl Scheduler {
     }
 
     /// Whose runner runs it.
-    pub(crate) fn runner(&self) -> Program {
+    pub(crate) fn runner(&self) -> Executable {
         match self {
-            Self::Serial => Program::runner("serial"),
-            Self::Filch { pool, .. } => Program::runner(pool.pool()),
-            Self::Worklist(tuning) => Program::runner(tuning.queue()),
-            Self::Peer(name) => Program::runner(name),
-            Self::Foreign(foreign) => Program::At(foreign.path.clone()),
+            Self::Serial => Executable::runner("serial"),
+            Self::Filch { pool, .. } => Executable::runner(pool.pool()),
+            Self::Worklist(tuning) => Executable::runner(tuning.queue()),
+            Self::Peer(name) => Executable::runner(name),
+            Self::Foreign(foreign) => Executable::At(foreign.path.clone()),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -27,9 +27,9 @@ pub(crate) enum Trouble {
 }
 
 /// What is asked of runners, of how many side by side, and how often.
-pub(crate) struct Visit<'v> {
-    pub(crate) runner: &'v Path,
-    pub(crate) order: &'v Order,
+pub(crate) struct Asked<'a> {
+    pub(crate) runner: &'a Path,
+    pub(crate) order: &'a Order,
     /// The timed runs of all copies start at the same moment.
     pub(crate) copies: usize,
     pub(crate) repeats: usize,
@@ -37,20 +37,26 @@ pub(crate) struct Visit<'v> {
     pub(crate) limit: Option<Duration>,
 }
 
-impl Visit<'_> {
+impl Asked<'_> {
     /// Has each copy run the program, and hands each run to `take`.
     pub(crate) fn run(&self, take: &mut dyn FnMut(&Hello, Ran) -> Result) -> std::result::Result<(), Trouble> {
         let (sender, events) = channel();
         let mut processes = Vec::new();
         for index in 0..self.copies {
-            processes.push(Process::start(self.runner, index, &sender)?);
+            match Process::start(self.runner, index, &sender) {
+                Ok(process) => processes.push(process),
+                Err(trouble) => {
+                    processes.iter().for_each(|process| kill(&process.child));
+                    return Err(trouble);
+                }
+            }
         }
         drop(sender);
         let outcome = self.converse(&mut processes, &events, take);
         if outcome.is_err() {
             processes.iter().for_each(|process| kill(&process.child));
         }
-        let ends: Vec<_> = processes.into_iter().map(|process| process.end(&events, outcome.is_err())).collect();
+        let ends: Vec<_> = processes.into_iter().map(|process| process.end(outcome.is_err())).collect();
         if interrupted() || ends.iter().any(|end| matches!(end, Err(Trouble::Interrupted))) {
             return Err(Trouble::Interrupted);
         }
@@ -77,17 +83,14 @@ impl Visit<'_> {
                 processes.iter_mut().for_each(|process| process.ask(&Request::Reset));
             }
             for _ in 0..self.copies {
-                let mut index = listen.next()?;
-                while let (from, Reply::Hello(hello)) = index {
-                    if hello.protocol != VERSION {
-                        return Err(other_version(&hello));
-                    }
-                    hellos[from] = Some(hello);
-                    index = listen.next()?;
+                let mut said = listen.next()?;
+                while let (from, Reply::Hello(hello)) = said {
+                    hellos[from] = Some(understood(hello)?);
+                    said = listen.next()?;
                 }
-                match index {
+                match said {
                     (from, Reply::Ready) if hellos[from].is_some() => {}
-                    (_, Reply::Ready) => return Err(Trouble::Broken("it did not say hello".to_owned())),
+                    (_, Reply::Ready) => return Err(no_hello()),
                     (_, other) => return Err(unexpected(other)),
                 }
             }
@@ -121,26 +124,34 @@ pub(crate) fn describe(runner: &Path, limit: Duration) -> std::result::Result<(H
     drop(sender);
     let mut listen = Listener { deadline: Some(Instant::now() + limit), events: &events };
     process.ask(&Request::Describe);
-    let mut converse = || match listen.next()?.1 {
-        Reply::Hello(hello) if hello.protocol != VERSION => Err(other_version(&hello)),
-        Reply::Hello(hello) => match listen.next()?.1 {
+    let mut converse = || {
+        let Reply::Hello(hello) = listen.next()?.1 else { return Err(no_hello()) };
+        let hello = understood(hello)?;
+        match listen.next()?.1 {
             Reply::Description(description) => Ok((hello, description)),
             other => Err(unexpected(other)),
-        },
-        _ => Err(Trouble::Broken("it did not say hello".to_owned())),
+        }
     };
     let outcome = converse();
     process.input = None;
     if outcome.is_err() {
         kill(&process.child);
     }
-    let end = process.end(&events, outcome.is_err());
+    let end = process.end(outcome.is_err());
     outcome.map_err(|trouble| better(trouble, [end]))
 }
 
-fn other_version(hello: &Hello) -> Trouble {
+/// A hello of somebody who speaks our version.
+fn understood(hello: Hello) -> std::result::Result<Hello, Trouble> {
+    if hello.protocol == VERSION {
+        return Ok(hello);
+    }
     let spoken = hello.protocol;
-    Trouble::Broken(format!("the runner speaks version {spoken} of the protocol, this program {VERSION}"))
+    Err(Trouble::Broken(format!("the runner speaks version {spoken} of the protocol, this program {VERSION}")))
+}
+
+fn no_hello() -> Trouble {
+    Trouble::Broken("it did not say hello".to_owned())
 }
 
 /// How a process ended says more than that it did.
@@ -161,12 +172,11 @@ fn better(trouble: Trouble, ends: impl IntoIterator<Item = std::result::Result<(
 fn unexpected(reply: Reply) -> Trouble {
     match reply {
         Reply::Refused { why } => Trouble::Refused(why),
-        other => Trouble::Broken(format!("it said something out of turn: {}", shown(&other))),
+        other => {
+            let shown = serde_json::to_string(&other).unwrap_or_default();
+            Trouble::Broken(format!("it said something out of turn: {shown}"))
+        }
     }
-}
-
-fn shown(reply: &Reply) -> String {
-    serde_json::to_string(reply).unwrap_or_default()
 }
 
 /// It ended before it was told to.
@@ -208,6 +218,7 @@ struct Process {
     watched: Watched,
     input: Option<ChildStdin>,
     errors: Receiver<String>,
+    exit: Receiver<io::Result<ExitStatus>>,
 }
 
 impl Process {
@@ -238,7 +249,9 @@ impl Process {
         });
         let (told, errors) = channel();
         std::thread::spawn(move || told.send(beginning(error_output)));
-        Ok(Self { child, watched, input, errors })
+        let ((ended, exit), waited_for) = (channel(), Arc::clone(&child));
+        std::thread::spawn(move || ended.send(waited_for.wait()));
+        Ok(Self { child, watched, input, errors, exit })
     }
 
     /// A runner that has died shows it by its end.
@@ -250,28 +263,28 @@ impl Process {
         }
     }
 
-    /// `is_killed`: it need not be given time.
-    fn end(self, events: &Receiver<Event>, is_killed: bool) -> std::result::Result<(), Trouble> {
-        /// What a runner may take to end that has nothing left to do.
-        const GRACE: Duration = Duration::from_secs(10);
+    /// Nothing more is asked of it: waits for its end, which it is given some time for unless it has been killed.
+    fn end(self, is_killed: bool) -> std::result::Result<(), Trouble> {
+        const GRACE: Duration = Duration::from_secs(5);
         const LAST_WORDS: Duration = Duration::from_secs(1);
-        let Self { child, watched: _watched, input, errors } = self;
+        let Self { child, watched: _watched, input, errors, exit } = self;
         drop(input);
-        // It has said all that it was asked for: the next event is its end, or it will not end by itself.
-        if !is_killed && events.recv_timeout(GRACE).is_err_and(|error| error == RecvTimeoutError::Timeout) {
+        let by_itself = if is_killed { exit.recv().ok() } else { exit.recv_timeout(GRACE).ok() };
+        let Some(status) = by_itself else {
             kill(&child);
-        }
-        let status = child.wait().map_err(|error| Trouble::Broken(error.to_string()))?;
+            return Err(Trouble::Broken("it did not end, though nothing was left to do".to_owned()));
+        };
+        let status = status.map_err(|error| Trouble::Broken(error.to_string()))?;
         if is_why_it_ended(status) || interrupted() {
             return Err(Trouble::Interrupted);
         }
         // Whatever it has started may have its standard error still.
         let said = errors.recv_timeout(LAST_WORDS).unwrap_or_default();
         let said = said.lines().filter(|line| !line.trim().is_empty()).take(2).collect::<Vec<_>>().join(" ");
-        match (status.success(), said.is_empty()) {
-            (true, _) => Ok(()),
-            (false, true) => Err(Trouble::Broken(status.to_string())),
-            (false, false) => Err(Trouble::Broken(format!("{said} ({status})"))),
+        match said.as_str() {
+            _ if status.success() => Ok(()),
+            "" => Err(Trouble::Broken(status.to_string())),
+            said => Err(Trouble::Broken(format!("{said} ({status})"))),
         }
     }
 }

@@ -605,6 +605,8 @@ fn a_runner_that_goes_wrong_is_left_out_and_the_rest_goes_on() {
     let hello = runner("rubbish", 1, "echo 'Hello, world'", RIGHT);
     let crash = "echo 'out of luck' >&2; exit 3";
     let bad = r#"echo '{"tell":"ran","seconds":0.000001,"answer":"56"}'"#;
+    // It has closed its output, as if it had ended.
+    let lingers = format!("{RIGHT}; exec sleep 20 >/dev/null 2>&1");
     let no = r#"echo '{"tell":"refused","why":"not on a Monday"}'"#;
     for (name, path, words) in [
         ("rubbish", hello, "Hello, world"),
@@ -615,6 +617,7 @@ fn a_runner_that_goes_wrong_is_left_out_and_the_rest_goes_on() {
         ("liar", runner("liar", 1, READY, bad), "the answer is 56, but it should be 55"),
         ("nonsense", runner("nonsense", 1, READY, r#"echo '{"tell":"ran","seconds":-1,"answer":"55"}'"#), "took -1 s"),
         ("boastful", runner("boastful", 1, READY, r#"echo '{"tell":"ran","seconds":9,"answer":"55"}'"#), "took 9 s"),
+        ("lingering", runner("lingering", 1, READY, &lingers), "it did not end"),
         ("silent", runner("silent", 1, READY, r#"echo '{"tell":"ran","seconds":0}'"#), "missing field"),
         ("unwilling", runner("unwilling", 1, no, RIGHT), "not on a Monday"),
         ("other", runner("other", 2, READY, RIGHT), "speaks version 2 of the protocol"),

@@ -27,6 +27,9 @@ pub use machine::{Load, Machine, cores, cpu_time, memory_available, now, peak_rs
 /// Of the protocol. A driver refuses a runner that speaks another one.
 pub const VERSION: u32 = 1;
 
+/// What the names of runners begin with, as programs; a scheduler's name follows.
+pub const PREFIX: &str = "filch-run-";
+
 /// What a runner is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]

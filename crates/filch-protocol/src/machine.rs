@@ -33,6 +33,11 @@ pub struct Machine {
 
 impl Machine {
     /// This machine and this program.
+    ///
+    /// ```
+    /// let machine = filch_protocol::Machine::here();
+    /// assert!(machine.summary().contains(&machine.processor));
+    /// ```
     pub fn here() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {

@@ -26,9 +26,40 @@ use filch_workloads::{Spec, Workload};
 pub use contender::Contender;
 pub use of_filch::{OfFilch, filch};
 pub use serial::Sequential;
-pub use serve::{PREFIX, serve};
+pub use serve::serve;
 
 /// What a runner runs programs on.
+///
+/// ```
+/// use filch_runner::{Contender, Job, Scheduler, Sequential};
+/// use filch_workloads::Spec;
+///
+/// /// Reckons as everybody does, but only trees.
+/// struct Gardener;
+///
+/// impl Scheduler for Gardener {
+///     fn name(&self) -> &str {
+///         "gardener"
+///     }
+///     fn version(&self) -> String {
+///         "1".to_owned()
+///     }
+///     fn runs(&self, program: &Spec) -> bool {
+///         program.name == "uts"
+///     }
+///     fn start(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String> {
+///         job.without_settings(self.name())?;
+///         if job.workers == 1 { Ok(Box::new(Sequential)) } else { Err("there is one gardener".to_owned()) }
+///     }
+/// }
+///
+/// let uts = filch_workloads::Workload::new("uts", &[])?;
+/// let settings = Default::default();
+/// let job = Job { workload: &uts, workers: 2, settings: &settings, stack_bytes: 1 << 20 };
+/// assert!(Gardener.start(&job).is_err() && Gardener.start(&Job { workers: 1, ..job }).is_ok());
+/// // The runner is `fn main() -> ExitCode { filch_runner::serve(&Gardener) }`.
+/// # Ok::<(), filch_workloads::ParamError>(())
+/// ```
 pub trait Scheduler: Sync {
     /// Its name.
     fn name(&self) -> &str;

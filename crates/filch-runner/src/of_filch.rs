@@ -32,6 +32,20 @@ pub struct OfFilch {
 }
 
 /// The scheduler of this name, which has no [pool](OfFilch::pool) and runs no [worklists](OfFilch::once) yet.
+///
+/// ```
+/// use filch::pool::Queued;
+/// use filch_queue::Lace;
+/// use filch_runner::{Job, Scheduler};
+/// use filch_workloads::Workload;
+///
+/// let lace = filch_runner::filch("lace").pool::<Queued<Lace>>().many::<Lace>();
+/// let fib = Workload::new("fib", &[("n".into(), "15".into())]).unwrap();
+/// let settings = [("wait".to_owned(), "leapfrog".to_owned())].into();
+/// let started = lace.start(&Job { workload: &fib, workers: 2, settings: &settings, stack_bytes: 1 << 20 })?;
+/// assert_eq!(started.run(&mut fib.prepare().unwrap())?.to_string(), "610");
+/// # Ok::<(), String>(())
+/// ```
 pub fn filch(name: &'static str) -> OfFilch {
     OfFilch { name, pool: None, list: None }
 }

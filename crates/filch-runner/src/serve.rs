@@ -17,9 +17,6 @@ use serde_json::{Map, Value};
 
 use crate::{Contender, Job, Scheduler};
 
-/// What the names of runners begin with, as programs; a scheduler's name follows.
-pub const PREFIX: &str = "filch-run-";
-
 /// Address space for a stack that a program may need: reserved, not used.
 const STACK_BYTES: usize = 64 << 20;
 

@@ -7,7 +7,7 @@ use filch_schedulers::{PEERS, POOLS, list_queues, unknown};
 
 use crate::error::{Result, usage};
 use crate::flags::Build as Flags;
-use crate::runners::{Program, ready};
+use crate::runners::{Executable, ready};
 
 pub(crate) fn build(flags: &Flags) -> Result {
     let known = known();
@@ -31,11 +31,11 @@ pub(crate) fn build(flags: &Flags) -> Result {
 }
 
 /// All programs by the names of what they are for, and whether they need nothing but cargo.
-fn known() -> Vec<(&'static str, bool, Program)> {
+fn known() -> Vec<(&'static str, bool, Executable)> {
     let pools = POOLS.iter().map(|pool| pool.name);
     let lists = list_queues().into_iter().filter(|queue| POOLS.iter().all(|pool| pool.name != *queue));
-    let ours = ["serial"].into_iter().chain(pools).chain(lists).map(|name| (name, true, Program::runner(name)));
-    let peers = PEERS.iter().map(|peer| (peer.name, peer.package.is_none(), Program::runner(peer.name)));
-    let others = [("check", true, Program::Check), ("probe", true, Program::Probe)];
+    let ours = ["serial"].into_iter().chain(pools).chain(lists).map(|name| (name, true, Executable::runner(name)));
+    let peers = PEERS.iter().map(|peer| (peer.name, peer.package.is_none(), Executable::runner(peer.name)));
+    let others = [("check", true, Executable::Check), ("probe", true, Executable::Probe)];
     ours.chain(peers).chain(others).collect()
 }

@@ -9,7 +9,7 @@ use filch_schedulers::{Style, wait};
 use filch_workloads::{Kind, Workload};
 
 use crate::columns::Choice;
-use crate::earlier::{Earlier, go_on};
+use crate::earlier::Earlier;
 use crate::error::{Error, Result, usage};
 use crate::export::json::{Lines, check_writable, write_file};
 use crate::export::{html, table};
@@ -17,9 +17,9 @@ use crate::flags::{Compare as Flags, Size};
 use crate::plan::{Finish, Outcome, Runner, Settings, Visit, execute};
 use crate::progress::Progress;
 use crate::record::{Occasion, Run, title};
-use crate::runners::{self, Program as Executable};
+use crate::runners::{self, Executable};
 use crate::scheduler::{Foreign, STYLED, Scheduler};
-use crate::session::{Trouble, Visit as Asked};
+use crate::session::{Asked, Trouble};
 use crate::stats::Sample;
 use crate::summary::{Program, facts, summarize};
 use crate::terminal::{colour, colour_on_stderr, paint, width};
@@ -64,14 +64,11 @@ const MOST_ROUNDS: usize = 30;
 pub(crate) fn compare(flags: &Flags) -> Result {
     let choice = Choice::of(flags.columns.as_deref())?;
     let session = Session::new(flags)?;
-    let (earlier, mut lines) = match flags.output.json.as_deref() {
-        Some(path) if flags.resume => {
-            let (earlier, lines) = go_on(path)?;
-            (earlier, Some(lines))
-        }
-        path => (Earlier::default(), path.map(Lines::create).transpose()?),
+    let json = flags.output.json.as_deref();
+    let ((runs, earlier), mut lines) = match json.filter(|_| flags.resume) {
+        Some(path) => (Earlier::read(path)?, Some(Lines::append(path)?)),
+        None => (Default::default(), json.map(Lines::create).transpose()?),
     };
-    let (runs, earlier) = earlier.into_runs();
     if !flags.no_report {
         check_writable(&flags.report)?;
     }
@@ -115,6 +112,8 @@ struct Cell {
     program: usize,
     scheduler: Scheduler,
     workers: usize,
+    /// What its runner is asked. It warms up on the quick size.
+    order: Order,
     /// Numbers of copies of the sequential program to run side by side after it ran alone.
     copies: Vec<usize>,
 }
@@ -149,22 +148,21 @@ impl Session {
         }
         for (index, workload) in programs.iter().enumerate() {
             fits(workload, copies.last().copied().unwrap_or(1))?;
-            let serial = Cell { program: index, scheduler: Scheduler::Serial, workers: 1, copies: copies.clone() };
-            cells.push(serial);
+            let warm = super::workload(workload.name(), Size::Quick, &[])?;
+            let cell = |scheduler: Scheduler, workers| {
+                let warmup_parameters = Some(scheduler.parameters(&warm));
+                let order = Order { warmup: 1, warmup_parameters, ..scheduler.order(workload, workers) };
+                Cell { program: index, scheduler, workers, order, copies: Vec::new() }
+            };
+            cells.push(Cell { copies: copies.clone(), ..cell(Scheduler::Serial, 1) });
             let (suited, unsuited) = schedulers(flags, workload, wait)?;
             left_out.extend(unsuited.into_iter().map(|why| format!("{}, {why}", workload.name())));
             for scheduler in suited {
-                let cell = |&workers: &usize| Cell {
-                    program: index,
-                    scheduler: scheduler.clone(),
-                    workers,
-                    copies: Vec::new(),
-                };
-                cells.extend(workers.iter().map(cell));
+                cells.extend(workers.iter().map(|&workers| cell(scheduler.clone(), workers)));
             }
             for (foreign, &workers) in brought.iter().flat_map(|foreign| workers.iter().map(move |n| (foreign, n))) {
                 match Scheduler::from_runner(workload, foreign, workers) {
-                    Ok(scheduler) => cells.push(Cell { program: index, scheduler, workers, copies: Vec::new() }),
+                    Ok(scheduler) => cells.push(cell(scheduler, workers)),
                     Err(why) => left_out.push(format!("{}, {why}", workload.name())),
                 }
             }
@@ -177,14 +175,6 @@ impl Session {
             })
             .collect();
         Ok(Self { programs, titles, size, cells, left_out })
-    }
-
-    /// What a cell's runner is asked. It warms up on the quick size.
-    fn order(&self, cell: &Cell) -> Result<Order> {
-        let workload = &self.programs[cell.program];
-        let warm = super::workload(workload.name(), Size::Quick, &[])?;
-        let order = cell.scheduler.order(workload, cell.workers);
-        Ok(Order { warmup: 1, warmup_parameters: Some(cell.scheduler.parameters(&warm)), ..order })
     }
 
     fn describe(&self, cell: usize) -> String {
@@ -276,10 +266,7 @@ fn default_pools(workload: &Workload) -> Vec<&'static str> {
 }
 
 fn default_peers(workload: &Workload) -> Vec<&'static str> {
-    if workload.kind() != Kind::ForkJoin {
-        return Vec::new();
-    }
-    PEERS.to_vec()
+    if workload.kind() == Kind::ForkJoin { PEERS.to_vec() } else { Vec::new() }
 }
 
 /// Runs visits in fresh processes.
@@ -315,19 +302,18 @@ impl Processes<'_> {
 
     /// Runs copies of a cell and gives the seconds of one timed run, or how it ended instead.
     fn go(&mut self, cell: &Cell, visit: Visit, copies: usize) -> std::result::Result<f64, Outcome> {
-        let order = self.session.order(cell).map_err(|error| self.fail(error))?;
-        let runner = cell.scheduler.runner().path().map_err(|error| self.fail(error))?;
-        let (limit, mut found, mut repeat) = (Some(self.limit), Vec::new(), 0);
         let workload = &self.session.programs[cell.program];
         let (scheduler, workers, round) = (&cell.scheduler, cell.workers, visit.round);
-        let asked = Asked { runner: &runner, order: &order, copies, repeats: visit.repeats, limit };
-        let before = Occasion { workload, scheduler, workers, copies, round, repeat };
-        if let Some(seconds) = self.earlier.of(before) {
+        let first = Occasion { workload, scheduler, workers, copies, round, repeat: 0 };
+        if let Some(seconds) = self.earlier.of(first) {
             return Ok(seconds);
         }
+        let runner = scheduler.runner().path().map_err(|error| self.fail(error))?;
+        let limit = Some(self.limit);
+        let asked = Asked { runner: &runner, order: &cell.order, copies, repeats: visit.repeats, limit };
+        let mut found: Vec<Run> = Vec::new();
         let outcome = asked.run(&mut |hello, ran| {
-            found.push(Occasion { repeat: repeat / copies, ..before }.ran(hello, ran));
-            repeat += 1;
+            found.push(Occasion { repeat: found.len() / copies, ..first }.ran(hello, ran));
             Ok(())
         });
         match outcome {

@@ -12,7 +12,7 @@ use filch_schedulers::{
 use crate::columns::COLUMNS;
 use crate::error::Result;
 use crate::flags::{List as Flags, Listed};
-use crate::runners::Program;
+use crate::runners::Executable;
 use crate::scheduler::STYLED;
 use crate::terminal::{colour, paint};
 use crate::verbs::hand_over;
@@ -20,7 +20,7 @@ use filch_console::table;
 
 pub(crate) fn list(flags: &Flags) -> Result {
     if flags.what == Some(Listed::Scenarios) {
-        return hand_over(&Program::Check, &["scenarios".into()]);
+        return hand_over(&Executable::Check, &["scenarios".into()]);
     }
     let mut out = std::io::stdout().lock();
     let all = [

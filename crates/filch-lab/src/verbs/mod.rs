@@ -13,7 +13,7 @@ use filch_workloads::{Spec, Workload, specs};
 
 use crate::error::{Result, usage};
 use crate::flags::{Size, Verb};
-use crate::runners::{self, Program};
+use crate::runners::{self, Executable};
 
 /// Does what was asked for.
 pub(crate) fn run(verb: Verb) -> Result {
@@ -23,9 +23,9 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::List(flags) => list::list(&flags),
         Verb::Report(flags) => report::report(&flags),
         Verb::Build(flags) => build::build(&flags),
-        Verb::Check(passed) => hand_over(&Program::Check, &with("check", passed.arguments)),
-        Verb::Stress(passed) => hand_over(&Program::Check, &with("stress", passed.arguments)),
-        Verb::Probe(passed) => hand_over(&Program::Probe, &with("probe", passed.arguments)),
+        Verb::Check(passed) => hand_over(&Executable::Check, &with("check", passed.arguments)),
+        Verb::Stress(passed) => hand_over(&Executable::Check, &with("stress", passed.arguments)),
+        Verb::Probe(passed) => hand_over(&Executable::Probe, &with("probe", passed.arguments)),
     }
 }
 
@@ -35,7 +35,7 @@ fn with(verb: &str, mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Another program goes on in the place of this one, with these arguments.
-fn hand_over(program: &Program, arguments: &[OsString]) -> Result {
+fn hand_over(program: &Executable, arguments: &[OsString]) -> Result {
     runners::ready(&[program.clone()].into(), true)?;
     let path = program.path()?;
     let mut command = Command::new(&path);

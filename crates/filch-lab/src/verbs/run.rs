@@ -12,7 +12,7 @@ use crate::flags::{Run as Flags, Size};
 use crate::record::{Occasion, Run};
 use crate::runners;
 use crate::scheduler::Scheduler;
-use crate::session::{Trouble, Visit};
+use crate::session::{Asked, Trouble};
 use crate::stats::Sample;
 use crate::terminal::{bytes, colour, count, duration, paint, significant};
 use crate::verbs::{assignment, workload};
@@ -78,9 +78,9 @@ fn measure(
         order.settings.insert("pin".to_owned(), "true".to_owned());
     }
     let runner = scheduler.runner().path()?;
-    let visit = Visit { runner: &runner, order: &order, copies: 1, repeats: flags.repeat as usize, limit: None };
+    let asked = Asked { runner: &runner, order: &order, copies: 1, repeats: flags.repeat as usize, limit: None };
     let mut repeat = 0;
-    let outcome = visit.run(&mut |hello, ran| {
+    let outcome = asked.run(&mut |hello, ran| {
         let occasion = Occasion { workload, scheduler, workers, copies: 1, round: 0, repeat };
         repeat += 1;
         take(occasion.ran(hello, ran))

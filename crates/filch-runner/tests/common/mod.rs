@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
 
-use filch_protocol::{Hello, Order, Ran, Reply, Request};
+use filch_protocol::{Hello, Order, PREFIX, Ran, Reply, Request};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ pub(crate) fn is_reply_and_more(value: &Value) -> bool {
 /// Where filch's own runner of this name is.
 pub(crate) fn own(name: &str) -> PathBuf {
     let serial = Path::new(env!("CARGO_BIN_EXE_filch-run-serial"));
-    serial.with_file_name(format!("filch-run-{name}{}", std::env::consts::EXE_SUFFIX))
+    serial.with_file_name(format!("{PREFIX}{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// A runner's process.
