@@ -12,7 +12,7 @@ fn main() {
     };
     set("COMMIT", &commit);
     set("TARGET", &variable("TARGET"));
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=TARGET");
     // A commit moves the head of a branch without touching a source file.
     for path in ["HEAD", "logs/HEAD"] {
         if let Some(path) = text(Command::new("git").args(["rev-parse", "--git-path", path]))

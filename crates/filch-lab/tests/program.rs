@@ -1,14 +1,17 @@
 //! The program as people call it: what it prints, where, and with which exit status.
 
+mod common;
+
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use common::driver;
 use serde_json::Value;
 
 fn filch(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_filch"));
+    let mut command = driver();
     command.args(arguments).current_dir(folder()).env_remove("NO_COLOR").stdin(Stdio::null());
     command.output().expect("the program starts")
 }
@@ -58,6 +61,7 @@ fn workers_out_of_range_are_refused() {
     }
     refuses(&["compare", "--workers", "1,0"], &["0 is not in 1..=1024"]);
     refuses(&["stress", "programs", "--workers", "0"], &["--workers"]);
+    refuses(&["stress", "--threads", "0"], &["--threads"]);
 }
 
 #[test]
@@ -452,36 +456,8 @@ fn lines_of_several_files_are_merged_and_nonsense_is_refused() {
 }
 
 #[test]
-fn probes_write_one_object() {
-    let idle = lines(&stdout(&well(&["probe", "idle", "--workers", "2", "--seconds", "1", "--json", "-"])));
-    assert_eq!((&idle[0]["probe"], &idle[0]["workers"]), (&"idle".into(), &2.into()));
-    let wakeup = lines(&stdout(&well(&["probe", "wakeup", "--workers", "2", "--samples", "5", "--json", "-"])));
-    assert_eq!(wakeup[0]["samples"].as_array().unwrap().len(), 5);
-    let calls = lines(&stdout(&well(&["probe", "calls", "--callers", "2", "--samples", "1", "--json", "-"])));
-    assert_eq!(
-        (calls.len(), &calls[0]["calls"]),
-        (6 * 5 * 3, &6.into()),
-        "a call of each kind, caller, contender and turn"
-    );
-}
-
-#[test]
-fn random_programs_are_right() {
-    let text = stdout(&well(&["stress", "programs", "--seconds", "1", "--seed", "1", "--workers", "1,2"]));
-    assert!(text.contains("all right"), "{text}");
-}
-
-#[test]
-fn queues_are_stressed() {
-    let text = stdout(&well(&["stress", "chase-lev", "locked", "--seconds", "1", "--seed", "1", "--threads", "3"]));
-    assert!(text.contains("No task lost") && text.contains("chase-lev") && !text.contains("lace"), "{text}");
-    assert_eq!(stdout(&well(&["stress", "lace", "--seconds", "1", "--threads", "1", "--quiet"])), "");
-    refuses(&["stress", "--threads", "0"], &["--threads"]);
-}
-
-#[test]
 fn a_reader_who_leaves_is_a_normal_end() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_filch"))
+    let mut child = driver()
         .args(["run", "fib", "--set", "n=5", "--repeat", "2000", "--json", "-"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -492,31 +468,6 @@ fn a_reader_who_leaves_is_a_normal_end() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_check_keeps_what_it_has() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_filch"))
-        // Half an hour of work, but for the first.
-        .args(["check", "chase-lev", "--all", "--memory", "tso", "--json", "-"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut output = child.stdout.take().expect("a pipe");
-    let mut said = vec![0];
-    output.read_exact(&mut said).expect("a line comes");
-    let process = libc::pid_t::try_from(child.id()).expect("process numbers fit their type");
-    // SAFETY: the process is a child that has not been waited for, so the number is its own.
-    assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
-    output.read_to_end(&mut said).expect("it ends");
-    let ended = child.wait_with_output().expect("it ends");
-    assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
-    let lines = lines(&String::from_utf8(said).expect("text"));
-    assert_eq!(lines[0]["verdict"], "holds");
-    assert!(lines.len() < 50, "the rest is left out");
-    assert!(lines.iter().all(|line| line["verdict"] == "holds" || line["verdict"] == "interrupted"));
 }
 
 /// A runner in the shell's language: what it says when it is prepared, run, reset.

@@ -20,7 +20,12 @@
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 
+extern crate alloc;
+
 mod native;
+
+use alloc::boxed::Box;
+use core::ptr::null_mut;
 
 pub use core::sync::atomic::Ordering;
 pub use native::{Native, NativeCell};
@@ -45,6 +50,17 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
     type AtomicPtr<T>: Atomic<*mut T>;
     /// Memory that is not atomic; a checker reports unordered accesses to it.
     type Cell<T>: Cell<T>;
+
+    /// So many pointers that are null.
+    ///
+    /// Cost: with [`Native`], an allocation of memory that the system hands out page by page, when a page is first used.
+    ///
+    /// # Panics
+    /// If there cannot be so many.
+    #[track_caller]
+    fn nulls<T>(count: usize) -> Box<[Self::AtomicPtr<T>]> {
+        (0..count).map(|_| Atomic::new(null_mut())).collect()
+    }
 
     /// A fence, as [`core::sync::atomic::fence`].
     #[track_caller]

@@ -1,7 +1,11 @@
 //! The machine's own memory: every operation is the `core::sync::atomic` one, inlined.
 #![allow(clippy::disallowed_types, reason = "the one place where the standard atomics are named")]
 
+use alloc::alloc::{alloc_zeroed, handle_alloc_error};
+use alloc::boxed::Box;
+use core::alloc::Layout;
 use core::cell::UnsafeCell;
+use core::ptr::slice_from_raw_parts_mut;
 use core::sync::atomic::{self, Ordering};
 
 use crate::{Atomic, AtomicInt, Cell, Memory};
@@ -19,6 +23,20 @@ unsafe impl Memory for Native {
     type AtomicBool = atomic::AtomicBool;
     type AtomicPtr<T> = atomic::AtomicPtr<T>;
     type Cell<T> = NativeCell<T>;
+
+    fn nulls<T>(count: usize) -> Box<[Self::AtomicPtr<T>]> {
+        let layout = Layout::array::<Self::AtomicPtr<T>>(count).expect("the address space holds them");
+        if layout.size() == 0 {
+            return Box::default();
+        }
+        // SAFETY: the size is not zero.
+        let memory = unsafe { alloc_zeroed(layout) }.cast::<Self::AtomicPtr<T>>();
+        if memory.is_null() {
+            handle_alloc_error(layout);
+        }
+        // SAFETY: the allocator's own, with the layout of this slice; and a null pointer is all zeros, says `ptr::null_mut`.
+        unsafe { Box::from_raw(slice_from_raw_parts_mut(memory, count)) }
+    }
 
     #[inline(always)]
     fn fence(order: Ordering) {

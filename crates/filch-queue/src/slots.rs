@@ -43,7 +43,7 @@ impl<M: Memory> Ring<M> {
     /// If the power of two does not exist, or memory does not hold it.
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1).checked_next_power_of_two().expect("the capacity is out of range");
-        Self { slots: (0..capacity).map(|_| Atomic::new(Task::NO_WORD)).collect() }
+        Self { slots: M::nulls(capacity) }
     }
 
     /// The number of slots.

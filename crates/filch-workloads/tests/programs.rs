@@ -224,35 +224,42 @@ const MODERATE: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// Every run must leave what the sequential program leaves, bit for bit.
-fn moderate(run: impl Fn(&mut Instance) -> Answer) {
+fn moderate(runs: &[&dyn Fn(&mut Instance) -> Answer]) {
     for (name, set) in MODERATE {
         let mut instance = workload(name, set).prepare().expect("there is memory");
         let answer = checked(&mut instance, Instance::serial);
         let digest = instance.digest();
-        for _ in 0..3 {
-            assert_eq!(checked(&mut instance, &run), answer, "{name} {set:?}");
-            assert_eq!(instance.digest(), digest, "{name} {set:?}");
+        for run in runs {
+            for _ in 0..3 {
+                assert_eq!(checked(&mut instance, run), answer, "{name} {set:?}");
+                assert_eq!(instance.digest(), digest, "{name} {set:?}");
+            }
         }
     }
 }
 
 #[test]
-fn on_the_serial_executor() {
-    moderate(|instance| Serial.execute(instance));
+fn on_others() {
+    moderate(&[&|instance| Serial.execute(instance), &|instance| Threads { levels: 5 }.execute(instance)]);
+}
+
+fn pools() -> Vec<filch::ThreadPool> {
+    [1, 2, 8].map(|workers| filch::ThreadPool::new(workers).expect("threads start")).into()
 }
 
 #[test]
-fn on_threads() {
-    moderate(|instance| Threads { levels: 5 }.execute(instance));
+fn on_filch_with_handles() {
+    let pools = pools();
+    let runs: Vec<_> = pools.iter().map(|pool| |instance: &mut Instance| pool.execute(instance)).collect();
+    moderate(&runs.iter().map(|run| run as &dyn Fn(&mut Instance) -> Answer).collect::<Vec<_>>());
 }
 
 #[test]
-fn on_filch() {
-    for workers in [1, 2, 8] {
-        let pool = filch::ThreadPool::new(workers).expect("threads start");
-        moderate(|instance| pool.execute(instance));
-        moderate(|instance| pool.install(|| FilchClosures.execute(instance)));
-    }
+fn on_filch_with_closures() {
+    let pools = pools();
+    let runs: Vec<_> =
+        pools.iter().map(|pool| |instance: &mut Instance| pool.install(|| FilchClosures.execute(instance))).collect();
+    moderate(&runs.iter().map(|run| run as &dyn Fn(&mut Instance) -> Answer).collect::<Vec<_>>());
 }
 
 #[test]

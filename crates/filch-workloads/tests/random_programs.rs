@@ -55,26 +55,32 @@ fn check_all<P: Pool>(workers: usize, wait: Wait, capacity: usize) {
     }
 }
 
-/// One test function, since zero-sized values are counted for the whole process.
-#[test]
-fn random_programs_do_what_a_sequential_run_does() {
-    for wait in Wait::EVERY {
-        for &workers in WORKERS {
-            for &capacity in CAPACITIES {
-                check_all::<Split>(workers, wait, capacity);
-                check_all::<Wool>(workers, wait, capacity);
-                check_all::<Wool<1, 1>>(workers, wait, capacity);
-            }
-            if wait != Wait::Transitive {
-                check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
-                check_all::<Heartbeat<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
-                check_all::<Heartbeat<Lace, Request>>(workers, wait, 2);
-                for capacity in [2, 4096] {
-                    check_all::<Queued<Lace>>(workers, wait, capacity);
-                    check_all::<Queued<Locked>>(workers, wait, capacity);
-                }
+fn check_waiting(wait: Wait) {
+    for &workers in WORKERS {
+        for &capacity in CAPACITIES {
+            check_all::<Split>(workers, wait, capacity);
+            check_all::<Wool>(workers, wait, capacity);
+            check_all::<Wool<1, 1>>(workers, wait, capacity);
+        }
+        if wait != Wait::Transitive {
+            check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
+            check_all::<Heartbeat<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
+            check_all::<Heartbeat<Lace, Request>>(workers, wait, 2);
+            for capacity in [2, 4096] {
+                check_all::<Queued<Lace>>(workers, wait, capacity);
+                check_all::<Queued<Locked>>(workers, wait, capacity);
             }
         }
     }
+}
+
+/// One test function, since zero-sized values are counted for the whole process.
+#[test]
+fn random_programs_do_what_a_sequential_run_does() {
+    thread::scope(|scope| {
+        for wait in Wait::EVERY {
+            scope.spawn(move || check_waiting(wait));
+        }
+    });
     assert_eq!(empties_alive(), 0);
 }

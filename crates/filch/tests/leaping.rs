@@ -265,7 +265,9 @@ fn a_post_reaches_a_worker_that_falls_asleep() {
 /// Keeps so much of the stack in use meanwhile.
 #[inline(never)]
 fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
-    let used = std::hint::black_box([0_u8; BYTES]);
+    // By reference: by value, an unoptimized build has it several times.
+    let used = [0_u8; BYTES];
+    std::hint::black_box(&used);
     let result = f();
     std::hint::black_box(&used);
     result

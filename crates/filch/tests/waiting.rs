@@ -275,7 +275,8 @@ fn forks_by_closures_are_not_forgotten_while_their_worker_waits() {
 /// Keeps so much of the stack in use meanwhile.
 #[inline(never)]
 fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
-    let used = std::hint::black_box([0_u8; BYTES]);
+    let used = [0_u8; BYTES];
+    std::hint::black_box(&used);
     let result = f();
     std::hint::black_box(&used);
     result

@@ -12,7 +12,8 @@ use rayon_core::{Scope, ThreadPoolBuilder, join, scope};
 /// More than half of a stack of two MiB.
 #[inline(never)]
 fn deep<R>(f: impl FnOnce() -> R) -> R {
-    let used = black_box([0_u8; 1200 << 10]);
+    let used = [0_u8; 1200 << 10];
+    black_box(&used);
     let result = f();
     black_box(&used);
     result

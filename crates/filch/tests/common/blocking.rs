@@ -423,7 +423,8 @@ thread_local! {
 /// Keeps more than half of the stack in use meanwhile.
 #[inline(never)]
 fn deep(f: impl FnOnce()) {
-    let used = black_box([0_u8; DEEP]);
+    let used = [0_u8; DEEP];
+    black_box(&used);
     f();
     black_box(&used);
 }

@@ -1,0 +1,98 @@
+//! The driver, as these tests start it.
+//!
+//! What must always hold: no test runs a program that is older than its sources.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+/// The driver. What it starts is built with the tests of the whole workspace, and the driver, by itself, would build it once more, with
+/// other features of what the crates share. So it finds no cargo where all is there and new.
+pub(crate) fn driver() -> Command {
+    static IS_BUILT: LazyLock<bool> = LazyLock::new(|| Workspace::read().is_some_and(|workspace| workspace.is_built()));
+    let driver = Path::new(env!("CARGO_BIN_EXE_filch"));
+    let mut command = Command::new(driver);
+    if *IS_BUILT {
+        command.env("CARGO", driver.with_file_name("no cargo"));
+    }
+    command
+}
+
+/// What cargo says of the workspace.
+struct Workspace(Value);
+
+impl Workspace {
+    fn read() -> Option<Self> {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+        let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
+        serde_json::from_slice(&output.stdout).ok().map(Self)
+    }
+
+    /// Whether all that the tests start is beside the driver, and newer than what it is made of.
+    fn is_built(&self) -> bool {
+        self.programs().iter().all(|(package, program)| {
+            let mut sources = BTreeSet::new();
+            self.add_sources(package, &mut sources);
+            let built = changed(&Path::new(env!("CARGO_BIN_EXE_filch")).with_file_name(program));
+            built.is_some() && sources.iter().all(|folder| newest(folder) <= built)
+        })
+    }
+
+    fn package(&self, name: &str) -> &Value {
+        let mut packages = self.0["packages"].as_array().into_iter().flatten();
+        packages.find(|package| package["name"] == name).unwrap_or(&Value::Null)
+    }
+
+    /// Programs that the tests start, with their packages.
+    fn programs(&self) -> BTreeSet<(&'static str, String)> {
+        let mut programs = BTreeSet::new();
+        for package in ["filch-runner", "filch-checker", "filch-probe", "filch-peers"] {
+            for target in self.package(package)["targets"].as_array().into_iter().flatten() {
+                let needs_a_library =
+                    ["filch-run-onetbb", "filch-run-openmp"].iter().any(|name| target["name"] == *name);
+                if target["kind"][0] == "bin" && !needs_a_library {
+                    let name = target["name"].as_str().unwrap_or_default();
+                    programs.insert((package, format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+                }
+            }
+        }
+        programs
+    }
+
+    /// The folders of a package and of what it uses of this workspace.
+    fn add_sources(&self, name: &str, sources: &mut BTreeSet<PathBuf>) {
+        let package = self.package(name);
+        let Some(folder) = package["manifest_path"].as_str().and_then(|path| Path::new(path).parent()) else { return };
+        if sources.insert(folder.to_path_buf()) {
+            for used in package["dependencies"].as_array().into_iter().flatten() {
+                if used["path"].is_string() && used["kind"] != "dev" {
+                    self.add_sources(used["name"].as_str().unwrap_or_default(), sources);
+                }
+            }
+        }
+    }
+}
+
+/// When a file was last changed.
+fn changed(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|data| data.modified()).ok()
+}
+
+/// When the sources of a package were last changed.
+fn newest(package: &Path) -> Option<SystemTime> {
+    fn below(folder: &Path) -> Option<SystemTime> {
+        let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        entries.filter_map(|path| if path.is_dir() { below(&path) } else { changed(&path) }).max()
+    }
+    ["src", "cpp"]
+        .iter()
+        .filter_map(|folder| below(&package.join(folder)))
+        .chain(changed(&package.join("Cargo.toml")))
+        .max()
+}
