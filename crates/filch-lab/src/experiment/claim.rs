@@ -209,8 +209,8 @@ impl Claim {
             Some(Ok(false)) => Verdict::DoesNotHold,
             Some(Err(missing)) => Verdict::NotTestable(missing),
             None => Verdict::NotTestable(match oversubscribed.iter().map(|point| point.row.workers).min() {
-                Some(workers) => format!("it needs {workers} processors, and here are {cores}"),
-                None => "nothing that it speaks of was measured".to_owned(),
+                Some(workers) => format!("It needs {workers} processors, and here are {cores}"),
+                None => "Nothing that it speaks of was measured".to_owned(),
             }),
         };
         Decided { text: self.text, rule: self.rule(), verdict, evidence }
@@ -272,8 +272,8 @@ impl Claim {
             Some(interval) if rounds >= ENOUGH_ROUNDS => self
                 .limit
                 .decides(interval)
-                .ok_or_else(|| "an interval reaches across the limit, and more rounds may decide".to_owned()),
-            _ => Err(format!("it needs {ENOUGH_ROUNDS} rounds, and there are {rounds}")),
+                .ok_or_else(|| "An interval reaches across the limit, and more rounds may decide".to_owned()),
+            _ => Err(format!("It needs {ENOUGH_ROUNDS} rounds, and there are {rounds}")),
         }
     }
 
@@ -345,9 +345,9 @@ mod tests {
             Verdict::NotTestable(why) => why,
             other => panic!("{other:?}"),
         };
-        assert_eq!(missing(&session(&[0.4; 3], 1)), "it needs 5 rounds, and there are 3");
-        assert_eq!(missing(&session(&[0.4; 5], 8)), "it needs 8 processors, and here are 2");
-        assert_eq!(missing(&session(&[0.4; 5], 1)[..1]), "nothing that it speaks of was measured");
+        assert_eq!(missing(&session(&[0.4; 3], 1)), "It needs 5 rounds, and there are 3");
+        assert_eq!(missing(&session(&[0.4; 5], 8)), "It needs 8 processors, and here are 2");
+        assert_eq!(missing(&session(&[0.4; 5], 1)[..1]), "Nothing that it speaks of was measured");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) fn experiment() -> Experiment {
                 limit: Limit::Below(1e-5),
             },
             Claim {
-                text: "It then takes much longer than a queue without blocks.",
+                text: "With such blocks BWoS takes much longer than a queue without blocks.",
                 measure: Measure::TimeOver(Pick::any("filch chase-lev")),
                 of: Pick::at("filch bwos-l", "128"),
                 programs: &[THIN],
@@ -47,7 +47,7 @@ pub(crate) fn experiment() -> Experiment {
                 limit: Limit::Above(1.3),
             },
             Claim {
-                text: "PadWS does not care: blocks of any length take about what those of 32 take.",
+                text: "PadWS does not care on a thin tree: with blocks of any length it takes about what it takes with those of 32.",
                 measure: Measure::TimeOver(Pick::at("filch padws", "32")),
                 of: Pick::any("filch padws"),
                 programs: &[THIN],

@@ -30,7 +30,7 @@ pub(crate) fn experiment() -> Experiment {
                 Limit::Below(1.5),
             ),
             needs(
-                "rayon needs one: without it, it takes more than twice its time with any.",
+                "rayon needs a cut-off: without one it takes more than twice its time with any.",
                 "rayon",
                 Limit::Above(2.0),
             ),

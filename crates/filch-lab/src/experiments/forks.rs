@@ -24,11 +24,21 @@ pub(crate) fn experiment() -> Experiment {
         columns: &["median", "spread", "overhead", "fork", "relative-speedup", "to-baseline"],
         plots: &[Plot::Forks, Plot::Times, Plot::Speedup],
         claims: vec![
-            faster("A fork of filch by handles costs less than half of rayon's.", "filch split", "rayon", 0.5),
-            faster("In closure style too.", "filch closures", "rayon", 0.5),
-            faster("Levels are cheaper than handles.", "filch levels", "filch split", 1.0),
-            faster("Levels are cheaper than chili's jobs of many forks.", "filch levels", "chili", 1.0),
-            faster("Nothing is dearer than a queue with a lock.", "filch chase-lev", "filch locked", 1.0),
+            faster("By handles fib takes less than half of rayon's time.", "filch split", "rayon", 0.5),
+            faster("In closure style it takes less than half of rayon's time.", "filch closures", "rayon", 0.5),
+            faster("With levels it takes less time than by handles alone.", "filch levels", "filch split", 1.0),
+            faster(
+                "With levels it takes less time than on chili, which makes one job of many forks.",
+                "filch levels",
+                "chili",
+                1.0,
+            ),
+            faster(
+                "A queue with a lock takes longer than Chase and Lev's, whose owner has a fence.",
+                "filch chase-lev",
+                "filch locked",
+                1.0,
+            ),
             Claim {
                 text: "By handles a program of nothing but forks takes at most a third longer than sequentially.",
                 measure: Measure::TimeOver(Pick::any("serial")),

@@ -120,7 +120,7 @@ impl Page<'_> {
                             span class={ "verdict " (class(&claim.verdict)) } { (claim.verdict.name()) }
                             div {
                                 b { (claim.text) }
-                                p { "It holds if " (claim.rule) ". " (claim.why()) }
+                                p { "It holds if " (claim.rule) "." br; (claim.why()) }
                             }
                         }
                     }
