@@ -2,14 +2,12 @@
 
 use std::process::Command;
 
+#[path = "src/commit.rs"]
+mod commit;
+
 fn main() {
-    let commit = match text(Command::new("git").args(["rev-parse", "--short=12", "HEAD"])) {
-        Some(commit) => {
-            let changes = text(Command::new("git").args(["status", "--porcelain", "--untracked-files=no"]));
-            if changes.is_some() { format!("{commit}+changes") } else { commit }
-        }
-        None => "unknown: built from sources without history".to_owned(),
-    };
+    let sources = std::path::PathBuf::from(variable("CARGO_MANIFEST_DIR"));
+    let commit = commit::of(&sources).unwrap_or_else(|| "unknown: built from sources without history".to_owned());
     set("COMMIT", &commit);
     set("TARGET", &variable("TARGET"));
     println!("cargo::rerun-if-env-changed=TARGET");

@@ -17,7 +17,7 @@ use crate::flags::{Check as Flags, CheckMemory};
 use crate::interrupt::interrupted;
 use crate::progress::Progress;
 use crate::table;
-use crate::terminal::{colour, count, duration, paint};
+use crate::terminal::{BAD, STRONG, colour, count, duration, paint};
 use filch_console::json::Lines;
 
 /// Time to look for a shorter history than the first that was found.
@@ -184,7 +184,7 @@ fn row(check: &Check, verdict: &str, as_expected: bool, executions: u64, seconds
     let verdict = match (as_expected, check.should_hold) {
         (true, true) => verdict.to_owned(),
         (true, false) => format!("{verdict}, as it must"),
-        (false, _) => paint(&format!("{verdict} – WRONG"), "31", colour()),
+        (false, _) => paint(&format!("{verdict} – WRONG"), BAD, colour()),
     };
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let executions = if executions < 100_000 { executions.to_string() } else { count(executions as f64) };
@@ -202,7 +202,7 @@ fn row(check: &Check, verdict: &str, as_expected: bool, executions: u64, seconds
 
 /// Says what went wrong, on standard error: the history, and how to see it again.
 fn explain(check: &Check, outcome: &Outcome) {
-    eprintln!("\n{}", paint(&name(check), "1", colour()));
+    eprintln!("\n{}", paint(&name(check), STRONG, colour()));
     let (message, schedule) = match outcome {
         Outcome::Holds | Outcome::HoldsSoFar | Outcome::Interrupted => {
             eprintln!("  should break, and does not");
@@ -323,8 +323,8 @@ fn check_mutants(flags: &Flags) -> Result {
         survivors += usize::from(!killed || !healthy);
         let verdict = match (&mutated.verdict, killed, healthy) {
             (Verdict::Failed(failure), true, true) => failure.message.lines().next().unwrap_or_default().to_owned(),
-            (_, true, false) => paint("its healthy form FAILS", "31", colour()),
-            _ => paint("SURVIVES", "31", colour()),
+            (_, true, false) => paint("its healthy form FAILS", BAD, colour()),
+            _ => paint("SURVIVES", BAD, colour()),
         };
         rows.push(vec![
             mutant.name(),
@@ -386,7 +386,7 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
     for (subject, report) in chosen.iter().zip(results) {
         let Some(report) = report else { continue };
         settled &= report.is_settled();
-        writeln!(out, "{}: {report}", paint(subject, "1", colour()))?;
+        writeln!(out, "{}: {report}", paint(subject, STRONG, colour()))?;
         for row in report.rows.iter().filter(|row| matches!(row.outcome, weaken::Outcome::Unexplained)) {
             writeln!(out, "  {row}")?;
         }

@@ -1,10 +1,9 @@
 //! Live progress on standard error, when that is a terminal.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::terminal::clock;
+use indicatif::{FormattedDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar that is redrawn only between runs: a ticking thread would take time from what is measured.
 #[derive(Debug)]
@@ -29,7 +28,8 @@ impl Progress {
         if let Some(bar) = &self.0 {
             bar.set_length(planned as u64);
             bar.set_position(done as u64);
-            bar.set_prefix(if left.is_finite() { clock(left) } else { "–:––".to_owned() });
+            let left = Duration::try_from_secs_f64(left.round()).ok();
+            bar.set_prefix(left.map_or_else(|| "––:––:––".to_owned(), |left| FormattedDuration(left).to_string()));
             bar.set_message(what);
             bar.force_draw();
         }

@@ -1,20 +1,37 @@
 //! Colour and width of the terminal, and text for people.
 
-use std::io::IsTerminal;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
 
-/// Whether standard output may be coloured.
+/// What matters most.
+pub const STRONG: Style = Style::new().bold();
+/// What matters least.
+pub const FAINT: Style = Style::new().dimmed();
+/// The name of a section, or of a file.
+pub const HEADING: Style = Style::new().bold().underline();
+/// A file.
+pub const FILE: Style = Style::new().underline();
+/// What is as it should be.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// The best of several.
+pub const BEST: Style = GOOD.bold();
+/// A number that stands for many.
+pub const FIGURE: Style = AnsiColor::Cyan.on_default().bold();
+/// A reason to doubt.
+pub const DOUBT: Style = AnsiColor::Yellow.on_default();
+/// What is wrong.
+pub const BAD: Style = AnsiColor::Red.on_default();
+/// What is wrong, where it must not be overlooked.
+pub const FAILURE: Style = BAD.bold();
+
+/// Whether standard output may be coloured: it is a terminal, and neither `NO_COLOR` nor the like forbids it.
 pub fn colour() -> bool {
-    std::io::stdout().is_terminal() && allows_colour()
+    AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
 /// Whether standard error may be coloured.
 pub fn colour_on_stderr() -> bool {
-    std::io::stderr().is_terminal() && allows_colour()
-}
-
-fn allows_colour() -> bool {
-    let unset = |name| std::env::var_os(name).is_none_or(|value| value.is_empty());
-    unset("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
 /// The columns of the terminal behind standard output, if there is one.
@@ -23,9 +40,16 @@ pub fn width() -> Option<usize> {
     (columns.0 > 0).then_some(usize::from(columns.0))
 }
 
-/// `text` between a colour's escape codes.
-pub fn paint(text: &str, code: &str, colour: bool) -> String {
-    if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+/// `text` in a style, if there may be colour.
+///
+/// ```
+/// use filch_console::terminal::{BAD, paint};
+///
+/// assert_eq!(paint("wrong", BAD, true), "\u{1b}[31mwrong\u{1b}[0m");
+/// assert_eq!(paint("wrong", BAD, false), "wrong");
+/// ```
+pub fn paint(text: &str, style: Style, colour: bool) -> String {
+    if colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }
 
 /// A duration with three significant digits and its unit.
@@ -64,23 +88,6 @@ pub fn count(value: f64) -> String {
     }
 }
 
-/// Bytes in binary units.
-pub fn bytes(value: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
-    let value = value as f64;
-    match value {
-        _ if value >= f64::from(1 << 30) => format!("{} GiB", significant(value / f64::from(1 << 30))),
-        _ if value >= f64::from(1 << 20) => format!("{} MiB", significant(value / f64::from(1 << 20))),
-        _ => format!("{} KiB", significant(value / 1024.0)),
-    }
-}
-
-/// A duration as a clock shows it, for times to come.
-pub fn clock(seconds: f64) -> String {
-    let seconds = seconds.max(0.0).round();
-    format!("{}:{:02}", (seconds / 60.0).floor(), seconds % 60.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +101,5 @@ mod tests {
         assert_eq!(count(9_999.0), "9999");
         assert_eq!(significant(99.96), "100");
         assert_eq!(significant(9.999), "10.0");
-        assert_eq!(clock(61.0), "1:01");
     }
 }

@@ -1,9 +1,11 @@
 //! The columns of results, each defined once: the table on the terminal, the report and the JSON summary show the same.
 
+use filch_workloads::Memory;
+
 use crate::error::{Result, usage};
 use crate::stats::{Estimate, Sample};
 use crate::summary::Row;
-use crate::terminal::{bytes, count, duration, significant};
+use crate::terminal::{count, duration, significant};
 
 /// A column: what it is called, what it means, and where its values come from.
 #[derive(Debug)]
@@ -171,8 +173,7 @@ impl Column {
             Source::Time(value) => row.time.as_ref().map(value),
             Source::Number(value) => value(row),
             Source::Estimate(value) => value(row).map(|estimate| estimate.value),
-            #[expect(clippy::cast_precision_loss, reason = "counts of one run")]
-            Source::Counter(name) => row.counters.get(name).map(|&count| count as f64),
+            Source::Counter(name) => row.counters.get(name).map(|counted| counted.median.round()),
         }
     }
 
@@ -217,7 +218,7 @@ impl Unit {
         }
     }
 
-    fn text(self, value: f64) -> String {
+    pub(crate) fn text(self, value: f64) -> String {
         let suffix = match self {
             Self::ForkSeconds => " ns",
             Self::Share => " %",
@@ -236,7 +237,7 @@ impl Unit {
             Self::PerSecond | Self::Count => count(value),
             Self::Processors => significant(value),
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was a whole number")]
-            Self::Bytes => bytes(value as u64),
+            Self::Bytes => Memory(value as u64).to_string(),
         };
         text.replace('-', "−")
     }
@@ -247,29 +248,25 @@ impl Unit {
 pub(crate) enum Choice {
     /// What fits.
     Usual,
+    /// On terminals; elsewhere all.
+    Preferred(Vec<&'static Column>),
     These(Vec<&'static Column>),
 }
 
 impl Choice {
-    /// Of the columns asked for, if any were.
-    pub(crate) fn of(names: Option<&[String]>) -> Result<Self> {
-        let Some(names) = names else { return Ok(Self::Usual) };
-        let mut chosen: Vec<&Column> = Vec::new();
-        for name in names {
-            let known = || COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>();
-            let column = COLUMNS.iter().find(|column| column.name == name);
-            let column = column.ok_or_else(|| usage(filch_schedulers::unknown("column", name, &known())))?;
-            if !chosen.iter().any(|chosen| chosen.name == column.name) {
-                chosen.push(column);
-            }
+    /// Of the columns asked for, if any were, or else of those that an experiment would show.
+    pub(crate) fn of(asked: Option<&[String]>, preferred: &[&str]) -> Result<Self> {
+        match asked {
+            Some(names) => named(names.iter().map(String::as_str)).map(Self::These),
+            None if preferred.is_empty() => Ok(Self::Usual),
+            None => named(preferred.iter().copied()).map(Self::Preferred),
         }
-        Ok(Self::These(chosen))
     }
 
     /// Where there is room.
     pub(crate) fn all(&self) -> Vec<&'static Column> {
         match self {
-            Self::Usual => COLUMNS.iter().collect(),
+            Self::Usual | Self::Preferred(_) => COLUMNS.iter().collect(),
             Self::These(columns) => columns.clone(),
         }
     }
@@ -278,7 +275,7 @@ impl Choice {
     pub(crate) fn on_terminals(&self) -> Vec<Vec<&'static Column>> {
         match self {
             Self::Usual => [WideTerminal, Terminal, NarrowTerminal].map(usual).to_vec(),
-            Self::These(columns) => vec![columns.clone()],
+            Self::Preferred(columns) | Self::These(columns) => vec![columns.clone()],
         }
     }
 
@@ -286,9 +283,23 @@ impl Choice {
     pub(crate) fn explained(&self) -> Vec<&'static Column> {
         match self {
             Self::Usual => usual(Terminal),
-            Self::These(columns) => columns.clone(),
+            Self::Preferred(columns) | Self::These(columns) => columns.clone(),
         }
     }
+}
+
+/// The columns of these names, each once.
+fn named<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<&'static Column>> {
+    let known: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    let mut chosen: Vec<&Column> = Vec::new();
+    for name in names {
+        let column = COLUMNS.iter().find(|column| column.name == name);
+        let column = column.ok_or_else(|| usage(filch_schedulers::unknown("column", name, &known)))?;
+        if !chosen.iter().any(|chosen| chosen.name == column.name) {
+            chosen.push(column);
+        }
+    }
+    Ok(chosen)
 }
 
 fn usual(place: Place) -> Vec<&'static Column> {
@@ -298,7 +309,8 @@ fn usual(place: Place) -> Vec<&'static Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::{html, json};
+    use crate::export::html::Page;
+    use crate::export::json;
     use crate::record::tests::run;
     use crate::summary::{Program, summarize};
 
@@ -339,10 +351,12 @@ mod tests {
     fn terminal_page_and_summary_have_the_same_columns_in_the_same_order() {
         let (runs, programs) = session();
         let names: Vec<String> = COLUMNS.iter().rev().map(|column| column.name.to_owned()).collect();
-        for choice in [Choice::Usual, Choice::of(Some(&names)).unwrap()] {
+        for choice in [Choice::Usual, Choice::of(Some(&names), &[]).unwrap()] {
             let columns = choice.all();
             assert_eq!(columns.len(), COLUMNS.len());
-            let page = html::report(&runs, &programs, &choice, &[]);
+            let page =
+                Page { runs: &runs, programs: &programs, choice: &choice, doubts: &[], experiment: None, decided: &[] }
+                    .html();
             let numbers = &page[page.find("class=\"numbers\"").unwrap()..];
             let heads = numbers.split("data-tip=\"").skip(1).take(columns.len());
             let heads: Vec<&str> =
@@ -356,7 +370,7 @@ mod tests {
             let mut shown = on_terminals.iter().flatten().map(|column| column.name);
             assert!(shown.all(|name| columns.iter().any(|column| column.name == name)));
             // What the page shows of a row is what the terminal shows of it.
-            let row = programs[0].row("filch split", 2).unwrap();
+            let row = programs[0].called("filch split", 2).unwrap();
             let text: Vec<String> = columns.iter().filter_map(|column| column.text(row, true)).collect();
             assert!(text.iter().all(|text| page.contains(&format!(">{text}</td>"))), "{text:?}");
         }
@@ -366,12 +380,12 @@ mod tests {
     fn values_are_written_in_their_units() {
         let (_, programs) = session();
         let text = |name, row| column(name).text(row, true).unwrap_or_default();
-        let (one, two) = (programs[0].row("filch split", 1).unwrap(), programs[0].row("filch split", 2).unwrap());
+        let (one, two) = (programs[0].called("filch split", 1).unwrap(), programs[0].called("filch split", 2).unwrap());
         assert_eq!(text("median", two), "525 ms");
         assert_eq!(text("overhead", one), "1.10 [1.10, 1.10]");
         assert_eq!(text("to-baseline", two), "0.53 [0.50, 0.55]");
         assert_eq!(column("to-baseline").text(two, false).unwrap(), "0.53");
-        assert_eq!(text("to-baseline", programs[0].row("rayon", 2).unwrap()), "1.00");
+        assert_eq!(text("to-baseline", programs[0].called("rayon", 2).unwrap()), "1.00");
         assert_eq!((text("overhead", two), text("relative-speedup", one)), (String::new(), String::new()));
         assert_eq!(
             (text("runs", two), text("rounds", two), text("steals", two)),
@@ -385,7 +399,7 @@ mod tests {
     #[test]
     fn a_summary_has_values_as_they_are() {
         let (_, programs) = session();
-        let columns = Choice::of(Some(&["to-baseline", "median", "steals"].map(str::to_owned))).unwrap().all();
+        let columns = Choice::of(Some(&["to-baseline", "median", "steals"].map(str::to_owned)), &[]).unwrap().all();
         let rows = json::rows(&programs, &columns);
         let row = rows.iter().find(|row| row["scheduler"] == "filch split" && row["workers"] == 2).unwrap();
         assert_eq!(row.keys().next_back().unwrap(), "steals");
@@ -402,7 +416,7 @@ mod tests {
     #[test]
     fn columns_are_chosen_once_each_and_by_name() {
         let of = |names: &[&str]| {
-            Choice::of(Some(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()))
+            Choice::of(Some(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()), &[])
                 .map(|choice| choice.all().iter().map(|column| column.name).collect::<Vec<_>>())
         };
         assert_eq!(of(&["speedup", "median", "speedup"]).unwrap(), ["speedup", "median"]);

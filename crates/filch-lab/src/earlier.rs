@@ -8,7 +8,9 @@ use filch_protocol::Machine;
 
 use crate::error::{Result, usage};
 use crate::export::json;
-use crate::record::{Occasion, Run, commit};
+use crate::identity::ProgramId;
+use crate::record::{Occasion, Run};
+use crate::sources::commit;
 use crate::stats::Sample;
 
 /// The seconds of runs, by what was run, by whom, and in which round.
@@ -19,7 +21,7 @@ impl Earlier {
     /// The runs in a file that this session will add to; none if there is no such file.
     ///
     /// A session that was killed may have left half a line, which is taken away.
-    pub(crate) fn read(path: &Path) -> Result<(Vec<Run>, Self)> {
+    pub(crate) fn read(path: &Path, experiment: Option<&str>) -> Result<(Vec<Run>, Self)> {
         let Ok(text) = fs::read_to_string(path) else { return Ok(Default::default()) };
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         if whole < text.len() {
@@ -27,6 +29,13 @@ impl Earlier {
             cut.map_err(|error| usage(format!("cannot write {}: {error}", path.display())))?;
         }
         let runs = json::read(path)?;
+        if let Some(other) = runs.iter().find(|run| run.experiment.as_deref() != experiment) {
+            let what = |name: Option<&str>| {
+                name.map_or_else(|| "a comparison".to_owned(), |name| format!("the experiment {name}"))
+            };
+            let (theirs, ours) = (what(other.experiment.as_deref()), what(experiment));
+            return Err(usage(format!("{} is of {theirs}: {ours} cannot go on with it", path.display())));
+        }
         let processor = Machine::here().processor;
         if let Some(other) = runs.iter().find(|run| run.commit != commit() || run.machine.processor != processor) {
             return Err(usage(format!(
@@ -53,6 +62,6 @@ impl Earlier {
 
 /// The same for runs of the same cell in the same round.
 fn key(run: &Run) -> String {
-    let Run { workload, params, scheduler, pool, wait, style, workers, copies, round, .. } = run;
-    format!("{workload} {params:?} {scheduler} {pool:?} {wait:?} {style:?} {workers} {copies} {round}")
+    let Run { program: ProgramId { workload, params }, who, workers, copies, round, .. } = run;
+    format!("{workload} {params:?} {who:?} {workers} {copies} {round}")
 }

@@ -22,9 +22,11 @@ pub(crate) struct Flags {
 pub(crate) enum Verb {
     /// Measures schedulers side by side on several programs: a table and an HTML report
     Compare(Compare),
+    /// Measures one of the experiments that are kept by name, and decides what it claims
+    Experiment(Experiment),
     /// Runs one program on one scheduler
     Run(Run),
-    /// Lists pools and queues, their parameters, workloads, peers, waiting strategies, columns and scenarios
+    /// Lists pools and queues, their parameters, workloads, peers, experiments, waiting strategies, columns and scenarios
     List(List),
     /// Makes the HTML report, or a summary in JSON, from JSON lines
     Report(Report),
@@ -98,12 +100,38 @@ pub(crate) struct Compare {
     /// Somebody's runner, as docs/runners.md says; may be given several times
     #[arg(long = "runner", value_name = "PATH")]
     pub(crate) runners: Vec<PathBuf>,
-    /// Numbers of workers [default: 1 and the number of processors]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
-    pub(crate) workers: Option<Vec<u16>>,
     /// How filch's workers wait for a stolen task [default: the library's]
     #[arg(long, value_name = "NAME")]
     pub(crate) wait: Option<String>,
+    #[command(flatten)]
+    pub(crate) session: Session,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch list experiments                  their names, and what they ask
+  filch experiment forks                  what a fork costs: a table, claims and filch-report.html
+  filch experiment blocks --size quick    smaller programs, for a first look
+  filch experiment cutoff --json cutoff.jsonl
+  filch experiment cutoff --json cutoff.jsonl --resume
+  filch report cutoff.jsonl -o cutoff.html")]
+pub(crate) struct Experiment {
+    /// Which: see `filch list experiments`
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) session: Session,
+}
+
+/// What a session of measuring can be told.
+#[derive(Debug, Args)]
+pub(crate) struct Session {
+    /// Numbers of workers [default: the experiment's; of `compare` 1 and the number of processors]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Option<Vec<u16>>,
+    /// Bind each worker to a processor; who cannot do that is left out
+    #[arg(long)]
+    pub(crate) pin: bool,
     /// Small sizes and a short budget
     #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
@@ -113,7 +141,8 @@ pub(crate) struct Compare {
     /// Exactly so many rounds over everything, whatever time they take
     #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
     pub(crate) repeat: Option<u32>,
-    /// Seconds to fill with rounds; three are always made, with --all one [default: 60, with --quick 15, with --all 180]
+    /// Seconds to fill with rounds, of which some are always made [default: the experiment's; of `compare` 60 and three rounds, in quick
+    /// sizes 15, with --all 180 and one]
     #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
     /// Seconds after which a run counts as hung
@@ -122,7 +151,8 @@ pub(crate) struct Compare {
     /// The seed of the order of runs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Columns of tables and report, in this order: see `filch list columns` [default: what fits, and in the report all]
+    /// Columns of tables and report, in this order: see `filch list columns` [default: the experiment's or what fits, and in the report
+    /// all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
     /// Where to write the HTML report
@@ -136,6 +166,13 @@ pub(crate) struct Compare {
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+impl Session {
+    /// The size asked for.
+    pub(crate) fn size_or(&self, default: Size) -> Size {
+        self.size.unwrap_or(if self.quick { Size::Quick } else { default })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -215,6 +252,8 @@ pub(crate) enum Listed {
     Workloads,
     /// Other schedulers
     Peers,
+    /// Experiments that are kept by name
+    Experiments,
     /// What a worker does while its task is stolen
     Waits,
     /// What tables of results show

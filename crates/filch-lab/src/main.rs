@@ -1,14 +1,23 @@
 //! `filch`: compares work-stealing schedulers on real programs.
 
 mod columns;
+mod conclude;
 mod earlier;
+mod experiment;
+mod experiments;
 mod export;
+mod facts;
 mod flags;
-mod plan;
+mod identity;
+mod measure;
+mod perform;
+mod programs;
 mod record;
+mod rounds;
 mod runners;
 mod scheduler;
 mod session;
+mod sources;
 mod summary;
 mod verbs;
 mod warnings;

@@ -5,26 +5,20 @@ use filch_workloads::Workload;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::identity::{Placement, ProgramId, SchedulerId};
 use crate::scheduler::Scheduler;
-
-/// The commit that the program was built from.
-pub(crate) fn commit() -> String {
-    env!("FILCH_COMMIT").to_owned()
-}
+use crate::sources::commit;
 
 /// A measured run, as one JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
-    pub(crate) workload: String,
-    pub(crate) params: Map<String, Value>,
-    /// `filch`, `serial` or the peer's name.
-    pub(crate) scheduler: String,
+    /// The experiment that it belongs to, if that has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) pool: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) wait: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) style: Option<String>,
+    pub(crate) experiment: Option<String>,
+    #[serde(flatten)]
+    pub(crate) program: ProgramId,
+    #[serde(flatten)]
+    pub(crate) who: SchedulerId,
     /// Of the scheduler.
     #[serde(default)]
     pub(crate) version: String,
@@ -76,9 +70,11 @@ fn is_one(copies: &usize) -> bool {
 /// What is run, by whom, and when in a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Occasion<'o> {
+    pub(crate) experiment: Option<&'o str>,
     pub(crate) workload: &'o Workload,
     pub(crate) scheduler: &'o Scheduler,
     pub(crate) workers: usize,
+    pub(crate) placement: Placement,
     pub(crate) copies: usize,
     pub(crate) round: usize,
     pub(crate) repeat: usize,
@@ -110,14 +106,11 @@ impl Occasion<'_> {
 
     /// What is known before anything is run.
     pub(crate) fn record(self, machine: Machine) -> Run {
-        let Self { workload, scheduler, workers, copies, round, repeat } = self;
+        let Self { experiment, workload, scheduler, workers, placement, copies, round, repeat } = self;
         Run {
-            workload: workload.name().to_owned(),
-            params: workload.params().into_iter().map(|(name, text)| (name.to_owned(), value(&text))).collect(),
-            scheduler: scheduler.name(),
-            pool: scheduler.pool(),
-            wait: scheduler.wait(),
-            style: scheduler.style(),
+            experiment: experiment.map(str::to_owned),
+            program: ProgramId::of(workload),
+            who: scheduler.identity(placement),
             version: String::new(),
             workers,
             copies,
@@ -140,60 +133,6 @@ impl Occasion<'_> {
     }
 }
 
-impl Run {
-    /// The workload with its parameters, as short as it is clear.
-    pub(crate) fn program(&self) -> String {
-        let params: Vec<(String, String)> =
-            self.params.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
-        title(&self.workload, &params)
-    }
-
-    /// What to call the scheduler in a table.
-    pub(crate) fn label(&self) -> String {
-        match (self.scheduler.as_str(), self.pool.as_deref(), self.style.as_deref()) {
-            ("filch", Some("split"), Some(style @ ("closures" | "levels"))) => format!("filch {style}"),
-            ("filch", Some(pool), Some(style @ ("closures" | "levels"))) => format!("filch {pool} {style}"),
-            ("filch", Some(pool), _) => format!("filch {pool}"),
-            (scheduler, ..) => scheduler.to_owned(),
-        }
-    }
-
-    /// The waiting strategy, which tells rows apart when a session has several.
-    pub(crate) fn wait(&self) -> &str {
-        self.wait.as_deref().unwrap_or_default()
-    }
-}
-
-/// `uts tree=T3`: a workload with its first parameter and those that do not follow from the others shown.
-pub(crate) fn title(workload: &str, params: &[(String, String)]) -> String {
-    let mut shown: Vec<(String, String)> = params.first().into_iter().cloned().collect();
-    for (name, text) in params.iter().skip(1).filter(|(_, text)| !text.is_empty()) {
-        let follows = Workload::new(workload, &shown).is_ok_and(|implied| {
-            implied.params().iter().any(|(known, implied)| known == name && value(implied) == value(text))
-        });
-        if !follows {
-            shown.push((name.clone(), text.clone()));
-        }
-    }
-    let shown = shown.iter().map(|(name, text)| format!(" {name}={text}"));
-    format!("{workload}{}", shown.collect::<String>())
-}
-
-/// A parameter as JSON: a number where it is one.
-pub(crate) fn value(text: &str) -> Value {
-    if let Ok(whole) = text.parse::<u64>() {
-        return whole.into();
-    }
-    match text.parse::<f64>() {
-        Ok(real) if real.is_finite() => real.into(),
-        _ => text.into(),
-    }
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -210,12 +149,14 @@ pub(crate) mod tests {
             None => (None, None),
         };
         Run {
-            workload: workload.to_owned(),
-            params: Map::from_iter([("n".to_owned(), value("30"))]),
-            scheduler: scheduler.to_owned(),
-            wait: pool.as_ref().map(|_| "leapfrog-random".to_owned()),
-            pool,
-            style,
+            experiment: None,
+            program: ProgramId { workload: workload.to_owned(), params: Map::from_iter([("n".to_owned(), 30.into())]) },
+            who: SchedulerId {
+                wait: pool.as_ref().map(|_| "leapfrog-random".to_owned()),
+                pool,
+                style,
+                ..SchedulerId::named(scheduler)
+            },
             version: "1.2.3".to_owned(),
             workers,
             copies: 1,
@@ -226,7 +167,7 @@ pub(crate) mod tests {
             correct: true,
             error: None,
             tasks: Some(1_346_268),
-            counters: Map::from_iter([("steals".to_owned(), value("12"))]),
+            counters: Map::from_iter([("steals".to_owned(), 12.into())]),
             cpu_seconds: seconds,
             others: 0.0,
             stolen: 0.0,
@@ -250,29 +191,26 @@ pub(crate) mod tests {
     #[test]
     fn a_line_has_the_documented_names() {
         let line = serde_json::to_value(run("fib", "filch split", 1, 0.5)).unwrap();
-        for name in ["workload", "params", "scheduler", "pool", "wait", "style", "version", "workers", "repeat"] {
+        for name in ["workload", "params", "scheduler", "pool", "wait", "style", "placement", "version", "workers"] {
             assert!(line.get(name).is_some(), "{name}");
         }
-        for name in ["seconds", "answer", "correct", "tasks", "counters", "peak_rss_bytes", "machine", "commit"] {
+        for name in
+            ["repeat", "seconds", "answer", "correct", "tasks", "counters", "peak_rss_bytes", "machine", "commit"]
+        {
             assert!(line.get(name).is_some(), "{name}");
         }
         assert_eq!(line["params"]["n"], 30);
     }
 
     #[test]
-    fn parameters_are_numbers_where_they_can_be() {
-        assert_eq!(value("40"), 40);
-        assert_eq!(value("0.25"), 0.25);
-        assert_eq!(value("T1"), "T1");
-        assert_eq!(value("inf"), "inf");
-    }
-
-    #[test]
-    fn rows_are_called_by_what_tells_them_apart() {
-        assert_eq!(run("fib", "filch split", 1, 0.1).label(), "filch split");
-        assert_eq!(run("fib", "filch closures", 1, 0.1).label(), "filch closures");
-        assert_eq!(run("fib", "filch levels", 1, 0.1).label(), "filch levels");
-        assert_eq!(run("fib", "rayon", 1, 0.1).label(), "rayon");
-        assert_eq!(run("fib", "rayon", 1, 0.1).program(), "fib n=30");
+    fn lines_of_earlier_versions_are_read() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+        let kept = ["compare", "levels", "private-deques", "programs"];
+        for name in kept {
+            let path = folder.join(format!("2-core-xeon-cascade-lake-{name}.jsonl"));
+            let runs = crate::export::json::read(&path).unwrap_or_else(|_| panic!("{} is not read", path.display()));
+            assert!(!runs.is_empty() && runs.iter().all(|run| run.correct && run.experiment.is_none()), "{name}");
+            assert!(runs.iter().all(|run| run.who.placement == Placement::Free), "{name}");
+        }
     }
 }

@@ -127,6 +127,11 @@ impl Workshop {
     }
 }
 
+/// The sources that runners are built from, if they are.
+pub(crate) fn sources() -> Option<PathBuf> {
+    Some(Workshop::of(&folder().ok()?)?.sources)
+}
+
 /// Has all of them built, once for all, where there is something to build them from; otherwise they must be there.
 pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
     let folder = folder()?;

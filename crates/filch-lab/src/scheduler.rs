@@ -10,6 +10,7 @@ use filch_schedulers::{PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, list_que
 use filch_workloads::{Kind, Workload};
 
 use crate::error::{Error, Result, usage};
+use crate::identity::{Placement, SchedulerId};
 use crate::runners::Executable;
 use crate::session::{Trouble, describe};
 
@@ -32,7 +33,9 @@ pub(crate) enum Scheduler {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Foreign {
     /// As it calls itself.
-    pub(crate) name: String,
+    name: String,
+    /// As it was asked for, and whole.
+    given: PathBuf,
     path: PathBuf,
     can: Description,
 }
@@ -44,6 +47,7 @@ impl Foreign {
         const LIMIT: Duration = Duration::from_secs(10);
         let shown = path.display();
         // A bare name would be looked for in the search path.
+        let given = path.to_path_buf();
         let path = path.canonicalize().map_err(|error| format!("the runner {shown} cannot be found: {error}"))?;
         let (hello, can) = describe(&path, LIMIT).map_err(|trouble| match trouble {
             Trouble::Broken(why) | Trouble::Refused(why) => format!("the runner {shown}: {why}"),
@@ -55,7 +59,12 @@ impl Foreign {
         if ours.into_iter().any(|known| known == name) {
             name = format!("{name} ({shown})");
         }
-        Ok(Self { name, path, can })
+        Ok(Self { name, given, path, can })
+    }
+
+    /// Whether it was asked for by this path.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        self.given == path
     }
 
     /// The parameters to send for a program, or why it cannot run that.
@@ -76,6 +85,9 @@ impl Foreign {
         Ok(sent)
     }
 }
+
+/// The setting that binds workers to processors.
+const PIN: &str = "pin";
 
 /// A scheduler, or why it cannot run a program.
 pub(crate) type Suited = std::result::Result<Scheduler, String>;
@@ -162,13 +174,17 @@ impl Scheduler {
         }
     }
 
-    /// Somebody's runner, for this program and so many workers.
-    pub(crate) fn from_runner(workload: &Workload, foreign: &Foreign, workers: usize) -> Suited {
+    /// Somebody's runner, for this program.
+    pub(crate) fn from_runner(workload: &Workload, foreign: &Foreign) -> Suited {
         foreign.parameters(workload)?;
-        match foreign.can.most_workers {
-            Some(most) if workers > most => Err(format!("{}: it has no {workers} workers, but {most}", foreign.name)),
-            _ => Ok(Self::Foreign(foreign.clone())),
-        }
+        Ok(Self::Foreign(foreign.clone()))
+    }
+
+    /// Why it cannot run with so many workers, if it says so.
+    pub(crate) fn why_not_with(&self, workers: usize) -> Option<String> {
+        let Self::Foreign(Foreign { name, can, .. }) = self else { return None };
+        let most = can.most_workers.filter(|&most| workers > most)?;
+        Some(format!("{name}: it has no {workers} workers, but {most}"))
     }
 
     /// Whose runner runs it.
@@ -183,7 +199,7 @@ impl Scheduler {
     }
 
     /// What its runner is asked to run.
-    pub(crate) fn order(&self, workload: &Workload, workers: usize) -> Order {
+    pub(crate) fn order(&self, workload: &Workload, workers: usize, placement: Placement) -> Order {
         let mut settings = BTreeMap::new();
         match self {
             Self::Filch { pool, style, wait } => {
@@ -193,6 +209,9 @@ impl Scheduler {
             }
             Self::Worklist(tuning) => settings.extend(tuning.set().iter().cloned()),
             Self::Serial | Self::Peer(_) | Self::Foreign(_) => {}
+        }
+        if placement == Placement::Pinned {
+            settings.insert(PIN.to_owned(), "true".to_owned());
         }
         Order {
             program: workload.name().to_owned(),
@@ -211,54 +230,30 @@ impl Scheduler {
         }
     }
 
-    /// What to call it in messages.
-    pub(crate) fn label(&self) -> String {
+    /// Whether its workers can be bound to processors.
+    pub(crate) fn can_be_pinned(&self) -> bool {
         match self {
-            Self::Serial => "serial".to_owned(),
-            Self::Filch { pool, style: Style::Handles, .. } => format!("filch {pool}"),
-            Self::Filch { pool, style, .. } => match pool.to_string().split_once(':') {
-                Some((_, rest)) => format!("filch {}:{rest}", style.name()),
-                None => format!("filch {}", style.name()),
+            Self::Serial | Self::Filch { .. } | Self::Worklist(_) => true,
+            Self::Peer(_) => false,
+            Self::Foreign(foreign) => foreign.can.settings.contains_key(PIN),
+        }
+    }
+
+    /// As records carry it, where its workers are placed like this.
+    pub(crate) fn identity(&self, placement: Placement) -> SchedulerId {
+        let plain = match self {
+            Self::Serial => SchedulerId::named("serial"),
+            Self::Filch { pool, style, wait } => SchedulerId {
+                pool: Some(pool.to_string()),
+                wait: Some(wait.to_string()),
+                style: Some(style.name().to_owned()),
+                ..SchedulerId::named("filch")
             },
-            Self::Worklist(tuning) => format!("filch {tuning}"),
-            Self::Peer(name) => name.clone(),
-            Self::Foreign(foreign) => foreign.name.clone(),
-        }
-    }
-
-    /// What the record calls it.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Serial => "serial".to_owned(),
-            Self::Filch { .. } | Self::Worklist(_) => "filch".to_owned(),
-            Self::Peer(name) => name.clone(),
-            Self::Foreign(foreign) => foreign.name.clone(),
-        }
-    }
-
-    /// Its pool or queue, with what is set of its parameters.
-    pub(crate) fn pool(&self) -> Option<String> {
-        match self {
-            Self::Filch { pool, .. } => Some(pool.to_string()),
-            Self::Worklist(tuning) => Some(tuning.to_string()),
-            Self::Serial | Self::Peer(_) | Self::Foreign(_) => None,
-        }
-    }
-
-    /// How it waits.
-    pub(crate) fn wait(&self) -> Option<String> {
-        match self {
-            Self::Filch { wait, .. } => Some(wait.to_string()),
-            _ => None,
-        }
-    }
-
-    /// How forks reach it.
-    pub(crate) fn style(&self) -> Option<String> {
-        match self {
-            Self::Filch { style, .. } => Some(style.name().to_owned()),
-            _ => None,
-        }
+            Self::Worklist(tuning) => SchedulerId { pool: Some(tuning.to_string()), ..SchedulerId::named("filch") },
+            Self::Peer(name) => SchedulerId::named(name),
+            Self::Foreign(foreign) => SchedulerId::named(&foreign.name),
+        };
+        SchedulerId { placement, ..plain }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::columns::COLUMNS;
+use crate::experiment::claim::ENOUGH_ROUNDS;
 use crate::record::Run;
 use crate::summary::Program;
 use crate::terminal::duration;
@@ -32,8 +33,6 @@ const SHORT_SECONDS: f64 = 0.010;
 const SLOW_FIRST: f64 = 1.2;
 const BUSY_PROCESSORS: f64 = 0.1;
 const STOLEN_PROCESSORS: f64 = 0.05;
-/// Rounds from which on an interval is missed about as seldom as it says.
-const ENOUGH_ROUNDS: usize = 5;
 /// The largest difference between samples of the capacity, as a share of their median.
 const MOVED: f64 = 0.10;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZero;
 
 use filch_runner::{Contender, Job, Scheduler};
-use filch_workloads::{Answer, Instance, Kind, Spec};
+use filch_workloads::{Answer, Instance, Kind, Memory, Spec};
 
 /// A peer's own reason not to start.
 #[derive(Debug)]
@@ -108,10 +108,10 @@ impl<R: Rival> Contender for Started<R> {
             let needed = instance.stack_bytes();
             if needed > bytes as u64 {
                 return Err(format!(
-                    "the program may need stacks of {} MiB, and the threads of {} have {} MiB; {}",
-                    needed >> 20,
+                    "the program may need stacks of {}, and the threads of {} have {}; {}",
+                    Memory(needed),
                     self.name,
-                    bytes >> 20,
+                    Memory(bytes as u64),
                     remedy.replace("BYTES", &needed.to_string()),
                 ));
             }

@@ -12,7 +12,7 @@ use filch_protocol::{
     Description, Hello, Load, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION, cpu_time,
     peak_rss_bytes,
 };
-use filch_workloads::{Instance, Workload, specs};
+use filch_workloads::{Instance, Memory, Workload, specs};
 use serde_json::{Map, Value};
 
 use crate::{Contender, Job, Scheduler};
@@ -124,7 +124,9 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
         };
         match thread.spawn_scoped(scope, work) {
             Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(error) => say(&refusal(&format!("cannot start a thread with a stack of {} MiB: {error}", stack >> 20))),
+            Err(error) => {
+                say(&refusal(&format!("cannot start a thread with a stack of {}: {error}", Memory(stack as u64))))
+            }
         }
     })
 }

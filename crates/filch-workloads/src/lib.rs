@@ -67,6 +67,6 @@ pub use answer::{Answer, Listed, Real};
 pub use filch_pool::{FilchClosures, InLevels};
 pub use fork_join::{Executor, ForkJoin, Grain, Program, SameBranches, Serial, fork_by_halves};
 pub use inputs::Distribution;
-pub use params::{ParamError, ParamSpec, suggest};
+pub use params::{Memory, ParamError, ParamSpec, suggest};
 pub use spec::{Kind, Preset, Spec};
 pub use workload::{Instance, Workload, specs};

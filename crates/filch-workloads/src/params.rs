@@ -73,9 +73,9 @@ impl fmt::Display for ParamError {
             }
             Self::BadValue { workload, param, value, why } => write!(f, "{workload}: {param}=`{value}` {why}"),
             Self::TooLarge { workload, bytes_needed, bytes_available } => {
-                write!(f, "{workload} of this size needs {} of memory", Bytes(*bytes_needed))?;
+                write!(f, "{workload} of this size needs {} of memory", Memory(*bytes_needed))?;
                 match bytes_available {
-                    Some(bytes) => write!(f, ", and {} are available", Bytes(*bytes)),
+                    Some(bytes) => write!(f, ", and {} are available", Memory(*bytes)),
                     None => write!(f, ", more than the system gives"),
                 }
             }
@@ -95,16 +95,27 @@ fn propose(names: &[&str]) -> String {
     }
 }
 
-struct Bytes(u64);
+/// An amount of memory in bytes, told in MiB: everywhere in the same unit, so that one can be set beside another.
+///
+/// ```
+/// use filch_workloads::Memory;
+///
+/// assert_eq!(Memory(3 << 19).to_string(), "1.50 MiB");
+/// assert_eq!(Memory(16 << 30).to_string(), "16384 MiB");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Memory(pub u64);
 
-impl fmt::Display for Bytes {
+impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            bytes @ 0..10_000 => write!(f, "{bytes} bytes"),
-            bytes @ 10_000..10_000_000 => write!(f, "{} KB", bytes / 1_000),
-            bytes @ 10_000_000..10_000_000_000 => write!(f, "{} MB", bytes / 1_000_000),
-            bytes => write!(f, "{} GB", bytes / 1_000_000_000),
-        }
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        let mebibytes = self.0 as f64 / f64::from(1 << 20);
+        let digits = match mebibytes {
+            _ if mebibytes >= 99.95 => 0,
+            _ if mebibytes >= 9.995 => 1,
+            _ => 2,
+        };
+        write!(f, "{mebibytes:.digits$} MiB")
     }
 }
 

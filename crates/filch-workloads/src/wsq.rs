@@ -43,7 +43,7 @@ impl spec::Params for Params {
 
     fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
         let rounds = settings.whole("k", 0, 1_000_000_000, ", a second")? as u32;
-        let jobs = settings.whole("jobs", 0, 10_000_000, ", which take 640 MB")? as u32;
+        let jobs = settings.whole("jobs", 0, 10_000_000, ", which take 610 MiB")? as u32;
         Ok(Self { rounds, jobs })
     }
 

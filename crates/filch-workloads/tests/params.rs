@@ -25,7 +25,7 @@ fn sentences() {
     assert!(sentence("fib", &[("n", &huge)]).contains("is too large"));
     assert_eq!(sentence("queens", &[("n", "0")]), "queens: n=`0` is too small: at least 1");
     assert!(sentence("queens", &[("n", "21")]).contains("at most 20"));
-    assert!(sentence("matmul", &[("n", "1000000")]).starts_with("matmul of this size needs 12000 GB of memory"));
+    assert!(sentence("matmul", &[("n", "1000000")]).starts_with("matmul of this size needs 11444092 MiB of memory"));
     assert!(matches!(new("cilksort", &[("n", "1000000000000")]), Err(ParamError::TooLarge { .. })));
     assert!(sentence("cilksort", &[("input", "sorted")]).ends_with("is not one of random, exponential"));
     assert!(sentence("uts", &[("tree", "T9")]).contains("is not one of T1, T2"));

@@ -33,7 +33,7 @@ fn row(program: &Program, row: &Row, columns: &[&Column]) -> Map<String, Value> 
         ("scheduler", json!(row.label)),
         ("version", json!(row.version)),
         ("workers", json!(row.workers)),
-        ("baseline", json!(program.baseline)),
+        ("baseline", json!(program.baseline.as_ref().map(ToString::to_string))),
     ];
     let values = columns.iter().map(|column| (column.name, value(column, row)));
     who.into_iter().chain(values).map(|(name, value)| (name.to_owned(), value)).collect()

@@ -6,7 +6,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
 use crate::columns::{Choice, Column};
 use crate::summary::{Program, Row};
-use crate::terminal::{count, duration, paint};
+use crate::terminal::{STRONG, count, duration, paint};
 
 /// How to show tables.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ const NONE: &str = "–";
 
 /// The heading and the table of a program.
 pub(crate) fn program(program: &Program, choice: &Choice, look: Look) -> String {
-    let mut text = paint(&program.title, "1", look.colour);
+    let mut text = paint(&program.title, STRONG, look.colour);
     if let Some(serial) = program.serial {
         let _ = write!(text, "   Ts {}", duration(serial.median));
     }
@@ -50,16 +50,7 @@ pub(crate) fn program(program: &Program, choice: &Choice, look: Look) -> String 
 
 /// The columns that a text takes, escape codes left out.
 fn visible(text: &str) -> usize {
-    let width = |line: &str| {
-        let mut inside = false;
-        let shown = line.chars().filter(|&c| {
-            let hidden = inside || c == '\u{1b}';
-            inside = hidden && c != 'm';
-            !hidden
-        });
-        shown.count()
-    };
-    text.lines().map(width).max().unwrap_or(0)
+    text.lines().map(console::measure_text_width).max().unwrap_or(0)
 }
 
 fn table(program: &Program, columns: &[&Column], with_intervals: bool, look: Look) -> String {
@@ -143,17 +134,7 @@ const INTERVALS: &str =
 
 /// Broken between words, each line ended.
 fn wrapped(text: &str, width: usize) -> String {
-    let (mut lines, mut line) = (String::new(), String::new());
-    for word in text.split(' ') {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines += &(std::mem::take(&mut line) + "\n");
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines + &line + "\n"
+    textwrap::fill(text, textwrap::Options::new(width).break_words(false)) + "\n"
 }
 
 #[cfg(test)]
@@ -207,7 +188,7 @@ mod tests {
     #[test]
     fn columns_come_as_chosen() {
         let names = ["max", "to-baseline", "min"].map(str::to_owned);
-        let choice = Choice::of(Some(&names)).unwrap();
+        let choice = Choice::of(Some(&names), &[]).unwrap();
         let text = program(&rounds()[0], &choice, look());
         let heads: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
         assert_eq!(heads, ["scheduler", "P", "max", "T/base", "min"]);

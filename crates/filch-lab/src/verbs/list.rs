@@ -11,10 +11,13 @@ use filch_schedulers::{
 
 use crate::columns::COLUMNS;
 use crate::error::Result;
-use crate::flags::{List as Flags, Listed};
+use crate::experiment::Experiment;
+use crate::experiments::all;
+use crate::flags::{List as Flags, Listed, Size};
+use crate::programs::name_of;
 use crate::runners::Executable;
 use crate::scheduler::STYLED;
-use crate::terminal::{colour, paint};
+use crate::terminal::{HEADING, colour, paint};
 use crate::verbs::hand_over;
 use filch_console::table;
 
@@ -23,16 +26,17 @@ pub(crate) fn list(flags: &Flags) -> Result {
         return hand_over(&Executable::Check, &["scenarios".into()]);
     }
     let mut out = std::io::stdout().lock();
-    let all = [
+    let every = [
         Listed::Pools,
         Listed::Queues,
         Listed::Parameters,
         Listed::Workloads,
         Listed::Peers,
+        Listed::Experiments,
         Listed::Waits,
         Listed::Columns,
     ];
-    for (index, what) in all.iter().filter(|&&what| flags.what.is_none_or(|wanted| wanted == what)).enumerate() {
+    for (index, what) in every.iter().filter(|&&what| flags.what.is_none_or(|wanted| wanted == what)).enumerate() {
         let (name, heads, rows): (_, &[&str], _) = match what {
             Listed::Pools => (
                 "Pools",
@@ -47,6 +51,9 @@ pub(crate) fn list(flags: &Flags) -> Result {
                 ("Workloads", &["name", "tasks", "what it computes", "sizes", "parameters", "source"], workloads())
             }
             Listed::Peers => ("Peers", &["name", "version", "what it is", "needs", "home"], peers()),
+            Listed::Experiments => {
+                ("Experiments", &["name", "what it asks", "programs", "sweeps", "claims"], experiments())
+            }
             Listed::Columns => ("Columns", &["name", "heading", "in", "what it means"], columns()),
             Listed::Waits | Listed::Scenarios => {
                 ("Waits", &["name", "what a worker does while its task is stolen"], waits())
@@ -54,7 +61,7 @@ pub(crate) fn list(flags: &Flags) -> Result {
         };
         if flags.what.is_none() {
             let gap = if index > 0 { "\n" } else { "" };
-            writeln!(out, "{gap}{}", paint(name, "1;4", colour()))?;
+            writeln!(out, "{gap}{}", paint(name, HEADING, colour()))?;
         }
         writeln!(out, "{}", table::list(heads, rows, colour()))?;
         if *what == Listed::Pools {
@@ -193,6 +200,17 @@ fn peers() -> Vec<Vec<String>> {
         row([peer.name, peer.version.unwrap_or("the system's"), peer.summary, &needs, peer.home])
     };
     PEERS.iter().map(peer).collect()
+}
+
+fn experiments() -> Vec<Vec<String>> {
+    let experiment = |of: Experiment| {
+        let mut programs: Vec<&str> =
+            of.entries.iter().filter_map(|entry| entry.program.of(Size::Compare)).map(name_of).collect();
+        programs.dedup();
+        let swept = of.sweep.as_ref().map_or("", |sweep| sweep.parameter);
+        row([of.name.unwrap_or_default(), &of.question, &programs.join(" "), swept, &of.claims.len().to_string()])
+    };
+    all().into_iter().map(experiment).collect()
 }
 
 fn waits() -> Vec<Vec<String>> {

@@ -5,16 +5,21 @@ use std::path::Path;
 
 use crate::columns::Choice;
 use crate::error::{Result, usage};
-use crate::export::html;
+use crate::experiment::Experiment;
+use crate::experiment::claim::decide;
+use crate::experiments::all;
+use crate::export::html::Page;
 use crate::export::json::{Lines, check_writable, read, rows, write_file};
 use crate::flags::Report as Flags;
+use crate::record::Run;
 use crate::summary::summarize;
 use crate::warnings::warnings;
 
 const PAGE: &str = "filch-report.html";
 
 pub(crate) fn report(flags: &Flags) -> Result {
-    let choice = Choice::of(flags.columns.as_deref())?;
+    let named = flags.columns.as_deref();
+    Choice::of(named, &[])?;
     let page = flags.output.as_deref().or(flags.json.is_none().then_some(Path::new(PAGE)));
     if let Some(page) = page {
         check_writable(page)?;
@@ -31,13 +36,29 @@ pub(crate) fn report(flags: &Flags) -> Result {
     if runs.is_empty() {
         return Err(usage("there are no runs in these files"));
     }
+    let experiment = experiment(&runs);
+    let none = Experiment::new("");
+    let Experiment { columns, claims, sweep, .. } = experiment.as_ref().unwrap_or(&none);
+    let choice = Choice::of(named, columns)?;
     let programs = summarize(&runs, &[]);
+    let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
+    let decided = decide(claims, sweep.as_ref(), &programs, cores);
     if let Some(page) = page {
-        write_file(page, &html::report(&runs, &programs, &choice, &warnings(&runs, &programs)))?;
+        let (choice, doubts) = (&choice, &warnings(&runs, &programs));
+        let shown = Page {
+            runs: &runs,
+            programs: &programs,
+            choice,
+            doubts,
+            experiment: experiment.as_ref(),
+            decided: &decided,
+        };
+        write_file(page, &shown.html())?;
     }
     let mut lines = flags.json.as_deref().map(Lines::create).transpose()?;
     if let Some(lines) = &mut lines {
         rows(&programs, &choice.all()).iter().try_for_each(|row| lines.write(row))?;
+        decided.iter().try_for_each(|claim| lines.write(&claim.json()))?;
     }
     if !lines.is_some_and(|lines| lines.is_stdout()) {
         let written = [page, flags.json.as_deref()].into_iter().flatten();
@@ -45,4 +66,11 @@ pub(crate) fn report(flags: &Flags) -> Result {
         writeln!(std::io::stdout(), "{} runs: {}", runs.len(), written.join(", "))?;
     }
     Ok(())
+}
+
+/// The experiment that all of the runs belong to, if they belong to one that is still kept; else they are a comparison.
+fn experiment(runs: &[Run]) -> Option<Experiment> {
+    let name = runs.first().and_then(|run| run.experiment.as_deref())?;
+    let all_belong = runs.iter().all(|run| run.experiment.as_deref() == Some(name));
+    all().into_iter().find(|experiment| all_belong && experiment.name == Some(name))
 }

@@ -4,18 +4,19 @@ use std::io::Write;
 
 use filch_protocol::{Order, cores};
 use filch_schedulers::{POOLS, Style, wait};
-use filch_workloads::{Kind, Workload};
+use filch_workloads::{Kind, Memory, Workload};
 
 use crate::error::{Error, Result, usage};
 use crate::export::json::Lines;
 use crate::flags::{Run as Flags, Size};
+use crate::identity::Placement;
+use crate::programs::{assignment, workload};
 use crate::record::{Occasion, Run};
 use crate::runners;
 use crate::scheduler::Scheduler;
 use crate::session::{Asked, Trouble};
 use crate::stats::Sample;
-use crate::terminal::{bytes, colour, count, duration, paint, significant};
-use crate::verbs::{assignment, workload};
+use crate::terminal::{BEST, DOUBT, FAILURE, GOOD, STRONG, colour, count, duration, paint, significant};
 
 pub(crate) fn run(flags: &Flags) -> Result {
     let set = flags.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
@@ -28,9 +29,6 @@ pub(crate) fn run(flags: &Flags) -> Result {
     };
     if scheduler == Scheduler::Serial && workers != [1] {
         return Err(usage("the sequential program has one worker; leave out --workers"));
-    }
-    if matches!(scheduler, Scheduler::Worklist(_)) && flags.pin {
-        return Err(usage("the workers of worklists are not bound to processors; leave out --pin"));
     }
     let mut jobs: Vec<(&Scheduler, usize)> = workers.iter().map(|&workers| (&scheduler, workers)).collect();
     // What a job costs is the difference.
@@ -52,7 +50,7 @@ pub(crate) fn run(flags: &Flags) -> Result {
     }
     let wrong: Vec<&Run> = runs.iter().filter(|run| !run.correct).collect();
     if talks {
-        for runs in runs.chunk_by(|a, b| (&a.scheduler, a.workers) == (&b.scheduler, b.workers)) {
+        for runs in runs.chunk_by(|a, b| (&a.who, a.workers) == (&b.who, b.workers)) {
             say(runs)?;
         }
         if let Some(tasks) = program.tasks().filter(|&tasks| is_compared && tasks > 0) {
@@ -73,21 +71,20 @@ fn measure(
     workers: usize,
     take: &mut dyn FnMut(Run) -> Result,
 ) -> Result {
-    let mut order = Order { warmup: flags.warmup as usize, ..scheduler.order(workload, workers) };
-    if flags.pin {
-        order.settings.insert("pin".to_owned(), "true".to_owned());
-    }
+    let placement = if flags.pin { Placement::Pinned } else { Placement::Free };
+    let order = Order { warmup: flags.warmup as usize, ..scheduler.order(workload, workers, placement) };
     let runner = scheduler.runner().path()?;
     let asked = Asked { runner: &runner, order: &order, copies: 1, repeats: flags.repeat as usize, limit: None };
     let mut repeat = 0;
     let outcome = asked.run(&mut |hello, ran| {
-        let occasion = Occasion { workload, scheduler, workers, copies: 1, round: 0, repeat };
+        let occasion =
+            Occasion { experiment: None, workload, scheduler, workers, placement, copies: 1, round: 0, repeat };
         repeat += 1;
         take(occasion.ran(hello, ran))
     });
     outcome.map_err(|trouble| match trouble {
         Trouble::Refused(why) => usage(why),
-        Trouble::Broken(why) => Error::FailedBecause(format!("{} broke: {why}", scheduler.label())),
+        Trouble::Broken(why) => Error::FailedBecause(format!("{} broke: {why}", scheduler.identity(placement))),
         Trouble::Interrupted => Error::Interrupted,
         Trouble::Taker(error) => error,
     })
@@ -128,19 +125,19 @@ fn say(runs: &[Run]) -> Result {
     let colour = colour();
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
     let Some(times) = Sample::of(runs.iter().filter_map(|run| run.seconds)) else { return Ok(()) };
-    let how = match &first.wait {
-        Some(wait) => format!(", {wait}, {}", first.style.as_deref().unwrap_or_default()),
-        None if first.pool.is_some() => String::new(),
+    let how = match &first.who.wait {
+        Some(wait) => format!(", {wait}, {}", first.who.style.as_deref().unwrap_or_default()),
+        None if first.who.pool.is_some() => String::new(),
         None => format!(" {}", first.version).trim_end().to_owned(),
     };
     let workers = if first.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", first.workers) };
     writeln!(
         out,
         "{} on {}{how}, {workers}",
-        paint(&first.program(), "1", colour),
-        paint(&first.label(), "1", colour)
+        paint(&first.program.to_string(), STRONG, colour),
+        paint(&first.who.to_string(), STRONG, colour)
     )?;
-    let time = paint(&duration(times.median), "1;32", colour);
+    let time = paint(&duration(times.median), BEST, colour);
     let (least, most) = (duration(times.min), duration(times.max));
     writeln!(out, "  time      {time}  median of {}, from {least} to {most}", times.n)?;
     if let Some(tasks) = first.tasks.filter(|&tasks| tasks > 0) {
@@ -150,19 +147,19 @@ fn say(runs: &[Run]) -> Result {
         writeln!(out, "  tasks     {}  {each} each, {} per second", count(tasks), count(tasks / times.median))?;
     }
     let verdict = match runs.iter().find_map(|run| run.error.as_deref()) {
-        None => paint("right", "32", colour),
-        Some(why) => paint(&format!("wrong: {why}"), "1;31", colour),
+        None => paint("right", GOOD, colour),
+        Some(why) => paint(&format!("wrong: {why}"), FAILURE, colour),
     };
     writeln!(out, "  answer    {}  {verdict}", first.answer)?;
     let cpu = Sample::of(runs.iter().map(|run| run.cpu_seconds / run.seconds.unwrap_or(f64::NAN)));
     let cpu = cpu.map_or_else(String::new, |cpu| format!("{} processors, ", significant(cpu.median)));
-    writeln!(out, "  used      {cpu}{} of memory", bytes(last.peak_rss_bytes))?;
+    writeln!(out, "  used      {cpu}{} of memory", Memory(last.peak_rss_bytes))?;
     if !last.counters.is_empty() {
         let counters = last.counters.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
         writeln!(out, "  last run  {}", counters.collect::<Vec<_>>().join(", "))?;
     }
     if last.machine.is_debug() {
-        writeln!(out, "  {}", paint("This is a debug build: measure with `cargo run --release`.", "33", colour))?;
+        writeln!(out, "  {}", paint("This is a debug build: measure with `cargo run --release`.", DOUBT, colour))?;
     }
     out.flush()?;
     Ok(())
@@ -172,7 +169,7 @@ fn say(runs: &[Run]) -> Result {
 fn say_what_a_job_costs(runs: &[Run], jobs: u64) -> Result {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let each = |runs: &[Run]| Some(Sample::of(runs.iter().filter_map(|run| run.seconds))?.median / jobs as f64);
-    let mut groups = runs.chunk_by(|a, b| (&a.scheduler, a.workers) == (&b.scheduler, b.workers));
+    let mut groups = runs.chunk_by(|a, b| (&a.who, a.workers) == (&b.who, b.workers));
     let Some(serial) = groups.next().and_then(each) else { return Ok(()) };
     let mut out = std::io::stdout().lock();
     writeln!(out, "a job: {:>8} {:>9} {:>9} {:>9} {:>9}", "workers", "serial", "parallel", "speedup", "overhead")?;

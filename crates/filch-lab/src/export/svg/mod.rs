@@ -2,31 +2,48 @@
 
 use std::fmt::Write;
 
+use crate::columns::Unit;
+use crate::identity::SchedulerId;
 use crate::stats::Sample;
-use crate::summary::{Program, Row, contenders, nanoseconds};
+use crate::summary::{Program, Row, contenders};
 use crate::terminal::{duration, significant};
 
 /// Which colour each scheduler has, the same in every plot.
 #[derive(Debug)]
-pub(crate) struct Palette(Vec<String>);
+pub(crate) struct Palette {
+    all: Vec<SchedulerId>,
+    /// Tells one palette of a page from another.
+    prefix: &'static str,
+}
 
 impl Palette {
     /// Colours for the schedulers of these programs.
     pub(crate) fn new(programs: &[Program]) -> Self {
-        Self(contenders(programs.iter().flat_map(|program| &program.rows)))
+        Self { all: contenders(programs.iter().flat_map(|program| &program.rows)), prefix: "" }
     }
 
-    /// Attributes that give an element its scheduler's colour and let the page highlight it.
-    pub(crate) fn attributes(&self, label: &str) -> String {
-        match self.0.iter().position(|known| known == label) {
-            Some(index) => format!(r#"class="s c{}" data-s="{index}""#, index % COLOURS),
-            None => r#"class="s serial" data-s="serial""#.to_owned(),
-        }
+    /// The classes that give an element its scheduler's colour.
+    pub(crate) fn class(&self, who: &SchedulerId) -> String {
+        self.index(who).map_or_else(|| "s serial".to_owned(), |index| format!("s c{}", index % COLOURS))
+    }
+
+    /// What the elements of a scheduler have in common, so that the page highlights them together.
+    pub(crate) fn key(&self, who: &SchedulerId) -> String {
+        self.index(who).map_or_else(|| "serial".to_owned(), |index| format!("{}{index}", self.prefix))
+    }
+
+    /// Both, as attributes.
+    fn attributes(&self, who: &SchedulerId) -> String {
+        format!(r#"class="{}" data-s="{}""#, self.class(who), self.key(who))
+    }
+
+    fn index(&self, who: &SchedulerId) -> Option<usize> {
+        self.all.iter().position(|known| known == who)
     }
 
     /// The schedulers, in the order of their colours.
-    pub(crate) fn labels(&self) -> &[String] {
-        &self.0
+    pub(crate) fn all(&self) -> &[SchedulerId] {
+        &self.all
     }
 }
 
@@ -34,8 +51,8 @@ impl Palette {
 const COLOURS: usize = 10;
 
 /// Text that is safe in an element and in an attribute.
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+fn escape(text: &str) -> String {
+    maud::html! { (text) }.into_string()
 }
 
 /// An axis with ticks at round numbers.
@@ -99,9 +116,12 @@ macro_rules! put {
     ($to:expr, $($text:tt)*) => { let _ = write!($to, $($text)*); };
 }
 
+mod lines;
 mod speedup;
+mod sweep;
 
 pub(crate) use speedup::speedup;
+pub(crate) use sweep::{Figure, sweeps};
 
 /// How far the axis must go for these times: a run that was disturbed must not flatten all others.
 fn reach(time: Sample) -> f64 {
@@ -182,7 +202,7 @@ fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String
         duration(time.max),
         time.n
     );
-    let mut svg = format!(r#"<g {} data-tip="{}">"#, palette.attributes(&row.label), escape(&tip));
+    let mut svg = format!(r#"<g {} data-tip="{}">"#, palette.attributes(&row.who), escape(&tip));
     put!(svg, r#"<rect class="hit" x="0" y="{:.1}" width="{width}" height="26"/>"#, y - 13.0);
     let bad = if row.wrong.is_empty() { "" } else { " bad" };
     put!(svg, r#"<text class="label{bad}" x="0" y="{:.1}">{}</text>"#, y + 4.0, escape(&row.label));
@@ -273,8 +293,8 @@ pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
     for (row, seconds) in rows {
         let bar = (seconds / most).max(0.0) * (WIDTH - LEFT - RIGHT);
         let ratio = row.compared.overhead.map_or_else(String::new, |ratio| format!("T1/Ts {:.2}", ratio.value));
-        let tip = format!("{}\n{} per task\n{ratio}", row.label, nanoseconds(seconds));
-        put!(svg, r#"<g {} data-tip="{}">"#, palette.attributes(&row.label), escape(&tip));
+        let tip = format!("{}\n{} per task\n{ratio}", row.label, Unit::ForkSeconds.text(seconds));
+        put!(svg, r#"<g {} data-tip="{}">"#, palette.attributes(&row.who), escape(&tip));
         put!(svg, r#"<rect class="hit" x="0" y="{y:.1}" width="{WIDTH}" height="{LINE}"/>"#);
         put!(svg, r#"<text class="label" x="0" y="{:.1}">{}</text>"#, y + 16.0, escape(&row.label));
         put!(
@@ -288,7 +308,7 @@ pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
             r#"<text class="value" x="{:.1}" y="{:.1}">{} <tspan class="tick">{ratio}</tspan></text></g>"#,
             LEFT + bar + 8.0,
             y + 16.0,
-            nanoseconds(seconds)
+            Unit::ForkSeconds.text(seconds)
         );
         y += LINE;
     }
@@ -409,6 +429,7 @@ mod tests {
     fn filch_has_the_first_colours() {
         let runs =
             [run("fib", "chili", 1, 1.0), run("fib", "filch closures", 1, 1.1), run("fib", "filch split", 1, 1.1)];
-        assert_eq!(Palette::new(&summarize(&runs, &[])).labels(), ["filch split", "filch closures", "chili"]);
+        let labels: Vec<String> = Palette::new(&summarize(&runs, &[])).all().iter().map(ToString::to_string).collect();
+        assert_eq!(labels, ["filch split", "filch closures", "chili"]);
     }
 }

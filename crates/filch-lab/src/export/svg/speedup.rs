@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use super::lines::{self, Point};
 use super::{Axis, Palette, Scale, escape, labels, open, trimmed};
+use crate::identity::SchedulerId;
 use crate::stats::Estimate;
 use crate::summary::Program;
 
@@ -14,8 +16,6 @@ const TOP: f64 = 12.0;
 const BOTTOM: f64 = HEIGHT - 26.0;
 /// From one worker to more than this, all would crowd at the left end of a linear axis.
 const LINEAR: usize = 16;
-/// The width of a number below the axis.
-const APART: f64 = 15.0;
 
 /// Ts/TP against the number of workers, below what as many processors are ideally and what they can really do.
 pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> String {
@@ -23,7 +23,7 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> Str
     let (Some(&least), Some(&most), true) = (counts.first(), counts.last(), program.serial.is_some()) else {
         return String::new();
     };
-    let series = palette.labels().iter().map(|label| Series::of(program, label, &counts));
+    let series = palette.all().iter().map(|who| Series::of(program, who, &counts));
     let series: Vec<Series<'_>> = series.filter(|series| !series.points.is_empty()).collect();
     if least == most || series.is_empty() {
         return String::new();
@@ -56,12 +56,12 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> Str
         ends.push((plot.up.at(last), r#"class="ceiling-label""#.to_owned(), text));
     }
     for series in &series {
-        svg += &series.draw(&plot, &palette.attributes(series.label));
+        svg += &series.draw(&plot, &palette.attributes(series.who));
         if let Some(&(count, last)) = series.points.last()
             && count == most
         {
-            let text = format!("{} {:.2}", series.label, last.value);
-            ends.push((plot.up.at(last.value), palette.attributes(series.label), text));
+            let text = format!("{} {:.2}", series.who, last.value);
+            ends.push((plot.up.at(last.value), palette.attributes(series.who), text));
         }
     }
     svg += &labels(ends, RIGHT + 10.0, (TOP, BOTTOM));
@@ -76,14 +76,14 @@ fn real(count: usize) -> f64 {
 
 /// The speed-ups of a scheduler.
 struct Series<'p> {
-    label: &'p str,
+    who: &'p SchedulerId,
     points: Vec<(usize, Estimate)>,
 }
 
 impl<'p> Series<'p> {
-    fn of(program: &Program, label: &'p str, counts: &[usize]) -> Self {
-        let point = |&count: &usize| Some((count, program.row(label, count)?.compared.speedup?));
-        Self { label, points: counts.iter().filter_map(point).collect() }
+    fn of(program: &Program, who: &'p SchedulerId, counts: &[usize]) -> Self {
+        let point = |&count: &usize| Some((count, program.row(who, count)?.compared.speedup?));
+        Self { who, points: counts.iter().filter_map(point).collect() }
     }
 
     /// Where the axis must reach.
@@ -96,27 +96,15 @@ impl<'p> Series<'p> {
     }
 
     fn draw(&self, plot: &Plot, attributes: &str) -> String {
-        let each: Vec<String> = self
-            .points
-            .iter()
-            .map(|(count, speedup)| match speedup.interval {
-                Some((low, high)) => format!("{count}: {:.2} [{low:.2}, {high:.2}]", speedup.value),
-                None => format!("{count}: {:.2}", speedup.value),
-            })
-            .collect();
-        let tip = format!("{}, Ts/TP\n{}", self.label, each.join("\n"));
-        let line: Vec<(f64, f64)> = self.points.iter().map(|&(count, speedup)| (real(count), speedup.value)).collect();
-        let mut svg = format!(r#"<g {attributes} data-tip="{}">"#, escape(&tip));
-        put!(svg, r#"<polyline class="series" points="{}"/>"#, plot.line(&line));
-        for &(count, speedup) in &self.points {
-            let (x, y) = (plot.across.at(real(count)), plot.up.at(speedup.value));
-            if let Some((low, high)) = speedup.interval {
-                let (low, high) = (plot.up.at(low), plot.up.at(high));
-                put!(svg, r#"<line class="whisker" x1="{x:.1}" x2="{x:.1}" y1="{low:.1}" y2="{high:.1}"/>"#);
-            }
-            put!(svg, r#"<circle class="point" cx="{x:.1}" cy="{y:.1}" r="3.5"/>"#);
-        }
-        svg + "</g>"
+        let point = |&(count, speedup): &(usize, Estimate)| Point {
+            x: real(count),
+            name: count.to_string(),
+            value: speedup.value,
+            interval: speedup.interval,
+        };
+        let points: Vec<Point> = self.points.iter().map(point).collect();
+        let title = format!("{}, Ts/TP", self.who);
+        lines::draw(&title, &points, |value| format!("{value:.2}"), attributes, (&plot.across, &plot.up))
     }
 }
 
@@ -162,26 +150,16 @@ impl Plot {
             let (x, y) = (LEFT - 6.0, y + 4.0);
             put!(svg, r#"<text class="tick" text-anchor="end" x="{x}" y="{y:.1}">{}</text>"#, trimmed(tick));
         }
-        let mut free = f64::INFINITY;
-        for &count in counts.iter().rev() {
-            let x = self.across.at(real(count));
-            put!(svg, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{BOTTOM}" y2="{:.1}"/>"#, BOTTOM + 4.0);
-            // The largest number of workers matters most, so who has no room is to its left.
-            if x > free {
-                continue;
-            }
-            free = x - APART;
+        let marked = |&count: &usize| {
             let mark = if real(count) > self.cores { "!" } else { "" };
-            let y = HEIGHT - 8.0;
-            put!(svg, r#"<text class="tick" text-anchor="middle" x="{x:.1}" y="{y:.1}">{count}{mark}</text>"#);
-        }
+            (real(count), format!("{count}{mark}"))
+        };
+        let each: Vec<(f64, String)> = counts.iter().map(marked).collect();
+        svg.push_str(&lines::marks(&each, &self.across, BOTTOM));
     }
 
     fn line(&self, points: &[(f64, f64)]) -> String {
-        let each = points
-            .iter()
-            .map(|&(workers, speedup)| format!("{:.1},{:.1}", self.across.at(workers), self.up.at(speedup)));
-        each.collect::<Vec<_>>().join(" ")
+        lines::corners(points, &self.across, &self.up)
     }
 }
 

@@ -71,7 +71,7 @@ const MOST_REPEATS: usize = 10;
 pub(crate) fn execute(cells: usize, settings: &Settings, runner: &mut impl Runner) -> Finish {
     let mut session = Session {
         settings,
-        random: Random(settings.seed),
+        random: fastrand::Rng::with_seed(settings.seed),
         cells: vec![Cell::default(); cells],
         rounds: settings.at_least.min(settings.at_most),
         done: 0,
@@ -119,7 +119,7 @@ impl Cell {
 
 struct Session<'s> {
     settings: &'s Settings,
-    random: Random,
+    random: fastrand::Rng,
     cells: Vec<Cell>,
     /// Rounds planned.
     rounds: usize,
@@ -204,29 +204,6 @@ impl Session<'_> {
             self.rounds = self.finish.rounds;
         } else if self.finish.rounds == self.rounds && self.rounds < self.settings.at_most && fits {
             self.rounds += 1;
-        }
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, and the same order for a seed everywhere.
-#[derive(Clone, Copy, Debug)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Fisher and Yates's shuffle.
-    fn shuffle(&mut self, items: &mut [usize]) {
-        for last in (1..items.len()).rev() {
-            #[expect(clippy::cast_possible_truncation, reason = "less than the length")]
-            let other = (self.next() % (last as u64 + 1)) as usize;
-            items.swap(last, other);
         }
     }
 }

@@ -1,0 +1,120 @@
+//! What a session shows when it has measured: the page, and the tables on the terminal.
+
+use std::io::Write;
+use std::path::Path;
+
+use filch_protocol::{Machine, cores};
+
+use crate::columns::Choice;
+use crate::error::{Error, Result, usage};
+use crate::experiment::Experiment;
+use crate::experiment::claim::{Decided, Verdict, decide};
+use crate::experiment::plan::Plan;
+use crate::export::html::Page;
+use crate::export::json::write_file;
+use crate::export::table;
+use crate::facts::facts;
+use crate::flags::{Session as Flags, Size};
+use crate::record::Run;
+use crate::rounds::Finish;
+use crate::summary::{Program, summarize};
+use crate::terminal::{BAD, DOUBT, FAILURE, FAINT, FIGURE, FILE, GOOD, STRONG, colour, paint, width};
+use crate::warnings::{Warning, warnings};
+
+/// All that there is to show.
+pub(crate) struct Conclusion<'c> {
+    pub(crate) experiment: &'c Experiment,
+    pub(crate) plan: &'c Plan,
+    pub(crate) size: Size,
+    pub(crate) runs: &'c [Run],
+    pub(crate) finish: &'c Finish,
+    pub(crate) choice: &'c Choice,
+    pub(crate) flags: &'c Flags,
+}
+
+/// Shows what was measured, and fails if a check did. That a claim does not hold is no failure.
+pub(crate) fn conclude(session: &Conclusion<'_>) -> Result {
+    let Conclusion { experiment, plan, runs, finish, choice, flags, .. } = *session;
+    if runs.is_empty() {
+        return Err(usage("interrupted before anything was measured"));
+    }
+    let programs = summarize(runs, &plan.ids);
+    let mut doubts = warnings(runs, &programs);
+    if finish.interrupted {
+        doubts.insert(0, Warning::Interrupted);
+    }
+    let refused = finish.refused.iter().map(|(cell, why)| format!("{} ({why})", plan.describe(*cell)));
+    let left_out: Vec<String> = refused.chain(plan.left_out.iter().cloned()).collect();
+    if !left_out.is_empty() {
+        doubts.push(Warning::Refused(left_out));
+    }
+    let decided = decide(&experiment.claims, experiment.sweep.as_ref(), &programs, cores());
+    if !flags.no_report {
+        let page = Page {
+            runs,
+            programs: &programs,
+            choice,
+            doubts: &doubts,
+            experiment: Some(experiment),
+            decided: &decided,
+        };
+        write_file(&flags.report, &page.html())?;
+    }
+    let stdout_is_json = flags.output.json.as_deref().is_some_and(|path| path == Path::new("-"));
+    if !stdout_is_json && !flags.output.quiet {
+        show(session, &programs, &doubts, &decided)?;
+    }
+    if programs.iter().all(Program::all_right) || !doubts.iter().any(Warning::is_failure) {
+        return Ok(());
+    }
+    for failure in doubts.iter().filter(|doubt| doubt.is_failure()) {
+        eprintln!("filch: {failure}");
+    }
+    Err(Error::Failed)
+}
+
+fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], decided: &[Decided]) -> Result {
+    let Conclusion { experiment, choice, flags, .. } = *session;
+    let look = table::Look { colour: colour(), width: width(), cores: cores() };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{}", paint(&Machine::here().summary(), FAINT, look.colour))?;
+    if experiment.name.is_some() {
+        writeln!(out, "{}", paint(&experiment.question, STRONG, look.colour))?;
+    }
+    for program in programs {
+        writeln!(out, "\n{}", table::program(program, choice, look))?;
+    }
+    writeln!(out, "{}", paint(&table::legend(programs, choice, look), FAINT, look.colour))?;
+    for fact in facts(programs, look.cores) {
+        writeln!(out, "{}  {}", paint(&fact.figure, FIGURE, look.colour), fact.sentence)?;
+    }
+    claims(&mut out, decided, look.colour)?;
+    if session.size == Size::Quick {
+        writeln!(out, "{}", paint("Sizes are small: larger ones give steadier numbers.", FAINT, look.colour))?;
+    }
+    for doubt in doubts {
+        let style = if doubt.is_failure() { FAILURE } else { DOUBT };
+        writeln!(out, "\n{} {}", paint(&doubt.to_string(), style, look.colour), doubt.remedy())?;
+    }
+    if !flags.no_report {
+        writeln!(out, "\nReport: {}", paint(&flags.report.display().to_string(), FILE, look.colour))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// What was claimed, and what became of it.
+fn claims(out: &mut impl Write, decided: &[Decided], colour: bool) -> Result {
+    for claim in decided {
+        let style = match claim.verdict {
+            Verdict::Holds => GOOD,
+            Verdict::DoesNotHold => BAD,
+            Verdict::NotTestable(_) => FAINT,
+        };
+        let verdict = paint(&format!("{:<17}", claim.verdict.name()), style, colour);
+        writeln!(out, "{verdict}  {}", paint(claim.text, STRONG, colour))?;
+        writeln!(out, "{:19}It holds if {}.", "", claim.rule)?;
+        writeln!(out, "{:19}{}", "", claim.why())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! What it does to a queue that thieves can take whole blocks of only, as the blocks grow.
+//!
+//! After Wang et al., *Work Stealing through Partial Asynchronous Delegation*, SPAA 2024, figure 1: on thin trees a queue never holds
+//! more tasks than the tree has levels, so from blocks of that length on BWoS has nothing for thieves, while PadWS hands over
+//! what it is asked for.
+
+use crate::experiment::claim::{Claim, Limit, Measure, Pick};
+use crate::experiment::{Contender, Effort, Experiment, Plot, Program, Sweep, each};
+
+const THIN: &str = "trees tree=thin";
+
+/// Both queues on a fat and a thin tree; the queues of ABP and of Chase and Lev know no blocks.
+pub(crate) fn experiment() -> Experiment {
+    let programs = [
+        Program::new("trees:tree=thin"),
+        Program::sized([
+            Some("trees:tree=fat,fanout=40,depth=3"),
+            Some("trees:tree=fat,fanout=64,depth=3"),
+            Some("trees:tree=fat,fanout=100,depth=3"),
+        ]),
+    ];
+    let contenders = ["bwos-l:block=*", "padws:block=*", "chase-lev", "abp"].map(Contender::pool);
+    let values = [2, 8, 32, 128, 512].map(|block: u32| block.to_string()).to_vec();
+    Experiment {
+        name: Some("blocks"),
+        entries: each(&programs, &contenders),
+        workers: vec![2],
+        sweep: Some(Sweep { parameter: "block", values, meaning: "tasks in a block" }),
+        effort: Effort { budget: 90, ..Effort::default() },
+        columns: &["median", "spread", "speedup", "steals"],
+        plots: &[Plot::Swept("median"), Plot::Swept("steals")],
+        claims: vec![
+            Claim {
+                text: "On a thin tree BWoS with blocks longer than the tree is deep shares next to nothing.",
+                measure: Measure::PerTask("steals"),
+                of: Pick::at("filch bwos-l", "128"),
+                programs: &[THIN],
+                workers: Some(2),
+                limit: Limit::Below(1e-5),
+            },
+            Claim {
+                text: "With such blocks BWoS takes much longer than a queue without blocks.",
+                measure: Measure::TimeOver(Pick::any("filch chase-lev")),
+                of: Pick::at("filch bwos-l", "128"),
+                programs: &[THIN],
+                workers: Some(2),
+                limit: Limit::Above(1.3),
+            },
+            Claim {
+                text: "PadWS does not care on a thin tree: with blocks of any length it takes about what it takes with those of 32.",
+                measure: Measure::TimeOver(Pick::at("filch padws", "32")),
+                of: Pick::any("filch padws"),
+                programs: &[THIN],
+                workers: Some(2),
+                limit: Limit::Within(0.8, 1.25),
+            },
+        ],
+        ..Experiment::new("How long may the blocks be that thieves can take?")
+    }
+}

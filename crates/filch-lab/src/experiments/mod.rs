@@ -1,0 +1,91 @@
+//! The experiments that are run by name: one file each.
+
+mod blocks;
+mod cutoff;
+mod forks;
+mod placement;
+pub(crate) mod usual;
+
+use crate::error::{Result, usage};
+use crate::experiment::Experiment;
+
+/// All of them.
+pub(crate) fn all() -> Vec<Experiment> {
+    vec![usual::experiment(), forks::experiment(), cutoff::experiment(), blocks::experiment(), placement::experiment()]
+}
+
+/// The experiment of this name.
+pub(crate) fn find(name: &str) -> Result<Experiment> {
+    let all = all();
+    let names: Vec<&str> = all.iter().filter_map(|experiment| experiment.name).collect();
+    let unknown = || usage(filch_schedulers::unknown("experiment", name, &names));
+    all.iter().find(|experiment| experiment.name == Some(name)).cloned().ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::COLUMNS;
+    use crate::experiment::claim::{Claim, Measure, Pick};
+    use crate::experiment::plan::{Cell, Plan};
+    use crate::experiment::{Plot, Sweep};
+    use crate::flags::Size;
+
+    #[test]
+    fn every_experiment_can_be_planned_in_every_size_that_fits() {
+        for experiment in all() {
+            let name = experiment.name.expect("it is run by name");
+            assert!(experiment.question.ends_with('?') && !experiment.workers.is_empty(), "{name}");
+            for size in [Size::Quick, Size::Compare] {
+                let plan = Plan::new(&experiment, size).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+                assert!(plan.cells.len() > plan.programs.len(), "{name}");
+                assert_eq!(plan.left_out.iter().filter(|why| !why.contains("cannot be bound")).count(), 0, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_and_plots_are_those_that_there_are() {
+        for experiment in all() {
+            let plotted =
+                experiment.plots.iter().filter_map(|plot| if let Plot::Swept(of) = plot { Some(of) } else { None });
+            for name in experiment.columns.iter().chain(plotted) {
+                assert!(COLUMNS.iter().any(|column| column.name == *name), "{name}");
+            }
+            let has_plot = experiment.plots.iter().any(|plot| matches!(plot, Plot::Swept(_)));
+            assert_eq!(experiment.sweep.is_some(), has_plot, "what is swept is drawn");
+        }
+    }
+
+    #[test]
+    fn claims_speak_of_what_is_measured() {
+        for experiment in all() {
+            let plan = Plan::new(&experiment, Size::Quick).expect("it can be planned");
+            let sweep = experiment.sweep.as_ref();
+            let is_there = |pick: &Pick, claim: &Claim| {
+                let meant = |cell: &Cell| {
+                    let who = cell.scheduler.identity(cell.placement);
+                    let (program, who, value) = Sweep::apart(sweep, &plan.ids[cell.program], &who);
+                    let title = program.to_string();
+                    pick.who == who.to_string()
+                        && pick.at.is_none_or(|at| value.as_deref() == Some(at))
+                        && claim.workers.is_none_or(|workers| workers == cell.workers)
+                        && (claim.programs.is_empty() || claim.programs.iter().any(|start| title.starts_with(start)))
+                };
+                plan.cells.iter().any(meant)
+            };
+            for claim in &experiment.claims {
+                assert!(is_there(&claim.of, claim), "{:?}: {}", experiment.name, claim.text);
+                if let Measure::TimeOver(over) = &claim.measure {
+                    assert!(is_there(over, claim), "{:?}: {}", experiment.name, claim.text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_find_experiments() {
+        assert!(all().iter().all(|experiment| find(experiment.name.unwrap_or_default()).is_ok()));
+        assert!(matches!(find("fork"), Err(crate::error::Error::Usage(why)) if why.contains("did you mean `forks`")));
+    }
+}

@@ -1,0 +1,28 @@
+//! What it does to bind workers to processors.
+
+use crate::experiment::claim::{Claim, Limit, Measure, Pick};
+use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
+use crate::identity::Placement;
+
+/// Programs of few and of many cache misses, with workers where the system puts them and bound.
+pub(crate) fn experiment() -> Experiment {
+    let programs = ["fib", "queens", "cilksort"].map(Program::new);
+    Experiment {
+        name: Some("placement"),
+        entries: each(&programs, &[Contender::pool("split"), Contender::pool("chase-lev")]),
+        workers: vec![1, 2],
+        placements: vec![Placement::Free, Placement::Pinned],
+        effort: Effort { budget: 40, ..Effort::default() },
+        columns: &["median", "spread", "overhead", "speedup", "relative-speedup"],
+        plots: &[Plot::Times, Plot::Speedup],
+        claims: vec![Claim {
+            text: "With a worker for each processor, binding them changes little.",
+            measure: Measure::TimeOver(Pick::any("filch split")),
+            of: Pick::any("filch split pinned"),
+            programs: &[],
+            workers: Some(2),
+            limit: Limit::Within(0.9, 1.1),
+        }],
+        ..Experiment::new("Does it matter whether workers are bound to processors?")
+    }
+}

@@ -1,0 +1,103 @@
+//! What `filch compare` does unless something else is asked for.
+
+use filch::Wait;
+use filch_protocol::cores;
+use filch_workloads::{Kind, Workload, specs};
+
+use crate::experiment::{Contender, Effort, Entry, Experiment, Program};
+use crate::flags::Size;
+use crate::programs::name_of;
+use crate::scheduler::STYLED;
+
+/// Programs; UTS's trees are as large as they are, so a part of one stands in for them where sizes are quick.
+const PROGRAMS: &[[Option<&str>; 3]] = &[
+    [Some("fib"); 3],
+    [Some("fib-unrolled"); 3],
+    [Some("queens"); 3],
+    [Some("uts"), None, None],
+    [None, Some("uts:tree=T1S"), Some("uts:tree=T1S")],
+    [None, Some("uts:tree=T3S"), Some("uts:tree=T3S")],
+    [Some("matmul"); 3],
+    [Some("cilksort"); 3],
+    [Some("spread"); 3],
+    [Some("grain"); 3],
+];
+/// What there is besides every program with its own defaults.
+const VARIANTS: &[&str] = &[
+    "uts:tree=T3,b=60",
+    "cilksort:input=exponential",
+    "quicksort:input=exponential",
+    "samplesort:input=exponential",
+    "knapsack:input=independent,items=22",
+    "hull:input=plummer",
+    "spread:shape=list",
+    "spread:shape=forks",
+    "spread:shape=loop",
+    "mis:graph=randlocal",
+    "mis:graph=rmat",
+    "matching:graph=randlocal",
+    "matching:graph=rmat",
+    "pseudo-dfs:graph=randlocal",
+    "pseudo-dfs:graph=rmat",
+    "closure:graph=torus",
+    "spanning-tree:graph=random",
+    "trees:tree=fat,fanout=40,depth=3",
+    "trees:tree=comb,depth=50000",
+];
+const POOLS: &[&str] = &["split", "chase-lev"];
+const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
+/// The queues of worklist programs; the last one for tasks that may be run twice.
+const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r", "idem-lifo"];
+
+/// On two processors a session of about one minute, or of fifteen seconds where sizes are quick.
+pub(crate) fn experiment() -> Experiment {
+    let entry = |texts: &[Option<&str>; 3]| {
+        let name = name_of(texts.iter().flatten().next().copied().unwrap_or_default());
+        let contenders = [pools(name, Kind::ForkJoin, true, Wait::default()), peers(Kind::ForkJoin)].concat();
+        Entry { program: Program::sized(*texts), contenders }
+    };
+    Experiment {
+        name: Some("usual"),
+        entries: PROGRAMS.iter().map(entry).collect(),
+        workers: vec![1, cores()],
+        effort: Effort { at_least: 3, ..Effort::default() },
+        ..Experiment::new("Who is fastest on programs of many kinds?")
+    }
+}
+
+/// The texts of the usual programs of this size.
+pub(crate) fn programs(size: Size) -> Vec<String> {
+    experiment().entries.iter().filter_map(|entry| entry.program.of(size).map(str::to_owned)).collect()
+}
+
+/// Every program there is, on every input that it has, next to each other what is of one name.
+pub(crate) fn every_program() -> Vec<String> {
+    let known: Vec<&str> = specs().iter().map(|spec| spec.name).collect();
+    let mut all: Vec<String> = known.iter().chain(VARIANTS).map(ToString::to_string).collect();
+    all.sort_by_key(|program| known.iter().position(|name| *name == name_of(program)));
+    all
+}
+
+/// The pools that run a program, or the queues.
+pub(crate) fn pools_for(workload: &Workload, wait: Wait) -> Vec<Contender> {
+    pools(workload.name(), workload.kind(), workload.is_idempotent(), wait)
+}
+
+fn pools(name: &str, kind: Kind, is_idempotent: bool, wait: Wait) -> Vec<Contender> {
+    let names: Vec<&str> = match kind {
+        // Where forks are all there is, in each style.
+        Kind::ForkJoin if name == "fib" => POOLS.iter().copied().chain(STYLED.iter().map(|&(name, ..)| name)).collect(),
+        Kind::ForkJoin => POOLS.to_vec(),
+        _ => LISTS.iter().copied().filter(|&name| name != "idem-lifo" || is_idempotent).collect(),
+    };
+    names.into_iter().map(|name| Contender::Pool { name: name.to_owned(), wait }).collect()
+}
+
+/// The peers that run a program.
+pub(crate) fn peers_for(workload: &Workload) -> Vec<Contender> {
+    peers(workload.kind())
+}
+
+fn peers(kind: Kind) -> Vec<Contender> {
+    if kind == Kind::ForkJoin { PEERS.iter().copied().map(Contender::peer).collect() } else { Vec::new() }
+}

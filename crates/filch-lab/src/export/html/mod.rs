@@ -1,0 +1,367 @@
+//! The report: one page that needs nothing but itself.
+//!
+//! Whatever comes from outside is text to the templates, which escape it; only the plots, which escape for themselves, and the
+//! page's own style and script go in as they are.
+
+mod about;
+mod programs;
+
+use std::time::{Duration, SystemTime};
+
+use filch_protocol::Machine;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::{Map, Value, json};
+
+use crate::columns::{Choice, Column};
+use crate::experiment::claim::{Decided, Verdict};
+use crate::experiment::{Experiment, Plot};
+use crate::export::svg::{self, Palette};
+use crate::facts::facts;
+use crate::record::Run;
+use crate::summary::Program;
+use crate::warnings::Warning;
+
+/// What a page shows.
+pub(crate) struct Page<'p> {
+    pub(crate) runs: &'p [Run],
+    /// What the runs say.
+    pub(crate) programs: &'p [Program],
+    pub(crate) choice: &'p Choice,
+    pub(crate) doubts: &'p [Warning],
+    /// The experiment that they belong to, if all belong to one.
+    pub(crate) experiment: Option<&'p Experiment>,
+    pub(crate) decided: &'p [Decided],
+}
+
+/// What all parts of a page are made with.
+struct Setting<'p> {
+    page: &'p Page<'p>,
+    palette: Palette,
+    machine: Machine,
+    columns: Vec<&'static Column>,
+    /// The programs' names, as short as they tell them apart.
+    short: Vec<String>,
+}
+
+impl Page<'_> {
+    /// The whole page.
+    pub(crate) fn html(&self) -> String {
+        let setting = Setting {
+            page: self,
+            palette: Palette::new(self.programs),
+            machine: self.runs.first().map(|run| run.machine.clone()).unwrap_or_default(),
+            columns: self.choice.all(),
+            short: short(self.programs),
+        };
+        let title = match self.named() {
+            Some((name, _)) => format!("filch: {name}"),
+            None => "filch: schedulers compared".to_owned(),
+        };
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (title) }
+                    style { (PreEscaped(include_str!("report.css"))) }
+                }
+                body {
+                    (setting.header())
+                    main {
+                        (self.failures())
+                        (self.claims())
+                        (setting.swept())
+                        (setting.headline())
+                        (setting.overview())
+                        @for index in 0..self.programs.len() { (setting.program(index)) }
+                        (capacity(self.programs))
+                        (self.caution())
+                        div class="pair" { (setting.machine()) (about::method()) }
+                        (setting.meanings())
+                        (raw(self.runs))
+                    }
+                    div id="tip" role="tooltip" {}
+                    script { (PreEscaped(include_str!("report.js"))) }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    /// The experiment, if it has a name.
+    fn named(&self) -> Option<(&'static str, &Experiment)> {
+        self.experiment.and_then(|experiment| Some((experiment.name?, experiment)))
+    }
+
+    fn failures(&self) -> Markup {
+        html! {
+            @for doubt in self.doubts.iter().filter(|doubt| doubt.is_failure()) {
+                p class="failure" { b { (doubt) } " " (doubt.remedy()) }
+            }
+        }
+    }
+
+    fn claims(&self) -> Markup {
+        if self.decided.is_empty() {
+            return html! {};
+        }
+        html! {
+            section class="card" id="claims" {
+                h2 { "Claims" }
+                p class="say" {
+                    "Each is decided by its rule from what was measured, with the whole 95 % interval of every number that it speaks "
+                    "of. What an interval leaves open, or what this machine cannot tell, is not decided."
+                }
+                ul class="claims" {
+                    @for claim in self.decided {
+                        li {
+                            span class={ "verdict " (class(&claim.verdict)) } { (claim.verdict.name()) }
+                            div {
+                                b { (claim.text) }
+                                p { "It holds if " (claim.rule) "." br; (claim.why()) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn caution(&self) -> Markup {
+        if self.doubts.is_empty() {
+            return html! {};
+        }
+        html! {
+            section class="card" id="warnings" {
+                h2 { "Read with care" }
+                ul class="doubts" {
+                    @for doubt in self.doubts {
+                        li class=[doubt.is_failure().then_some("bad")] { b { (doubt) } " " (doubt.remedy()) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn class(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "fails",
+        Verdict::NotTestable(_) => "open",
+    }
+}
+
+impl Setting<'_> {
+    fn header(&self) -> Markup {
+        let runs = self.page.runs;
+        let measured = runs.iter().filter(|run| run.seconds.is_some()).count();
+        let wrong = runs.iter().filter(|run| !run.correct).count();
+        let at = runs.iter().map(|run| run.at).fold(f64::INFINITY, f64::min);
+        html! {
+            header {
+                div class="bar" {
+                    a class="mark" href="#top" { "filch" }
+                    nav {
+                        @for (index, name) in self.short.iter().enumerate() { a href={ "#p" (index) } { (name) } }
+                    }
+                    button id="theme" type="button" aria-label="Light or dark" { "◐" }
+                }
+            }
+            div class="title" id="top" {
+                @match self.page.named() {
+                    Some((_, experiment)) => h1 { (experiment.question) },
+                    None => h1 { "Schedulers compared" },
+                }
+                p {
+                    @if let Some((name, _)) = self.page.named() { code { "filch experiment " (name) } " · " }
+                    (self.machine.processor) " · " (self.machine.cores) " processors · " (date(at)) " · " (measured) " runs, "
+                    @if wrong == 0 { "every answer right" } @else { b class="bad" { (wrong) " not right" } }
+                }
+            }
+        }
+    }
+
+    fn headline(&self) -> Markup {
+        html! {
+            section class="facts" {
+                @for fact in facts(self.page.programs, self.machine.cores) {
+                    div class="fact" { b { (fact.figure) } p { (fact.sentence) } }
+                }
+            }
+        }
+    }
+
+    /// What the experiment draws against what it sweeps.
+    fn swept(&self) -> Markup {
+        let Some(experiment) = self.page.experiment else { return html! {} };
+        let Some(sweep) = &experiment.sweep else { return html! {} };
+        let plots = experiment.plots.iter().filter_map(|plot| if let Plot::Swept(of) = plot { Some(of) } else { None });
+        let drawn = plots.flat_map(|column| svg::sweeps(self.page.programs, sweep, column, &self.machine));
+        let drawn: Vec<svg::Figure> = drawn.collect();
+        if drawn.is_empty() {
+            return html! {};
+        }
+        html! {
+            section class="card" id="sweep" {
+                h2 { (sweep.parameter) ": " (sweep.meaning) }
+                p class="say" { "Medians, with the middle half of the runs or the 95 % interval. Dashed is who has no such parameter." }
+                div class="sweeps" {
+                    @for figure in &drawn { figure { figcaption { (figure.caption) } (PreEscaped(&figure.svg)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Names without the parameters that all programs have, where that tells them apart.
+fn short(programs: &[Program]) -> Vec<String> {
+    let cut = |program: &Program| program.title.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let cuts: Vec<String> = programs.iter().map(cut).collect();
+    let is_unique = |name: &String| cuts.iter().filter(|other| *other == name).count() == 1;
+    programs
+        .iter()
+        .zip(&cuts)
+        .map(|(program, cut)| if is_unique(cut) { cut.clone() } else { program.title.clone() })
+        .collect()
+}
+
+fn capacity(programs: &[Program]) -> Markup {
+    let plot = svg::capacities(programs);
+    if plot.is_empty() {
+        return html! {};
+    }
+    html! {
+        section class="card" {
+            h2 { "Parallel capacity" }
+            p class="say" {
+                "What several processors do at once against one: copies × time of the sequential program alone / its time side by "
+                "side, measured between the other runs. Processors that share a core, caches or memory cannot reach their number, and "
+                "no scheduler can exceed this. Where the dots move, the machine did."
+            }
+            figure { (PreEscaped(plot)) }
+        }
+    }
+}
+
+/// The runs themselves, each machine once.
+fn raw(runs: &[Run]) -> Markup {
+    let mut machines: Vec<Value> = Vec::new();
+    let lines: Vec<Map<String, Value>> = runs
+        .iter()
+        .filter_map(|run| {
+            let Ok(Value::Object(mut line)) = serde_json::to_value(run) else { return None };
+            let machine = line.remove("machine").unwrap_or_default();
+            let index = machines.iter().position(|known| *known == machine).unwrap_or_else(|| {
+                machines.push(machine);
+                machines.len() - 1
+            });
+            line.insert("machine".to_owned(), index.into());
+            Some(line)
+        })
+        .collect();
+    // A closing tag inside a text would end the element.
+    let data = json!({ "machines": machines, "runs": lines }).to_string().replace("</", "<\\/");
+    html! {
+        p class="raw" { button id="save" type="button" { "Save the " (runs.len()) " runs as JSON lines" } }
+        script type="application/json" id="data" { (PreEscaped(data)) }
+    }
+}
+
+/// A day and time of UTC from seconds since 1970.
+fn date(at: f64) -> String {
+    let since = Duration::try_from_secs_f64(at.floor()).ok().filter(|since| !since.is_zero());
+    let at = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+    at.map_or_else(|| "undated".to_owned(), |at| humantime::format_rfc3339_seconds(at).to_string().replace('T', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::claim::{Claim, Limit, Measure, Pick, decide};
+    use crate::experiment::{Experiment, Sweep};
+    use crate::record::tests::run;
+    use crate::summary::summarize;
+
+    #[test]
+    fn dates_are_right() {
+        assert_eq!(date(951_782_400.0), "2000-02-29 00:00:00Z");
+        assert_eq!(date(1_767_225_599.0), "2025-12-31 23:59:59Z");
+        assert_eq!((date(f64::INFINITY), date(0.0)), ("undated".to_owned(), "undated".to_owned()));
+    }
+
+    fn page(runs: &[Run], experiment: Option<&Experiment>) -> String {
+        let programs = summarize(runs, &[]);
+        let none = Vec::new();
+        let (claims, sweep) = experiment.map_or((&none, None), |of| (&of.claims, of.sweep.as_ref()));
+        let decided = decide(claims, sweep, &programs, 2);
+        let doubts = [Warning::Debug];
+        Page { runs, programs: &programs, choice: &Choice::Usual, doubts: &doubts, experiment, decided: &decided }
+            .html()
+    }
+
+    #[test]
+    fn a_page_needs_nothing_else_and_holds_its_data() {
+        let mut sly = run("fib", "rayon", 1, 4.0);
+        sly.answer = "</script><b>".to_owned();
+        sly.who.scheduler = "<i>rayon</i>".to_owned();
+        let runs = [run("fib", "serial", 1, 1.0), run("fib", "filch split", 1, 1.1), sly];
+        let page = page(&runs, None);
+        assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+        assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("@import"));
+        for tag in ["section", "table", "tr", "td", "figure", "svg", "g", "text"] {
+            let open = page.matches(&format!("<{tag} ")).count() + page.matches(&format!("<{tag}>")).count();
+            assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+        let start = page.find("id=\"data\">").unwrap() + "id=\"data\">".len();
+        let end = start + page[start..].find("</script>").unwrap();
+        assert!(page[..start].contains("&lt;i&gt;rayon") && !page[..start].contains("<i>rayon"));
+        let data: Value = serde_json::from_str(&page[start..end]).unwrap();
+        assert_eq!(data["runs"].as_array().unwrap().len(), 3);
+        assert_eq!(data["machines"].as_array().unwrap().len(), 1);
+        assert_eq!(data["runs"][2]["answer"], "</script><b>");
+    }
+
+    #[test]
+    fn an_experiment_shows_its_question_its_sweep_and_what_became_of_its_claims() {
+        let mut runs = Vec::new();
+        for round in 0..5 {
+            for (block, seconds) in [("2", 1.0), ("64", 2.0)] {
+                let mut run = run("trees", "filch x", 2, seconds);
+                (run.who.pool, run.round) = (Some(format!("bwos-l:block={block}")), round);
+                runs.push(run);
+            }
+        }
+        let experiment = Experiment {
+            name: Some("blocks"),
+            sweep: Some(Sweep {
+                parameter: "block",
+                values: vec!["2".into(), "64".into()],
+                meaning: "tasks in a block",
+            }),
+            plots: &[Plot::Swept("median")],
+            claims: vec![Claim {
+                text: "Small blocks are faster.",
+                measure: Measure::TimeOver(Pick::at("filch bwos-l", "64")),
+                of: Pick::at("filch bwos-l", "2"),
+                programs: &[],
+                workers: None,
+                limit: Limit::Below(1.0),
+            }],
+            ..Experiment::new("How long may blocks be?")
+        };
+        let page = page(&runs, Some(&experiment));
+        for part in [
+            "<h1>How long may blocks be?</h1>",
+            "filch experiment blocks",
+            "tasks in a block",
+            "Small blocks are faster.",
+            "class=\"verdict holds\"",
+            "0.50 [0.50, 0.50]",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The part of the report that shows numbers: who is how far from the fastest, and each program by itself.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::Setting;
+use crate::columns::Column;
+use crate::experiment::Plot;
+use crate::export::svg;
+use crate::identity::SchedulerId;
+use crate::summary::{Program, Row};
+use crate::terminal::{count, duration};
+
+impl Setting<'_> {
+    /// Who is how far from the fastest: a square per scheduler and program.
+    pub(super) fn overview(&self) -> Markup {
+        let programs = self.page.programs;
+        let mut counts: Vec<usize> = programs.iter().flat_map(Program::worker_counts).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        html! {
+            section class="card" {
+                h2 { "At a glance" }
+                p class="say" { "Median time over the fastest scheduler's with as many workers. 1.00 is the fastest." }
+                div class="glance" {
+                    @for workers in counts { (self.matrix(workers)) }
+                }
+            }
+        }
+    }
+
+    fn matrix(&self, workers: usize) -> Markup {
+        let programs = self.page.programs;
+        let ran = |who: &&SchedulerId| programs.iter().any(|program| program.row(who, workers).is_some());
+        html! {
+            table class="matrix" {
+                caption {
+                    (workers) " worker" @if workers != 1 { "s" } @if workers > self.machine.cores { ", more than processors" }
+                }
+                thead {
+                    tr {
+                        th {}
+                        @for name in &self.short {
+                            @let (name, parameters) = name.split_once(' ').unwrap_or((name, ""));
+                            th scope="col" { (name) br; (parameters) }
+                        }
+                    }
+                }
+                tbody {
+                    @for who in self.palette.all().iter().filter(ran) {
+                        tr class=(self.palette.class(who)) data-s=(self.palette.key(who)) {
+                            th scope="row" { i class="swatch" {} (who) }
+                            @for program in programs { (square(program, who, workers)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn program(&self, index: usize) -> Markup {
+        let program = &self.page.programs[index];
+        let plots = self.page.experiment.map_or(Plot::USUAL, |experiment| experiment.plots);
+        let drawn = |plot: &Plot| match plot {
+            Plot::Times => ("Time: every run, the middle half, the median", svg::times(program, &self.palette)),
+            Plot::Speedup => {
+                let plot = svg::speedup(program, &self.palette, self.machine.cores);
+                ("Speed-up Ts/TP by workers, with 95 % intervals", plot)
+            }
+            Plot::Forks => ("A fork and its join: (T1 − Ts) / tasks", svg::overheads(program, &self.palette)),
+            // Not of one program.
+            Plot::Swept(_) => ("", String::new()),
+        };
+        let figures: Vec<(&str, String)> = plots.iter().map(drawn).filter(|(_, svg)| !svg.is_empty()).collect();
+        // The first is the largest; the others stand beside it.
+        let (first, others) = figures.split_at(figures.len().min(1));
+        let figure = |(caption, svg): &(&str, String)| html! { figure { figcaption { (caption) } (PreEscaped(svg)) } };
+        html! {
+            section class="card" id={ "p" (index) } {
+                h2 { (program.title) }
+                (summary(program))
+                div class="plots" {
+                    @for plot in first { (figure(plot)) }
+                    div { @for plot in others { (figure(plot)) } }
+                }
+                details {
+                    summary { "All numbers and counters" }
+                    div class="scroll" { (self.numbers(program)) }
+                }
+            }
+        }
+    }
+
+    fn numbers(&self, program: &Program) -> Markup {
+        html! {
+            table class="numbers" {
+                thead {
+                    tr {
+                        th { "scheduler" }
+                        th { "P" }
+                        @for column in &self.columns { th data-tip=(column.meaning) { (column.heading) } }
+                    }
+                }
+                tbody {
+                    @for row in &program.rows {
+                        @let bad = (!row.wrong.is_empty() || row.time.is_none()).then_some("bad");
+                        @let version = if row.version.is_empty() { String::new() } else { format!("{} {}", row.who.scheduler, row.version) };
+                        tr class=(self.palette.class(&row.who)) data-s=(self.palette.key(&row.who)) {
+                            th scope="row" class=[bad] data-tip=(version) { i class="swatch" {} (row.label) }
+                            td { (row.workers) }
+                            @for column in &self.columns {
+                                td data-tip=[rounds(column, row)] { (column.text(row, true).unwrap_or_default()) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn meanings(&self) -> Markup {
+        html! {
+            section class="card" id="columns" {
+                h2 { "What the columns mean" }
+                dl { @for column in &self.columns { dt { (column.heading) } dd { (column.meaning) } } }
+            }
+        }
+    }
+}
+
+fn square(program: &Program, who: &SchedulerId, workers: usize) -> Markup {
+    let best = program.ranking(workers).first().and_then(|row| row.median());
+    let row = program.row(who, workers);
+    let (Some(best), Some(row)) = (best, row) else { return html! { td class="none" {} } };
+    let Some(time) = row.median() else { return html! { td class="broken" data-tip="broke" { "✗" } } };
+    let ratio = time / best;
+    // Four times as long is as dark as it gets.
+    let heat = (ratio.ln() / 4_f64.ln()).clamp(0.0, 1.0) * 100.0;
+    let class = match ratio {
+        _ if !row.wrong.is_empty() => "bad",
+        _ if ratio <= 1.02 => "best",
+        _ => "heat",
+    };
+    let tip = format!("{}\n{who} on {workers}\n{}", program.title, duration(time));
+    html! { td class=(class) style={ "--heat:" (format!("{heat:.0}")) "%" } data-tip=(tip) { (format!("{ratio:.2}")) } }
+}
+
+/// The line below a program's name.
+fn summary(program: &Program) -> Markup {
+    let mut say: Vec<Markup> = Vec::new();
+    if let Some(serial) = program.serial {
+        say.push(html! { "Sequential " b { (duration(serial.median)) } });
+    }
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    if let Some(tasks) = program.tasks() {
+        say.push(html! { b { (count(tasks as f64)) } " tasks" });
+    }
+    for capacity in &program.capacities {
+        let (sample, value) = (capacity.sample, format!("{:.2}", capacity.sample.median));
+        say.push(html! { "C" (capacity.copies) " " b { (value) } (format!(" ({:.2}–{:.2})", sample.min, sample.max)) });
+    }
+    if let Some(baseline) = &program.baseline {
+        say.push(html! { "base " b { (baseline) } });
+    }
+    for workers in program.worker_counts() {
+        if let [first, second, ..] = program.ranking(workers).as_slice()
+            && let (Some(best), Some(next)) = (first.median(), second.median())
+        {
+            let ahead = format!(", {:.0} % ahead of {}", (next / best - 1.0) * 100.0, second.label);
+            say.push(html! { "on " (workers) ": " b { (first.label) } (ahead) });
+        }
+    }
+    html! { p class="say" { @for (index, part) in say.iter().enumerate() { @if index > 0 { " · " } (part) } } }
+}
+
+/// How many rounds a number rests on.
+fn rounds(column: &Column, row: &Row) -> Option<String> {
+    Some(match column.estimate(row)?.rounds {
+        0 => "no round in common: of the medians".to_owned(),
+        1 => "one round: no interval".to_owned(),
+        rounds => format!("median over {rounds} rounds"),
+    })
+}

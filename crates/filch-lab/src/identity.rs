@@ -1,0 +1,248 @@
+//! Who runs what: the identities of programs and schedulers, as records carry them and as people read them.
+//!
+//! What must always hold: the names of the fields are those of the lines, of old ones too, and nothing but the `Display` here
+//! makes the names that tables, pages and messages show.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use filch::Wait;
+use filch_schedulers::{POOLS, Style};
+use filch_workloads::Workload;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A program with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ProgramId {
+    pub(crate) workload: String,
+    pub(crate) params: Map<String, Value>,
+}
+
+impl ProgramId {
+    pub(crate) fn of(workload: &Workload) -> Self {
+        let params = workload.params().into_iter().map(|(name, text)| (name.to_owned(), value(&text)));
+        Self { workload: workload.name().to_owned(), params: params.collect() }
+    }
+
+    /// By name, then by parameters one after the other, numbers by their size.
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        let parameter = |(mine, theirs): (&Value, &Value)| match (mine.as_f64(), theirs.as_f64()) {
+            (Some(mine), Some(theirs)) => mine.total_cmp(&theirs),
+            _ => plain(mine).cmp(&plain(theirs)),
+        };
+        let mut parameters = self.params.values().zip(other.params.values()).map(parameter);
+        self.workload
+            .cmp(&other.workload)
+            .then_with(|| parameters.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+    }
+
+    /// The same but for a parameter, and what that was.
+    pub(crate) fn without(&self, parameter: &str) -> (Self, Option<String>) {
+        let mut rest = self.clone();
+        let removed = rest.params.shift_remove(parameter);
+        (rest, removed.as_ref().map(plain))
+    }
+}
+
+/// As short as it is clear: `uts tree=T3` is a program with its first parameter and those that do not follow from the others shown.
+impl fmt::Display for ProgramId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut params = self.params.iter().map(|(name, value)| (name.clone(), plain(value)));
+        let mut shown: Vec<(String, String)> = params.next().into_iter().collect();
+        for (name, text) in params.filter(|(_, text)| !text.is_empty()) {
+            let follows = Workload::new(&self.workload, &shown).is_ok_and(|implied| {
+                implied.params().iter().any(|(known, implied)| *known == name && value(implied) == value(&text))
+            });
+            if !follows {
+                shown.push((name, text));
+            }
+        }
+        f.write_str(&self.workload)?;
+        shown.iter().try_for_each(|(name, text)| write!(f, " {name}={text}"))
+    }
+}
+
+/// A parameter as JSON: a number where it is one.
+fn value(text: &str) -> Value {
+    if let Ok(whole) = text.parse::<u64>() {
+        return whole.into();
+    }
+    match text.parse::<f64>() {
+        Ok(real) if real.is_finite() => real.into(),
+        _ => text.into(),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Where workers run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Placement {
+    /// Where the system puts them.
+    #[default]
+    Free,
+    /// Each is bound to a processor.
+    Pinned,
+}
+
+/// Who runs a program, with all that tells one contender from another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct SchedulerId {
+    /// `filch`, `serial` or the name of somebody else's.
+    pub(crate) scheduler: String,
+    /// Of filch: pool or queue, with what is set of its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<String>,
+    /// How its workers wait for a stolen task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wait: Option<String>,
+    /// How forks reach it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) style: Option<String>,
+    #[serde(default)]
+    pub(crate) placement: Placement,
+}
+
+impl SchedulerId {
+    /// One that needs no more than a name.
+    pub(crate) fn named(scheduler: impl Into<String>) -> Self {
+        Self { scheduler: scheduler.into(), pool: None, wait: None, style: None, placement: Placement::Free }
+    }
+
+    pub(crate) fn is_serial(&self) -> bool {
+        self.scheduler == "serial"
+    }
+
+    pub(crate) fn is_filch(&self) -> bool {
+        self.scheduler == "filch"
+    }
+
+    /// What the library does unless something else is asked for.
+    pub(crate) fn is_default(&self) -> bool {
+        self.is_filch()
+            && self.pool.as_deref() == Some(POOLS[0].name)
+            && self.style().is_none()
+            && self.unusual_wait().is_none()
+    }
+
+    /// The style, if it is not the usual one.
+    fn style(&self) -> Option<&str> {
+        self.style.as_deref().filter(|style| *style != Style::Handles.name())
+    }
+
+    /// The waiting strategy, if it is not the library's.
+    fn unusual_wait(&self) -> Option<&str> {
+        self.wait.as_deref().filter(|wait| *wait != Wait::default().name())
+    }
+
+    /// The same but for a parameter of its pool, and what that was.
+    pub(crate) fn without(&self, parameter: &str) -> (Self, Option<String>) {
+        let mut removed = None;
+        let rest = self.pool.as_ref().map(|pool| {
+            let mut parts = pool.split(':');
+            let name = parts.next().unwrap_or_default().to_owned();
+            parts.fold(name, |rest, part| match part.split_once('=') {
+                Some((known, value)) if known == parameter => {
+                    removed = Some(value.to_owned());
+                    rest
+                }
+                _ => format!("{rest}:{part}"),
+            })
+        });
+        (Self { pool: rest, ..self.clone() }, removed)
+    }
+}
+
+/// `filch bwos-l:block=64`, `filch levels`, `rayon`: what is as usual is not told.
+impl fmt::Display for SchedulerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.scheduler)?;
+        if let Some(pool) = &self.pool {
+            let (name, parameters) = pool.split_once(':').unwrap_or((pool, ""));
+            match self.style() {
+                // Other styles are those of the default pool.
+                Some(style) if name == POOLS[0].name => write!(f, " {style}")?,
+                Some(style) => write!(f, " {name} {style}")?,
+                None => write!(f, " {name}")?,
+            }
+            if !parameters.is_empty() {
+                write!(f, ":{parameters}")?;
+            }
+        }
+        if let Some(wait) = self.unusual_wait() {
+            write!(f, " {wait}")?;
+        }
+        match self.placement {
+            Placement::Free => Ok(()),
+            Placement::Pinned => f.write_str(" pinned"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(line: &str) -> ProgramId {
+        serde_json::from_str(line).unwrap()
+    }
+
+    fn scheduler(line: &str) -> SchedulerId {
+        serde_json::from_str(line).unwrap()
+    }
+
+    #[test]
+    fn parameters_are_numbers_where_they_can_be() {
+        assert_eq!(value("40"), 40);
+        assert_eq!(value("0.25"), 0.25);
+        assert_eq!(value("T1"), "T1");
+        assert_eq!(value("inf"), "inf");
+    }
+
+    #[test]
+    fn programs_are_called_by_what_does_not_follow() {
+        let fib = program(r#"{"workload":"fib","params":{"n":35,"cutoff":0}}"#);
+        assert_eq!(fib.to_string(), "fib n=35");
+        assert_eq!(program(r#"{"workload":"fib","params":{"n":35,"cutoff":9}}"#).to_string(), "fib n=35 cutoff=9");
+        assert_eq!(program(r#"{"workload":"of-somebody","params":{}}"#).to_string(), "of-somebody");
+        let (rest, cutoff) = fib.without("cutoff");
+        assert_eq!((rest.to_string().as_str(), cutoff.as_deref()), ("fib n=35", Some("0")));
+        assert_eq!(fib.without("grain"), (fib, None));
+        let tree = ProgramId::of(&Workload::new("uts", &[("tree".to_owned(), "T3".to_owned())]).unwrap());
+        assert_eq!(tree.to_string(), "uts tree=T3");
+    }
+
+    #[test]
+    fn schedulers_are_called_by_what_tells_them_apart() {
+        for (line, name) in [
+            (r#"{"scheduler":"rayon"}"#, "rayon"),
+            (r#"{"scheduler":"serial","placement":"pinned"}"#, "serial pinned"),
+            (r#"{"scheduler":"filch","pool":"split","wait":"leapfrog-random","style":"handles"}"#, "filch split"),
+            (r#"{"scheduler":"filch","pool":"split","wait":"random","style":"levels"}"#, "filch levels random"),
+            (
+                r#"{"scheduler":"filch","pool":"split:interrupts=signal","style":"closures"}"#,
+                "filch closures:interrupts=signal",
+            ),
+            (r#"{"scheduler":"filch","pool":"bwos-l:block=4","placement":"pinned"}"#, "filch bwos-l:block=4 pinned"),
+        ] {
+            assert_eq!(scheduler(line).to_string(), name);
+        }
+        assert!(
+            scheduler(r#"{"scheduler":"filch","pool":"split","wait":"leapfrog-random","style":"handles"}"#)
+                .is_default()
+        );
+        assert!(!scheduler(r#"{"scheduler":"filch","pool":"split","style":"levels"}"#).is_default());
+    }
+
+    #[test]
+    fn a_parameter_of_a_pool_can_be_left_out() {
+        let queue = scheduler(r#"{"scheduler":"filch","pool":"padws:block=4:keep=1"}"#);
+        let (rest, block) = queue.without("block");
+        assert_eq!((rest.to_string().as_str(), block.as_deref()), ("filch padws:keep=1", Some("4")));
+        assert_eq!(queue.without("delta"), (queue, None));
+    }
+}

@@ -1,0 +1,215 @@
+//! The visits of a plan, each to a fresh process, and the runs that come of them.
+//!
+//! What must always hold: a run is kept, in its file too, before the next one starts; what was measured before is not measured again.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::earlier::Earlier;
+use crate::error::{Error, Result};
+use crate::experiment::plan::{Cell, Plan};
+use crate::export::json::Lines;
+use crate::identity::Placement;
+use crate::progress::Progress;
+use crate::record::{Occasion, Run};
+use crate::rounds::{Outcome, Runner, Visit};
+use crate::scheduler::Scheduler;
+use crate::session::{Asked, Trouble};
+use crate::stats::Sample;
+use crate::terminal::{FAILURE, colour_on_stderr, paint};
+
+/// Runs visits in fresh processes.
+pub(crate) struct Processes<'s> {
+    plan: &'s Plan,
+    start: Instant,
+    /// For a visit.
+    limit: Duration,
+    runs: Vec<Run>,
+    earlier: Earlier,
+    /// The right answers, by program, as far as somebody had to know them.
+    references: HashMap<usize, String>,
+    failure: Option<Error>,
+    lines: Option<Lines>,
+    progress: Progress,
+}
+
+impl<'s> Processes<'s> {
+    /// To go on after these runs.
+    pub(crate) fn new(
+        plan: &'s Plan,
+        (runs, earlier): (Vec<Run>, Earlier),
+        lines: Option<Lines>,
+        limit: Duration,
+        progress: Progress,
+    ) -> Self {
+        let (start, references) = (Instant::now(), HashMap::new());
+        Self { plan, start, limit, runs, earlier, references, failure: None, lines, progress }
+    }
+
+    /// All runs, or why the session had to end.
+    pub(crate) fn end(self) -> Result<Vec<Run>> {
+        self.progress.end();
+        self.failure.map_or(Ok(self.runs), Err)
+    }
+
+    fn keep(&mut self, run: Run) -> bool {
+        if let Some(lines) = &mut self.lines
+            && let Err(error) = lines.write(&run)
+        {
+            self.fail(error);
+            return false;
+        }
+        if !run.correct && run.seconds.is_some() {
+            let why = run.error.as_deref().unwrap_or_default();
+            let wrong = paint("wrong answer", FAILURE, colour_on_stderr());
+            self.progress.say(&format!("{wrong}: {}, {} on {}: {why}", run.program, run.who, run.workers));
+        }
+        self.runs.push(run);
+        true
+    }
+
+    /// Runs copies of a cell and gives the seconds of one timed run, or how it ended instead.
+    fn go(&mut self, cell: &'s Cell, visit: Visit, copies: usize) -> std::result::Result<f64, Outcome> {
+        // Copies bound to processors would all be bound to the first.
+        let placement = if copies == 1 { cell.placement } else { Placement::Free };
+        let first = Occasion { placement, copies, ..self.occasion(cell, visit) };
+        if let Some(seconds) = self.earlier.of(first) {
+            return Ok(seconds);
+        }
+        let scheduler = &cell.scheduler;
+        let runner = scheduler.runner().path().map_err(|error| self.fail(error))?;
+        let limit = Some(self.limit);
+        let mut order = cell.order.clone();
+        if placement != cell.placement {
+            order.settings = scheduler.order(first.workload, cell.workers, placement).settings;
+        }
+        let asked = Asked { runner: &runner, order: &order, copies, repeats: visit.repeats, limit };
+        let mut found: Vec<Run> = Vec::new();
+        let outcome = asked.run(&mut |hello, ran| {
+            found.push(Occasion { repeat: found.len() / copies, ..first }.ran(hello, ran));
+            Ok(())
+        });
+        match outcome {
+            Ok(()) => {}
+            Err(Trouble::Interrupted) => return Err(Outcome::Interrupted),
+            Err(Trouble::Broken(why)) => return Err(Outcome::Broken(why)),
+            Err(Trouble::Refused(why)) => return Err(Outcome::Refused(why)),
+            Err(Trouble::Taker(error)) => return Err(self.fail(error)),
+        }
+        let seconds = Sample::of(found.iter().filter_map(|run| run.seconds));
+        if matches!(scheduler, Scheduler::Foreign(_)) {
+            let right = self.reference(cell.program)?;
+            for run in &mut found {
+                if !agree(&run.answer, &right) {
+                    run.correct = false;
+                    run.error = Some(format!("the answer is {}, but it should be {right}", run.answer));
+                }
+            }
+        }
+        for run in found {
+            if !self.keep(run) {
+                return Err(Outcome::Interrupted);
+            }
+        }
+        seconds.map(|sample| sample.median).ok_or_else(|| Outcome::Broken("it measured nothing".to_owned()))
+    }
+
+    /// What a program's answer should be: what the sequential program says, which checks it.
+    fn reference(&mut self, program: usize) -> std::result::Result<String, Outcome> {
+        if let Some(known) = self.references.get(&program) {
+            return Ok(known.clone());
+        }
+        let order = Scheduler::Serial.order(&self.plan.programs[program], 1, Placement::Free);
+        let runner = Scheduler::Serial.runner().path().map_err(|error| self.fail(error))?;
+        let asked = Asked { runner: &runner, order: &order, copies: 1, repeats: 1, limit: Some(self.limit) };
+        let mut right = Err(Outcome::Broken("the sequential program gives no right answer".to_owned()));
+        let outcome = asked.run(&mut |_, ran| {
+            if ran.error.is_none() {
+                right = Ok(ran.answer);
+            }
+            Ok(())
+        });
+        if matches!(outcome, Err(Trouble::Interrupted)) {
+            return Err(Outcome::Interrupted);
+        }
+        let right = right?;
+        self.references.insert(program, right.clone());
+        Ok(right)
+    }
+
+    /// The first run of a visit.
+    fn occasion(&self, cell: &'s Cell, visit: Visit) -> Occasion<'s> {
+        Occasion {
+            experiment: self.plan.experiment,
+            workload: &self.plan.programs[cell.program],
+            scheduler: &cell.scheduler,
+            workers: cell.workers,
+            placement: cell.placement,
+            copies: 1,
+            round: visit.round,
+            repeat: 0,
+        }
+    }
+
+    /// The session ends with this error.
+    fn fail(&mut self, error: Error) -> Outcome {
+        self.failure = Some(error);
+        Outcome::Interrupted
+    }
+}
+
+impl Runner for Processes<'_> {
+    fn clock(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    fn run(&mut self, visit: Visit) -> Outcome {
+        if crate::interrupt::interrupted() {
+            return Outcome::Interrupted;
+        }
+        let plan = self.plan;
+        let cell = &plan.cells[visit.cell];
+        let mut seconds = 0.0;
+        for &copies in [1].iter().chain(&cell.copies) {
+            match self.go(cell, visit, copies) {
+                Ok(more) => seconds += more,
+                Err(Outcome::Broken(why)) => {
+                    self.progress.say(&format!("broken: {}: {why}", plan.describe(visit.cell)));
+                    let run = self.occasion(cell, visit).broken(&why);
+                    self.keep(run);
+                    return Outcome::Broken(why);
+                }
+                Err(Outcome::Refused(why)) => {
+                    self.progress.say(&format!("left out: {}: {why}", plan.describe(visit.cell)));
+                    return Outcome::Refused(why);
+                }
+                Err(outcome) => return outcome,
+            }
+        }
+        Outcome::Timed(seconds)
+    }
+
+    fn progress(&mut self, next: Visit, done: usize, planned: usize, left: f64) {
+        self.progress.show(done, planned, left, self.plan.describe(next.cell));
+    }
+}
+
+/// Whether two answers are the same, but for the last digits of a real number: sums depend on their order.
+fn agree(one: &str, other: &str) -> bool {
+    const TOLERANCE: f64 = 1e-6;
+    one == other
+        || one.parse().ok().zip(other.parse().ok()).is_some_and(|(one, other): (f64, f64)| {
+            other.fract() != 0.0 && (one - other).abs() <= TOLERANCE * other.abs()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_agree_but_for_the_order_of_a_sum() {
+        assert!(agree("55", "55") && agree("0.30000000000000004", "0.3") && agree("nothing", "nothing"));
+        assert!(!agree("55", "56") && !agree("1000000", "1000001") && !agree("0.3", "0.31"));
+    }
+}

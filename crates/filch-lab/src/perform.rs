@@ -1,0 +1,64 @@
+//! An experiment from its plan to what it shows.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::columns::Choice;
+use crate::conclude::{Conclusion, conclude};
+use crate::earlier::Earlier;
+use crate::error::Result;
+use crate::experiment::Experiment;
+use crate::experiment::plan::Plan;
+use crate::export::json::{Lines, check_writable};
+use crate::flags::{Session as Flags, Size};
+use crate::identity::Placement;
+use crate::measure::Processes;
+use crate::progress::Progress;
+use crate::rounds::{Settings, execute};
+use crate::runners::{self, Executable};
+
+/// Measures an experiment in this size, and shows what came of it; the flags have the last word on workers, placement and effort.
+pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> Result {
+    let choice = Choice::of(flags.columns.as_deref(), experiment.columns)?;
+    if let Some(workers) = &flags.workers {
+        experiment.workers = workers.iter().copied().map(usize::from).collect();
+    }
+    experiment.workers.sort_unstable();
+    experiment.workers.dedup();
+    if flags.pin {
+        experiment.placements = vec![Placement::Pinned];
+    }
+    let plan = Plan::new(&experiment, size)?;
+    let json = flags.output.json.as_deref();
+    let (measured, lines) = match json.filter(|_| flags.resume) {
+        Some(path) => (Earlier::read(path, experiment.name)?, Some(Lines::append(path)?)),
+        None => (Default::default(), json.map(Lines::create).transpose()?),
+    };
+    if !flags.no_report {
+        check_writable(&flags.report)?;
+    }
+    let programs: BTreeSet<Executable> = plan.cells.iter().map(|cell| cell.scheduler.runner()).collect();
+    runners::ready(&programs, !flags.output.quiet)?;
+    crate::interrupt::watch()?;
+    let effort = experiment.effort;
+    let settings = Settings {
+        seed: flags.seed,
+        budget: flags.budget.unwrap_or(effort.budget).into(),
+        at_least: flags.repeat.map_or(effort.at_least, |repeat| repeat as usize),
+        at_most: flags.repeat.map_or(effort.at_most, |repeat| repeat as usize),
+        visit: effort.visit,
+    };
+    let limit = Duration::from_secs(flags.timeout.into());
+    let mut processes = Processes::new(&plan, measured, lines, limit, Progress::new(!flags.output.quiet));
+    let finish = execute(plan.cells.len(), &settings, &mut processes);
+    let runs = processes.end()?;
+    conclude(&Conclusion {
+        experiment: &experiment,
+        plan: &plan,
+        size,
+        runs: &runs,
+        finish: &finish,
+        choice: &choice,
+        flags,
+    })
+}

@@ -1,0 +1,53 @@
+//! Programs by their names, as the command line and experiments write them.
+
+use filch_workloads::{Memory, Spec, Workload, specs};
+
+use crate::error::{Result, usage};
+use crate::flags::Size;
+
+/// The parameter values of a command line, as `name=value`.
+pub(crate) fn assignment(text: &str) -> Result<(String, String)> {
+    filch_schedulers::assignment(text).map_err(usage)
+}
+
+/// The name in `fib:n=40,cutoff=3`.
+pub(crate) fn name_of(program: &str) -> &str {
+    program.split(':').next().unwrap_or(program)
+}
+
+/// A program written as `fib:n=40,cutoff=3`, where nothing is said of this size.
+pub(crate) fn parse(text: &str, size: Size) -> Result<Workload> {
+    let (name, set) = text.split_once(':').unwrap_or((text, ""));
+    let set = set.split(',').filter(|text| !text.is_empty()).map(assignment).collect::<Result<Vec<_>>>()?;
+    workload(name, size, &set)
+}
+
+/// A workload of a size, with some parameters set after that.
+pub(crate) fn workload(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload> {
+    let preset = match (specs().iter().find(|spec| spec.name == name), size) {
+        (None, _) => &[],
+        (Some(Spec { quick, .. }), Size::Quick) => *quick,
+        (Some(Spec { compare, .. }), Size::Compare) => *compare,
+        (Some(Spec { paper, .. }), Size::Paper) => *paper,
+    };
+    let mut all: Vec<(String, String)> = preset.iter().map(|&(name, value)| (name.into(), value.into())).collect();
+    all.extend_from_slice(set);
+    let workload = Workload::new(name, &all).map_err(usage)?;
+    fits(&workload, 1)?;
+    Ok(workload)
+}
+
+/// An error unless so many copies of the workload fit into memory together.
+pub(crate) fn fits(workload: &Workload, copies: usize) -> Result {
+    let needed = workload.memory_bytes().saturating_mul(copies as u64);
+    match filch_protocol::memory_available() {
+        Some(available) if needed > available => Err(usage(format!(
+            "{} of this size needs {} of memory{}, but {} are available",
+            workload.name(),
+            Memory(needed),
+            if copies > 1 { format!(" for {copies} copies side by side") } else { String::new() },
+            Memory(available),
+        ))),
+        _ => Ok(()),
+    }
+}

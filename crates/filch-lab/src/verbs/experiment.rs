@@ -1,0 +1,13 @@
+//! `filch experiment`: one of those that are kept by name.
+
+use crate::error::Result;
+use crate::experiments::find;
+use crate::flags::{Experiment as Flags, Size};
+use crate::perform::perform;
+
+pub(crate) fn experiment(flags: &Flags) -> Result {
+    let mut experiment = find(&flags.name)?;
+    let size = flags.session.size_or(Size::Compare);
+    experiment.effort = experiment.effort.at(size);
+    perform(experiment, size, &flags.session)
+}

@@ -1,0 +1,137 @@
+//! `filch run` and `filch build`.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::driver::driver;
+use crate::{lines, refuses, stderr, stdout, well};
+
+#[test]
+fn runners_are_built_by_name() {
+    let output = well(&["build", "serial", "split"]);
+    let said = stdout(&output);
+    assert!(said.lines().count() == 2 && said.lines().all(|path| PathBuf::from(path).is_file()), "{said}");
+    refuses(&["build", "spilt"], &["did you mean `split`"]);
+}
+
+#[test]
+fn a_run_prints_the_documented_object_and_nothing_else() {
+    let output = well(&["run", "fib", "--set", "n=20", "--workers", "2", "--repeat", "3", "--json", "-"]);
+    let runs = lines(&stdout(&output));
+    assert_eq!(runs.len(), 3);
+    for (repeat, run) in runs.iter().enumerate() {
+        assert_eq!(run["workload"], "fib");
+        assert_eq!(run["params"]["n"], 20);
+        assert_eq!(run["scheduler"], "filch");
+        assert_eq!(run["pool"], "split");
+        assert_eq!(run["style"], "handles");
+        assert_eq!(run["workers"], 2);
+        assert_eq!(run["repeat"], repeat);
+        assert_eq!(run["answer"], "6765");
+        assert_eq!(run["correct"], true);
+        assert_eq!(run["tasks"], 10_945);
+        assert!(run["seconds"].as_f64().unwrap() > 0.0);
+        assert!(run["counters"]["steals"].is_u64() && run["counters"]["peak_depth"].is_u64());
+        assert!(run["wait"].is_string() && run["commit"].is_string() && run["version"].is_string());
+        assert!(run["peak_rss_bytes"].as_u64().unwrap() > 0);
+        for name in ["processor", "cores", "kernel", "compiler", "governor", "profile", "rustflags"] {
+            assert!(!run["machine"][name].is_null(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_scheduler_computes_the_same() {
+    let pools = ["serial", "split", "chase-lev", "lace", "locked", "filch-closures", "filch-levels"];
+    let runs = pools
+        .map(|pool| ["--pool", pool])
+        .into_iter()
+        .chain(["rayon", "chili", "lace-ws"].map(|peer| ["--peer", peer]));
+    for scheduler in runs {
+        let start = ["run", "fib", "--set", "n=15", "--repeat", "1", "--json", "-"];
+        let runs = lines(&stdout(&well(&[&start[..], &scheduler].concat())));
+        assert_eq!(runs[0]["answer"], "610", "{scheduler:?}");
+        assert_eq!(runs[0]["correct"], true, "{scheduler:?}");
+    }
+}
+
+#[test]
+fn worklist_programs_run_on_queues() {
+    let small = ["run", "closure", "--set", "n=2000", "--workers", "2", "--repeat", "2", "--json", "-"];
+    for pool in
+        ["chase-lev", "idem-lifo", "bwos-f", "bwos-l:block=4:capacity=64", "pdq-r:steal=half", "pdq-s:delta=5us"]
+    {
+        let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool]].concat())));
+        assert_eq!(runs.len(), 2);
+        for run in runs {
+            assert_eq!(
+                (&run["workload"], &run["scheduler"], &run["pool"]),
+                (&"closure".into(), &"filch".into(), &pool.into())
+            );
+            assert_eq!((&run["answer"], &run["correct"]), (&"2000 vertices reached".into(), &true.into()));
+            assert!(run["wait"].is_null() && run["style"].is_null());
+            let count = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{pool}: no number in {run}"));
+            assert_eq!(count(&run["tasks"]), 2000 + count(&run["counters"]["duplicates"]));
+            // An attempt at half of the tasks may be several thefts.
+            let [steals, attempts] = ["steals", "attempts"].map(|name| count(&run["counters"][name]));
+            assert!(steals <= attempts || pool.contains("half") && attempts > 0);
+        }
+    }
+    let interrupted = "pdq-r:interrupts=signal:every=1ms";
+    let run =
+        &lines(&stdout(&well(&["run", "fib", "--set", "n=15", "--pool", interrupted, "--repeat", "1", "--json", "-"])))
+            [0];
+    assert_eq!((&run["pool"], &run["correct"]), (&interrupted.into(), &true.into()));
+    let text = stdout(&well(&["run", "trees", "--set", "depth=6", "--workers", "1"]));
+    for word in ["trees tree=thin depth=6", "filch chase-lev", "127 nodes", "right", "steals 0"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    let serial = lines(&stdout(&well(&["run", "trees", "--set", "depth=6", "--pool", "serial", "--json", "-"])));
+    assert_eq!(serial[0]["answer"], "127 nodes, 64 leaves, depth 6");
+}
+
+#[test]
+fn job_programs_say_what_a_job_costs() {
+    let small = ["run", "wsq", "--set", "k=10", "--set", "jobs=500", "--workers", "1,2", "--repeat", "1"];
+    for pool in ["wsq", "chase-lev", "bwos-f", "lace:steal=half"] {
+        let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool, "--json", "-"]].concat())));
+        let who: Vec<_> = runs.iter().map(|run| (&run["scheduler"], &run["workers"])).collect();
+        let expected = [("serial".into(), 1.into()), ("filch".into(), 1.into()), ("filch".into(), 2.into())];
+        assert!(who.into_iter().eq(expected.iter().map(|(scheduler, workers)| (scheduler, workers))), "{pool}");
+        assert!(runs.iter().all(|run| run["correct"] == true && run["answer"] == runs[0]["answer"]), "{pool}");
+    }
+    let text = stdout(&well(&small));
+    for word in ["filch wsq, 2 workers", "serial", "parallel", "speedup", "overhead"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    refuses(&["run", "wsq", "--pool", "idem-lifo"], &["twice"]);
+    refuses(&["run", "wsq", "--pool", "split"], &["job program"]);
+}
+
+#[test]
+fn a_run_tells_people_in_a_few_lines() {
+    let text = stdout(&well(&["run", "fib", "--set", "n=15", "--repeat", "2", "--workers", "1"]));
+    for word in ["fib n=15", "filch split", "1 worker", "610", "right", "steals"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+    assert_eq!(stdout(&well(&["run", "fib", "--set", "n=15", "--repeat", "1", "--quiet"])), "");
+}
+
+#[test]
+fn a_reader_who_leaves_is_a_normal_end() {
+    let mut child = driver()
+        .args(["run", "fib", "--set", "n=5", "--repeat", "2000", "--json", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut byte = [0];
+    child.stdout.take().expect("a pipe").read_exact(&mut byte).expect("a line comes");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+}

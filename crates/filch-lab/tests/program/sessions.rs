@@ -1,0 +1,241 @@
+//! `filch compare`, `filch experiment` and `filch report`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{folder, lines, refuses, stderr, stdout, well};
+
+#[test]
+fn worklist_programs_are_compared_with_those_that_can_run_them() {
+    let json = folder().join("worklists.jsonl");
+    let json = json.to_str().unwrap();
+    let programs = ["compare", "closure:n=2000", "trees:depth=6", "fib:n=12"];
+    let session = ["--quick", "--repeat", "1", "--workers", "1,2", "--no-report", "--json", json];
+    let schedulers = ["--pools", "split,chase-lev,bwos-l:block=4,idem-lifo", "--peers", "rayon"];
+    let table = stdout(&well(&[&programs[..], &session, &schedulers].concat()));
+    for word in ["filch chase-lev", "filch bwos-l:block=4", "filch idem-lifo", "Left out", "closure, split: only for"] {
+        assert!(table.contains(word), "{word} in {table}");
+    }
+    let runs = lines(&fs::read_to_string(json).unwrap());
+    assert!(runs.iter().all(|run| run["correct"] == true));
+    let pools = |workload: &str| {
+        let mine = runs.iter().filter(|run| run["workload"] == workload && run["workers"] == 2);
+        mine.map(|run| run["pool"].as_str().unwrap_or("rayon")).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(pools("closure"), ["bwos-l:block=4", "chase-lev", "idem-lifo"].into());
+    assert_eq!(pools("trees"), ["bwos-l:block=4", "chase-lev"].into());
+    assert_eq!(pools("fib"), ["chase-lev", "rayon", "split"].into());
+}
+
+#[test]
+fn a_comparison_makes_table_report_and_lines_and_a_report_can_be_made_from_the_lines() {
+    let [json, html, again] = ["compare.jsonl", "compare.html", "again.html"].map(|name| folder().join(name));
+    let [json, html, again] = [&json, &html, &again].map(|path| path.to_str().unwrap());
+    let output = well(&[
+        "compare",
+        "fib:n=15",
+        "queens:n=6",
+        "--quick",
+        "--repeat",
+        "2",
+        "--workers",
+        "1,2",
+        "--pools",
+        "split,filch-closures",
+        "--peers",
+        "rayon",
+        "--json",
+        json,
+        "--report",
+        html,
+    ]);
+    let table = stdout(&output);
+    for word in ["fib n=15", "queens n=6", "filch split", "filch closures", "rayon", "T1/Ts", "C2", "Report:"] {
+        assert!(table.contains(word), "{word} in {table}");
+    }
+    assert!(!table.contains('\u{1b}') && stderr(&output).is_empty(), "no colour, no progress: {}", stderr(&output));
+    let runs = lines(&fs::read_to_string(json).unwrap());
+    let cells = |workload: &str, scheduler: &str, workers: u64| {
+        let is = |run: &&Value| {
+            run["workload"] == workload
+                && run["scheduler"] == scheduler
+                && run["workers"] == workers
+                && run["copies"].is_null()
+        };
+        runs.iter()
+            .filter(is)
+            .map(|run| run["round"].as_u64().unwrap())
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    };
+    for workload in ["fib", "queens"] {
+        for (scheduler, workers) in [("serial", 1), ("filch", 1), ("filch", 2), ("rayon", 1), ("rayon", 2)] {
+            assert_eq!(cells(workload, scheduler, workers), 2, "{workload} {scheduler} {workers}");
+        }
+    }
+    assert!(runs.iter().any(|run| run["copies"] == 2), "the parallel capacity is measured");
+    assert!(runs.iter().all(|run| run["correct"] == true));
+    well(&["report", json, "-o", again]);
+    for page in [html, again] {
+        let page = fs::read_to_string(page).unwrap();
+        for part in ["<!DOCTYPE html>", "<svg", "fib n=15", "queens n=6", "rayon", "How it was measured"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+}
+
+/// The words of the table's line that starts with this one.
+fn line_of<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
+    let line = text.lines().find(|line| line.trim_start().starts_with(start));
+    line.unwrap_or_else(|| panic!("{start} in {text}")).split_whitespace().collect()
+}
+
+#[test]
+fn columns_are_chosen_by_name_in_table_report_and_summary() {
+    let [json, html] = ["columns.jsonl", "columns.html"].map(|name| folder().join(name));
+    let [json, html] = [&json, &html].map(|path| path.to_str().unwrap());
+    let session =
+        ["compare", "fib:n=15", "--quick", "--repeat", "3", "--workers", "1,2", "--json", json, "--report", html];
+    let schedulers = ["--pools", "split,lace", "--peers", ""];
+    let columns = ["--columns", "max,to-baseline,relative-speedup,rounds"];
+    let table = stdout(&well(&[&session[..], &schedulers, &columns].concat()));
+    assert_eq!(line_of(&table, "scheduler"), ["scheduler", "P", "max", "T/base", "T1/TP", "rounds"]);
+    assert!(table.contains("base filch split") && table.contains("An interval of 3 rounds"), "{table}");
+    assert!(!table.contains("spread:") && table.contains("rounds: rounds that"), "{table}");
+    let page = fs::read_to_string(html).unwrap();
+    assert!(page.contains(">T1/TP</th>") && page.contains(">T/base</th>") && !page.contains(">spread</th>"));
+    let chosen = lines(&stdout(&well(&[&["report", json, "--json", "-"][..], &columns].concat())));
+    assert_eq!(chosen.len(), 1 + 2 * 2, "a row for each scheduler and number of workers");
+    for row in &chosen {
+        let names: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+        let who = ["program", "scheduler", "version", "workers", "baseline"];
+        assert_eq!(names, [&who[..], &["max", "to-baseline", "relative-speedup", "rounds"]].concat());
+    }
+    let row = chosen.iter().find(|row| row["scheduler"] == "filch lace" && row["workers"] == 2).unwrap();
+    assert_eq!((&row["program"], &row["baseline"]), (&"fib n=15".into(), &"filch split".into()));
+    for ratio in [&row["to-baseline"], &row["relative-speedup"]] {
+        let [low, value, high] = ["low", "value", "high"].map(|name| ratio[name].as_f64().unwrap());
+        assert!(low <= value && value <= high && ratio["rounds"] == 3, "{ratio}");
+    }
+}
+
+#[test]
+fn a_summary_is_the_same_each_time_and_has_every_column() {
+    let [runs, summary] = ["summarized.jsonl", "summary.jsonl"].map(|name| folder().join(name));
+    let [runs, summary] = [&runs, &summary].map(|path| path.to_str().unwrap());
+    well(&["compare", "fib:n=12", "--quick", "--repeat", "5", "--pools", "split", "--no-report", "--json", runs]);
+    assert!(stdout(&well(&["report", runs, "--json", summary])).trim_end().ends_with("summary.jsonl"));
+    let written = fs::read_to_string(summary).unwrap();
+    assert_eq!(stdout(&well(&["report", runs, "--json", "-"])), written, "the same lines, the same intervals");
+    let listed = stdout(&well(&["list", "columns"]));
+    for name in listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
+        assert!(lines(&written).iter().all(|row| row.get(name).is_some()), "{name}");
+    }
+    // One run of one process: values, and nothing that would claim to be sure.
+    well(&["run", "fib", "--set", "n=12", "--workers", "1,2", "--json", runs]);
+    let rows = lines(&stdout(&well(&["report", runs, "--json", "-"])));
+    let ratio = &rows.iter().find(|row| row["workers"] == 2).unwrap()["relative-speedup"];
+    assert!(ratio["value"].is_f64() && ratio["low"].is_null() && ratio["rounds"] == 1, "{ratio}");
+}
+
+#[test]
+fn lines_of_several_files_are_merged_and_nonsense_is_refused() {
+    let [first, second, html] = ["first.jsonl", "second.jsonl", "merged.html"].map(|name| folder().join(name));
+    let [first, second, html] = [&first, &second, &html].map(|path| path.to_str().unwrap());
+    well(&["run", "fib", "--set", "n=10", "--repeat", "1", "--json", first]);
+    well(&["run", "fib", "--set", "n=10", "--repeat", "1", "--peer", "rayon", "--json", second]);
+    assert!(stdout(&well(&["report", first, second, "-o", html])).starts_with("2 runs"));
+    fs::write(second, "{\"workload\":\"fib\"}\n").unwrap();
+    refuses(&["report", first, second, "-o", html], &["second.jsonl, line 1", "not a measured run"]);
+    fs::write(second, "").unwrap();
+    refuses(&["report", second, "-o", html], &["no runs"]);
+}
+
+#[test]
+fn an_interrupted_session_goes_on() {
+    let file = folder().join("resumed.jsonl");
+    let arguments = ["compare", "fib:n=15", "queens:n=6", "--pools", "split,wool", "--peers=", "--workers", "1,2"];
+    let arguments = [&arguments[..], &["--repeat", "2", "--no-report", "--json", "resumed.jsonl"]].concat();
+    well(&arguments);
+    let whole = fs::read_to_string(&file).expect("it was written");
+    let key = |line: &Value| {
+        let of = ["workload", "scheduler", "pool", "workers", "copies", "round"];
+        of.map(|name| line[name].to_string()).join(" ")
+    };
+    let keys = |text: &str| {
+        let mut keys: Vec<String> = lines(text).iter().map(key).collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    };
+    // Some lines, and half of one.
+    let kept: String = whole.lines().take(9).map(|line| format!("{line}\n")).collect();
+    let next = whole.lines().nth(9).expect("there are more");
+    fs::write(&file, format!("{kept}{}", &next[..next.len() / 2])).expect("it is ours");
+    well(&[&arguments[..], &["--resume"]].concat());
+    let resumed = fs::read_to_string(&file).expect("it was written");
+    assert!(resumed.starts_with(&kept), "what was there stays as it was");
+    assert_eq!(keys(&resumed), keys(&whole), "everything is there");
+    let kept_keys = keys(&kept);
+    let again = lines(&resumed[kept.len()..]).iter().map(key).filter(|key| kept_keys.contains(key)).count();
+    assert_eq!(again, 0, "nothing is measured twice");
+    // Complete: nothing more is measured.
+    well(&[&arguments[..], &["--resume"]].concat());
+    assert_eq!(fs::read_to_string(&file).expect("it was written"), resumed);
+    // Of another commit.
+    let foreign = resumed.replace("\"commit\":\"", "\"commit\":\"0");
+    fs::write(&file, foreign).expect("it is ours");
+    refuses(&[&arguments[..], &["--resume"]].concat(), &["cannot be set beside it"]);
+    refuses(&["compare", "--resume"], &["--json"]);
+}
+
+/// A session of the experiment that needs the fewest runners.
+const PLACEMENT: &[&str] = &["experiment", "placement", "--quick", "--workers", "1", "--json", "placement.jsonl"];
+
+#[test]
+fn an_experiment_runs_by_name_goes_on_and_is_told_again_from_its_lines() {
+    let [file, page] = ["placement.jsonl", "placement.html"].map(|name| folder().join(name));
+    let once = [PLACEMENT, &["--repeat", "1", "--report", "placement.html"]].concat();
+    let told = stdout(&well(&once));
+    for word in ["Does it matter whether", "filch split pinned", "serial pinned", "not testable here", "It holds if"] {
+        assert!(told.contains(word), "{word} in {told}");
+    }
+    let whole = fs::read_to_string(&file).expect("it was written");
+    let runs = lines(&whole);
+    assert!(runs.iter().all(|run| run["experiment"] == "placement" && run["correct"] == true));
+    let pinned = |run: &&Value| run["placement"] == "pinned";
+    assert!(runs.iter().filter(pinned).count() > 0 && runs.iter().filter(pinned).all(|run| run["copies"].is_null()));
+    // All but the last lines are there: the rest is measured, and nothing twice.
+    let kept: String = whole.lines().take(runs.len() - 3).map(|line| format!("{line}\n")).collect();
+    fs::write(&file, &kept).expect("it is ours");
+    well(&[&once[..], &["--resume"]].concat());
+    let resumed = fs::read_to_string(&file).expect("it was written");
+    assert!(resumed.starts_with(&kept) && lines(&resumed).len() >= runs.len(), "{} lines", lines(&resumed).len());
+    refuses(
+        &["compare", "fib:n=12", "--json", "placement.jsonl", "--resume"],
+        &["is of the experiment placement", "a comparison cannot go on with it"],
+    );
+    let columns = ["report", "placement.jsonl", "--columns", "median,overhead", "--json", "-"];
+    let summary = lines(&stdout(&well(&[&columns[..], &["-o", "placement.html"]].concat())));
+    let claims: Vec<&Value> = summary.iter().filter(|line| line["claim"].is_string()).collect();
+    assert_eq!(claims.len(), 1, "{summary:?}");
+    assert_eq!((&claims[0]["verdict"], &claims[0]["evidence"]), (&"not testable here".into(), &Value::Array(vec![])));
+    let page = fs::read_to_string(page).expect("it was written");
+    for part in ["Does it matter whether", "filch experiment placement", "class=\"verdict open\""] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn who_cannot_be_bound_is_left_out_where_workers_are() {
+    let common = ["compare", "fib:n=12", "--pools", "split", "--peers", "rayon", "--workers", "1,2", "--pin"];
+    let told = stdout(&well(&[&common[..], &["--repeat", "1", "--no-report", "--json", "pinned.jsonl"]].concat()));
+    assert!(told.contains("fib, rayon: its workers cannot be bound to processors"), "{told}");
+    assert!(told.contains("filch split pinned") && told.contains("C2"), "{told}");
+    let runs = lines(&fs::read_to_string(folder().join("pinned.jsonl")).expect("it was written"));
+    let alone = runs.iter().filter(|run| run["copies"].is_null());
+    assert!(alone.clone().count() >= 3 && alone.clone().all(|run| run["placement"] == "pinned"), "{runs:?}");
+    let run = &lines(&stdout(&well(&["run", "fib", "--set", "n=12", "--repeat", "1", "--pin", "--json", "-"])))[0];
+    assert_eq!((&run["placement"], &run["correct"]), (&"pinned".into(), &true.into()));
+}

@@ -1,0 +1,155 @@
+//! What is refused, with which words, and what help and lists say.
+
+use crate::{refuses, stdout, well};
+
+#[test]
+fn workers_out_of_range_are_refused() {
+    for verb in
+        [&["run", "fib"][..], &["compare", "fib"], &["probe", "idle"], &["probe", "wakeup"], &["probe", "calls"]]
+    {
+        for workers in ["0", "100000", "-1", "two"] {
+            refuses(&[verb, &["--workers", workers]].concat(), &["--workers", workers]);
+        }
+    }
+    refuses(&["compare", "--workers", "1,0"], &["0 is not in 1..=1024"]);
+    refuses(&["stress", "programs", "--workers", "0"], &["--workers"]);
+    refuses(&["stress", "--threads", "0"], &["--threads"]);
+}
+
+#[test]
+fn unknown_names_get_suggestions() {
+    refuses(&["run", "fibb"], &["fibb", "did you mean `fib`"]);
+    refuses(&["run", "fib", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
+    refuses(&["run", "fib", "--peer", "rayn"], &["did you mean `rayon`?"]);
+    refuses(&["run", "fib", "--wait", "leapfog"], &["did you mean `leapfrog`"]);
+    refuses(&["run", "fib", "--peer", "qqqq"], &["rayon", "chili"]);
+    refuses(&["compare", "quens"], &["did you mean `queens`?"]);
+    refuses(&["compare", "--pools", "spilt"], &["did you mean `split`?"]);
+    refuses(&["compare", "--peers", "chilli"], &["did you mean `chili`?"]);
+    refuses(&["stress", "chaselev"], &["there is no queue", "did you mean `chase-lev`"]);
+    refuses(&["compare", "--columns", "median,spedup"], &["there is no column", "did you mean `speedup`"]);
+    refuses(&["report", "none.jsonl", "--columns", "medan"], &["did you mean `median`"]);
+    refuses(&["list", "pool"], &["pools"]);
+    refuses(&["experiment", "fork"], &["there is no experiment `fork`", "did you mean `forks`?"]);
+    refuses(&["comare"], &["compare"]);
+    refuses(&["run", "fib", "--worker", "1"], &["--workers"]);
+}
+
+#[test]
+fn bad_parameters_are_refused() {
+    refuses(&["run", "fib", "--set", "n=-1"], &["fib", "n", "-1"]);
+    refuses(&["run", "fib", "--set", "n=ten"], &["ten"]);
+    refuses(&["run", "fib", "--set", "foo"], &["foo", "NAME=VALUE"]);
+    refuses(&["run", "fib", "--set", "=3"], &["NAME=VALUE"]);
+    refuses(&["run", "fib", "--set", "m=3"], &["m"]);
+    refuses(&["run", "fib", "--set", "n=99999999999999999999999"], &["n"]);
+    refuses(&["run", "cilksort", "--set", "n=1000000000000"], &["memory"]);
+    refuses(&["compare", "cilksort:n=1000000000000"], &["memory"]);
+    refuses(&["compare", "fib:n"], &["NAME=VALUE"]);
+    refuses(&["run"], &["WORKLOAD"]);
+}
+
+#[test]
+fn absurd_amounts_are_refused() {
+    for repeat in ["0", "-3", "1000000000", "99999999999999999999"] {
+        refuses(&["run", "fib", "--repeat", repeat], &["--repeat"]);
+        refuses(&["compare", "fib", "--repeat", repeat], &["--repeat"]);
+    }
+    refuses(&["run", "fib", "--warmup", "-1"], &["--warmup"]);
+    refuses(&["compare", "--budget", "0"], &["--budget"]);
+    refuses(&["probe", "wakeup", "--samples", "0"], &["--samples"]);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    refuses(&["compare", "--quick", "--size", "paper"], &["--quick", "--size"]);
+    refuses(&["run", "fib", "--pool", "split", "--peer", "rayon"], &["--pool"]);
+    refuses(&["run", "fib", "--pool", "serial", "--workers", "2"], &["one worker"]);
+    refuses(&["run", "fib", "--pool", "serial", "--style", "closures"], &["--style"]);
+    refuses(&["run", "fib", "--peer", "rayon", "--pin"], &["--pin"]);
+    refuses(&["run", "fib", "--pool", "chase-lev", "--style", "closures"], &["style `closures`"]);
+    refuses(&["compare", "--report", "a.html", "--no-report"], &["--report"]);
+}
+
+#[test]
+fn unwritable_files_are_found_before_measuring() {
+    // So large that the test would never end if it were measured first.
+    let huge = ["run", "fib", "--set", "n=60", "--workers", "1"];
+    refuses(
+        &[&huge[..], &["--json", "/nonexistent/runs.jsonl"]].concat(),
+        &["cannot write", "/nonexistent/runs.jsonl"],
+    );
+    let huge = ["compare", "fib:n=60"];
+    refuses(&[&huge[..], &["--report", "/nonexistent/report.html"]].concat(), &["cannot write", "/nonexistent"]);
+    refuses(&[&huge[..], &["--no-report", "--json", "/"]].concat(), &["cannot write"]);
+    refuses(&["report", "/nonexistent/runs.jsonl"], &["cannot read"]);
+}
+
+#[test]
+fn every_verb_has_help_with_examples() {
+    let verbs: [&[&str]; 12] = [
+        &["compare"],
+        &["experiment"],
+        &["build"],
+        &["run"],
+        &["list"],
+        &["report"],
+        &["stress"],
+        &["stress", "programs"],
+        &["probe", "idle"],
+        &["probe", "wakeup"],
+        &["probe", "calls"],
+        &[],
+    ];
+    for verb in verbs {
+        let help = stdout(&well(&[verb, &["--help"]].concat()));
+        assert!(help.contains("Usage:") && !help.contains('\u{1b}'), "{verb:?}");
+        assert!(verb.is_empty() || help.contains("Examples:"), "{verb:?}");
+        assert!(!help.contains("--gate") && !help.contains("--child"), "{verb:?}");
+    }
+}
+
+#[test]
+fn lists_name_what_there_is() {
+    let all = stdout(&well(&["list"]));
+    for name in ["split", "chase-lev", "locked", "serial", "fib", "queens", "uts", "rayon", "chili", "leapfrog"] {
+        assert!(all.contains(name), "{name}");
+    }
+    assert!(!all.contains('\u{1b}'), "no colour in a pipe");
+    let workloads = stdout(&well(&["list", "workloads"]));
+    for word in ["worklist, idempotent", "spanning-tree", "pseudo-dfs", "fork–join"] {
+        assert!(workloads.contains(word), "{word}");
+    }
+    let pools = stdout(&well(&["list", "pools"]));
+    assert!(pools.contains("fork–join, worklists") && pools.contains("idempotent worklists"));
+    let parameters = stdout(&well(&["list", "parameters"]));
+    assert!(parameters.contains("block") && parameters.contains("bwos-l bwos-f") && parameters.contains("delta"));
+    let waits = stdout(&well(&["list", "waits"]));
+    assert!(waits.contains("(the default)") && !waits.contains("rayon"));
+    let experiments = stdout(&well(&["list", "experiments"]));
+    for word in ["forks", "cutoff", "blocks", "placement", "What does a fork cost"] {
+        assert!(experiments.contains(word), "{word} in {experiments}");
+    }
+    let columns = stdout(&well(&["list", "columns"]));
+    for word in ["relative-speedup", "T1/TP", "seconds", "nine tenths"] {
+        assert!(columns.contains(word), "{word} in {columns}");
+    }
+}
+
+#[test]
+fn who_cannot_run_a_program_says_why() {
+    refuses(&["run", "trees", "--pool", "idem-lifo"], &["idem-lifo", "must not be run twice"]);
+    refuses(&["run", "pseudo-dfs", "--pool", "idem-fifo"], &["must not be run twice"]);
+    refuses(&["run", "trees", "--pool", "split"], &["only for fork–join", "trees is a worklist program"]);
+    refuses(&["run", "trees", "--pool", "filch-closures"], &["only for fork–join"]);
+    refuses(&["run", "trees", "--peer", "rayon"], &["does not run worklist programs"]);
+    refuses(&["run", "trees", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
+    refuses(&["run", "trees", "--wait", "random"], &["--wait"]);
+    refuses(&["run", "fib", "--pool", "idem-lifo"], &["not for fork–join"]);
+    refuses(&["run", "fib", "--pool", "bwos-l:block=4"], &["for worklist programs"]);
+    refuses(&["run", "trees", "--pool", "bwos-l:blok=4"], &["did you mean `block`"]);
+    refuses(&["run", "trees", "--pool", "bwos-l:block=many"], &["block=`many`", "is not a number"]);
+    if cfg!(target_arch = "x86_64") {
+        refuses(&["run", "trees", "--pool", "patient-thep"], &["a thief may wait for an owner"]);
+    }
+}
