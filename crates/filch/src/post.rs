@@ -9,6 +9,9 @@ use crate::pool::{self, Hand};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
+    /// Tasks that it has pushed: for the worker that runs a list also those that the list began with. What it has stolen and keeps in its
+    /// queue for later is not among them.
+    pub pushed: u64,
     /// Tasks that it has run. Twice, for one that was returned twice.
     pub run: u64,
     /// Tasks that it has stolen.
