@@ -20,7 +20,7 @@ use crate::post::{Loot, Post};
 use crate::process;
 use crate::processors::{self, Bound};
 use crate::protocol::rounds::Rounds;
-use crate::unwind::abort_on_panic;
+use crate::unwind::{FirstPanic, abort_on_panic};
 use crate::wait::Patience;
 
 /// Why a team could not be started. Threads that had been have left again.
@@ -242,4 +242,17 @@ pub(crate) struct Posts<Q: Queue<Native>> {
     pub(crate) threads: Threads,
     /// One for each worker; elsewhere during a run.
     pub(crate) posts: Vec<Post<Q>>,
+}
+
+impl<Q: Queue<Native>> Posts<Q> {
+    /// Calls `f` on each worker's thread, with its number.
+    ///
+    /// # Panics
+    /// If `f` does, with the payload of the first, once all calls have ended; and as [`Threads::check_process`].
+    pub(crate) fn on_each(&mut self, f: impl Fn(usize) + Sync) {
+        let panic = FirstPanic::default();
+        let call = |index| _ = panic.catch(|| f(index));
+        self.threads.each(&mut vec![(); self.posts.len()], |index, ()| call(index), |()| call(0));
+        panic.resume();
+    }
 }

@@ -274,6 +274,23 @@ fn all_lists_have_the_same_threads() {
         for _ in 0..times(20, 2) {
             assert_eq!(all_together(&mut team, || ()), first);
         }
+        let called = Mutex::new(Vec::new());
+        team.on_each(|worker| called.lock().unwrap().push((worker, thread::current().id())));
+        let mut called = called.into_inner().unwrap();
+        called.sort_unstable_by_key(|&(worker, _)| worker);
+        assert!(called.iter().map(|&(worker, _)| worker).eq(0..workers));
+        assert_eq!(called.iter().map(|&(_, thread)| thread).collect::<HashSet<_>>(), first);
+        assert_eq!(called[0].1, thread::current().id());
+        // A panic on any of them.
+        (0..workers).for_each(|at| {
+            assert_eq!(
+                thrown_by(|| team.on_each(|n| if n == at {
+                    throw(n)
+                })),
+                at
+            )
+        });
+        assert_eq!(all_together(&mut team, || ()), first);
     }
 }
 

@@ -51,6 +51,24 @@ impl<Q: Queue<Native>> Team<Q> {
         self.members.posts.len()
     }
 
+    /// Calls `f` on the thread of each worker, with its number: for what belongs to threads, and should be ready before the first run.
+    ///
+    /// # Panics
+    /// If `f` does, with the payload of the first, once all calls have ended. In the child of a `fork()`, where the threads are not.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let mut team = filch::worklist::Worklist::new(2).start()?;
+    /// let called = Mutex::new([false; 2]);
+    /// team.on_each(|worker| called.lock().unwrap()[worker] = true);
+    /// assert_eq!(called.into_inner().unwrap(), [true; 2]);
+    /// # Ok::<(), filch::worklist::StartError>(())
+    /// ```
+    pub fn on_each(&mut self, f: impl Fn(usize) + Sync) {
+        self.members.on_each(f);
+    }
+
     /// What stops the team's runs early, from anywhere: that of the worklist that it was started from.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
