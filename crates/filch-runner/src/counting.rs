@@ -55,7 +55,7 @@ mod counting {
 mod nothing {
     /// Nothing is counted.
     #[derive(Clone, Copy, Debug, Default)]
-    pub(crate) struct Threads;
+    pub(crate) struct Threads(());
 
     #[expect(clippy::unused_self, reason = "it stands for what is counted elsewhere")]
     impl Threads {

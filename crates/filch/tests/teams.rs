@@ -282,14 +282,14 @@ fn all_lists_have_the_same_threads() {
         assert_eq!(called.iter().map(|&(_, thread)| thread).collect::<HashSet<_>>(), first);
         assert_eq!(called[0].1, thread::current().id());
         // A panic on any of them.
-        (0..workers).for_each(|at| {
-            assert_eq!(
-                thrown_by(|| team.on_each(|n| if n == at {
-                    throw(n)
-                })),
-                at
-            )
-        });
+        for at in 0..workers {
+            let throws = |worker| {
+                if worker == at {
+                    throw(worker)
+                }
+            };
+            assert_eq!(thrown_by(|| team.on_each(throws)), at);
+        }
         assert_eq!(all_together(&mut team, || ()), first);
     }
 }
