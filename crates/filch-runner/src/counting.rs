@@ -4,7 +4,7 @@
 //! times mean nothing, and its version says so.
 
 #[cfg(feature = "count")]
-pub(crate) use counting::Threads;
+pub(crate) use each::Threads;
 
 #[cfg(not(feature = "count"))]
 pub(crate) use nothing::Threads;
@@ -15,7 +15,7 @@ pub(crate) fn version(version: &str) -> String {
 }
 
 #[cfg(feature = "count")]
-mod counting {
+mod each {
     use std::sync::{Arc, Mutex, PoisonError};
 
     use filch_memory::count::{Counted, Thread};

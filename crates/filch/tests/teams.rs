@@ -235,7 +235,7 @@ fn very_many_very_short_lists() {
     let _watchdog = watchdog("short lists");
     for workers in 1..=8 {
         let mut team = team::<ChaseLev>(workers);
-        for round in 0..times(3000, 10) {
+        for round in 0..times(400, 10) {
             let tasks = round as u32 % 4;
             let outcome = team.run(0..tasks, |_| 0, |_, count, _| *count += 1);
             assert_eq!(outcome.states.iter().sum::<u32>(), tasks);
