@@ -86,6 +86,7 @@ pub const SETTLED: &[Settled] = &[
     settled("beat", 32, 19),
     settled("ticks", 32, 19),
     settled("termination", 4, 2),
+    settled("rounds", 4, 0),
     settled("jobs", 9, 2),
 ];
 

@@ -70,6 +70,17 @@ fn lace_asks_for_what_it_needs() {
     assert!(takes.is_some_and(|row| matches!(row.outcome, Outcome::Necessary { on: On::C11, .. })));
 }
 
+#[test]
+fn rounds_ask_for_what_they_need() {
+    let mut rounds = weaken::of("rounds", &scenarios::all());
+    rounds.retain(|scenario| scenario.name.starts_with("1 thread"));
+    let mut rows = Vec::new();
+    let report = weaken(&rounds, &Effort::default(), &mut |row| rows.push(row.to_string()));
+    println!("{}\n{report}", rows.join("\n"));
+    assert!(report.is_settled() && report.unreached.is_empty(), "{report}");
+    assert_eq!(report.necessary(), 4);
+}
+
 /// An ordering that was added or taken away since is not settled.
 #[test]
 fn the_settled_totals_are_of_these_sources() {

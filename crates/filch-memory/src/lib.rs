@@ -22,6 +22,7 @@
 
 extern crate alloc;
 
+pub mod count;
 mod native;
 
 use alloc::boxed::Box;

@@ -93,7 +93,7 @@
 //! # Worklists
 //!
 //! Searches of graphs are not fork–join: a task makes others, and nobody waits for one of them. [`worklist`] runs such tasks until
-//! there is none left, on a queue of almost any kind.
+//! there is none left, on a queue of almost any kind. A [team](worklist::Team) keeps threads and queues for the next list.
 //!
 //! # Jobs
 //!
@@ -148,6 +148,7 @@ mod scope;
 mod spawn;
 mod stack;
 mod stats;
+mod team;
 mod thread_pool;
 mod thread_stack;
 mod ticker;

@@ -9,6 +9,7 @@ pub mod guest;
 pub mod lineage;
 mod protocols;
 pub mod queues;
+pub mod rounds;
 pub mod runtime;
 pub mod seize;
 mod several;

@@ -6,14 +6,14 @@ use filch::protocol::grain;
 
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
-use super::{guest, lineage, runtime, seize, wool};
+use super::{guest, lineage, rounds, runtime, seize, wool};
 use crate::Program;
 use crate::c11::Loom;
 use crate::scenario::{Dependence, Scenario};
 use crate::tso::Tso;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [runtime(), direct_stack(), jobs()].into_iter().flatten().collect()
+    [runtime(), direct_stack(), jobs(), rounds()].into_iter().flatten().collect()
 }
 
 /// A program of filch's own protocols, on each memory.
@@ -219,6 +219,26 @@ fn jobs() -> Vec<Scenario> {
         row("one child after the other", QuickTso, both!(one_after_the_other())),
         row("a place used again", Quick, both!(reuse(1))),
         row("a place used again, three looks", QuickTso, both!(reuse(3))),
+    ]
+}
+
+/// Threads that come again and again.
+fn rounds() -> Vec<Scenario> {
+    let row = |threads: usize, rounds: u32, is_told: bool, cost| {
+        scenario(
+            "rounds",
+            format!("{threads} threads for {rounds} rounds{}", if is_told { " and the end" } else { "" }),
+            cost,
+            move || rounds::program::<Tso>(threads, rounds, is_told),
+            move || rounds::program::<Loom>(threads, rounds, is_told),
+        )
+    };
+    vec![
+        row(1, 1, true, Quick),
+        row(1, 2, true, Quick),
+        row(2, 1, false, Quick),
+        row(2, 1, true, Full),
+        row(2, 2, false, FullTso),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
 
-use filch_memory::Native;
+use filch_memory::{Native, count};
 use filch_queue::Steal;
 
 use super::{Here, nap};
@@ -38,7 +38,7 @@ impl<P: Pool> Here<'_, P> {
         let stolen = loop {
             home.counters.attempts.bump();
             // SAFETY: this thread is the worker.
-            match unsafe { P::steal(self.core, victim) } {
+            match count::stealing(|| unsafe { P::steal(self.core, victim) }) {
                 Steal::Task(job) => break Some(job),
                 Steal::Retry => std::hint::spin_loop(),
                 Steal::Empty | Steal::Aborted | Steal::Pending => {
