@@ -19,8 +19,8 @@ pub struct Tally {
 
 /// How many tasks a thief asks for, and how.
 pub(crate) struct Loot<Q: Queue<Native>> {
-    most: usize,
-    steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
+    pub(crate) most: usize,
+    pub(crate) steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
 }
 
 impl<Q: Queue<Native>> Clone for Loot<Q> {

@@ -34,10 +34,12 @@ mod find;
 mod here;
 mod idle;
 mod join;
+mod policy;
 
 pub(crate) use here::Here;
 pub(crate) use idle::{Awaited, Reach, run_one, visit, wait_until, work};
 pub(crate) use join::wait_job;
+pub use policy::{Idle, Victims};
 
 use std::fmt;
 use std::str::FromStr;
