@@ -43,9 +43,16 @@ pub(crate) struct Run {
     /// What is wrong with the answer, or how the run broke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+    /// As many as were pushed, where that was counted.
     pub(crate) tasks: Option<u64>,
+    /// As many as the program has, if it knows, where those that were pushed were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expected_tasks: Option<u64>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) counters: Map<String, Value>,
+    /// The counters of each worker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) counters_by_worker: Vec<Map<String, Value>>,
     /// Processor time of the whole process during the run.
     #[serde(default)]
     pub(crate) cpu_seconds: f64,
@@ -94,7 +101,9 @@ impl Occasion<'_> {
             error: ran.error,
             answer: ran.answer,
             tasks: ran.tasks,
+            expected_tasks: ran.expected_tasks,
             counters: ran.counters,
+            counters_by_worker: ran.workers,
             cpu_seconds: ran.cpu_seconds.unwrap_or(0.0),
             others: ran.others,
             stolen: ran.stolen,
@@ -128,7 +137,9 @@ impl Occasion<'_> {
             correct: false,
             error: None,
             tasks: None,
+            expected_tasks: None,
             counters: Map::new(),
+            counters_by_worker: Vec::new(),
             cpu_seconds: 0.0,
             others: 0.0,
             stolen: 0.0,
@@ -226,7 +237,9 @@ pub(crate) mod tests {
             correct: true,
             error: None,
             tasks: Some(1_346_268),
+            expected_tasks: None,
             counters: Map::from_iter([("steals".to_owned(), value("12"))]),
+            counters_by_worker: Vec::new(),
             cpu_seconds: seconds,
             others: 0.0,
             stolen: 0.0,
@@ -242,6 +255,8 @@ pub(crate) mod tests {
         let mut run = run("fib", "filch split", 2, 0.125);
         run.copies = 2;
         run.error = Some("the answer is 5".to_owned());
+        run.expected_tasks = Some(12);
+        run.counters_by_worker = vec![Map::new(), run.counters.clone()];
         let line = serde_json::to_string(&run).unwrap();
         assert_eq!(serde_json::from_str::<Run>(&line).unwrap(), run);
         assert!(!line.contains('\n'));

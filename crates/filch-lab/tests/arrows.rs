@@ -19,7 +19,11 @@ const TABLE: &[Row] = &[
     ("filch-workloads", &["filch"]),
     ("filch-schedulers", &["filch", "filch-queue", "filch-workloads"]),
     ("filch-protocol", &[]),
-    ("filch-runner", &["filch", "filch-queue", "filch-workloads", "filch-schedulers", "filch-protocol"]),
+    // The ground floor for what it counts.
+    (
+        "filch-runner",
+        &["filch-memory", "filch", "filch-queue", "filch-workloads", "filch-schedulers", "filch-protocol"],
+    ),
     // The queues by name: `FILCH_POOL` chooses among pools made of them.
     ("rayon-core", &["filch", "filch-queue"]),
     ("filch-peers", &["filch-workloads", "filch-schedulers", "filch-runner"]),

@@ -20,6 +20,7 @@
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 
+pub mod count;
 mod native;
 
 pub use core::sync::atomic::Ordering;

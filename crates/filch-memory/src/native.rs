@@ -6,6 +6,24 @@ use core::sync::atomic::{self, Ordering};
 
 use crate::{Atomic, AtomicInt, Cell, Memory};
 
+/// Counts an operation, where that is wanted.
+#[cfg(feature = "count")]
+macro_rules! executes {
+    ($kind:ident) => {
+        crate::count::executes(crate::count::Kind::$kind)
+    };
+    ($kind:ident if $order:ident) => {
+        if $order == Ordering::SeqCst {
+            executes!($kind);
+        }
+    };
+}
+
+#[cfg(not(feature = "count"))]
+macro_rules! executes {
+    ($($operation:tt)*) => {};
+}
+
 /// The machine's memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
@@ -22,6 +40,7 @@ unsafe impl Memory for Native {
 
     #[inline(always)]
     fn fence(order: Ordering) {
+        executes!(Fence if order);
         atomic::fence(order);
     }
 
@@ -134,6 +153,7 @@ unsafe impl crate::Asymmetric for Native {
     }
 
     fn heavy_barrier() {
+        executes!(Barrier);
         membarrier::run();
         // The call is one already, to the kernel; this says so to the compiler.
         atomic::fence(Ordering::SeqCst);
@@ -185,10 +205,12 @@ macro_rules! atomic {
             }
             #[inline(always)]
             fn store(&self, value: $value, order: Ordering) {
+                executes!(Locked if order);
                 <$atomic>::store(self, value, order);
             }
             #[inline(always)]
             fn swap(&self, value: $value, order: Ordering) -> $value {
+                executes!(Locked);
                 <$atomic>::swap(self, value, order)
             }
             #[inline(always)]
@@ -199,6 +221,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                executes!(Locked);
                 <$atomic>::compare_exchange(self, current, new, success, failure)
             }
             #[inline(always)]
@@ -209,6 +232,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                executes!(Locked);
                 <$atomic>::compare_exchange_weak(self, current, new, success, failure)
             }
         }
@@ -221,18 +245,22 @@ macro_rules! atomic_int {
         impl AtomicInt<$value> for $atomic {
             #[inline(always)]
             fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                executes!(Locked);
                 <$atomic>::fetch_add(self, value, order)
             }
             #[inline(always)]
             fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                executes!(Locked);
                 <$atomic>::fetch_sub(self, value, order)
             }
             #[inline(always)]
             fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+                executes!(Locked);
                 <$atomic>::fetch_or(self, value, order)
             }
             #[inline(always)]
             fn fetch_and(&self, value: $value, order: Ordering) -> $value {
+                executes!(Locked);
                 <$atomic>::fetch_and(self, value, order)
             }
         }

@@ -141,12 +141,18 @@ pub struct Ran {
     /// What is wrong with it, or with what it has left in memory, if the runner knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How many tasks there were, if somebody has counted.
+    /// How many tasks there were: as many as were pushed, if that was counted, and otherwise what the program knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
-    /// What else the scheduler has counted in this run.
+    /// How many there should be, if the program knows, where those that were pushed have been counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_tasks: Option<u64>,
+    /// What else the scheduler has counted in this run, all workers together.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub counters: Map<String, Value>,
+    /// What each worker has counted, in the order of their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<Map<String, Value>>,
     /// Processor time of the process during the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,

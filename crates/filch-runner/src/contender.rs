@@ -1,13 +1,68 @@
 //! A started scheduler, whatever its type.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use filch::ThreadPool;
-use filch::jobs::Jobs;
+use filch::jobs::{self, Jobs};
 use filch::pool::Pool;
-use filch::worklist::Worklist;
+use filch::worklist::{self, StartError, Worklist};
 use filch_queue::Queue;
 use filch_workloads::{Answer, Instance, Kind, Listed};
+
+use crate::counting::Threads;
+use crate::serial::pin_this_thread;
+
+/// Counts by name, in a fixed order.
+pub type Counts = Vec<(&'static str, u64)>;
+
+/// What a scheduler has counted since it was started.
+///
+/// ```
+/// use filch_runner::Counters;
+///
+/// let counters = Counters::of_workers(vec![vec![("steals", 2), ("peak_depth", 7)], vec![("steals", 1), ("peak_depth", 9)]]);
+/// assert_eq!(counters.total, [("steals", 3), ("peak_depth", 9)]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// All workers together.
+    pub total: Counts,
+    /// Each worker, in the order of their numbers; none if it does not count for each.
+    pub workers: Vec<Counts>,
+}
+
+/// The name of the only counter that is not a count: its largest value stands for several workers, and the last one for a time.
+pub(crate) const PEAK_DEPTH: &str = "peak_depth";
+
+impl Counters {
+    /// Workers, all of which count the same.
+    pub fn of_workers(workers: Vec<Counts>) -> Self {
+        let mut total: Counts = Vec::new();
+        for worker in &workers {
+            if total.is_empty() {
+                total.clone_from(worker);
+                continue;
+            }
+            for ((name, sum), (_, count)) in total.iter_mut().zip(worker) {
+                *sum = if *name == PEAK_DEPTH { *count.max(sum) } else { *sum + count };
+            }
+        }
+        Self { total, workers }
+    }
+
+    /// What was counted since `earlier`.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let difference = |(&(name, later), &(_, earlier)): (&(_, u64), &(_, u64))| {
+            (name, if name == PEAK_DEPTH { later } else { later.saturating_sub(earlier) })
+        };
+        let differences = |later: &Counts, earlier: &Counts| later.iter().zip(earlier).map(difference).collect();
+        let workers = self.workers.iter().zip(&earlier.workers);
+        Self {
+            total: differences(&self.total, &earlier.total),
+            workers: workers.map(|(later, earlier)| differences(later, earlier)).collect(),
+        }
+    }
+}
 
 /// A started scheduler.
 ///
@@ -26,13 +81,21 @@ pub trait Contender {
     /// If the program is not of a kind that it can run: see [`Instance::kind`].
     fn run(&self, instance: &mut Instance) -> Result<Answer, String>;
 
-    /// Its counters since it was started, by name.
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
+    /// Begins afresh with whatever belongs to one run and is not the difference of two counts. Called before each run, untimed.
+    fn forget_last_run(&self) {}
+
+    /// Its counters since it was started. Called before and after each run, untimed.
+    fn counters(&self) -> Counters {
+        Counters::default()
     }
 
-    /// Tasks of the last run, if it has counted them.
+    /// Tasks that were pushed in the last run, if it has counted them.
     fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// What is wrong with the last run, as far as the scheduler can tell by its counts: a sentence.
+    fn complaint(&self) -> Option<String> {
         None
     }
 
@@ -46,11 +109,17 @@ pub trait Contender {
 pub(crate) struct Pooled<P: Pool> {
     pool: ThreadPool<P>,
     run: fn(&ThreadPool<P>, &mut Instance) -> Answer,
+    threads: Threads,
 }
 
 impl<P: Pool> Pooled<P> {
-    pub(crate) fn boxed(pool: ThreadPool<P>, run: fn(&ThreadPool<P>, &mut Instance) -> Answer) -> Box<dyn Contender> {
-        Box::new(Self { pool, run })
+    /// Of a pool whose workers have entered themselves in the list of threads, or will.
+    pub(crate) fn boxed(
+        pool: ThreadPool<P>,
+        threads: Threads,
+        run: fn(&ThreadPool<P>, &mut Instance) -> Answer,
+    ) -> Box<dyn Contender> {
+        Box::new(Self { pool, run, threads })
     }
 }
 
@@ -59,67 +128,156 @@ impl<P: Pool> Contender for Pooled<P> {
         Ok((self.run)(&self.pool, instance))
     }
 
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.pool.stats().total().each().collect()
+    fn forget_last_run(&self) {
+        self.pool.forget_peak_depth();
+    }
+
+    fn counters(&self) -> Counters {
+        let stats = self.pool.stats();
+        let worker =
+            |(index, worker): (usize, &filch::WorkerStats)| worker.each().chain(self.threads.counts(index)).collect();
+        Counters::of_workers(stats.workers.iter().enumerate().map(worker).collect())
     }
 }
 
-/// A worklist or, for job programs, a job system on a queue that returns each task once.
-pub(crate) fn exactly_once<Q: Queue>(list: Worklist<Q>, kind: Kind) -> Box<dyn Contender> {
+/// A worklist or, for job programs, a job system on a queue that returns each task once. Its threads are running.
+///
+/// # Errors
+/// If the system refuses a thread, or to pin one: a sentence.
+pub(crate) fn exactly_once<Q: Queue>(list: Worklist<Q>, kind: Kind, pin: bool) -> Result<Box<dyn Contender>, String> {
+    let list = list.pin(pin);
     if kind == Kind::Jobs {
-        return List::boxed(Jobs::from(list), |instance, jobs| Some(instance.run_jobs(jobs)));
+        let run = |instance: &mut Instance, team: &mut jobs::Team<Q>| Some(instance.run_jobs(team));
+        return List::boxed(Jobs::from(list).start(), run, true, pin);
     }
-    List::boxed(list, |instance, list| Some(instance.list_exactly_once(list)))
+    let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| Some(instance.list_exactly_once(team));
+    List::boxed(list.start(), run, true, pin)
 }
 
-/// A worklist on a queue that may return a task twice.
-pub(crate) fn at_least_once<Q: Queue>(list: Worklist<Q>) -> Box<dyn Contender> {
-    List::boxed(list, Instance::list_at_least_once)
+/// A worklist on a queue that may return a task twice. Its threads are running.
+///
+/// # Errors
+/// As [`exactly_once`].
+pub(crate) fn at_least_once<Q: Queue>(list: Worklist<Q>, pin: bool) -> Result<Box<dyn Contender>, String> {
+    let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| instance.list_at_least_once(team);
+    List::boxed(list.pin(pin).start(), run, false, pin)
 }
 
-/// A worklist or a job system, and how it runs a program, if the program permits that.
-struct List<L> {
-    list: L,
-    run: fn(&mut Instance, &L) -> Option<Listed>,
-    counts: Cell<Counts>,
+/// A team of a worklist or of a job system.
+trait Team: 'static {
+    fn workers(&self) -> usize;
+    fn on_each(&mut self, f: impl Fn(usize) + Sync);
 }
 
-impl<L: 'static> List<L> {
-    fn boxed(list: L, run: fn(&mut Instance, &L) -> Option<Listed>) -> Box<dyn Contender> {
-        Box::new(Self { list, run, counts: Cell::default() })
+impl<Q: Queue> Team for worklist::Team<Q> {
+    fn workers(&self) -> usize {
+        self.workers()
+    }
+
+    fn on_each(&mut self, f: impl Fn(usize) + Sync) {
+        self.on_each(f);
     }
 }
 
-/// What a worklist has counted in all its runs.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    steals: u64,
-    attempts: u64,
+impl<Q: Queue> Team for jobs::Team<Q> {
+    fn workers(&self) -> usize {
+        self.workers()
+    }
+
+    fn on_each(&mut self, f: impl Fn(usize) + Sync) {
+        self.on_each(f);
+    }
+}
+
+/// A team, and how it runs a program, if the program permits that.
+struct List<T> {
+    team: RefCell<T>,
+    run: fn(&mut Instance, &mut T) -> Option<Listed>,
+    /// Whether each task is run once.
+    is_exact: bool,
+    threads: Threads,
+    counted: RefCell<Counted>,
+}
+
+/// What a team has counted in all its runs.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    workers: Vec<Tally>,
     duplicates: Option<u64>,
     /// Of the last run.
-    tasks: u64,
+    pushed: u64,
+    run: u64,
 }
 
-impl<L> Contender for List<L> {
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    pushed: u64,
+    run: u64,
+    steals: u64,
+    attempts: u64,
+}
+
+impl Tally {
+    fn add(&mut self, more: &worklist::Tally) {
+        self.pushed += more.pushed;
+        self.run += more.run;
+        self.steals += more.stolen;
+        self.attempts += more.attempts;
+    }
+
+    fn each(self) -> [(&'static str, u64); 4] {
+        [("steals", self.steals), ("attempts", self.attempts), ("pushed", self.pushed), ("run", self.run)]
+    }
+}
+
+impl<T: Team> List<T> {
+    fn boxed(
+        team: Result<T, StartError>,
+        run: fn(&mut Instance, &mut T) -> Option<Listed>,
+        is_exact: bool,
+        pin: bool,
+    ) -> Result<Box<dyn Contender>, String> {
+        let mut team = team.map_err(|error| error.to_string())?;
+        if pin {
+            // The first worker of each run. It need not be bound in each, if it is bound from here on.
+            pin_this_thread()?;
+        }
+        let threads = Threads::default();
+        team.on_each(|worker| threads.enter(worker));
+        let counted = Counted { workers: vec![Tally::default(); team.workers()], ..Counted::default() };
+        let counted = RefCell::new(counted);
+        Ok(Box::new(Self { team: RefCell::new(team), run, is_exact, threads, counted }))
+    }
+}
+
+impl<T: Team> Contender for List<T> {
     fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
         let name = instance.name();
-        let run = (self.run)(instance, &self.list).ok_or_else(|| format!("{name} must not run a task twice"))?;
-        let mut counts = self.counts.get();
-        counts.steals += run.tallies.iter().map(|tally| tally.stolen).sum::<u64>();
-        counts.attempts += run.tallies.iter().map(|tally| tally.attempts).sum::<u64>();
-        counts.duplicates = run.duplicates.map(|more| counts.duplicates.unwrap_or(0) + more);
-        counts.tasks = run.tasks();
-        self.counts.set(counts);
+        let run = (self.run)(instance, &mut self.team.borrow_mut());
+        let run = run.ok_or_else(|| format!("{name} must not run a task twice"))?;
+        let mut counted = self.counted.borrow_mut();
+        counted.workers.iter_mut().zip(&run.tallies).for_each(|(sum, tally)| sum.add(tally));
+        counted.duplicates = run.duplicates.map(|more| counted.duplicates.unwrap_or(0) + more);
+        (counted.pushed, counted.run) = (run.tasks(), run.runs());
         Ok(run.answer)
     }
 
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        let Counts { steals, attempts, duplicates, .. } = self.counts.get();
-        let always = [("steals", steals), ("attempts", attempts)];
-        always.into_iter().chain(duplicates.map(|duplicates| ("duplicates", duplicates))).collect()
+    fn counters(&self) -> Counters {
+        let counted = self.counted.borrow();
+        let worker =
+            |(index, tally): (usize, &Tally)| tally.each().into_iter().chain(self.threads.counts(index)).collect();
+        let mut counters = Counters::of_workers(counted.workers.iter().enumerate().map(worker).collect());
+        counters.total.extend(counted.duplicates.map(|duplicates| ("duplicates", duplicates)));
+        counters
     }
 
     fn tasks(&self) -> Option<u64> {
-        Some(self.counts.get().tasks)
+        Some(self.counted.borrow().pushed)
+    }
+
+    fn complaint(&self) -> Option<String> {
+        let Counted { pushed, run, .. } = *self.counted.borrow();
+        let agrees = if self.is_exact { run == pushed } else { run >= pushed };
+        (!agrees).then(|| format!("{pushed} tasks were pushed, but {run} were run"))
     }
 }

@@ -15,6 +15,7 @@
 //! ```
 
 mod contender;
+mod counting;
 mod of_filch;
 mod serial;
 mod serve;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 
 use filch_workloads::{Spec, Workload};
 
-pub use contender::Contender;
+pub use contender::{Contender, Counters, Counts};
 pub use of_filch::{OfFilch, filch};
 pub use serial::Sequential;
 pub use serve::serve;

@@ -12,15 +12,17 @@ use filch_schedulers::{
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
+use crate::counting::{self, Threads};
 use crate::{Contender, Job, Scheduler, serve};
 
 /// The name of the default pool. Not the table: a runner is the same whatever other pools there are.
 const DEFAULT: &str = POOLS[0].name;
 
 type Started = Result<Box<dyn Contender>, String>;
+type Built<P> = Result<(ThreadPool<P>, Threads), String>;
 
 type StartPool = fn(Style, &PoolTuning, Settings) -> Started;
-type StartList = fn(&Tuning, usize, Kind) -> Started;
+type StartList = fn(&Tuning, usize, Kind, bool) -> Started;
 
 /// A scheduler of filch, by its name: see [`filch`](fn@filch).
 #[derive(Debug)]
@@ -83,36 +85,41 @@ impl OfFilch {
     /// It runs fork–join programs on the default pool, in every style.
     pub fn default_pool(self) -> Self {
         let start = |style, tuning: &PoolTuning, settings| {
-            let pool = build::<Split>(tuning, settings, |own| own)?;
-            Ok(match style {
-                Style::Handles => Pooled::boxed(pool, Executor::execute),
-                Style::Levels => Pooled::boxed(pool, |pool, program| InLevels(pool).execute(program)),
-                Style::Closures => Pooled::boxed(pool, |pool, program| pool.install(|| FilchClosures.execute(program))),
-            })
+            let (pool, threads) = build::<Split>(tuning, settings, |own| own)?;
+            Ok(Pooled::boxed(
+                pool,
+                threads,
+                match style {
+                    Style::Handles => Executor::execute,
+                    Style::Levels => |pool, program| InLevels(pool).execute(program),
+                    Style::Closures => |pool, program| pool.install(|| FilchClosures.execute(program)),
+                },
+            ))
         };
         self.pools::<Split>(start, &[CAPACITY])
     }
 
     /// It runs worklists and jobs on this queue, whose thieves take one task at a time.
     pub fn once<Q: Queue<Params: Tunable>>(self) -> Self {
-        let start = |tuning: &Tuning, workers, kind| Ok(contender::exactly_once(worklist::<Q>(tuning, workers)?, kind));
+        let start =
+            |tuning: &Tuning, workers, kind, pin| contender::exactly_once(worklist::<Q>(tuning, workers)?, kind, pin);
         self.lists::<Q>(start, &[CAPACITY])
     }
 
     /// As [`OfFilch::once`], with thieves that can take many.
     pub fn many<Q: Queue<Params: Tunable, Thief: StealMany<Task>>>(self) -> Self {
-        let start = |tuning: &Tuning, workers, kind| {
+        let start = |tuning: &Tuning, workers, kind, pin| {
             let list = worklist::<Q>(tuning, workers)?;
             let list = if tuning.steals_many() { list.loot(usize::MAX) } else { list };
-            Ok(contender::exactly_once(list, kind))
+            contender::exactly_once(list, kind, pin)
         };
         self.lists::<Q>(start, &[CAPACITY, STEAL])
     }
 
     /// It runs worklists whose tasks may be run twice on this queue, which may return one twice.
     pub fn twice<Q: Queue<Params: Tunable>>(self) -> Self {
-        let start = |tuning: &Tuning, workers, kind| match kind {
-            Kind::Worklist => Ok(contender::at_least_once(worklist::<Q>(tuning, workers)?)),
+        let start = |tuning: &Tuning, workers, kind, pin| match kind {
+            Kind::Worklist => contender::at_least_once(worklist::<Q>(tuning, workers)?, pin),
             _ => Err("a task may be returned twice, and a job must not be run twice".to_owned()),
         };
         self.lists::<Q>(start, &[CAPACITY])
@@ -134,7 +141,7 @@ fn build<P: Pool<Settings: Tunable>>(
     tuning: &PoolTuning,
     settings: Settings,
     also: impl FnOnce(P::Settings) -> P::Settings,
-) -> Result<ThreadPool<P>, String> {
+) -> Built<P> {
     let (own, settings) = tuning.apply::<P::Settings>(settings)?;
     let Settings { workers, wait, pin, victims, idle, .. } = settings;
     let builder = Builder::<P>::new().workers(workers).wait(wait).pin(pin).victims(victims).idle(idle);
@@ -148,12 +155,21 @@ fn build<P: Pool<Settings: Tunable>>(
         Some(capacity) => builder.deque_capacity(capacity),
         None => builder,
     };
-    builder.build().map_err(|error| format!("{}: {error}", tuning.pool()))
+    let threads = Threads::default();
+    #[cfg(feature = "count")]
+    let builder = {
+        let threads = threads.clone();
+        builder.on_start(move |worker| threads.enter(worker))
+    };
+    Ok((builder.build().map_err(|error| format!("{}: {error}", tuning.pool()))?, threads))
 }
 
-fn in_handles<P: Pool>(style: Style, build: impl FnOnce() -> Result<ThreadPool<P>, String>) -> Started {
+fn in_handles<P: Pool>(style: Style, build: impl FnOnce() -> Built<P>) -> Started {
     match style {
-        Style::Handles => Ok(Pooled::boxed(build()?, Executor::execute)),
+        Style::Handles => {
+            let (pool, threads) = build()?;
+            Ok(Pooled::boxed(pool, threads, Executor::execute))
+        }
         other => Err(format!("style `{}` is for the pool `{DEFAULT}` only", other.name())),
     }
 }
@@ -164,7 +180,7 @@ impl Scheduler for OfFilch {
     }
 
     fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
+        counting::version(env!("CARGO_PKG_VERSION"))
     }
 
     fn runs(&self, program: &Spec) -> bool {
@@ -177,10 +193,10 @@ impl Scheduler for OfFilch {
     fn settings(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         let mut add = |name: &str, help: &str| _ = all.insert(name.to_owned(), help.to_owned());
+        add(PIN, "bind workers to processors: true or false");
         if let Some((_, knobs)) = &self.pool {
             add("style", "how forks reach the pool: handles, levels or closures");
             add("wait", "what a worker does while its task is stolen");
-            add("pin", "bind workers to processors: true or false");
             knobs.iter().for_each(|knob| add(knob.name, knob.help));
         }
         for knob in self.list.iter().flat_map(|(_, knobs)| knobs) {
@@ -199,8 +215,19 @@ impl Scheduler for OfFilch {
             return start(style, &tuning, settings);
         }
         let (start, knobs) = self.list.as_ref().ok_or_else(|| format!("{}: only for fork–join", self.name))?;
-        start(&Tuning::of(self.name, &assignments(job.settings.iter()), knobs)?, job.workers, kind)
+        if job.workers == 0 {
+            return Err(format!("{}: there must be at least one worker", self.name));
+        }
+        let pin = job.settings.get(PIN).map_or(Ok(false), |value| pin_of(value))?;
+        let rest = job.settings.iter().filter(|(name, _)| *name != PIN);
+        start(&Tuning::of(self.name, &assignments(rest), knobs)?, job.workers, kind, pin)
     }
+}
+
+const PIN: &str = "pin";
+
+fn pin_of(value: &str) -> Result<bool, String> {
+    value.parse().map_err(|_| format!("pin: `{value}` is not one of true, false"))
 }
 
 /// What is set, as it stands behind a name.
@@ -216,7 +243,7 @@ fn settings_of(job: &Job<'_>) -> Result<(Style, BTreeMap<String, String>, Settin
         match name.as_str() {
             "style" => style = value.parse()?,
             "wait" => settings.wait = value.parse().map_err(|error: ::filch::UnknownWait| error.to_string())?,
-            "pin" => settings.pin = value.parse().map_err(|_| format!("pin: `{value}` is not one of true, false"))?,
+            PIN => settings.pin = pin_of(value)?,
             _ => _ = rest.insert(name.clone(), value.clone()),
         }
     }

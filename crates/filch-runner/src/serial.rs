@@ -52,7 +52,8 @@ impl Scheduler for Sequential {
     }
 }
 
-fn pin_this_thread() -> Result<(), String> {
+/// Binds the current thread to the first processor that it may use.
+pub(crate) fn pin_this_thread() -> Result<(), String> {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     match cores.first() {
         Some(&core) if core_affinity::set_for_current(core) => Ok(()),

@@ -15,7 +15,7 @@ use filch_protocol::{
 use filch_workloads::{Instance, Workload, specs};
 use serde_json::{Map, Value};
 
-use crate::{Contender, Job, Scheduler};
+use crate::{Contender, Counts, Job, Scheduler};
 
 /// Address space for a stack that a program may need: reserved, not used.
 const STACK_BYTES: usize = 64 << 20;
@@ -178,6 +178,7 @@ fn timed(
     instance: &mut Instance,
     background: &mut Background,
 ) -> Result<Ran, String> {
+    contender.forget_last_run();
     let counters = contender.counters();
     let (load, used) = (Load::now(), cpu_time());
     let start = Instant::now();
@@ -188,13 +189,22 @@ fn timed(
     let answer = result?;
     let cpu_seconds = used_after - used;
     background.add(seconds, load_after.busy - load.busy - cpu_seconds, load_after.stolen - load.stolen);
-    let known = || contender.tasks().or_else(|| instance.tasks(&answer)).or_else(|| workload.tasks());
+    let counters = contender.counters().since(&counters);
+    let (tasks, expected_tasks) = tasks(contender, instance.tasks(&answer).or_else(|| workload.tasks()));
+    let disagree = || match (tasks, expected_tasks) {
+        (Some(pushed), Some(expected)) if pushed != expected => {
+            Some(format!("{pushed} tasks were pushed, but the program has {expected}"))
+        }
+        _ => None,
+    };
     Ok(Ran {
         seconds,
-        error: instance.check(&answer).err(),
-        tasks: if contender.counts_tasks() { known() } else { None },
+        error: instance.check(&answer).err().or_else(|| contender.complaint()).or_else(disagree),
+        tasks,
+        expected_tasks,
         answer: answer.to_string(),
-        counters: since(&contender.counters(), &counters),
+        counters: object(&counters.total),
+        workers: counters.workers.iter().map(object).collect(),
         cpu_seconds: Some(cpu_seconds),
         others: background.others(),
         stolen: background.stolen(),
@@ -202,13 +212,16 @@ fn timed(
     })
 }
 
-/// Counters of one run: differences, but for the depth, which is not a count.
-fn since(later: &[(&'static str, u64)], earlier: &[(&'static str, u64)]) -> Map<String, Value> {
-    let difference = |(&(name, later), &(_, earlier)): (&(&str, u64), &(&str, u64))| {
-        let value = if name == "peak_depth" { later } else { later.saturating_sub(earlier) };
-        (name.to_owned(), value.into())
-    };
-    later.iter().zip(earlier).map(difference).collect()
+/// How many tasks there were; and how many there should be, if that is known, where they were counted as they were pushed.
+fn tasks(contender: &dyn Contender, known: Option<u64>) -> (Option<u64>, Option<u64>) {
+    match contender.tasks() {
+        Some(pushed) => (Some(pushed), known),
+        None => (known.filter(|_| contender.counts_tasks()), None),
+    }
+}
+
+fn object(counts: &Counts) -> Map<String, Value> {
+    counts.iter().map(|&(name, count)| (name.to_owned(), count.into())).collect()
 }
 
 /// What else the machine did during the timed runs so far.
@@ -246,12 +259,57 @@ impl Background {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Counters;
 
     #[test]
     fn counters_are_differences_but_depths_are_not() {
-        let run = since(&[("steals", 12), ("peak_depth", 9)], &[("steals", 5), ("peak_depth", 8)]);
-        assert_eq!(run["steals"], 7);
-        assert_eq!(run["peak_depth"], 9);
+        let reading = |first: [u64; 2], second: [u64; 2]| {
+            let worker = |[steals, depth]: [u64; 2]| vec![("steals", steals), ("peak_depth", depth)];
+            Counters::of_workers(vec![worker(first), worker(second)])
+        };
+        let run = reading([12, 9], [3, 4]).since(&reading([5, 8], [3, 11]));
+        assert_eq!(run.total, [("steals", 7), ("peak_depth", 9)]);
+        assert_eq!(run.workers, [[("steals", 7), ("peak_depth", 9)], [("steals", 0), ("peak_depth", 4)]]);
+    }
+
+    /// Counts a task too many, or runs one too few.
+    struct Careless {
+        pushed: Option<u64>,
+        complaint: Option<&'static str>,
+    }
+
+    impl Contender for Careless {
+        fn run(&self, instance: &mut Instance) -> Result<filch_workloads::Answer, String> {
+            Ok(instance.serial())
+        }
+
+        fn tasks(&self) -> Option<u64> {
+            self.pushed
+        }
+
+        fn complaint(&self) -> Option<String> {
+            self.complaint.map(str::to_owned)
+        }
+    }
+
+    #[test]
+    fn counts_that_disagree_are_an_error() {
+        let set = BTreeMap::from([("tree".to_owned(), "thin".to_owned()), ("depth".to_owned(), "5".to_owned())]);
+        let workload = workload("trees", &set).unwrap();
+        let mut instance = workload.prepare().unwrap();
+        let mut ran = |pushed, complaint| {
+            instance.reset();
+            timed(&Careless { pushed, complaint }, &workload, &mut instance, &mut Background::default()).unwrap()
+        };
+        // A complete binary tree.
+        let right = ran(Some(63), None);
+        assert_eq!((right.tasks, right.expected_tasks, right.error), (Some(63), Some(63), None));
+        let wrong = ran(Some(64), None);
+        assert_eq!((wrong.tasks, wrong.expected_tasks), (Some(64), Some(63)));
+        assert_eq!(wrong.error.as_deref(), Some("64 tasks were pushed, but the program has 63"));
+        let uncounted = ran(None, None);
+        assert_eq!((uncounted.tasks, uncounted.expected_tasks, uncounted.error), (Some(63), None, None));
+        assert_eq!(ran(Some(63), Some("one was lost")).error.as_deref(), Some("one was lost"));
     }
 
     #[test]

@@ -201,6 +201,75 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
     }
 }
 
+fn sum(ran: &Ran, counter: &str) -> u64 {
+    ran.workers.iter().filter_map(|worker| worker[counter].as_u64()).sum()
+}
+
+/// Each list with its number of tasks, where that is the same in each run.
+#[test]
+fn what_was_pushed_is_what_the_program_has() {
+    for (name, program, tasks) in [
+        ("chase-lev", ("trees", &[("tree", "fat"), ("fanout", "12")][..]), Some(1885)),
+        ("bwos-f", ("trees", &[("tree", "comb"), ("depth", "1000")]), Some(2001)),
+        ("pdq-r", ("trees", &[("tree", "thin"), ("depth", "10")]), Some(2047)),
+        ("idem-lifo", ("spanning-tree", &[("graph", "kgraph"), ("n", "2000")]), Some(2000)),
+        ("wsq", ("wsq", &[("jobs", "3000")]), Some(3001)),
+        ("idem-fifo", ("closure", &[("n", "2000")]), None),
+        ("lace", ("pseudo-dfs", &[("n", "3000"), ("items", "16")]), None),
+    ] {
+        for (workers, pin) in [(1, "false"), (2, "true"), (5, "true")] {
+            for ran in
+                runs(name, &order(program, workers, &[("pin", pin)])).unwrap_or_else(|why| panic!("{name}: {why}"))
+            {
+                assert_eq!(ran.error, None, "{name} on {program:?}");
+                assert_eq!(ran.expected_tasks, tasks, "{name} on {program:?}");
+                assert!(tasks.is_none() || ran.tasks == tasks, "{name} on {program:?}: {:?}", ran.tasks);
+                // Each run by itself, though there was one before.
+                assert_eq!(Some(sum(&ran, "pushed")), ran.tasks, "{name} on {program:?}");
+                assert!(sum(&ran, "run") >= sum(&ran, "pushed"));
+                assert_eq!(ran.workers.len(), workers);
+                for counter in ["steals", "attempts", "pushed", "run"] {
+                    assert_eq!(ran.counters[counter], sum(&ran, counter));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pools_count_for_each_worker() {
+    for pool in POOLS {
+        for workers in [1, 3] {
+            for ran in runs(pool.name, &order(PROGRAMS[0], workers, &[])).expect("it runs") {
+                assert_eq!((ran.workers.len(), ran.expected_tasks), (workers, None));
+                assert_eq!(ran.counters["steals"], sum(&ran, "steals"));
+                let deepest = ran.workers.iter().filter_map(|worker| worker["peak_depth"].as_u64()).max();
+                assert_eq!(ran.counters["peak_depth"].as_u64(), deepest);
+            }
+        }
+    }
+    let [ran, _] = runs("serial", &order(PROGRAMS[0], 1, &[])).expect("it runs");
+    assert!(ran.workers.is_empty() && ran.counters.is_empty());
+}
+
+/// Not what a larger program has left behind, as which the warm-up stands here.
+#[test]
+fn a_peak_depth_belongs_to_one_run() {
+    let depth = |name, n: &str| {
+        let order = order(("fib", &[("n", n)]), 1, &[]);
+        let order = Order { warmup: 1, warmup_parameters: Some(set(&[("n", "22")])), ..order };
+        runs(name, &order).expect("it runs").map(|ran| ran.counters["peak_depth"].as_u64())
+    };
+    for name in ["split", "wool"] {
+        // Each level forks one, the last but one's without a task of its own.
+        assert_eq!(
+            [depth(name, "10"), depth(name, "5"), depth(name, "22")].map(|[first, second]| (first, second)),
+            [9, 4, 21].map(|n| (Some(n), Some(n))),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused_in_words() {
     let fib = PROGRAMS[0];
@@ -210,6 +279,8 @@ fn what_cannot_be_is_refused_in_words() {
         ("split", order(fib, 1, &[("mood", "sunny")]), "mood"),
         ("split", order(fib, 1, &[("wait", "leapfog")]), "leapfog"),
         ("split", order(fib, 1, &[("pin", "perhaps")]), "perhaps"),
+        ("chase-lev", order(LISTS[0], 1, &[("pin", "perhaps")]), "perhaps"),
+        ("chase-lev", order(LISTS[0], 0, &[]), "at least"),
         ("split", order(fib, 1, &[("style", "closure")]), "did you mean `closures`"),
         ("split", order(LISTS[0], 1, &[]), "does not run pseudo-dfs"),
         ("idem-lifo", order(fib, 1, &[]), "does not run fib"),

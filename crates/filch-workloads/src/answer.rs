@@ -75,12 +75,17 @@ impl Listed {
     /// Of a program whose tasks are the vertices that it reaches.
     pub(crate) fn reaching(vertices: u32, tallies: Vec<Tally>) -> Self {
         let mut run = Self { answer: Answer::Reached(vertices), tallies, duplicates: None };
-        run.duplicates = Some(run.tasks().saturating_sub(vertices.into()));
+        run.duplicates = Some(run.runs().saturating_sub(vertices.into()));
         run
     }
 
-    /// Tasks run, by all workers.
+    /// Tasks pushed, by all workers, those that the run began with among them.
     pub fn tasks(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.pushed).sum()
+    }
+
+    /// Tasks run, by all workers: each that was pushed, and on a queue that may return one twice, some again.
+    pub fn runs(&self) -> u64 {
         self.tallies.iter().map(|tally| tally.run).sum()
     }
 }

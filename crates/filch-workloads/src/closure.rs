@@ -11,7 +11,7 @@
 //! **Source.** *Transitive closure* in Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*, PPoPP 2009, and
 //! in Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014, figure 11. The sizes are ours.
 
-use filch::worklist::{Queue, Worklist};
+use filch::worklist::{Queue, Team};
 
 use crate::answer::Listed;
 use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marking, Marks, N, ROOT, SEED};
@@ -82,10 +82,10 @@ impl Marking for Instance {
 }
 
 impl Lists for Instance {
-    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+    fn exactly_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
         let marks = &self.marks;
         marks.set(ROOT);
-        let run = list.run_idempotent(
+        let run = team.run_idempotent(
             [ROOT],
             |_| (),
             |crew, (), vertex: u32| {
@@ -100,7 +100,7 @@ impl Lists for Instance {
         Listed::reaching(self.marks.count(), run.tallies)
     }
 
-    fn at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
-        Some(self.exactly_once(list))
+    fn at_least_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Option<Listed> {
+        Some(self.exactly_once(team))
     }
 }

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Searches of [graphs](graph) and walks over [trees] are worklist programs instead: see [`Kind`]. They run on a
-//! [`Worklist`](filch::worklist::Worklist), whose queue returns each task once ([`Instance::list_exactly_once`]) or, for tasks
+//! [`Team`](filch::worklist::Team), whose queue returns each task once ([`Instance::list_exactly_once`]) or, for tasks
 //! that may be run twice, of any kind ([`Instance::list_at_least_once`]).
 
 mod answer;

@@ -16,7 +16,7 @@
 //! **Source.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
 //! Deques*, PPoPP 2013, figure 6 b, on graphs of 40 million vertices. The span is the longest path that the search happens to take.
 
-use filch::worklist::{Queue, Worklist};
+use filch::worklist::{Queue, Team};
 
 use crate::answer::{Answer, Listed};
 use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marking, Marks, N, ROOT, SEED};
@@ -125,8 +125,8 @@ impl Instance {
         neighbours.iter().copied().filter(|&next| !self.marks.has(next))
     }
 
-    fn nodes<Q: Queue>(&self, list: &Worklist<Q>) -> Listed {
-        let run = list.run_idempotent(
+    fn nodes<Q: Queue>(&self, team: &mut Team<Q>) -> Listed {
+        let run = team.run_idempotent(
             [ROOT],
             |_| 0,
             |crew, count, vertex| self.visit(vertex, count).for_each(|next| crew.push(next)),
@@ -136,12 +136,12 @@ impl Instance {
 }
 
 impl Lists for Instance {
-    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+    fn exactly_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
         if self.task == Task::Node {
-            return self.nodes(list);
+            return self.nodes(team);
         }
         let this = &*self;
-        let run = list.run_bags(
+        let run = team.run_bags(
             [vec![ROOT]],
             self.items,
             |_| 0,
@@ -157,7 +157,7 @@ impl Lists for Instance {
     }
 
     /// A second visit finds the mark of the first.
-    fn at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
-        (self.task == Task::Node).then(|| self.nodes(list))
+    fn at_least_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Option<Listed> {
+        (self.task == Task::Node).then(|| self.nodes(team))
     }
 }

@@ -18,7 +18,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use filch::worklist::{Queue, Worklist};
+use filch::worklist::{Queue, Team};
 
 use crate::answer::{Answer, Listed, expect};
 use crate::graph::{CACHE, DEGREE, GRAPH, Graph, Input, N, ROOT, SEED};
@@ -160,8 +160,12 @@ impl Runs for Instance {
         self.check_chains()
     }
 
-    fn tasks(&self, _: &Answer) -> Option<u64> {
-        None
+    /// Each vertex is adopted once.
+    fn tasks(&self, answer: &Answer) -> Option<u64> {
+        match answer {
+            Answer::Reached(vertices) => Some(u64::from(*vertices)),
+            _ => None,
+        }
     }
 
     fn damage(&mut self, at: u64) -> bool {
@@ -173,7 +177,7 @@ impl Runs for Instance {
 }
 
 impl Lists for Instance {
-    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+    fn exactly_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
         let Self { graph, parents, .. } = &*self;
         let adopt = |parent: u32, child: u32| {
             let place = &parents[child as usize];
@@ -183,7 +187,7 @@ impl Lists for Instance {
                 && place.compare_exchange(NONE, parent, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         };
         adopt(ROOT, ROOT);
-        let run = list.run_idempotent(
+        let run = team.run_idempotent(
             [ROOT],
             |_| (),
             |crew, (), vertex: u32| {
@@ -198,8 +202,8 @@ impl Lists for Instance {
         Listed::reaching(reached, run.tallies)
     }
 
-    fn at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
-        Some(self.exactly_once(list))
+    fn at_least_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Option<Listed> {
+        Some(self.exactly_once(team))
     }
 }
 

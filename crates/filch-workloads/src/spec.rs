@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use filch::jobs::Jobs;
-use filch::worklist::{Queue, Worklist};
+use filch::worklist::Queue;
+use filch::{jobs, worklist};
 
 use crate::ForkJoin;
 use crate::answer::{Answer, Listed};
@@ -94,15 +94,15 @@ pub(crate) trait Forks: Runs {
 
 /// A worklist program.
 pub(crate) trait Lists: Runs {
-    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed;
+    fn exactly_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Listed;
 
     /// `None` unless the tasks may be run twice.
-    fn at_least_once<Q: Queue>(&mut self, _list: &Worklist<Q>) -> Option<Listed> {
+    fn at_least_once<Q: Queue>(&mut self, _team: &mut worklist::Team<Q>) -> Option<Listed> {
         None
     }
 }
 
 /// A job program.
 pub(crate) trait Makes: Runs {
-    fn jobs<Q: Queue>(&mut self, jobs: &Jobs<Q>) -> Listed;
+    fn jobs<Q: Queue>(&mut self, team: &mut jobs::Team<Q>) -> Listed;
 }

@@ -13,7 +13,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use filch::worklist::{Queue, Worklist};
+use filch::worklist::{Queue, Team};
 
 use crate::answer::{Answer, Listed, expect};
 use crate::params::{ParamError, ParamSpec, Settings, hash};
@@ -217,9 +217,9 @@ impl Runs for Instance {
 }
 
 impl Lists for Instance {
-    fn exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+    fn exactly_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
         let this = &*self;
-        let run = list.run(
+        let run = team.run(
             [this.params.depth],
             |_| Seen::default(),
             |crew, seen, height| {

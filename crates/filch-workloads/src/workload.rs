@@ -1,7 +1,7 @@
 //! The one list of all programs: any of them by its name.
 
-use filch::jobs::Jobs;
-use filch::worklist::{Queue, Worklist};
+use filch::worklist::Queue;
+use filch::{jobs, worklist};
 
 use crate::answer::{Answer, Listed};
 use crate::params::{ParamError, Settings, check_memory, suggest};
@@ -60,24 +60,24 @@ macro_rules! workloads {
             ///
             /// let mut closure = Workload::new("closure", &[("n".into(), "1000".into())])?.prepare()?;
             /// closure.reset();
-            /// let run = closure.list_exactly_once(&Worklist::new(2));
+            /// let run = closure.list_exactly_once(&mut Worklist::new(2).start()?);
             /// assert!(closure.check(&run.answer).is_ok());
-            /// # Ok::<(), filch_workloads::ParamError>(())
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             ///
             /// # Panics
             /// If it is not a worklist program: see [`Instance::kind`].
-            pub fn list_exactly_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Listed {
+            pub fn list_exactly_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Listed {
                 match self {
-                    $(Self::$lists(program) => program.exactly_once(list),)*
+                    $(Self::$lists(program) => program.exactly_once(team),)*
                     other => panic!("{} is not a worklist program", other.name()),
                 }
             }
 
             /// Runs a worklist program whose tasks may be run twice, also on queues that may return one twice; `None` if it is not one.
-            pub fn list_at_least_once<Q: Queue>(&mut self, list: &Worklist<Q>) -> Option<Listed> {
+            pub fn list_at_least_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Option<Listed> {
                 match self {
-                    $(Self::$lists(program) => program.at_least_once(list),)*
+                    $(Self::$lists(program) => program.at_least_once(team),)*
                     _ => None,
                 }
             }
@@ -89,16 +89,16 @@ macro_rules! workloads {
             /// use filch_workloads::Workload;
             ///
             /// let mut wsq = Workload::new("wsq", &[])?.prepare()?;
-            /// let run = wsq.run_jobs(&Jobs::new(2));
+            /// let run = wsq.run_jobs(&mut Jobs::new(2).start()?);
             /// assert!(wsq.check(&run.answer).is_ok());
-            /// # Ok::<(), filch_workloads::ParamError>(())
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             ///
             /// # Panics
             /// If it is not a job program: see [`Instance::kind`].
-            pub fn run_jobs<Q: Queue>(&mut self, jobs: &Jobs<Q>) -> Listed {
+            pub fn run_jobs<Q: Queue>(&mut self, team: &mut jobs::Team<Q>) -> Listed {
                 match self {
-                    $(Self::$makes(program) => program.jobs(jobs),)*
+                    $(Self::$makes(program) => program.jobs(team),)*
                     other => panic!("{} is not a job program", other.name()),
                 }
             }
@@ -259,7 +259,7 @@ impl Workload {
         self.spec.params.iter().map(|param| param.name).zip(values).collect()
     }
 
-    /// The forks of one run, where that is known beforehand; see also [`Instance::tasks`].
+    /// The forks of one run, or of worklists and jobs the tasks, where that is known beforehand; see also [`Instance::tasks`].
     pub fn tasks(&self) -> Option<u64> {
         on_made!(&self.made, params => params.tasks())
     }
@@ -301,7 +301,7 @@ impl Instance {
         on_instance!(self, program => program.check(answer))
     }
 
-    /// The forks of the fork–join run that gave `answer`, as far as they can be known.
+    /// The forks of the fork–join run that gave `answer`, or of worklists and jobs the tasks, as far as they can be known.
     pub fn tasks(&self, answer: &Answer) -> Option<u64> {
         on_instance!(self, program => program.tasks(answer))
     }

@@ -12,7 +12,7 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use filch::jobs::{JobWorker, Jobs};
+use filch::jobs::{JobWorker, Team};
 use filch::worklist::Queue;
 
 use crate::answer::{Answer, Listed, expect};
@@ -52,7 +52,8 @@ impl spec::Params for Params {
     }
 
     fn tasks(&self) -> Option<u64> {
-        Some(self.jobs.into())
+        // With their parent.
+        Some(u64::from(self.jobs) + 1)
     }
 
     fn memory_bytes(&self) -> u64 {
@@ -108,16 +109,16 @@ impl Runs for Instance {
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
-        Some(self.params.jobs.into())
+        spec::Params::tasks(&self.params)
     }
 }
 
 impl Makes for Instance {
-    fn jobs<Q: Queue>(&mut self, jobs: &Jobs<Q>) -> Listed {
+    fn jobs<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
         let Params { rounds, jobs: number } = self.params;
-        let totals: Vec<Total> = (0..jobs.workers()).map(|_| Total::default()).collect();
+        let totals: Vec<Total> = (0..team.workers()).map(|_| Total::default()).collect();
         let totals = &totals[..];
-        let outcome = jobs.run(|w| {
+        let outcome = team.run(|w| {
             let parent = w.start(move |w| {
                 w.spawn_all(
                     (0..number)
@@ -134,6 +135,7 @@ impl Makes for Instance {
 
 #[cfg(test)]
 mod tests {
+    use filch::jobs::Jobs;
     use filch_queue::{BwosF, ChaseLev, Wsq};
 
     use super::*;
@@ -144,12 +146,13 @@ mod tests {
         fn on<Q: Queue>(set: &[(String, String)], right: &Answer) {
             for workers in [1, 2, 8] {
                 let mut instance = Workload::new("wsq", set).and_then(|wsq| wsq.prepare()).expect("it is small");
-                let run = instance.run_jobs(&Jobs::new(workers).capacity(64).queue::<Q>(Q::Params::default()));
+                let jobs = Jobs::new(workers).capacity(64).queue::<Q>(Q::Params::default());
+                let run = instance.run_jobs(&mut jobs.start().expect("threads start"));
                 assert_eq!(run.answer, *right);
                 assert_eq!(instance.check(&run.answer), Ok(()));
                 assert!(instance.check(&Answer::Number(0)).is_err());
-                // With their parent.
-                assert_eq!(run.tasks(), 1001);
+                assert_eq!((run.tasks(), run.runs()), (1001, 1001));
+                assert_eq!(instance.tasks(&run.answer), Some(1001));
             }
         }
         let set = [("k", "17"), ("jobs", "1000")].map(|(name, value)| (name.to_owned(), value.to_owned()));

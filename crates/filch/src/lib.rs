@@ -148,6 +148,7 @@ mod scope;
 mod spawn;
 mod stack;
 mod stats;
+mod team;
 mod thread_pool;
 mod thread_stack;
 mod ticker;

@@ -1,6 +1,7 @@
 //! A worker's post: its own queue and the others' to steal from, for tasks that nobody joins.
 
 use filch_memory::Native;
+use filch_memory::count::stealing;
 use filch_queue::{Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
 use crate::pool::{self, Hand};
@@ -9,6 +10,9 @@ use crate::pool::{self, Hand};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
+    /// Tasks that it has pushed: for the worker that runs a list also those that the list began with. What it has stolen and keeps in its
+    /// queue for later is not among them.
+    pub pushed: u64,
     /// Tasks that it has run. Twice, for one that was returned twice.
     pub run: u64,
     /// Tasks that it has stolen.
@@ -116,9 +120,11 @@ impl<Q: Queue<Native>> Post<Q> {
         let thief = self.thieves[victim].as_mut()?;
         loop {
             self.tally.attempts += 1;
-            let stolen = pool::steal_by::<Q>(&mut self.owner, thief, |thief| match self.loot {
-                None => thief.steal(),
-                Some(Loot { most, steal }) => steal(thief, most, &mut self.spoils).map(|_| self.spoils.remove(0)),
+            let stolen = pool::steal_by::<Q>(&mut self.owner, thief, |thief| {
+                stealing(|| match self.loot {
+                    None => thief.steal(),
+                    Some(Loot { most, steal }) => steal(thief, most, &mut self.spoils).map(|_| self.spoils.remove(0)),
+                })
             });
             match stolen {
                 Steal::Task(task) => {

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use filch::jobs::Jobs;
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::worklist::{StartError, Worklist};
 use filch::{BuildError, Builder, Interrupts, ThreadPool};
 use filch_queue::{ChaseLev, ChaseLevAsym, PdqR, PdqS};
 use libc::{EAGAIN, ENOSYS, EPERM};
@@ -80,6 +81,10 @@ fn has_no_threads() {
         }
     });
     assert_eq!(jobs.into_inner(), 9, "on the calling thread");
+    let error = Worklist::new(4).start().unwrap_err();
+    assert!(matches!(&error, StartError::Thread { started: 1, workers: 4, .. }), "{error}");
+    assert!(error.to_string().contains("cannot start thread 2 of 4"), "{error}");
+    assert!(Worklist::new(1).start().is_ok(), "it needs none");
     let payload = catch_unwind(|| fib(5)).unwrap_err();
     let message = payload.downcast_ref::<String>().unwrap();
     assert!(message.contains("filch cannot start its global pool: cannot start thread 1"), "{message}");
@@ -181,6 +186,11 @@ fn cannot_sleep() {
     works_at_once::<Wool>();
     works_at_once::<Queued<ChaseLev>>();
     works_at_once::<Heartbeat<ChaseLev, Request>>();
+    let mut team = Worklist::new(3).start().unwrap();
+    for _ in 0..3 {
+        assert_eq!(team.run(0..10_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 45);
+    }
+    std::mem::forget(team);
     assert_eq!(fib(14), 377, "on the global pool");
     // SAFETY: ends the process, and nothing else: the test harness would have to wait for a thread.
     unsafe { libc::_exit(0) };
@@ -219,6 +229,9 @@ fn knows_little() {
     assert!(ThreadPool::global().workers() >= 1);
     assert_eq!(fib(12), 144);
     works(&Builder::<Split>::new().workers(2).pin(true).build().unwrap());
+    let pinned = Worklist::new(2).pin(true);
+    assert!(matches!(pinned.start(), Err(StartError::Pin { source }) if source.raw_os_error() == Some(error)));
+    assert_eq!(pinned.run(0..10_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 45);
     for interrupts in [Interrupts::flag(), Interrupts::signal()] {
         works(&Builder::<Queued<PdqR>>::new().workers(2).interrupts(interrupts).build().unwrap());
     }
@@ -314,6 +327,8 @@ fn forks_a_process() {
     let clocked = Builder::<Heartbeat<ChaseLev>>::new().workers(2).build().unwrap();
     let ticking = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal()).build().unwrap();
     works(&pool);
+    let mut team = Worklist::new(2).start().unwrap();
+    team.run([0_u32], |_| (), |_, (), _| ());
     assert_eq!(fib(10), 55, "on the global pool");
     let global = std::ptr::from_ref(ThreadPool::global());
     in_a_fork(|| {
@@ -333,7 +348,9 @@ fn forks_a_process() {
         refuses(&|| pool.spawn(|| ()));
         refuses(&|| clocked.install(|| ()));
         assert_eq!(pool.workers(), 2);
-        drop((pool, clocked, ticking));
+        let payload = catch_unwind(AssertUnwindSafe(|| team.run([0_u32], |_| (), |_, (), _| ()))).unwrap_err();
+        assert!(payload.downcast_ref::<&str>().unwrap().contains("stay in the process that has started them"));
+        drop((pool, clocked, ticking, team));
         // And so on.
         in_a_fork(|| {
             assert_eq!(fib(16), 987);

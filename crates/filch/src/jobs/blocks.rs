@@ -147,6 +147,8 @@ pub(super) struct Blocks<'j> {
     are_fresh: bool,
     /// All blocks, the one that is being filled last.
     blocks: VecDeque<NonNull<Block>>,
+    /// How often a block has begun to be filled.
+    fillings: u64,
 }
 
 impl<'j> Blocks<'j> {
@@ -154,7 +156,21 @@ impl<'j> Blocks<'j> {
     const LOOKS: usize = 4;
 
     pub(super) fn new(owner: usize, spare: &'j Spare) -> Self {
-        Self { owner, spare, next: ptr::null_mut(), end: ptr::null_mut(), are_fresh: true, blocks: VecDeque::new() }
+        Self {
+            owner,
+            spare,
+            next: ptr::null_mut(),
+            end: ptr::null_mut(),
+            are_fresh: true,
+            blocks: VecDeque::new(),
+            fillings: 0,
+        }
+    }
+
+    /// How many places have been handed out.
+    pub(super) fn taken(&self) -> u64 {
+        let left = (self.end.addr() - self.next.addr()) / size_of::<Place>();
+        self.fillings * PLACES as u64 - left as u64
     }
 
     #[cfg(test)]
@@ -193,6 +209,7 @@ impl<'j> Blocks<'j> {
             self.blocks.push_back(Block::new(self.owner, spare));
         }
         self.are_fresh = !reused;
+        self.fillings += 1;
         let newest = self.blocks[self.blocks.len() - 1];
         // SAFETY: I2; the places are a part of the block, and the pointer may be used for all of it.
         unsafe {
@@ -272,11 +289,15 @@ mod tests {
         give_back(&first[..1], &other);
         assert!((0..PLACES).all(|_| is_in(&first, blocks.take())));
         assert_eq!(blocks.number(), 3);
+        assert_eq!(blocks.taken(), 5 * PLACES as u64);
+        let _ = blocks.take();
+        assert_eq!((blocks.taken(), blocks.number()), (5 * PLACES as u64 + 1, 4));
         drop(blocks);
-        assert_eq!(spare.lock().len(), 3);
+        assert_eq!(spare.lock().len(), 4);
         let mut next = Blocks::new(0, &spare);
+        assert_eq!(next.taken(), 0);
         let _ = next.take();
-        assert_eq!(spare.lock().len(), 2);
+        assert_eq!((next.taken(), spare.lock().len()), (1, 3));
     }
 
     #[test]

@@ -9,7 +9,8 @@
 //! **Queues.** Any of [`filch_queue`] that returns each task once, but `PatientThep`, whose thief may wait for an owner that has gone
 //! home. On one that is first in, first out, waits nest deeply.
 //!
-//! **Threads.** A run has threads of its own, and the caller is one of them.
+//! **Threads.** A run has threads of its own, and the caller is one of them. [`Jobs::run`] starts them; a [`Team`] keeps them for the next
+//! run.
 //!
 //! **Departures.** The source's workers live as long as the program; here a run has a beginning and an end, so that jobs can borrow
 //! what is around it. The source's thieves ask for up to 16 jobs at once; here for one, unless [`Jobs::loot`] says otherwise.
@@ -18,22 +19,20 @@
 //! What must always hold: each job is run or dropped once, and no job is left when a run returns.
 
 mod blocks;
+mod team;
 mod worker;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
+use std::sync::Arc;
 
 use filch_memory::Native;
-use filch_queue::{ChaseLev, Delivery, Queue, StealMany, Task};
+use filch_queue::{ChaseLev, Queue, StealMany, Task};
 
 use self::blocks::Spare;
-use self::worker::Shared;
+pub use self::team::Team;
 pub use self::worker::{Job, JobWorker};
-use crate::pool::deal_any;
-use crate::unwind::abort_on_panic;
 use crate::worklist::Worklist;
-pub use crate::worklist::{Stop, Tally};
+pub use crate::worklist::{StartError, Stop, Tally};
 
 /// The settings of a job system, and the way to run it.
 ///
@@ -56,7 +55,8 @@ pub use crate::worklist::{Stop, Tally};
 /// ```
 pub struct Jobs<Q: Queue<Native> = ChaseLev> {
     settings: Worklist<Q>,
-    spare: Spare,
+    /// Also of the teams that were started from here.
+    spare: Arc<Spare>,
 }
 
 impl<Q: Queue<Native>> fmt::Debug for Jobs<Q> {
@@ -78,7 +78,7 @@ impl Jobs {
 /// The same settings for jobs.
 impl<Q: Queue<Native>> From<Worklist<Q>> for Jobs<Q> {
     fn from(settings: Worklist<Q>) -> Self {
-        Self { settings, spare: Spare::default() }
+        Self { settings, spare: Arc::default() }
     }
 }
 
@@ -151,11 +151,35 @@ impl<Q: Queue<Native>> Jobs<Q> {
         self.settings.stop()
     }
 
+    /// Whether to bind each worker's thread to a processor of its own: as [`Worklist::pin`].
+    #[must_use]
+    pub fn pin(self, pin: bool) -> Self {
+        Self { settings: self.settings.pin(pin), ..self }
+    }
+
+    /// Starts the threads and makes the queues, for any number of runs: see [`Team`].
+    ///
+    /// # Errors
+    /// [`StartError`], if the system refuses a thread or, with [`pin`](Self::pin), a processor.
+    ///
+    /// ```
+    /// let mut team = filch::jobs::Jobs::new(2).start()?;
+    /// for _ in 0..3 {
+    ///     assert!(team.run(|w| w.spawn(|_| ())).is_complete);
+    /// }
+    /// # Ok::<(), filch::jobs::StartError>(())
+    /// ```
+    pub fn start(&self) -> Result<Team<Q>, StartError> {
+        let members = self.settings.settings(NAME).start()?;
+        Ok(Team::new(members, self.stop(), Arc::clone(&self.spare)))
+    }
+
     /// Runs `body` on the calling thread, as the first worker, and the jobs that it makes, and theirs, on all; returns when all
     /// are over. Jobs may borrow what is around the run.
     ///
-    /// Cost: a thread for each worker but one. Memory: 64 bytes for each job that is not over, in blocks of 64 KiB that are used
-    /// again, also by the next run, and freed with the system.
+    /// Cost: queues, and a thread for each worker but one, which may be fewer if the system refuses them; a [`Team`] has both already.
+    /// Memory: 64 bytes for each job that is not over, in blocks of 64 KiB that are used again, also by the next run, and freed with the
+    /// system and its teams.
     ///
     /// # Panics
     /// If `body` or a job does, with the payload of the first, once all workers have stopped. Jobs that have not begun are
@@ -169,50 +193,13 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// });
     /// ```
     pub fn run<'env, R>(&self, body: impl for<'s> FnOnce(&mut JobWorker<'s, 'env, Q>) -> R) -> Outcome<R> {
-        const {
-            assert!(
-                matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce),
-                "the queue may return a task twice: a job is gone once it has run"
-            );
-        };
-        let Worklist { workers, capacity, ref params, loot, ref stop, .. } = self.settings;
-        let shared = Shared::new(stop, loot, &self.spare);
-        let mut tallies = vec![Tally::default(); workers];
-        let mut hands = deal_any::<Q>(workers, capacity, params).into_iter().enumerate();
-        let own = hands.next();
-        let result = std::thread::scope(|scope| {
-            let shared = &shared;
-            let (mine, others) = tallies.split_at_mut(1);
-            for ((index, hand), tally) in hands.zip(others) {
-                let live = move || {
-                    // Others use its blocks.
-                    abort_on_panic("a worker of a job system panicked", || {
-                        let mut worker = JobWorker::<Q>::new(index, hand, shared);
-                        worker.live();
-                        *tally = worker.post.tally;
-                    });
-                };
-                let thread = std::thread::Builder::new().name(format!("filch jobs {index}"));
-                // If there is no thread to be had, there are fewer workers.
-                let _ = thread.spawn_scoped(scope, live);
-            }
-            let (index, hand) = own?;
-            abort_on_panic("the first worker of a job system panicked", || {
-                let mut worker = JobWorker::new(index, hand, shared);
-                let result = catch_unwind(AssertUnwindSafe(|| body(&mut worker)));
-                let result = result.map_err(|payload| shared.has_panicked(payload)).ok();
-                worker.finish(NonNull::from(&shared.root));
-                worker.live();
-                mine[0] = worker.post.tally;
-                result
-            })
-        });
-        let is_complete = !shared.is_stopped();
-        shared.panic.resume();
-        let result = result.expect("what keeps the body from returning is resumed");
-        Outcome { result, tallies, is_complete }
+        let members = self.settings.settings(NAME).start_what_can_be();
+        Team::new(members, self.stop(), Arc::clone(&self.spare)).run(body)
     }
 }
+
+/// What the threads are called, before their number.
+const NAME: &str = "filch jobs";
 
 /// What has come of a run.
 #[derive(Clone, Debug)]

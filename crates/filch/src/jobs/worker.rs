@@ -10,14 +10,13 @@ use filch_queue::{ChaseLev, Queue, Task};
 
 use super::blocks::{Blocks, Kin, Place, Spare};
 use crate::job::Payload;
-use crate::pool::Hand;
-use crate::post::{Loot, Post};
+use crate::post::{Post, Tally};
 use crate::unwind::FirstPanic;
 use crate::wait::Patience;
 use crate::worklist::Stop;
 
 /// What the workers of a run have in common.
-pub(super) struct Shared<'j, Q: Queue<Native>> {
+pub(super) struct Shared<'j> {
     /// The run itself: the job that has no parent, and lies in no block.
     pub(super) root: Kin,
     pub(super) root_life: u32,
@@ -26,17 +25,16 @@ pub(super) struct Shared<'j, Q: Queue<Native>> {
     /// Whether a job has panicked.
     is_broken: <Native as Memory>::AtomicBool,
     pub(super) panic: FirstPanic,
-    pub(super) loot: Option<Loot<Q>>,
 }
 
 /// The payload of a wait that ends because another job has panicked.
 struct Abandoned;
 
-impl<'j, Q: Queue<Native>> Shared<'j, Q> {
-    pub(super) fn new(stop: &'j Stop, loot: Option<Loot<Q>>, spare: &'j Spare) -> Self {
+impl<'j> Shared<'j> {
+    pub(super) fn new(stop: &'j Stop, spare: &'j Spare) -> Self {
         let root = Kin::default();
         let root_life = root.begin(None, true);
-        Self { root, root_life, stop, spare, is_broken: Atomic::new(false), panic: FirstPanic::default(), loot }
+        Self { root, root_life, stop, spare, is_broken: Atomic::new(false), panic: FirstPanic::default() }
     }
 
     fn is_broken(&self) -> bool {
@@ -140,14 +138,14 @@ impl Job<'_> {
 /// `'s` is the run, `'env` what is borrowed from around it.
 pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     index: usize,
-    pub(super) post: Post<Q>,
+    post: Post<Q>,
     blocks: Blocks<'s>,
     /// The job that is being run; for the caller's worker, at the bottom, the run itself. It is unfinished.
     current: NonNull<Kin>,
     /// Parts of one job that are finished and not yet taken off. That job is not kept from its end by it: while there are such
     /// parts, this worker is at another one of them, or about to look for its next job.
     put_off: PutOff,
-    shared: &'s Shared<'s, Q>,
+    shared: &'s Shared<'s>,
     /// Invariant in both; and a worker belongs to its thread.
     run: PhantomData<(&'s mut &'env mut (), *mut ())>,
 }
@@ -165,11 +163,18 @@ impl<Q: Queue<Native>> fmt::Debug for JobWorker<'_, '_, Q> {
 }
 
 impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
-    pub(super) fn new(index: usize, hand: Hand<Q>, shared: &'s Shared<'s, Q>) -> Self {
-        let (post, blocks) = (Post::new(index, hand, shared.loot), Blocks::new(index, shared.spare));
+    /// The post is empty.
+    pub(super) fn new(index: usize, post: Post<Q>, shared: &'s Shared<'s>) -> Self {
+        let blocks = Blocks::new(index, shared.spare);
         let root = NonNull::from(&shared.root);
         let put_off = PutOff { kin: root, parts: 0 };
         Self { index, post, blocks, current: root, put_off, shared, run: PhantomData }
+    }
+
+    /// When the run is over: the worker's post, and what it has done.
+    pub(super) fn leave(mut self) -> (Post<Q>, Tally) {
+        let tally = std::mem::take(&mut self.post.tally);
+        (self.post, Tally { pushed: self.blocks.taken(), ..tally })
     }
 
     /// The worker's number, below [`JobWorker::workers`].

@@ -7,6 +7,7 @@
 //! * [`latch`]: when a number of things have ended, for whoever waits for them.
 //! * [`lineage`]: when a job is over with all its descendants, and its place free.
 //! * [`public`]: what the owner of Wool's task stack shares and takes back.
+//! * [`rounds`]: when threads that come again and again have all done their part.
 //! * [`seize`]: how a thief shares on behalf of an owner that answers nobody.
 //! * [`state`]: who has a stolen job, and when its result is there.
 //! * [`sleep`]: how a worker goes to sleep without missing the work that it should wake for.
@@ -22,6 +23,7 @@ pub mod latch;
 pub mod limits;
 pub mod lineage;
 pub mod public;
+pub mod rounds;
 pub mod seize;
 pub mod sleep;
 pub mod split;

@@ -63,6 +63,12 @@ impl<M: Memory> Counts<M> {
         created.store(created.load(Ordering::Relaxed) + pieces, Ordering::Relaxed);
     }
 
+    /// How many pieces the worker has created. For the worker itself, or for whoever comes after it.
+    pub fn pieces(&self) -> u64 {
+        // Relaxed: whatever has come before the call is visible.
+        self.counts.0.0.load(Ordering::Relaxed)
+    }
+
     /// The worker: a piece is exhausted.
     #[inline]
     pub fn finished(&self) {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
 
-use filch_memory::Native;
+use filch_memory::{Native, count};
 use filch_queue::Steal;
 
 use super::{Here, nap};
@@ -48,7 +48,7 @@ impl<P: Pool> Here<'_, P> {
         let stealing = AbortOnUnwind("a worker panicked while it stole a task");
         let stolen = loop {
             home.counters.attempts.bump();
-            match attempt(core) {
+            match count::stealing(|| attempt(core)) {
                 Steal::Task(job) => {
                     home.has_stolen_from(victim);
                     break Some(job);

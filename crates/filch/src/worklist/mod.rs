@@ -9,7 +9,7 @@
 //! by [`Worklist::run_idempotent`].
 //!
 //! **Threads.** A run has threads of its own, and the caller is one of them: a worker of a thread pool that took part in two
-//! worklists at a time could wait for itself.
+//! worklists at a time could wait for itself. [`Worklist::run`] starts them, and makes the queues; a [`Team`] keeps both for the next list.
 //!
 //! **The end.** Not seeing a task says nothing: a thief may have been refused, or wait for an answer. So workers count, by
 //! [`termination`](crate::protocol::termination): tasks, when they are pushed and when they have been run. Where a queue may return a task twice, that
@@ -21,26 +21,28 @@
 //! when a run returns.
 
 mod bag;
+mod crew;
 mod item;
+mod team;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{ChaseLev, Delivery, Padded, StealMany, Task};
+use filch_queue::{ChaseLev, StealMany, Task};
 
 pub use bag::Bag;
+pub use crew::Crew;
 #[doc(no_inline)]
 pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
+pub use team::Team;
 
-use crate::pool::{Hand, deal_any};
+use crate::post::Loot;
 pub use crate::post::Tally;
-use crate::post::{Loot, Post};
-use crate::protocol::termination::Counts;
-use crate::unwind::FirstPanic;
-use crate::wait::Patience;
+use crate::team::Settings;
+pub use crate::team::StartError;
 
 /// The settings of worklists, and the way to run them.
 ///
@@ -71,6 +73,7 @@ pub struct Worklist<Q: Queue<Native> = ChaseLev> {
     pub(crate) params: Q::Params,
     pub(crate) loot: Option<Loot<Q>>,
     pub(crate) stop: Stop,
+    pub(crate) pin: bool,
     queue: PhantomData<fn() -> Q>,
 }
 
@@ -93,7 +96,15 @@ impl Worklist {
     /// If `workers` is 0.
     pub fn new(workers: usize) -> Self {
         assert!(workers > 0, "a worklist needs a worker");
-        Self { workers, capacity: DEFAULT_CAPACITY, params: (), loot: None, stop: Stop::default(), queue: PhantomData }
+        Self {
+            workers,
+            capacity: DEFAULT_CAPACITY,
+            params: (),
+            loot: None,
+            stop: Stop::default(),
+            pin: false,
+            queue: PhantomData,
+        }
     }
 }
 
@@ -109,8 +120,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// ```
     #[must_use]
     pub fn queue<R: Queue<Native>>(self, params: R::Params) -> Worklist<R> {
-        let Self { workers, capacity, stop, .. } = self;
-        Worklist { workers, capacity, params, loot: None, stop, queue: PhantomData }
+        let Self { workers, capacity, stop, pin, .. } = self;
+        Worklist { workers, capacity, params, loot: None, stop, pin, queue: PhantomData }
     }
 
     /// The same with room for so many tasks in each worker's queue. What finds no room stays with its worker.
@@ -164,11 +175,44 @@ impl<Q: Queue<Native>> Worklist<Q> {
         self.stop.clone()
     }
 
+    /// Whether to bind each worker's thread to a processor of its own, of those that the thread may use that starts it; the thread that
+    /// runs a list, its first worker, is bound meanwhile. Default: no. With more workers than processors, some share one. Where threads
+    /// cannot be bound, [`Worklist::start`] says so, and [`Worklist::run`] goes without.
+    ///
+    /// ```
+    /// use filch::worklist::Worklist;
+    ///
+    /// let sum = Worklist::new(2).pin(true).run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
+    /// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
+    /// ```
+    #[must_use]
+    pub fn pin(self, pin: bool) -> Self {
+        Self { pin, ..self }
+    }
+
+    /// Starts the threads and makes the queues, for any number of lists: see [`Team`].
+    ///
+    /// # Errors
+    /// [`StartError`], if the system refuses a thread or, with [`pin`](Self::pin), a processor.
+    ///
+    /// ```
+    /// let mut team = filch::worklist::Worklist::new(2).start()?;
+    /// for limit in [10, 100_u32] {
+    ///     let sum = team.run(0..limit, |_| 0, |_, sum, n| *sum += n);
+    ///     assert_eq!(sum.states.iter().sum::<u32>(), limit * (limit - 1) / 2);
+    /// }
+    /// # Ok::<(), filch::worklist::StartError>(())
+    /// ```
+    pub fn start(&self) -> Result<Team<Q>, StartError> {
+        Ok(Team::new(self.settings("filch worklist").start()?, self.stop()))
+    }
+
     /// Runs `work` on all of `tasks`, and on all that these push, in any order, and returns when there is none left.
     ///
     /// Each worker has a state of its own, made by `state` from the worker's number; they come back in the outcome.
     ///
-    /// Cost: a thread for each worker but one, and for each task a push, a pop or a steal, and two plain stores.
+    /// Cost: queues, and a thread for each worker but one, which may be fewer if the system refuses them; and for each task a push, a pop
+    /// or a steal, and two plain stores. A [`Team`] has the queues and threads already.
     ///
     /// # Panics
     /// If a task does, with the payload of the first, once all workers have stopped. The tasks that were left are dropped unrun.
@@ -183,13 +227,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         S: Send,
         W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
     {
-        const {
-            assert!(
-                matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce),
-                "the queue may return a task twice: see `run_idempotent`"
-            );
-        };
-        self.run_any(tasks, state, work)
+        self.team_of_one_run().run(tasks, state, work)
     }
 
     /// As [`Worklist::run`], for tasks that may be run twice: also on queues that may return one twice.
@@ -219,7 +257,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         S: Send,
         W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
     {
-        self.run_any(tasks, state, work)
+        self.team_of_one_run().run_idempotent(tasks, state, work)
     }
 
     /// Runs `work` again and again on a bag, until that is empty, and on what is split off it and on what it pushes.
@@ -260,82 +298,16 @@ impl<Q: Queue<Native>> Worklist<Q> {
         S: Send,
         W: Fn(&mut Crew<'_, Box<B>, Q>, &mut S, &mut B) + Sync,
     {
-        assert!(items > 0, "a worker that does nothing comes to no end");
-        self.run(bags.into_iter().map(Box::new), state, |crew, state, mut bag| {
-            loop {
-                for _ in 0..items {
-                    if bag.is_empty() {
-                        return;
-                    }
-                    work(crew, state, &mut bag);
-                }
-                if crew.is_stopped() {
-                    return;
-                }
-                if crew.wants_tasks()
-                    && let Some(half) = bag.split()
-                {
-                    crew.push(Box::new(half));
-                }
-                crew.poll();
-            }
-        })
+        self.team_of_one_run().run_bags(bags, items, state, work)
     }
 
-    fn run_any<T, S, W>(
-        &self,
-        tasks: impl IntoIterator<Item = T>,
-        state: impl Fn(usize) -> S + Sync,
-        work: W,
-    ) -> Outcome<S>
-    where
-        T: Item,
-        S: Send,
-        W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
-    {
-        let shared = Shared {
-            counts: (0..self.workers).map(|_| Counts::default()).collect(),
-            stop: &self.stop,
-            is_broken: Atomic::new(false),
-            panic: FirstPanic::default(),
-        };
-        // Both are written all the time, each by one worker: on lines of their own.
-        let mut states: Vec<Padded<S>> = (0..self.workers).map(|index| Padded(state(index))).collect();
-        let hands = deal_any::<Q>(self.workers, self.capacity, &self.params);
-        let crew = |(index, hand)| Padded(Crew::new(index, hand, self.loot, &shared));
-        let mut crews: Vec<Padded<Crew<'_, T, Q>>> = hands.into_iter().enumerate().map(crew).collect();
-        // With the caller, who is sure to run. It has set out before anybody looks.
-        if crews[0].has_set_out() {
-            shared.counts[0].sets_out();
-        }
-        tasks.into_iter().for_each(|task| crews[0].push(task));
-        let live = |crew: &mut Crew<'_, T, Q>, state: &mut S| {
-            if shared.panic.catch(|| crew.live(state, &work)).is_none() {
-                // Relaxed: it publishes nothing.
-                shared.is_broken.store(true, Ordering::Relaxed);
-            }
-        };
-        std::thread::scope(|scope| {
-            let mut others = crews.iter_mut().zip(&mut states);
-            let own = others.next();
-            for (crew, state) in others {
-                let thread = std::thread::Builder::new().name(format!("filch worklist {}", crew.index));
-                // If there is no thread to be had, there are fewer workers.
-                let _ = thread.spawn_scoped(scope, || live(crew, state));
-            }
-            if let Some((crew, state)) = own {
-                live(crew, state);
-            }
-        });
-        let is_complete = !shared.is_stopped();
-        let tallies = crews.iter().map(|crew| crew.post.tally).collect();
-        // One crew's dropping may answer what another has asked for.
-        while crews.iter_mut().map(|crew| crew.drop_tasks()).sum::<usize>() > 0 {}
-        drop(crews);
-        shared.panic.resume();
-        // A result that is there when a destructor panics is lost, by the language; these may have one.
-        drop((state, work));
-        Outcome { states: states.into_iter().map(|state| state.0).collect(), tallies, is_complete }
+    fn team_of_one_run(&self) -> Team<Q> {
+        Team::new(self.settings("filch worklist").start_what_can_be(), self.stop())
+    }
+
+    pub(crate) fn settings(&self, name: &'static str) -> Settings<'_, Q> {
+        let &Self { workers, capacity, ref params, loot, pin, .. } = self;
+        Settings { name, workers, capacity, params, loot, pin }
     }
 }
 
@@ -379,155 +351,4 @@ impl Stop {
         // Relaxed: as above.
         self.0.load(Ordering::Relaxed)
     }
-}
-
-/// What the workers of a run have in common.
-struct Shared<'s> {
-    counts: Vec<Counts<Native>>,
-    stop: &'s Stop,
-    /// Whether a task has panicked.
-    is_broken: <Native as Memory>::AtomicBool,
-    panic: FirstPanic,
-}
-
-impl Shared<'_> {
-    fn is_stopped(&self) -> bool {
-        // Relaxed: it publishes nothing.
-        self.stop.is_stopped() || self.is_broken.load(Ordering::Relaxed)
-    }
-}
-
-/// A worker of a run, as a task sees it.
-pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
-    index: usize,
-    post: Post<Q>,
-    shared: &'s Shared<'s>,
-    items: PhantomData<T>,
-}
-
-impl<T: Item, Q: Queue<Native>> fmt::Debug for Crew<'_, T, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crew").field("index", &self.index).field("tally", &self.post.tally).finish_non_exhaustive()
-    }
-}
-
-impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
-    /// Whether a task is run once, so that runs can be counted.
-    const COUNTS_TASKS: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
-
-    fn new(index: usize, hand: Hand<Q>, loot: Option<Loot<Q>>, shared: &'s Shared<'s>) -> Self {
-        Self { index, post: Post::new(index, hand, loot), shared, items: PhantomData }
-    }
-
-    /// The worker's number, below the number of workers.
-    pub fn index(&self) -> usize {
-        self.index
-    }
-
-    /// Adds a task, for this worker or for one that steals it.
-    #[inline]
-    pub fn push(&mut self, task: T) {
-        // It may panic: then there is no task to wait for.
-        let task = task.into_task();
-        if Self::COUNTS_TASKS {
-            self.counts().created(1);
-        }
-        self.post.push(task);
-    }
-
-    /// Answers thieves: for tasks that run long without pushing.
-    #[inline]
-    pub fn poll(&mut self) {
-        self.post.poll();
-    }
-
-    /// Whether a task that can be divided should be: there is nothing for others to steal.
-    #[inline]
-    pub fn wants_tasks(&self) -> bool {
-        self.post.wants_tasks()
-    }
-
-    /// Whether the run is to end early: a long task may return.
-    #[inline]
-    pub fn is_stopped(&self) -> bool {
-        self.shared.is_stopped()
-    }
-
-    fn counts(&self) -> &'s Counts<Native> {
-        &self.shared.counts[self.index]
-    }
-
-    /// Whether the worker, when it starts, counts as one that is not at home.
-    fn has_set_out(&self) -> bool {
-        !Self::COUNTS_TASKS && self.index == 0
-    }
-
-    fn live<S>(&mut self, state: &mut S, work: &impl Fn(&mut Self, &mut S, T)) {
-        let mut patience = Patience::default();
-        let mut run = |crew: &mut Self, task: Task| {
-            crew.post.tally.run += 1;
-            // SAFETY: `push` made the word from a `T`, the queue gives each out once unless `T` is idempotent, and whatever
-            // it borrows outlives the run.
-            work(crew, state, unsafe { T::from_task(task) });
-            if Self::COUNTS_TASKS {
-                crew.counts().finished();
-            }
-        };
-        let mut is_out = self.has_set_out();
-        loop {
-            while let Some(task) = self.post.pop() {
-                if self.is_stopped() {
-                    return drop_task::<T>(task);
-                }
-                run(self, task);
-            }
-            if std::mem::take(&mut is_out) {
-                self.counts().comes_home();
-            }
-            if self.is_stopped() || self.is_all_done() {
-                return;
-            }
-            // Workers that set out all the time would never be at home together.
-            if Self::COUNTS_TASKS || self.post.sees_any() {
-                if !Self::COUNTS_TASKS {
-                    self.counts().sets_out();
-                    is_out = true;
-                }
-                if let Some(task) = self.post.steal() {
-                    patience.renew();
-                    run(self, task);
-                    continue;
-                }
-                if std::mem::take(&mut is_out) {
-                    self.counts().comes_home();
-                }
-            }
-            patience.wait_or_nap();
-        }
-    }
-
-    /// Drops the tasks that are left, when all workers have stopped; returns how many.
-    fn drop_tasks(&mut self) -> usize {
-        let panic = &self.shared.panic;
-        self.post.drain().fold(0, |dropped, task| {
-            panic.catch(|| drop_task::<T>(task));
-            dropped + 1
-        })
-    }
-
-    fn is_all_done(&self) -> bool {
-        let all = if Self::COUNTS_TASKS { Counts::all_done } else { Counts::all_home };
-        all(&self.shared.counts)
-    }
-}
-
-impl<T: Item, Q: Queue<Native>> Drop for Crew<'_, T, Q> {
-    fn drop(&mut self) {
-        self.drop_tasks();
-    }
-}
-
-fn drop_task<T: Item>(task: Task) {
-    // SAFETY: it came out of a queue, or never went in, and is not used any more.
-    drop(unsafe { T::from_task(task) });
 }

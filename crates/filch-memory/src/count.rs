@@ -1,0 +1,133 @@
+//! What threads have executed: fences and locked instructions, which are what synchronisation costs.
+//!
+//! Only with the feature `count`; without it nothing is counted, and no instruction is there for it. With it every such operation costs a
+//! few nanoseconds more, so what is counted must not be timed. It is the operations of [`Memory`](crate::Memory) and its atomics' traits that
+//! count, by which the algorithms are written, and none that is called by the standard library's own name.
+//!
+//! A thread counts for itself what it executes as an owner, and apart from that what it executes [while it steals](stealing): thieves that
+//! find nothing try again and again, and would hide what owners do.
+//!
+//! What must always hold: a count has one writer, its thread; readers want a statistic.
+
+/// Has what `f` executes count as a thief's.
+#[inline(always)]
+pub fn stealing<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "count")]
+    let _role = counting::Role::thief();
+    f()
+}
+
+#[cfg(feature = "count")]
+pub use counting::{Counted, Operations, Thread};
+#[cfg(feature = "count")]
+pub(crate) use counting::{Kind, executes};
+
+#[cfg(feature = "count")]
+#[allow(clippy::disallowed_types, reason = "these are not the algorithms' and must not be counted")]
+mod counting {
+    use core::cell::Cell;
+    use core::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::Arc;
+
+    /// How many operations there were of each kind.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Operations {
+        /// Sequentially consistent [fences](crate::Memory::fence). Weaker ones are not counted: on x86-64 they are no instructions.
+        pub fences: u64,
+        /// Atomic read–modify–writes, whether they wrote or not, and sequentially consistent stores, which are the same to a processor.
+        pub locked: u64,
+        /// [Heavy barriers](crate::Asymmetric::heavy_barrier).
+        pub barriers: u64,
+    }
+
+    /// What a thread has executed.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Counted {
+        /// While it did not steal.
+        pub owner: Operations,
+        /// While it stole.
+        pub thief: Operations,
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) enum Kind {
+        Fence,
+        Locked,
+        Barrier,
+    }
+
+    #[derive(Debug, Default)]
+    struct Counts {
+        /// By [`Kind`].
+        owner: [AtomicU64; 3],
+        thief: [AtomicU64; 3],
+    }
+
+    thread_local! {
+        static COUNTS: Arc<Counts> = Arc::default();
+        static STEALS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// The current thread has executed one. What it does while its locals are being destroyed is not counted.
+    pub(crate) fn executes(kind: Kind) {
+        let _ = COUNTS.try_with(|counts| {
+            let count = &if STEALS.get() { &counts.thief } else { &counts.owner }[kind as usize];
+            // Relaxed: one writer; a statistic.
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        });
+    }
+
+    /// The former role, until dropped.
+    pub(super) struct Role(bool);
+
+    impl Role {
+        pub(super) fn thief() -> Self {
+            Self(STEALS.replace(true))
+        }
+    }
+
+    impl Drop for Role {
+        fn drop(&mut self) {
+            STEALS.set(self.0);
+        }
+    }
+
+    /// A thread, for others to read what it has counted.
+    ///
+    /// ```
+    /// use filch_memory::count::{Thread, stealing};
+    /// use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
+    ///
+    /// fn work<M: Memory>() {
+    ///     let word = M::AtomicU32::new(1);
+    ///     word.store(2, Ordering::Release);
+    ///     M::fence(Ordering::SeqCst);
+    ///     stealing(|| word.fetch_add(1, Ordering::AcqRel));
+    /// }
+    /// let thread = Thread::current();
+    /// let before = thread.counted();
+    /// work::<Native>();
+    /// let after = thread.counted();
+    /// assert_eq!((after.owner.fences - before.owner.fences, after.owner.locked - before.owner.locked), (1, 0));
+    /// assert_eq!((after.thief.fences - before.thief.fences, after.thief.locked - before.thief.locked), (0, 1));
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct Thread(Arc<Counts>);
+
+    impl Thread {
+        /// The current one.
+        pub fn current() -> Self {
+            Self(COUNTS.with(Arc::clone))
+        }
+
+        /// What it has executed so far. Exact if it has stopped, and that happened before.
+        pub fn counted(&self) -> Counted {
+            let read = |counts: &[AtomicU64; 3]| {
+                // Relaxed: a statistic.
+                let of = |kind: Kind| counts[kind as usize].load(Ordering::Relaxed);
+                Operations { fences: of(Kind::Fence), locked: of(Kind::Locked), barriers: of(Kind::Barrier) }
+            };
+            Counted { owner: read(&self.0.owner), thief: read(&self.0.thief) }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A team: threads and queues that last for several runs.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use filch_memory::Native;
+use filch_queue::{ChaseLev, Delivery, Padded, Queue};
+
+use super::blocks::Spare;
+use super::worker::{JobWorker, Shared};
+use super::{Outcome, Stop};
+use crate::post::{Post, Tally};
+use crate::team::Posts;
+use crate::unwind::abort_on_panic;
+
+/// Threads and queues for jobs, kept from one run to the next: [`Jobs::start`](super::Jobs::start).
+///
+/// The thread that runs something is the first worker. The others sleep between runs, and are woken by the next; dropping the team
+/// joins them. A run whose job has panicked, or that was stopped, leaves the team as it was, but that one that was [stopped](Stop) stays so.
+///
+/// ```
+/// use filch::jobs::Jobs;
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let mut team = Jobs::new(2).start()?;
+/// for jobs in 1..10 {
+///     let count = AtomicU32::new(0);
+///     team.run(|w| w.spawn_all((0..jobs).map(|_| |_: &mut _| _ = count.fetch_add(1, Ordering::Relaxed))));
+///     assert_eq!(count.into_inner(), jobs);
+/// }
+/// # Ok::<(), filch::jobs::StartError>(())
+/// ```
+pub struct Team<Q: Queue<Native> = ChaseLev> {
+    members: Posts<Q>,
+    stop: Stop,
+    spare: Arc<Spare>,
+}
+
+impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Team")
+            .field("queue", &Q::PROMISES.name)
+            .field("workers", &self.workers())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A worker's place in a run: its post, which is elsewhere meanwhile, and then what it has done.
+struct Place<Q: Queue<Native>> {
+    post: Option<Post<Q>>,
+    tally: Tally,
+}
+
+impl<Q: Queue<Native>> Place<Q> {
+    /// Lets the worker do its part, and then takes its post back.
+    fn take_part<'s, 'env: 's, R>(
+        &mut self,
+        index: usize,
+        shared: &'s Shared<'s>,
+        part: impl FnOnce(&mut JobWorker<'s, 'env, Q>) -> R,
+    ) -> Option<R> {
+        let mut worker = JobWorker::new(index, self.post.take()?, shared);
+        let result = part(&mut worker);
+        let (post, tally) = worker.leave();
+        (self.post, self.tally) = (Some(post), tally);
+        Some(result)
+    }
+}
+
+impl<Q: Queue<Native>> Team<Q> {
+    pub(super) fn new(members: Posts<Q>, stop: Stop, spare: Arc<Spare>) -> Self {
+        Self { members, stop, spare }
+    }
+
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.members.posts.len()
+    }
+
+    /// Calls `f` on the thread of each worker, with its number: for what belongs to threads, and should be ready before the first run.
+    ///
+    /// # Panics
+    /// If `f` does, with the payload of the first, once all calls have ended. In the child of a `fork()`, where the threads are not.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let mut team = filch::jobs::Jobs::new(2).start()?;
+    /// let called = Mutex::new([false; 2]);
+    /// team.on_each(|worker| called.lock().unwrap()[worker] = true);
+    /// assert_eq!(called.into_inner().unwrap(), [true; 2]);
+    /// # Ok::<(), filch::worklist::StartError>(())
+    /// ```
+    pub fn on_each(&mut self, f: impl Fn(usize) + Sync) {
+        self.members.on_each(f);
+    }
+
+    /// What stops the team's runs early, from anywhere: that of the system that it was started from.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// As [`Jobs::run`](super::Jobs::run).
+    ///
+    /// Cost: waking the threads, and some memory for each worker.
+    ///
+    /// # Panics
+    /// As [`Jobs::run`](super::Jobs::run); and in the child of a `fork()`, where the threads are not.
+    pub fn run<'env, R>(&mut self, body: impl for<'s> FnOnce(&mut JobWorker<'s, 'env, Q>) -> R) -> Outcome<R> {
+        const {
+            assert!(
+                matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce),
+                "the queue may return a task twice: a job is gone once it has run"
+            );
+        };
+        let Posts { threads, posts } = &mut self.members;
+        threads.check_process();
+        let shared = Shared::new(&self.stop, &self.spare);
+        // From here on nothing unwinds until the posts are back.
+        let place = |post| Padded(Place { post: Some(post), tally: Tally::default() });
+        let mut places: Vec<Padded<Place<Q>>> = posts.drain(..).map(place).collect();
+        let others = |index, place: &mut Padded<Place<Q>>| {
+            // It ends the process if it panics: others use its blocks.
+            place.take_part(index, &shared, JobWorker::live);
+        };
+        let own = |place: &mut Padded<Place<Q>>| {
+            let part = |worker: &mut JobWorker<'_, 'env, Q>| {
+                let result = catch_unwind(AssertUnwindSafe(|| body(worker)));
+                let result = result.map_err(|payload| shared.has_panicked(payload)).ok();
+                worker.finish(NonNull::from(&shared.root));
+                worker.live();
+                result
+            };
+            abort_on_panic("the first worker of a job system panicked", || place.take_part(0, &shared, part).flatten())
+        };
+        let result = threads.each(&mut places, others, own);
+        let is_complete = !shared.is_stopped();
+        let (left, tallies) = places.into_iter().map(|place| (place.0.post, place.0.tally)).unzip();
+        let left: Vec<Option<Post<Q>>> = left;
+        posts.extend(left.into_iter().flatten());
+        // All jobs are over, so there is none left; but a thief may still be owed an answer, which is not to be of the next run.
+        let jobs: usize = posts.iter_mut().map(|post| post.drain().count()).sum();
+        debug_assert_eq!(jobs, 0, "a job has been left in a queue");
+        shared.panic.resume();
+        let result = result.expect("what keeps the body from returning is resumed");
+        Outcome { result, tallies, is_complete }
+    }
+}

@@ -1,0 +1,188 @@
+//! A worker of a run: it runs tasks, pushes others, and finds out when there is none left.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_queue::{ChaseLev, Delivery, Queue, Task};
+
+use super::{Item, Stop};
+use crate::post::{Post, Tally};
+use crate::protocol::termination::Counts;
+use crate::unwind::FirstPanic;
+use crate::wait::Patience;
+
+/// What the workers of a run have in common.
+pub(super) struct Shared<'s> {
+    counts: Vec<Counts<Native>>,
+    stop: &'s Stop,
+    /// Whether a task has panicked.
+    is_broken: <Native as Memory>::AtomicBool,
+    pub(super) panic: FirstPanic,
+}
+
+impl<'s> Shared<'s> {
+    pub(super) fn new(workers: usize, stop: &'s Stop) -> Self {
+        let counts = (0..workers).map(|_| Counts::default()).collect();
+        Self { counts, stop, is_broken: Atomic::new(false), panic: FirstPanic::default() }
+    }
+
+    /// A task has panicked.
+    pub(super) fn breaks(&self) {
+        // Relaxed: it publishes nothing.
+        self.is_broken.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        // Relaxed: it publishes nothing.
+        self.stop.is_stopped() || self.is_broken.load(Ordering::Relaxed)
+    }
+}
+
+/// A worker of a run, as a task sees it.
+pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
+    index: usize,
+    post: Post<Q>,
+    shared: &'s Shared<'s>,
+    items: PhantomData<T>,
+}
+
+impl<T: Item, Q: Queue<Native>> fmt::Debug for Crew<'_, T, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Crew").field("index", &self.index).field("tally", &self.post.tally).finish_non_exhaustive()
+    }
+}
+
+impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
+    /// Whether a task is run once, so that runs can be counted.
+    const COUNTS_TASKS: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
+
+    /// The post is empty.
+    pub(super) fn new(index: usize, post: Post<Q>, shared: &'s Shared<'s>) -> Self {
+        Self { index, post, shared, items: PhantomData }
+    }
+
+    /// Its post, without tasks, and what it has done.
+    pub(super) fn leave(mut self) -> (Post<Q>, Tally) {
+        let mut tally = std::mem::take(&mut self.post.tally);
+        if Self::COUNTS_TASKS {
+            tally.pushed = self.counts().pieces();
+        }
+        (self.post, tally)
+    }
+
+    /// The worker's number, below the number of workers.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Adds a task, for this worker or for one that steals it.
+    #[inline]
+    pub fn push(&mut self, task: T) {
+        // It may panic: then there is no task to wait for.
+        let task = task.into_task();
+        if Self::COUNTS_TASKS {
+            self.counts().created(1);
+        } else {
+            self.post.tally.pushed += 1;
+        }
+        self.post.push(task);
+    }
+
+    /// Answers thieves: for tasks that run long without pushing.
+    #[inline]
+    pub fn poll(&mut self) {
+        self.post.poll();
+    }
+
+    /// Whether a task that can be divided should be: there is nothing for others to steal.
+    #[inline]
+    pub fn wants_tasks(&self) -> bool {
+        self.post.wants_tasks()
+    }
+
+    /// Whether the run is to end early: a long task may return.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.shared.is_stopped()
+    }
+
+    fn counts(&self) -> &'s Counts<Native> {
+        &self.shared.counts[self.index]
+    }
+
+    /// Whether the worker, when it starts, counts as one that is not at home.
+    fn has_set_out(&self) -> bool {
+        !Self::COUNTS_TASKS && self.index == 0
+    }
+
+    /// Counts a first worker that will start with tasks as one that is not at home, before anybody looks.
+    pub(super) fn sets_out(&self) {
+        if self.has_set_out() {
+            self.counts().sets_out();
+        }
+    }
+
+    pub(super) fn live<S>(&mut self, state: &mut S, work: &impl Fn(&mut Self, &mut S, T)) {
+        let mut patience = Patience::default();
+        let mut run = |crew: &mut Self, task: Task| {
+            crew.post.tally.run += 1;
+            // SAFETY: `push` made the word from a `T`, the queue gives each out once unless `T` is idempotent, and whatever
+            // it borrows outlives the run.
+            work(crew, state, unsafe { T::from_task(task) });
+            if Self::COUNTS_TASKS {
+                crew.counts().finished();
+            }
+        };
+        let mut is_out = self.has_set_out();
+        loop {
+            while let Some(task) = self.post.pop() {
+                if self.is_stopped() {
+                    return drop_task::<T>(task);
+                }
+                run(self, task);
+            }
+            if std::mem::take(&mut is_out) {
+                self.counts().comes_home();
+            }
+            if self.is_stopped() || self.is_all_done() {
+                return;
+            }
+            // Workers that set out all the time would never be at home together.
+            if Self::COUNTS_TASKS || self.post.sees_any() {
+                if !Self::COUNTS_TASKS {
+                    self.counts().sets_out();
+                    is_out = true;
+                }
+                if let Some(task) = self.post.steal() {
+                    patience.renew();
+                    run(self, task);
+                    continue;
+                }
+                if std::mem::take(&mut is_out) {
+                    self.counts().comes_home();
+                }
+            }
+            patience.wait_or_nap();
+        }
+    }
+
+    /// Drops the tasks that are left, when all workers have stopped; returns how many.
+    pub(super) fn drop_tasks(&mut self) -> usize {
+        let panic = &self.shared.panic;
+        self.post.drain().fold(0, |dropped, task| {
+            panic.catch(|| drop_task::<T>(task));
+            dropped + 1
+        })
+    }
+
+    fn is_all_done(&self) -> bool {
+        let all = if Self::COUNTS_TASKS { Counts::all_done } else { Counts::all_home };
+        all(&self.shared.counts)
+    }
+}
+
+fn drop_task<T: Item>(task: Task) {
+    // SAFETY: it came out of a queue, or never went in, and is not used any more.
+    drop(unsafe { T::from_task(task) });
+}
