@@ -7,7 +7,7 @@ use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
 use filch_queue::{Queue, StealMany, Task};
 use filch_schedulers::{
-    CAPACITY, Knob, POOL_KNOBS, POOLS, PoolTuning, STEAL, Settings, Style, Tunable, Tuning, worklist,
+    COMMON, Common, Knob, POOL_KNOBS, POOLS, PoolTuning, STEAL, Settings, Style, Tunable, Tuning, worklist,
 };
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
@@ -59,7 +59,7 @@ impl OfFilch {
     pub fn pool<P: Pool<Settings: Tunable>>(self) -> Self {
         let start =
             |style, tuning: &PoolTuning, settings| in_handles::<P>(style, || build(tuning, settings, |own| own));
-        self.pools::<P>(start, &[CAPACITY])
+        self.pools::<P>(start, COMMON)
     }
 
     /// It runs fork–join programs on the pool on this queue, whose thieves can take several tasks at once.
@@ -68,7 +68,7 @@ impl OfFilch {
             let loot = |own: QueueSettings<Q>| if tuning.steals_many() { own.loot(usize::MAX) } else { own };
             in_handles::<Queued<Q>>(style, || build(tuning, settings, loot))
         };
-        self.pools::<Queued<Q>>(start, &[CAPACITY, STEAL])
+        self.pools::<Queued<Q>>(start, &[COMMON, &[STEAL]].concat())
     }
 
     /// The pool's parameters have these values unless others are set.
@@ -96,14 +96,14 @@ impl OfFilch {
                 },
             ))
         };
-        self.pools::<Split>(start, &[CAPACITY])
+        self.pools::<Split>(start, COMMON)
     }
 
     /// It runs worklists and jobs on this queue, whose thieves take one task at a time.
     pub fn once<Q: Queue<Params: Tunable>>(self) -> Self {
         let start =
             |tuning: &Tuning, workers, kind, pin| contender::exactly_once(worklist::<Q>(tuning, workers)?, kind, pin);
-        self.lists::<Q>(start, &[CAPACITY])
+        self.lists::<Q>(start, COMMON)
     }
 
     /// As [`OfFilch::once`], with thieves that can take many.
@@ -113,7 +113,7 @@ impl OfFilch {
             let list = if tuning.steals_many() { list.loot(usize::MAX) } else { list };
             contender::exactly_once(list, kind, pin)
         };
-        self.lists::<Q>(start, &[CAPACITY, STEAL])
+        self.lists::<Q>(start, &[COMMON, &[STEAL]].concat())
     }
 
     /// It runs worklists whose tasks may be run twice on this queue, which may return one twice.
@@ -122,7 +122,7 @@ impl OfFilch {
             Kind::Worklist => contender::at_least_once(worklist::<Q>(tuning, workers)?, pin),
             _ => Err("a task may be returned twice, and a job must not be run twice".to_owned()),
         };
-        self.lists::<Q>(start, &[CAPACITY])
+        self.lists::<Q>(start, COMMON)
     }
 
     fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, more: &[Knob]) -> Self {
@@ -143,15 +143,16 @@ fn build<P: Pool<Settings: Tunable>>(
     also: impl FnOnce(P::Settings) -> P::Settings,
 ) -> Built<P> {
     let (own, settings) = tuning.apply::<P::Settings>(settings)?;
-    let Settings { workers, wait, pin, victims, idle, .. } = settings;
+    let Settings { workers, wait, pin, interrupts, common, .. } = settings;
+    let Common { capacity, victims, idle } = common;
     let builder = Builder::<P>::new().workers(workers).wait(wait).pin(pin).victims(victims).idle(idle);
     // As with every peer, the program runs on the workers' own threads.
     let builder = builder.settings(also(own)).caller_works(false);
-    let builder = match settings.interrupts {
+    let builder = match interrupts {
         Some(interrupts) => builder.interrupts(interrupts),
         None => builder,
     };
-    let builder = match settings.capacity {
+    let builder = match capacity {
         Some(capacity) => builder.deque_capacity(capacity),
         None => builder,
     };

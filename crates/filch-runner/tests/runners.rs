@@ -5,7 +5,7 @@ mod common;
 use common::{Runner, order, own, set};
 use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
 use filch_queue::Delivery;
-use filch_schedulers::{POOLS, PoolTuning, QUEUES, STEAL, WAITS, knobs, why_not, why_not_for};
+use filch_schedulers::{POOLS, PoolTuning, QUEUES, STEAL, Tuning, WAITS, knobs, why_not, why_not_for};
 use filch_workloads::{Kind, Workload};
 
 /// All fork–join programs, so small that a run takes a millisecond.
@@ -150,7 +150,7 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
     }
 }
 
-/// A value for each parameter that a pool can have, other than its default.
+/// Values for each parameter that a pool or a queue can have, other than its default.
 const VALUES: &[(&str, &str)] = &[
     ("capacity", "5"),
     ("steal", "half"),
@@ -195,6 +195,24 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
                     let settings = [(knob.name, value), ("interrupts", "flag")];
                     let settings = if knob.name == "every" { &settings[..] } else { &settings[..1] };
                     is_right(pool.name, &order(program, 2, settings));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn worklists_and_jobs_are_right_whatever_is_set_of_a_queue() {
+    for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
+        for knob in knobs(queue.name) {
+            let fits = |value: &str| Tuning::parse(queue.name, &format!("{}={value}", knob.name)).is_ok();
+            let values = VALUES.iter().filter(|&&(name, value)| name == knob.name && fits(value));
+            assert!(values.clone().count() > 0, "{}: {}", queue.name, knob.name);
+            for &(name, value) in values {
+                let is_once = queue.delivery == Delivery::ExactlyOnce;
+                let programs = if is_once { &[LISTS[6], LISTS[9]][..] } else { &[LISTS[3]] };
+                for &program in programs {
+                    is_right(queue.name, &order(program, 2, &[(name, value)]));
                 }
             }
         }
@@ -290,7 +308,7 @@ fn what_cannot_be_is_refused_in_words() {
         ("padws", order(fib, 1, &[("blck", "4")]), "did you mean `block`"),
         ("lace", order(fib, 2, &[("steal", "half"), ("wait", "leapfrog")]), "leapfrog"),
         ("pdq-r", order(fib, 2, &[("steal", "half"), ("interrupts", "signal")]), "signal"),
-        ("chase-lev", order(LISTS[0], 2, &[("victims", "last")]), "a random one first"),
+        ("chase-lev", order(LISTS[0], 2, &[("interrupts", "flag")]), "answer thieves themselves"),
     ] {
         let refused = runs(name, &order).expect_err(words);
         assert!(refused.contains(words), "{refused}");

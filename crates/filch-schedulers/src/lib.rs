@@ -21,7 +21,7 @@ pub use peers::{PEERS, PeerSpec};
 pub use pools::{POOLS, PoolSpec, SHORT_BLOCKS, Settings, Style};
 pub use queues::{QUEUES, QueueUser, knobs, list_queues, why_not, why_not_for, with_queue, worklist};
 pub use tunable::Tunable;
-pub use tuning::{CAPACITY, POOL_KNOBS, PoolTuning, STEAL, Tuning};
+pub use tuning::{COMMON, Common, POOL_KNOBS, PoolTuning, STEAL, Tuning};
 pub use values::{Knob, Values, assignment};
 pub use waits::{WAITS, wait};
 

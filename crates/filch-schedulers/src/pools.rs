@@ -3,12 +3,12 @@
 use std::str::FromStr;
 
 use filch::pool::{Clock, HeartbeatSettings, QueueSettings, Request, WoolSettings};
-use filch::{Idle, Interrupts, Victims, Wait};
+use filch::{Interrupts, Wait};
 use filch_queue::{Capacity, ChaseLev, MemoryModel, Promises, Queue, Stealable};
 
 use crate::queues::knobs;
 use crate::tunable::Tunable;
-use crate::tuning::{CAPACITY, POOL_KNOBS, PoolTuning};
+use crate::tuning::{COMMON, Common, POOL_KNOBS, PoolTuning};
 use crate::unknown;
 use crate::values::Knob;
 
@@ -68,7 +68,7 @@ impl PoolSpec {
 
     /// As this one, with parameters of its own.
     const fn with<S: Tunable>(self) -> Self {
-        let knobs = || [S::knobs(), vec![CAPACITY], POOL_KNOBS.to_vec()].concat();
+        let knobs = || [&S::knobs(), COMMON, POOL_KNOBS].concat();
         Self { knobs, check: check::<S>, ..self }
     }
 
@@ -139,19 +139,14 @@ pub struct Settings {
     pub pin: bool,
     /// What interrupts long tasks.
     pub interrupts: Option<Interrupts>,
-    /// The tasks that each worker has room for.
-    pub capacity: Option<usize>,
-    /// Whom thieves try first.
-    pub victims: Victims,
-    /// What workers do without work.
-    pub idle: Idle,
+    /// What queues for worklists have too.
+    pub common: Common,
 }
 
 impl Settings {
     /// So many workers, all else as by default.
     pub fn of(workers: usize) -> Self {
-        let (wait, victims, idle) = (Wait::default(), Victims::default(), Idle::default());
-        Self { workers, wait, pin: false, interrupts: None, capacity: None, victims, idle }
+        Self { workers, wait: Wait::default(), pin: false, interrupts: None, common: Common::default() }
     }
 }
 

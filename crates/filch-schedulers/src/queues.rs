@@ -4,7 +4,7 @@ use filch::worklist::Worklist;
 use filch_queue::{Delivery, Progress, Promises, Queue};
 
 use crate::tunable::Tunable;
-use crate::tuning::{CAPACITY, STEAL, Tuning};
+use crate::tuning::{COMMON, Common, STEAL, Tuning};
 use crate::values::{Knob, Values};
 
 /// Code that works with a queue whatever its type, and the parameters that it has by default here: δ of the fence-free queues is that of
@@ -84,16 +84,16 @@ macro_rules! queues {
 /// What worklists can do with a queue.
 macro_rules! lists {
     (once knobs) => {
-        [CAPACITY]
+        COMMON
     };
     (many knobs) => {
-        [CAPACITY, STEAL]
+        [COMMON, &[STEAL]].concat()
     };
     (twice knobs) => {
-        [CAPACITY]
+        COMMON
     };
     (never knobs) => {
-        [] as [Knob; 0]
+        &[] as &[Knob]
     };
     (once $queue:ty, $tuning:expr, $workers:expr, $user:expr) => {
         worklist::<$queue>($tuning, $workers).map(|list| $user.exactly_once(list))
@@ -116,8 +116,8 @@ macro_rules! lists {
 /// # Errors
 /// If the queue cannot be tuned so: a sentence.
 pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
-    let (params, capacity) = tuning.apply()?;
-    let list = Worklist::new(workers).queue::<Q>(params);
+    let (params, Common { capacity, victims, idle }) = tuning.apply()?;
+    let list = Worklist::new(workers).queue::<Q>(params).victims(victims).idle(idle);
     Ok(match capacity {
         Some(capacity) => list.capacity(capacity),
         None => list,

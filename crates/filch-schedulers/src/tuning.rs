@@ -10,21 +10,39 @@ use crate::tunable::Tunable;
 use crate::unknown;
 use crate::values::{Knob, Values, amount, assignment, number, period, word};
 
-/// The parameters of every queue and pool.
-pub const CAPACITY: Knob = Knob { name: "capacity", help: "tasks that a queue has room for at first, or at all" };
+/// How many tasks there is room for.
+pub(crate) const CAPACITY: Knob =
+    Knob { name: "capacity", help: "tasks that a queue has room for at first, or at all" };
 /// That of queues from which several tasks can be stolen at once.
 pub const STEAL: Knob = Knob { name: "steal", help: "what a thief takes: one, half, all, all-but-one or a number" };
 
+/// Whom thieves try first.
+pub(crate) const VICTIMS: Knob = Knob {
+    name: "victims",
+    help: "whom thieves try first: random, last (whom they last stole from) or next (by number)",
+};
+/// What workers do without work.
+pub(crate) const IDLE: Knob = Knob { name: "idle", help: "what workers do without work: sleep, or spin: never sleep" };
+
+/// The parameters of every queue and pool.
+pub const COMMON: &[Knob] = &[CAPACITY, VICTIMS, IDLE];
+
 /// The parameters of every pool that no queue for worklists has.
 pub const POOL_KNOBS: &[Knob] = &[
-    Knob {
-        name: "victims",
-        help: "whom thieves try first: random, last (whom they last stole from) or next (by number)",
-    },
-    Knob { name: "idle", help: "what workers do without work: sleep, or spin: never sleep" },
     Knob { name: "interrupts", help: "what makes workers answer thieves in long tasks: off, flag or signal" },
     Knob { name: "every", help: "the time between two interrupts, as 200us" },
 ];
+
+/// What can be set of all queues and pools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Common {
+    /// The tasks that each worker's queue has room for.
+    pub capacity: Option<usize>,
+    /// Whom thieves try first.
+    pub victims: Victims,
+    /// What workers do without work.
+    pub idle: Idle,
+}
 
 /// A queue for worklists and what is set of its parameters, as in `pdq-s:delta=50us:steal=half`.
 ///
@@ -71,11 +89,11 @@ impl Tuning {
         Ok(Self { queue, set })
     }
 
-    /// The parameters, and the capacity if it is set.
+    /// The parameters of the queue's own, and what is set of all queues alike.
     ///
     /// # Errors
     /// If there is no such value: a sentence.
-    pub fn apply<P: Tunable>(&self) -> Result<(P, Option<usize>), String> {
+    pub fn apply<P: Tunable>(&self) -> Result<(P, Common), String> {
         const MOST: usize = 1 << 20;
         let values = self.values();
         let read = || {
@@ -85,7 +103,12 @@ impl Tuning {
                 _ => Err("is not what its thieves can take: one or half".to_owned()),
             };
             values.get(STEAL.name, steal)?;
-            Ok((P::tuned(&values)?, values.get(CAPACITY.name, number(1, MOST))?))
+            let capacity = values.get(CAPACITY.name, number(1, MOST))?;
+            let victims = Victims::EVERY.map(|victims| (victims.name(), victims));
+            let victims = values.get_or(VICTIMS.name, Victims::default(), word(&victims))?;
+            let idle = Idle::EVERY.map(|idle| (idle.name(), idle));
+            let idle = values.get_or(IDLE.name, Idle::default(), word(&idle))?;
+            Ok((P::tuned(&values)?, Common { capacity, victims, idle }))
         };
         read().map_err(|why: String| format!("{}: {why}", self.queue))
     }
@@ -115,9 +138,6 @@ impl Tuning {
 fn why_not_set(name: &str) -> Option<&'static str> {
     match name {
         "steal" => Some("its thieves take one task at a time"),
-        "victims" | "idle" => {
-            Some("threads of worklists and jobs try a random one first, and nap while there is nothing to do")
-        }
         "interrupts" | "every" => Some("tasks of worklists and jobs answer thieves themselves; for fork–join it can"),
         _ => None,
     }
@@ -181,7 +201,7 @@ impl PoolTuning {
     /// # Errors
     /// If there is no such value: a sentence.
     pub fn apply<S: Tunable>(&self, others: Settings) -> Result<(S, Settings), String> {
-        let (own, capacity) = self.0.apply::<S>()?;
+        let (own, common) = self.0.apply::<S>()?;
         let values = self.0.values();
         let read = || {
             let by = [("off", None), ("flag", Some(Interrupts::flag())), ("signal", Some(Interrupts::signal()))];
@@ -190,11 +210,10 @@ impl PoolTuning {
                 (None, Some(_)) => return Err("nothing ticks without interrupts=flag or interrupts=signal".to_owned()),
                 (by, None) => by,
             };
-            let victims = values.get_or("victims", Victims::default(), word(&Victims::EVERY.map(|v| (v.name(), v))))?;
-            let idle = values.get_or("idle", Idle::default(), word(&Idle::EVERY.map(|idle| (idle.name(), idle))))?;
-            Ok(Settings { capacity, victims, idle, interrupts, ..others })
+            Ok(interrupts)
         };
-        Ok((own, read().map_err(|why: String| format!("{}: {why}", self.pool()))?))
+        let interrupts = read().map_err(|why: String| format!("{}: {why}", self.pool()))?;
+        Ok((own, Settings { common, interrupts, ..others }))
     }
 
     /// What is set, by name.

@@ -291,14 +291,8 @@ impl Home {
 
     /// All workers, in the order in which this one looks for work among them; it is among them itself.
     pub(crate) fn victims(&self) -> impl Iterator<Item = usize> + use<> {
-        let workers = self.common.workers();
-        let (first, start) = match self.common.victims {
-            Victims::Random => (None, self.random_below(workers)),
-            Victims::Last => (Some(self.last_victim.get()), self.random_below(workers)),
-            Victims::Next => (None, self.index + 1),
-        };
-        let in_turn = (start..workers).chain(0..start);
-        first.into_iter().chain(in_turn.filter(move |&victim| Some(victim) != first))
+        let (workers, last) = (self.common.workers(), self.last_victim.get());
+        self.common.victims.order(workers, self.index, last, self.random_below(workers))
     }
 
     /// The worker has stolen something from `victim`.

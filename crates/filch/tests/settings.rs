@@ -9,9 +9,11 @@ use std::thread;
 use std::time::Duration;
 
 use common::{EveryPool, Thrown, WORKERS, payload_of, picked, throw, thrown_by, times, wait_for, watchdog};
+use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{
     Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Wool, WoolSettings,
 };
+use filch::worklist::Worklist;
 use filch::{BuildError, Builder, Idle, Interrupts, Victims, Wait, Worker};
 use filch_queue::{Amount, ChaseLev, Dsq, Lace, Locked, PdqR, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq};
 
@@ -98,6 +100,42 @@ fn pools_that_never_sleep_call_each_other() {
         here + pools[1].run(|w| fib(w, 12)) + pools[0].install(|| 1)
     });
     assert_eq!(sum, 2 * 144 + 1);
+}
+
+/// A job and all that descend from it; it has this many generations of children, two each.
+fn family<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, generations: u32, born: &'s AtomicUsize) {
+    born.fetch_add(1, SeqCst);
+    if generations > 0 {
+        for _ in 0..2 {
+            w.spawn(move |w| family(w, generations - 1, born));
+        }
+    }
+}
+
+#[test]
+fn worklists_and_jobs_look_in_every_order_and_need_not_nap() {
+    let _watchdog = watchdog("a list");
+    for (victims, idle) in Victims::EVERY.into_iter().flat_map(|victims| Idle::EVERY.map(|idle| (victims, idle))) {
+        for workers in WORKERS {
+            let list = Worklist::new(workers).victims(victims).idle(idle);
+            let generations = times(10, 4) as u32;
+            let count = list.run(
+                [generations],
+                |_| 0,
+                |crew, count, left| {
+                    *count += 1;
+                    if left > 0 {
+                        (0..2).for_each(|_| crew.push(left - 1));
+                    }
+                },
+            );
+            assert_eq!(count.states.iter().sum::<usize>(), (2 << generations) - 1);
+            let born = AtomicUsize::new(0);
+            let jobs = Jobs::new(workers).queue::<Lace>(lace::Policies::default()).victims(victims).idle(idle);
+            assert!(jobs.run(|w| family(w, generations, &born)).is_complete);
+            assert_eq!(born.into_inner(), (2 << generations) - 1);
+        }
+    }
 }
 
 /// Lets a test have every queue whose thieves can take several tasks.
