@@ -100,7 +100,7 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// The cold operations on a front of this pool.
     const OPERATIONS: &'static Operations;
 
-    /// Whether a thief may keep tasks for others to take: see [`loot`].
+    /// Whether a thief may keep tasks for others to take.
     const KEEPS: bool = false;
 
     /// Why there cannot be such pools: a sentence. `by_signal`: whether workers answer thieves in a signal's handler.
