@@ -131,11 +131,8 @@ impl Scheduler {
             return Err(usage(format!("style `{style}` is for the pool `{default}` only; leave out --style")));
         }
         match (POOLS.iter().find(|pool| pool.name == start), QUEUES.iter().find(|queue| queue.name == start)) {
-            (Some(pool), queue) => match PoolTuning::parse(pool.name, rest) {
+            (Some(pool), _) => match PoolTuning::parse(pool.name, rest) {
                 Ok(pool) => Ok(Ok(Self::Filch { pool, style, wait })),
-                Err(_) if queue.is_some_and(|queue| Tuning::parse(queue.name, rest).is_ok()) => {
-                    Ok(Err(format!("{name}: these parameters are for worklist programs, not for fork–join")))
-                }
                 Err(why) => Err(usage(why)),
             },
             (None, Some(queue)) => Ok(Err(format!("{}: not for fork–join, only for worklists", queue.name))),
@@ -153,7 +150,12 @@ impl Scheduler {
         match QUEUES.iter().find(|queue| queue.name == start) {
             Some(queue) => match why_not_for(queue, workload.is_idempotent()) {
                 Some(why) => Ok(Err(format!("{}: {why}", queue.name))),
-                None => Tuning::parse(queue.name, rest).map(|tuning| Ok(Self::Worklist(tuning))).map_err(usage),
+                None => match Tuning::parse(queue.name, rest) {
+                    Ok(tuning) => Ok(Ok(Self::Worklist(tuning))),
+                    // Of use for other programs of the same comparison.
+                    Err(why) if PoolTuning::parse(queue.name, rest).is_ok() => Ok(Err(why)),
+                    Err(why) => Err(usage(why)),
+                },
             },
             None if is_pool => {
                 Ok(Err(format!("{start}: only for fork–join; {} is a {} program", workload.name(), workload.kind())))

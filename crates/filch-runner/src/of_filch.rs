@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use filch::pool::{Pool, Split};
+use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
 use filch_queue::{Queue, StealMany, Task};
 use filch_schedulers::{
-    CAPACITY, Knob, POOL_KNOBS, POOLS, PoolTuning, STEAL, Settings, Style, Tunable, Tuning, worklist,
+    COMMON, Common, Knob, POOL_KNOBS, POOLS, PoolTuning, STEAL, Settings, Style, Tunable, Tuning, worklist,
 };
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
@@ -19,15 +19,19 @@ use crate::{Contender, Job, Scheduler, serve};
 const DEFAULT: &str = POOLS[0].name;
 
 type Started = Result<Box<dyn Contender>, String>;
+type Built<P> = Result<(ThreadPool<P>, Threads), String>;
 
-type StartPool = fn(Style, &Settings) -> Started;
+type StartPool = fn(Style, &PoolTuning, Settings) -> Started;
 type StartList = fn(&Tuning, usize, Kind, bool) -> Started;
 
 /// A scheduler of filch, by its name: see [`filch`](fn@filch).
 #[derive(Debug)]
 pub struct OfFilch {
     name: &'static str,
-    pool: Option<StartPool>,
+    /// And what can be set of the pool.
+    pool: Option<(StartPool, Vec<Knob>)>,
+    /// What is set of the pool by default.
+    defaults: &'static str,
     /// And what can be set of the queue.
     list: Option<(StartList, Vec<Knob>)>,
 }
@@ -35,39 +39,53 @@ pub struct OfFilch {
 /// The scheduler of this name, which has no [pool](OfFilch::pool) and runs no [worklists](OfFilch::once) yet.
 ///
 /// ```
-/// use filch::pool::Queued;
 /// use filch_queue::Lace;
 /// use filch_runner::{Job, Scheduler};
 /// use filch_workloads::Workload;
 ///
-/// let lace = filch_runner::filch("lace").pool::<Queued<Lace>>().many::<Lace>();
+/// let lace = filch_runner::filch("lace").pool_of_many::<Lace>().many::<Lace>();
 /// let fib = Workload::new("fib", &[("n".into(), "15".into())]).unwrap();
-/// let settings = [("wait".to_owned(), "leapfrog".to_owned())].into();
+/// let settings = [("wait".to_owned(), "random".to_owned()), ("steal".to_owned(), "half".to_owned())].into();
 /// let started = lace.start(&Job { workload: &fib, workers: 2, settings: &settings, stack_bytes: 1 << 20 })?;
 /// assert_eq!(started.run(&mut fib.prepare().unwrap())?.to_string(), "610");
 /// # Ok::<(), String>(())
 /// ```
 pub fn filch(name: &'static str) -> OfFilch {
-    OfFilch { name, pool: None, list: None }
+    OfFilch { name, pool: None, defaults: "", list: None }
 }
 
 impl OfFilch {
     /// It runs fork–join programs on this pool.
-    pub fn pool<P: Pool>(self) -> Self {
-        let start = |style, settings: &Settings| match style {
-            Style::Handles => {
-                let (pool, threads) = build::<P>(settings)?;
-                Ok(Pooled::boxed(pool, threads, Executor::execute))
-            }
-            other => Err(format!("style `{}` is for the pool `{DEFAULT}` only", other.name())),
+    pub fn pool<P: Pool<Settings: Tunable>>(self) -> Self {
+        let start =
+            |style, tuning: &PoolTuning, settings| in_handles::<P>(style, || build(tuning, settings, |own| own));
+        self.pools::<P>(start, COMMON)
+    }
+
+    /// It runs fork–join programs on the pool on this queue, whose thieves can take several tasks at once.
+    pub fn pool_of_many<Q: Queue<Params: Tunable, Thief: StealMany<Task>>>(self) -> Self {
+        let start = |style, tuning: &PoolTuning, settings| {
+            let loot = |own: QueueSettings<Q>| if tuning.steals_many() { own.loot(usize::MAX) } else { own };
+            in_handles::<Queued<Q>>(style, || build(tuning, settings, loot))
         };
-        Self { pool: Some(start), ..self }
+        self.pools::<Queued<Q>>(start, &[COMMON, &[STEAL]].concat())
+    }
+
+    /// The pool's parameters have these values unless others are set.
+    #[must_use]
+    pub fn by_default(self, defaults: &'static str) -> Self {
+        Self { defaults, ..self }
+    }
+
+    fn pools<P: Pool<Settings: Tunable>>(self, start: StartPool, more: &[Knob]) -> Self {
+        let knobs = [&P::Settings::knobs(), more, POOL_KNOBS].concat();
+        Self { pool: Some((start, knobs)), ..self }
     }
 
     /// It runs fork–join programs on the default pool, in every style.
     pub fn default_pool(self) -> Self {
-        let start = |style, settings: &Settings| {
-            let (pool, threads) = build::<Split>(settings)?;
+        let start = |style, tuning: &PoolTuning, settings| {
+            let (pool, threads) = build::<Split>(tuning, settings, |own| own)?;
             Ok(Pooled::boxed(
                 pool,
                 threads,
@@ -78,14 +96,14 @@ impl OfFilch {
                 },
             ))
         };
-        Self { pool: Some(start), ..self }
+        self.pools::<Split>(start, COMMON)
     }
 
     /// It runs worklists and jobs on this queue, whose thieves take one task at a time.
     pub fn once<Q: Queue<Params: Tunable>>(self) -> Self {
         let start =
             |tuning: &Tuning, workers, kind, pin| contender::exactly_once(worklist::<Q>(tuning, workers)?, kind, pin);
-        self.lists::<Q>(start, &[CAPACITY])
+        self.lists::<Q>(start, COMMON)
     }
 
     /// As [`OfFilch::once`], with thieves that can take many.
@@ -95,7 +113,7 @@ impl OfFilch {
             let list = if tuning.steals_many() { list.loot(usize::MAX) } else { list };
             contender::exactly_once(list, kind, pin)
         };
-        self.lists::<Q>(start, &[CAPACITY, STEAL])
+        self.lists::<Q>(start, &[COMMON, &[STEAL]].concat())
     }
 
     /// It runs worklists whose tasks may be run twice on this queue, which may return one twice.
@@ -104,11 +122,11 @@ impl OfFilch {
             Kind::Worklist => contender::at_least_once(worklist::<Q>(tuning, workers)?, pin),
             _ => Err("a task may be returned twice, and a job must not be run twice".to_owned()),
         };
-        self.lists::<Q>(start, &[CAPACITY])
+        self.lists::<Q>(start, COMMON)
     }
 
     fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, more: &[Knob]) -> Self {
-        let knobs = [<Q::Params as Tunable>::KNOBS, more].concat();
+        let knobs = [&Q::Params::knobs(), more].concat();
         Self { list: Some((start, knobs)), ..self }
     }
 
@@ -118,12 +136,24 @@ impl OfFilch {
     }
 }
 
-fn build<P: Pool>(settings: &Settings) -> Result<(ThreadPool<P>, Threads), String> {
+/// A pool with what is set of it, `also` included.
+fn build<P: Pool<Settings: Tunable>>(
+    tuning: &PoolTuning,
+    settings: Settings,
+    also: impl FnOnce(P::Settings) -> P::Settings,
+) -> Built<P> {
+    let (own, settings) = tuning.apply::<P::Settings>(settings)?;
+    let Settings { workers, wait, pin, interrupts, common, .. } = settings;
+    let Common { capacity, victims, idle } = common;
+    let builder = Builder::<P>::new().workers(workers).wait(wait).pin(pin).victims(victims).idle(idle);
     // As with every peer, the program runs on the workers' own threads.
-    let builder =
-        Builder::<P>::new().workers(settings.workers).wait(settings.wait).pin(settings.pin).caller_works(false);
-    let builder = match settings.interrupts {
+    let builder = builder.settings(also(own)).caller_works(false);
+    let builder = match interrupts {
         Some(interrupts) => builder.interrupts(interrupts),
+        None => builder,
+    };
+    let builder = match capacity {
+        Some(capacity) => builder.deque_capacity(capacity),
         None => builder,
     };
     let threads = Threads::default();
@@ -132,7 +162,17 @@ fn build<P: Pool>(settings: &Settings) -> Result<(ThreadPool<P>, Threads), Strin
         let threads = threads.clone();
         builder.on_start(move |worker| threads.enter(worker))
     };
-    Ok((builder.build().map_err(|error| error.to_string())?, threads))
+    Ok((builder.build().map_err(|error| format!("{}: {error}", tuning.pool()))?, threads))
+}
+
+fn in_handles<P: Pool>(style: Style, build: impl FnOnce() -> Built<P>) -> Started {
+    match style {
+        Style::Handles => {
+            let (pool, threads) = build()?;
+            Ok(Pooled::boxed(pool, threads, Executor::execute))
+        }
+        other => Err(format!("style `{}` is for the pool `{DEFAULT}` only", other.name())),
+    }
 }
 
 impl Scheduler for OfFilch {
@@ -155,10 +195,10 @@ impl Scheduler for OfFilch {
         let mut all = BTreeMap::new();
         let mut add = |name: &str, help: &str| _ = all.insert(name.to_owned(), help.to_owned());
         add(PIN, "bind workers to processors: true or false");
-        if self.pool.is_some() {
+        if let Some((_, knobs)) = &self.pool {
             add("style", "how forks reach the pool: handles, levels or closures");
             add("wait", "what a worker does while its task is stolen");
-            POOL_KNOBS.iter().for_each(|knob| add(knob.name, knob.help));
+            knobs.iter().for_each(|knob| add(knob.name, knob.help));
         }
         for knob in self.list.iter().flat_map(|(_, knobs)| knobs) {
             add(knob.name, knob.help);
@@ -169,9 +209,11 @@ impl Scheduler for OfFilch {
     fn start(&self, job: &Job<'_>) -> Started {
         let kind = job.workload.kind();
         if kind == Kind::ForkJoin {
-            let start = self.pool.ok_or_else(|| format!("{}: not for fork–join, only for worklists", self.name))?;
-            let (style, settings) = settings_of(self.name, job)?;
-            return start(style, &settings);
+            let none = || format!("{}: not for fork–join, only for worklists", self.name);
+            let (start, knobs) = self.pool.as_ref().ok_or_else(none)?;
+            let (style, rest, settings) = settings_of(job)?;
+            let tuning = PoolTuning::of(self.name, &assignments(rest.iter()), knobs)?.by_default(self.defaults);
+            return start(style, &tuning, settings);
         }
         let (start, knobs) = self.list.as_ref().ok_or_else(|| format!("{}: only for fork–join", self.name))?;
         if job.workers == 0 {
@@ -194,7 +236,8 @@ fn assignments<'s>(settings: impl Iterator<Item = (&'s String, &'s String)>) -> 
     settings.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(":")
 }
 
-fn settings_of(name: &'static str, job: &Job<'_>) -> Result<(Style, Settings), String> {
+/// How the program's forks reach the pool; what is set of the pool; and what is set of its workers.
+fn settings_of(job: &Job<'_>) -> Result<(Style, BTreeMap<String, String>, Settings), String> {
     let (mut style, mut settings) = (Style::Handles, Settings::of(job.workers));
     let mut rest = BTreeMap::new();
     for (name, value) in job.settings {
@@ -205,6 +248,5 @@ fn settings_of(name: &'static str, job: &Job<'_>) -> Result<(Style, Settings), S
             _ => _ = rest.insert(name.clone(), value.clone()),
         }
     }
-    settings.interrupts = PoolTuning::parse(name, &assignments(rest.iter()))?.interrupts();
-    Ok((style, settings))
+    Ok((style, rest, settings))
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{Runner, order, own, set};
 use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
 use filch_queue::Delivery;
-use filch_schedulers::{POOLS, QUEUES, STEAL, WAITS, knobs, why_not, why_not_for};
+use filch_schedulers::{POOLS, PoolTuning, QUEUES, STEAL, Tuning, WAITS, knobs, why_not, why_not_for};
 use filch_workloads::{Kind, Workload};
 
 /// All fork–join programs, so small that a run takes a millisecond.
@@ -159,6 +159,75 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
     });
 }
 
+/// Values for each parameter that a pool or a queue can have, other than its default.
+const VALUES: &[(&str, &str)] = &[
+    ("capacity", "5"),
+    ("steal", "half"),
+    ("victims", "last"),
+    ("victims", "next"),
+    ("idle", "spin"),
+    ("interrupts", "flag"),
+    ("every", "50us"),
+    ("block", "sqrt"),
+    ("block", "2"),
+    ("fences", "symmetric"),
+    ("grow", "one"),
+    ("shrink", "all"),
+    ("spare", "0"),
+    ("copying", "deferred"),
+    ("contention", "retry"),
+    ("cross", "each"),
+    ("revocation", "off"),
+    ("prefetch", "always"),
+    ("keep", "2"),
+    ("poll", "4"),
+    ("delta", "infinite"),
+    ("delta", "5us"),
+    ("bound", "200"),
+    ("stores", "1"),
+    ("chunk", "1"),
+    ("privatise", "1"),
+    ("beat", "1ms"),
+];
+
+#[test]
+fn programs_are_right_whatever_is_set_of_a_pool() {
+    for pool in POOLS {
+        for knob in pool.knobs() {
+            let values: Vec<_> = VALUES.iter().filter(|(name, _)| *name == knob.name).collect();
+            let fits =
+                |value: &str| PoolTuning::parse(pool.name, &format!("interrupts=flag:{}={value}", knob.name)).is_ok();
+            let values: Vec<&str> = values.into_iter().map(|&(_, value)| value).filter(|value| fits(value)).collect();
+            assert!(!values.is_empty(), "{}: {}", pool.name, knob.name);
+            for value in values {
+                for program in [("fib", PROGRAMS[0].1), ("cilksort", PROGRAMS[5].1)] {
+                    let settings = [(knob.name, value), ("interrupts", "flag")];
+                    let settings = if knob.name == "every" { &settings[..] } else { &settings[..1] };
+                    is_right(pool.name, &order(program, 2, settings));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn worklists_and_jobs_are_right_whatever_is_set_of_a_queue() {
+    for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
+        for knob in knobs(queue.name) {
+            let fits = |value: &str| Tuning::parse(queue.name, &format!("{}={value}", knob.name)).is_ok();
+            let values = VALUES.iter().filter(|&&(name, value)| name == knob.name && fits(value));
+            assert!(values.clone().count() > 0, "{}: {}", queue.name, knob.name);
+            for &(name, value) in values {
+                let is_once = queue.delivery == Delivery::ExactlyOnce;
+                let programs = if is_once { &[LISTS[6], LISTS[9]][..] } else { &[LISTS[3]] };
+                for &program in programs {
+                    is_right(queue.name, &order(program, 2, &[(name, value)]));
+                }
+            }
+        }
+    }
+}
+
 fn sum(ran: &Ran, counter: &str) -> u64 {
     ran.workers.iter().filter_map(|worker| worker[counter].as_u64()).sum()
 }
@@ -244,6 +313,11 @@ fn what_cannot_be_is_refused_in_words() {
         ("idem-lifo", order(fib, 1, &[]), "does not run fib"),
         ("bwos-l", order(LISTS[0], 1, &[("block", "0")]), "block"),
         ("split", order(fib, 0, &[]), "at least"),
+        ("split", order(fib, 1, &[("steal", "half")]), "one task at a time"),
+        ("padws", order(fib, 1, &[("blck", "4")]), "did you mean `block`"),
+        ("lace", order(fib, 2, &[("steal", "half"), ("wait", "leapfrog")]), "leapfrog"),
+        ("pdq-r", order(fib, 2, &[("steal", "half"), ("interrupts", "signal")]), "signal"),
+        ("chase-lev", order(LISTS[0], 2, &[("interrupts", "flag")]), "answer thieves themselves"),
     ] {
         let refused = runs(name, &order).expect_err(words);
         assert!(refused.contains(words), "{refused}");

@@ -12,15 +12,17 @@
 mod peers;
 mod pools;
 mod queues;
+mod tunable;
 mod tuning;
+mod values;
 mod waits;
 
 pub use peers::{PEERS, PeerSpec};
-#[cfg(target_arch = "x86_64")]
-pub use pools::Bounded;
-pub use pools::{POOLS, PoolSpec, Settings, ShortBlocks, Style};
+pub use pools::{POOLS, PoolSpec, SHORT_BLOCKS, Settings, Style};
 pub use queues::{QUEUES, QueueUser, knobs, list_queues, why_not, why_not_for, with_queue, worklist};
-pub use tuning::{CAPACITY, Knob, POOL_KNOBS, PoolTuning, STEAL, Tunable, Tuning, assignment};
+pub use tunable::Tunable;
+pub use tuning::{COMMON, Common, POOL_KNOBS, PoolTuning, STEAL, Tuning};
+pub use values::{Knob, Values, assignment};
 pub use waits::{WAITS, wait};
 
 /// A sentence for a name that is not in a list: with what it resembles, or else with all there is.

@@ -1,16 +1,20 @@
 //! The table of pools: a new one is a row here, and a runner.
 
-#[cfg(target_arch = "x86_64")]
-use std::marker::PhantomData;
-use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use filch::pool::{Clock, HeartbeatSettings, QueueSettings, Request, WoolSettings};
 use filch::{Interrupts, Wait};
-#[cfg(target_arch = "x86_64")]
-use filch_queue::Delta;
-use filch_queue::{BlockSize, Capacity, ChaseLev, MemoryModel, Promises, Queue, Stealable};
+use filch_queue::{Capacity, ChaseLev, MemoryModel, Promises, Queue, Stealable};
 
+use crate::queues::knobs;
+use crate::tunable::Tunable;
+use crate::tuning::{COMMON, Common, POOL_KNOBS, PoolTuning};
 use crate::unknown;
+use crate::values::Knob;
+
+/// What is set of the pool on [`BwosL`](filch_queue::BwosL) unless somebody sets something else: blocks so short that fork–join, which seldom
+/// has many tasks in one queue, fills them; and, since each block has lines of its own, not so many.
+pub const SHORT_BLOCKS: &str = "block=4:capacity=8192";
 
 /// What there is to say of a pool before it is started.
 ///
@@ -38,17 +42,51 @@ pub struct PoolSpec {
     pub stealable: Stealable,
     /// What it assumes of the processor.
     pub memory_model: MemoryModel,
+    /// What is set of it unless somebody sets something else, each as `NAME=VALUE`, between colons.
+    pub defaults: &'static str,
+    knobs: fn() -> Vec<Knob>,
+    check: fn(&PoolTuning) -> Result<(), String>,
+}
+
+/// Whether a pool with such parameters of its own can be tuned so.
+fn check<S: Tunable>(tuning: &PoolTuning) -> Result<(), String> {
+    tuning.apply::<S>(Settings::of(1)).map(drop)
 }
 
 impl PoolSpec {
     /// The pool on a queue, which promises what the queue does.
-    const fn on<Q: Queue>(summary: &'static str, progress: &'static str) -> Self {
+    const fn on<Q: Queue<Params: Tunable>>(summary: &'static str, progress: &'static str) -> Self {
         let Promises { name, paper, capacity, stealable, memory_model, .. } = Q::PROMISES;
         let capacity = match capacity {
             Capacity::Grows => "grows",
             Capacity::Ring | Capacity::Array => "fixed, then inline",
         };
-        Self { name, summary, paper, progress, capacity, stealable, memory_model }
+        let knobs = || [knobs(Q::PROMISES.name), POOL_KNOBS.to_vec()].concat();
+        let check = check::<QueueSettings<Q>>;
+        Self { name, summary, paper, progress, capacity, stealable, memory_model, defaults: "", knobs, check }
+    }
+
+    /// As this one, with parameters of its own.
+    const fn with<S: Tunable>(self) -> Self {
+        let knobs = || [&S::knobs(), COMMON, POOL_KNOBS].concat();
+        Self { knobs, check: check::<S>, ..self }
+    }
+
+    /// Its parameters.
+    ///
+    /// ```
+    /// use filch_schedulers::POOLS;
+    ///
+    /// let wool = POOLS.iter().find(|pool| pool.name == "wool").unwrap();
+    /// assert!(wool.knobs().iter().any(|knob| knob.name == "chunk"));
+    /// ```
+    pub fn knobs(&self) -> Vec<Knob> {
+        (self.knobs)()
+    }
+
+    /// Whether it can be tuned so.
+    pub(crate) fn check(&self, tuning: &PoolTuning) -> Result<(), String> {
+        (self.check)(tuning)
     }
 }
 
@@ -101,12 +139,14 @@ pub struct Settings {
     pub pin: bool,
     /// What interrupts long tasks.
     pub interrupts: Option<Interrupts>,
+    /// What queues for worklists have too.
+    pub common: Common,
 }
 
 impl Settings {
     /// So many workers, all else as by default.
     pub fn of(workers: usize) -> Self {
-        Self { workers, wait: Wait::default(), pin: false, interrupts: None }
+        Self { workers, wait: Wait::default(), pin: false, interrupts: None, common: Common::default() }
     }
 }
 
@@ -119,7 +159,7 @@ pub const POOLS: &[PoolSpec] = &[
         progress: "owner wait-free, steal lock-free",
         capacity: "reserved stack, then inline",
         stealable: Stealable::Shared,
-        memory_model: MemoryModel::Rust,
+        ..PoolSpec::on::<ChaseLev>("", "").with::<()>()
     },
     PoolSpec {
         name: "wool",
@@ -128,7 +168,7 @@ pub const POOLS: &[PoolSpec] = &[
         progress: "owner wait-free until it meets a thief, steal lock-free",
         capacity: "reserved stack, then inline",
         stealable: Stealable::Shared,
-        memory_model: MemoryModel::Rust,
+        ..PoolSpec::on::<ChaseLev>("", "").with::<WoolSettings>()
     },
     PoolSpec {
         paper: "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
@@ -142,6 +182,7 @@ pub const POOLS: &[PoolSpec] = &[
             "private forks; every 100 µs each owner promotes its oldest to a Chase–Lev deque",
             "owner wait-free between beats, steal lock-free",
         )
+        .with::<HeartbeatSettings<ChaseLev, Clock>>()
     },
     PoolSpec {
         name: "heartbeat-on-request",
@@ -151,6 +192,7 @@ pub const POOLS: &[PoolSpec] = &[
             "private forks; an owner promotes its oldest to a Chase–Lev deque when a thief has found nothing",
             "owner wait-free between requests, steal lock-free",
         )
+        .with::<HeartbeatSettings<ChaseLev, Request>>()
     },
     PoolSpec::on::<filch_queue::ChaseLevAsym>(
         "Chase–Lev whose thieves make the owner fence when they come, where the system can",
@@ -184,10 +226,13 @@ pub const POOLS: &[PoolSpec] = &[
         "owner wait-free until it meets a thief, steal blocking or refused",
     ),
     PoolSpec::on::<filch_queue::Lace>("the split deque holding words", "owner wait-free, steal lock-free"),
-    PoolSpec::on::<ShortBlocks>(
-        "blocks of four tasks, of which the owner has one to itself",
-        "owner wait-free, steal lock-free",
-    ),
+    PoolSpec {
+        defaults: SHORT_BLOCKS,
+        ..PoolSpec::on::<filch_queue::BwosL>(
+            "blocks, by default of four tasks, of which the owner has one to itself",
+            "owner wait-free, steal lock-free",
+        )
+    },
     PoolSpec::on::<filch_queue::PadWs>(
         "blocks, and the owner serves thieves from its own when they ask",
         "owner wait-free, steal lock-free or by request",
@@ -222,45 +267,3 @@ pub const POOLS: &[PoolSpec] = &[
     ),
     PoolSpec::on::<filch_queue::Locked>("one lock around a double-ended queue: the floor for comparison", "blocking"),
 ];
-
-/// The fence-free queue `Q` with δ for the store buffer that is assumed of every processor.
-#[cfg(target_arch = "x86_64")]
-#[derive(Debug)]
-pub struct Bounded<Q>(PhantomData<fn() -> Q>);
-
-#[cfg(target_arch = "x86_64")]
-// SAFETY: the other queue's promise.
-unsafe impl<Q: Queue<Params = Delta>> Queue for Bounded<Q> {
-    type Owner = Q::Owner;
-    type Thief = Q::Thief;
-    type Params = ();
-
-    const PROMISES: Promises = Q::PROMISES;
-
-    fn make(capacity: usize, thieves: usize, (): &()) -> (Q::Owner, Vec<Q::Thief>) {
-        // SAFETY: an assumption about the processor, which the table states: no x86-64 one is documented to hold that
-        // many pending stores.
-        let delta = unsafe { Delta::from_bound(Delta::ASSUMED_BOUND) };
-        Q::make(capacity, thieves, &delta)
-    }
-}
-
-/// BWoS with blocks so short that fork–join, which seldom has many tasks in one queue, fills them.
-#[derive(Debug)]
-pub struct ShortBlocks;
-
-// SAFETY: the other queue's promise.
-unsafe impl Queue for ShortBlocks {
-    type Owner = filch_queue::bwos_l::Owner;
-    type Thief = filch_queue::bwos_l::Thief;
-    type Params = ();
-
-    const PROMISES: Promises = <filch_queue::BwosL as Queue>::PROMISES;
-
-    fn make(capacity: usize, thieves: usize, (): &()) -> (Self::Owner, Vec<Self::Thief>) {
-        const ENTRIES: NonZeroUsize = NonZeroUsize::new(4).unwrap();
-        // Each block has lines of its own.
-        const MOST: usize = 1 << 13;
-        <filch_queue::BwosL as Queue>::make(capacity.min(MOST), thieves, &BlockSize::Entries(ENTRIES))
-    }
-}

@@ -3,9 +3,12 @@
 use filch::worklist::Worklist;
 use filch_queue::{Delivery, Progress, Promises, Queue};
 
-use crate::tuning::{CAPACITY, Knob, STEAL, Tunable, Tuning};
+use crate::tunable::Tunable;
+use crate::tuning::{COMMON, Common, STEAL, Tuning};
+use crate::values::{Knob, Values};
 
-/// Code that works with a queue whatever its type. The queue is made with its default parameters.
+/// Code that works with a queue whatever its type, and the parameters that it has by default here: δ of the fence-free queues is that of
+/// the bound which is assumed of every processor.
 ///
 /// ```
 /// use filch_queue::Queue;
@@ -14,7 +17,7 @@ use crate::tuning::{CAPACITY, Knob, STEAL, Tunable, Tuning};
 /// struct Paper;
 /// impl QueueUser for Paper {
 ///     type Output = &'static str;
-///     fn with<Q: Queue>(self) -> &'static str {
+///     fn with<Q: Queue>(self, _: Q::Params) -> &'static str {
 ///         Q::PROMISES.paper
 ///     }
 /// }
@@ -26,7 +29,7 @@ pub trait QueueUser {
     type Output;
 
     /// Works with it.
-    fn with<Q: Queue>(self) -> Self::Output;
+    fn with<Q: Queue>(self, params: Q::Params) -> Self::Output;
 }
 
 /// Code that works with a worklist whatever its queue.
@@ -47,7 +50,8 @@ macro_rules! queues {
         /// Lets `user` have the queue of this name, if there is one.
         pub fn with_queue<U: QueueUser>(name: &str, user: U) -> Option<U::Output> {
             $(if name == <$queue as Queue>::PROMISES.name {
-                return Some(user.with::<$queue>());
+                let params = Tunable::tuned(&Values::of(&[])).expect("what is not set is not wrong");
+                return Some(user.with::<$queue>(params));
             })+
             None
         }
@@ -60,7 +64,7 @@ macro_rules! queues {
         /// ```
         pub fn knobs(name: &str) -> Vec<Knob> {
             $(if name == <$queue as Queue>::PROMISES.name {
-                let mut knobs = <<$queue as Queue>::Params as Tunable>::KNOBS.to_vec();
+                let mut knobs = <<$queue as Queue>::Params as Tunable>::knobs();
                 knobs.extend(lists!($lists knobs));
                 return knobs;
             })+
@@ -80,16 +84,16 @@ macro_rules! queues {
 /// What worklists can do with a queue.
 macro_rules! lists {
     (once knobs) => {
-        [CAPACITY]
+        COMMON
     };
     (many knobs) => {
-        [CAPACITY, STEAL]
+        [COMMON, &[STEAL]].concat()
     };
     (twice knobs) => {
-        [CAPACITY]
+        COMMON
     };
     (never knobs) => {
-        [] as [Knob; 0]
+        &[] as &[Knob]
     };
     (once $queue:ty, $tuning:expr, $workers:expr, $user:expr) => {
         worklist::<$queue>($tuning, $workers).map(|list| $user.exactly_once(list))
@@ -112,8 +116,8 @@ macro_rules! lists {
 /// # Errors
 /// If the queue cannot be tuned so: a sentence.
 pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
-    let (params, capacity) = tuning.apply()?;
-    let list = Worklist::new(workers).queue::<Q>(params);
+    let (params, Common { capacity, victims, idle }) = tuning.apply()?;
+    let list = Worklist::new(workers).queue::<Q>(params).victims(victims).idle(idle);
     Ok(match capacity {
         Some(capacity) => list.capacity(capacity),
         None => list,
@@ -176,19 +180,9 @@ pub fn why_not_for(queue: &Promises, is_idempotent: bool) -> Option<&'static str
     }
 }
 
-/// A queue whose default parameters are of use.
-macro_rules! usable {
-    ($queue:ty $(, fifo)?) => {
-        $queue
-    };
-    ($queue:ty, delta) => {
-        crate::pools::Bounded<$queue>
-    };
-}
-
 macro_rules! rows {
     ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
-        queues! { $($lists usable!($queue $(, $but)?);)+ }
+        queues! { $($lists $queue;)+ }
     };
 }
 

@@ -8,7 +8,7 @@ struct Name;
 impl QueueUser for Name {
     type Output = &'static str;
 
-    fn with<Q: Queue>(self) -> &'static str {
+    fn with<Q: Queue>(self, _: Q::Params) -> &'static str {
         Q::PROMISES.name
     }
 }

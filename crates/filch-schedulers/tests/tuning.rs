@@ -7,7 +7,7 @@ use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::pdq::{receiver, sender};
 use filch_queue::{Amount, BlockSize, CrossTaking, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
-use filch_schedulers::{PoolTuning, Tuning, knobs, list_queues};
+use filch_schedulers::{Common, POOLS, PoolTuning, SHORT_BLOCKS, Settings, Tunable, Tuning, knobs, list_queues};
 
 fn tuning(queue: &'static str, rest: &str) -> Tuning {
     Tuning::parse(queue, rest).unwrap_or_else(|error| panic!("{queue}:{rest}: {error:?}"))
@@ -22,15 +22,18 @@ fn parameters_are_what_they_say() {
     let blocks = tuning("bwos-l", "block=64:capacity=1_000");
     assert_eq!(blocks.to_string(), "bwos-l:block=64:capacity=1_000");
     let entries = NonZeroUsize::new(64).expect("it is not 0");
-    assert_eq!(blocks.apply(), Ok((BlockSize::Entries(entries), Some(1000))));
-    assert_eq!(tuning("bwos-f", "block=sqrt").apply(), Ok((BlockSize::SquareRoot, None)));
+    assert_eq!(blocks.apply(), Ok((BlockSize::Entries(entries), with_capacity(1000))));
+    assert_eq!(tuning("bwos-f", "block=sqrt").apply(), Ok((BlockSize::SquareRoot, Common::default())));
     let pdq = tuning("pdq-s", "delta=5us:steal=all-but-one");
-    assert_eq!(pdq.apply(), Ok((sender::Params { share: Amount::AllButOne, gap: Duration::from_micros(5) }, None)));
+    assert_eq!(
+        pdq.apply(),
+        Ok((sender::Params { share: Amount::AllButOne, gap: Duration::from_micros(5) }, Common::default()))
+    );
     assert!(pdq.steals_many() && !tuning("pdq-s", "steal=one").steals_many() && !tuning("pdq-s", "").steals_many());
     let three = Amount::UpTo(NonZeroU32::new(3).expect("it is not 0"));
-    assert_eq!(tuning("pdq-r", "steal=3").apply(), Ok((receiver::Params { share: three }, None)));
+    assert_eq!(tuning("pdq-r", "steal=3").apply(), Ok((receiver::Params { share: three }, Common::default())));
     let lace = lace::Policies { grow: Amount::One, shrink: Amount::All, steal: Amount::All };
-    assert_eq!(tuning("lace", "grow=one:shrink=all:steal=all").apply(), Ok((lace, None)));
+    assert_eq!(tuning("lace", "grow=one:shrink=all:steal=all").apply(), Ok((lace, Common::default())));
     let (padws, _) = tuning("padws", "block=4:cross=each:revocation=off:prefetch=always:keep=2:poll=8")
         .apply::<pad_ws::Params>()
         .expect("all are right");
@@ -39,9 +42,9 @@ fn parameters_are_what_they_say() {
     assert_eq!((delegation.cross_taking, delegation.revocation), (CrossTaking::Each, Revocation::Off));
     assert_eq!((delegation.prefetch, delegation.keep, delegation.poll_every.get()), (Prefetch::Always, 2, 8));
     let dsq = dsq::Params { steal: Amount::All, copying: Copying::Deferred, contention: Contention::Retry };
-    assert_eq!(tuning("dsq", "steal=all:copying=deferred:contention=retry").apply(), Ok((dsq, None)));
-    assert_eq!(tuning("chase-lev-asym", "fences=symmetric").apply(), Ok((Fences::Symmetric, None)));
-    assert_eq!(tuning("wsq", "spare=0").apply(), Ok((wsq::Params { spare: 0 }, None)));
+    assert_eq!(tuning("dsq", "steal=all:copying=deferred:contention=retry").apply(), Ok((dsq, Common::default())));
+    assert_eq!(tuning("chase-lev-asym", "fences=symmetric").apply(), Ok((Fences::Symmetric, Common::default())));
+    assert_eq!(tuning("wsq", "spare=0").apply(), Ok((wsq::Params { spare: 0 }, Common::default())));
 }
 
 #[test]
@@ -50,7 +53,7 @@ fn what_cannot_be_set_is_refused() {
     assert!(refused("chase-lev", "block=64").contains("capacity"));
     assert!(refused("chase-lev", "capacity").contains("NAME=VALUE"));
     assert_eq!(refused("bwos-l", "block=0"), "bwos-l: block=`0` is not a number from 1 to 65536, and not sqrt");
-    assert!(refused("bwos-l", "steal=half").contains("there is no parameter of bwos-l called `steal`"));
+    assert!(refused("bwos-l", "steal=half").contains("its thieves take one task at a time"));
     assert!(refused("pdq-r", "steal=most").contains("is not one of one, half, all, all-but-one, or a number"));
     assert!(refused("wsq", "steal=all").contains("one or half"));
     assert!(refused("locked", "capacity=0").contains("is not a number from 1"));
@@ -59,24 +62,30 @@ fn what_cannot_be_set_is_refused() {
     }
 }
 
+/// One of these fits any parameter.
+const VALUES: [&str; 17] = [
+    "128",
+    "1",
+    "one",
+    "off",
+    "always",
+    "locked",
+    "wait",
+    "symmetric",
+    "sqrt",
+    "30us",
+    "half",
+    "deferred",
+    "each",
+    "retry",
+    "next",
+    "spin",
+    "flag",
+];
+
 /// No queue is without a value for a parameter that it lists.
 #[test]
 fn every_knob_can_be_turned() {
-    const VALUES: [&str; 13] = [
-        "1",
-        "one",
-        "off",
-        "always",
-        "locked",
-        "wait",
-        "symmetric",
-        "sqrt",
-        "30us",
-        "half",
-        "deferred",
-        "each",
-        "retry",
-    ];
     for queue in list_queues() {
         for knob in knobs(queue) {
             let fits = |value: &&str| Tuning::parse(queue, &format!("{}={value}", knob.name)).is_ok();
@@ -86,11 +95,139 @@ fn every_knob_can_be_turned() {
     }
 }
 
+fn with_capacity(capacity: usize) -> Common {
+    Common { capacity: Some(capacity), ..Common::default() }
+}
+
+/// Of a pool without parameters of its own.
+fn common(pool: &'static str, rest: &str) -> Result<Common, String> {
+    Ok(PoolTuning::parse(pool, rest)?.apply::<()>(Settings::of(2))?.1.common)
+}
+
+/// What the pool's own settings are.
+fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
+    let apply = |tuning: PoolTuning| tuning.apply::<S>(Settings::of(2));
+    PoolTuning::parse(pool, rest).and_then(apply).unwrap_or_else(|error| panic!("{pool}:{rest}: {error}")).0
+}
+
+#[test]
+fn pools_take_what_their_queues_take_and_more() {
+    use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, WoolSettings};
+    use filch::{Idle, Victims};
+    use filch_queue::{BwosL, ChaseLev, Lace, PdqS};
+
+    let dealt: QueueSettings<PdqS> = own("pdq-s", "delta=100us:capacity=64");
+    assert_eq!(dealt.params.gap, Duration::from_micros(100));
+    let lace: QueueSettings<Lace> = own("lace", "steal=half:grow=one");
+    assert_eq!((lace.params.steal, lace.params.grow), (Amount::Half, Amount::One));
+    let many = |rest| PoolTuning::parse("lace", rest).map(|tuning| tuning.steals_many());
+    assert_eq!((many("steal=half"), many("steal=one"), many("")), (Ok(true), Ok(false), Ok(false)));
+    let blocks: QueueSettings<BwosL> = own("bwos-l", "block=64");
+    assert_eq!(blocks.params, BlockSize::Entries(NonZeroUsize::new(64).expect("it is not 0")));
+    let wool: WoolSettings = own("wool", "chunk=1:privatise=20");
+    assert_eq!((wool.chunk, wool.privatise_after), (NonZeroU32::new(1), NonZeroU32::new(20)));
+    let slow: HeartbeatSettings<ChaseLev, Clock> = own("heartbeat", "beat=1ms");
+    assert_eq!(slow.beat, Period(Duration::from_millis(1)));
+    let split = common("split", "victims=last:idle=spin:capacity=100").expect("all are right");
+    assert_eq!((split.victims, split.idle, split.capacity), (Victims::Last, Idle::Spin, Some(100)));
+    let untouched = common("split", "").expect("nothing is wrong");
+    assert_eq!(untouched, Common { capacity: None, victims: Victims::Random, idle: Idle::Sleep });
+    // And so do lists.
+    let list = tuning("the", "victims=last:idle=spin:capacity=100");
+    assert_eq!(list.apply(), Ok(((), split)));
+}
+
+#[test]
+fn what_a_pool_has_by_default_others_can_be_set_instead() {
+    let tuning = |rest| PoolTuning::parse("bwos-l", rest).expect(rest).by_default(SHORT_BLOCKS);
+    let block = |rest| {
+        let (blocks, settings) = tuning(rest).apply::<BlockSize>(Settings::of(1)).expect(rest);
+        (blocks, settings.common.capacity)
+    };
+    let entries = |count| BlockSize::Entries(NonZeroUsize::new(count).expect("it is not 0"));
+    assert_eq!(block(""), (entries(4), Some(8192)));
+    assert_eq!(block("block=16"), (entries(16), Some(8192)));
+    assert_eq!(block("capacity=100:block=sqrt"), (BlockSize::SquareRoot, Some(100)));
+    for pool in POOLS {
+        assert!(PoolTuning::parse(pool.name, pool.defaults).is_ok(), "{}", pool.name);
+    }
+}
+
+/// No pool is without a value for a parameter that it lists.
+#[test]
+fn every_knob_of_every_pool_can_be_turned() {
+    for pool in POOLS {
+        for knob in pool.knobs() {
+            let set = |value: &str| match knob.name {
+                "every" => format!("interrupts=flag:every={value}"),
+                name => format!("{name}={value}"),
+            };
+            let fits = |value: &&str| PoolTuning::parse(pool.name, &set(value)).is_ok();
+            assert!(VALUES.iter().any(fits), "{}: {}", pool.name, knob.name);
+            assert!(!fits(&"nonsense"), "{}: {}", pool.name, knob.name);
+        }
+    }
+}
+
+#[test]
+fn what_a_pool_cannot_have_is_refused_with_the_reason() {
+    for (pool, rest, words) in [
+        ("split", "steal=half", "split: steal cannot be set: its thieves take one task at a time"),
+        ("chase-lev", "steal=all", "one task at a time"),
+        ("wsq", "steal=all", "one or half"),
+        ("split", "block=4", "there is no parameter of split called `block`"),
+        ("heartbeat", "beat=0", "beat=`0` is no time between two ticks"),
+        ("heartbeat-on-request", "beat=1ms", "called `beat`"),
+        ("wool", "chunk=0", "is not a number from 1"),
+        ("split", "victims=first", "is not one of random, last, next"),
+        ("split", "idle=dance", "is not one of sleep, spin"),
+        ("split", "capacity=0", "is not a number from 1"),
+        ("splitt", "", "did you mean `split`"),
+    ] {
+        let said = PoolTuning::parse(pool, rest).map(drop).expect_err(rest);
+        assert!(said.contains(words), "{said}");
+    }
+    for rest in ["every=1ms", "interrupts=signal"] {
+        let said = refused("chase-lev", rest);
+        assert!(said.contains("cannot be set: tasks of worklists and jobs answer thieves themselves"), "{said}");
+    }
+}
+
+/// δ is at least what follows from the statements about processor and program.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn thieves_keep_as_far_away_as_is_vouched_for() {
+    use filch_queue::Delta;
+
+    let delta = |rest| -> Option<usize> { tuning("thep", rest).apply::<Delta>().expect(rest).0.get() };
+    assert_eq!(delta(""), Some(Delta::ASSUMED_BOUND / 2));
+    assert_eq!((delta("delta=100"), delta("delta=infinite")), (Some(100), None));
+    // The paper's: half of a Westmere's 33 entries, and 4 for a program that stores more.
+    assert_eq!((delta("bound=33"), delta("bound=33:stores=8")), (Some(17), Some(4)));
+    assert_eq!((delta("delta=4:bound=8"), delta("stores=8:delta=5:bound=33")), (Some(4), Some(5)));
+    for (rest, words) in [
+        ("delta=4", "thep: delta=`4` is too near: where 128 stores may be pending, and one in 2 lowers the tail"),
+        ("delta=4", "less than 64"),
+        ("bound=33:delta=16", "less than 17"),
+        ("bound=33:stores=8:delta=3", "one in 9"),
+        ("delta=0", "is not a number from 1"),
+        ("delta=far", "and not infinite"),
+        ("bound=0", "is not a number from 1"),
+    ] {
+        for said in [refused("thep", rest), PoolTuning::parse("thep", rest).map(drop).expect_err(rest)] {
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}
+
 #[test]
 fn pools_are_interrupted_as_they_say() {
     use filch::Interrupts;
 
-    let interrupts = |rest| PoolTuning::parse("pdq-r", rest).map(|pool| pool.interrupts());
+    let interrupts = |rest| {
+        let tuning = PoolTuning::parse("pdq-r", rest)?;
+        Ok::<_, String>(tuning.apply::<receiver::Params>(Settings::of(1))?.1.interrupts)
+    };
     assert_eq!(interrupts(""), Ok(None));
     assert_eq!(interrupts("interrupts=off"), Ok(None));
     assert_eq!(interrupts("interrupts=flag"), Ok(Some(Interrupts::flag())));

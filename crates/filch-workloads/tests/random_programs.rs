@@ -6,9 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
-use filch::{DEFAULT_DEQUE_CAPACITY, Wait};
-use filch_queue::{ChaseLev, Lace, Locked};
+use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split, Wool};
+use filch::{Builder, DEFAULT_DEQUE_CAPACITY, Idle, Victims, Wait};
+use filch_queue::{ChaseLev, HendlerShavit, Lace, Locked, PdqR, Queue, StealMany, Task};
 use filch_workloads::random_programs::{Settings, check_on, empties_alive};
 
 const WORKERS: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 8] };
@@ -42,9 +42,19 @@ fn first_seed() -> u64 {
 }
 
 fn check_all<P: Pool>(workers: usize, wait: Wait, capacity: usize) {
+    check_with(Builder::<P>::new(), workers, wait, capacity);
+}
+
+/// With thieves that take several tasks at once, and workers that try whom they last stole from and never sleep.
+fn check_greedy<Q: Queue<Thief: StealMany<Task>>>(workers: usize, wait: Wait, capacity: usize) {
+    let greedy = || Builder::<Queued<Q>>::new().settings(QueueSettings::default().loot(usize::MAX));
+    check_with(greedy(), workers, wait, capacity);
+    check_with(greedy().victims(Victims::Last).idle(Idle::Spin), workers, wait, capacity);
+}
+
+fn check_with<P: Pool>(builder: Builder<P>, workers: usize, wait: Wait, capacity: usize) {
     let _watchdog = watchdog(format!("{workers} workers, {wait}, capacity {capacity}"));
-    let builder = filch::Builder::<P>::new().workers(workers).wait(wait).deque_capacity(capacity);
-    let pool = builder.build().unwrap();
+    let pool = builder.workers(workers).wait(wait).deque_capacity(capacity).build().unwrap();
     for panics in [false, true] {
         let settings = Settings { workers, wait, panics };
         for seed in 0..seeds() {
@@ -69,6 +79,12 @@ fn check_waiting(wait: Wait) {
             for capacity in [2, 4096] {
                 check_all::<Queued<Lace>>(workers, wait, capacity);
                 check_all::<Queued<Locked>>(workers, wait, capacity);
+            }
+            if !matches!(wait, Wait::Leapfrog) {
+                check_greedy::<Lace>(workers, wait, 2);
+                check_greedy::<HendlerShavit>(workers, wait, 64);
+                check_greedy::<PdqR>(workers, wait, 4);
+                check_greedy::<Locked>(workers, wait, 4096);
             }
         }
     }

@@ -164,5 +164,5 @@ pub use loops::{Divisible, fold_blocks, for_each, map_reduce, map_reduce_fixed};
 pub use scope::{Scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};
 pub use thread_pool::{BuildError, Builder, DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE, ThreadPool};
-pub use wait::{UnknownWait, Wait};
+pub use wait::{Idle, UnknownWait, Victims, Wait};
 pub use worker::Worker;

@@ -5,6 +5,7 @@ use filch_memory::count::stealing;
 use filch_queue::{Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
 use crate::pool::{self, Hand};
+use crate::wait::{Idle, Patience, Victims};
 
 /// What one worker has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,8 +24,8 @@ pub struct Tally {
 
 /// How many tasks a thief asks for, and how.
 pub(crate) struct Loot<Q: Queue<Native>> {
-    most: usize,
-    steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
+    pub(crate) most: usize,
+    pub(crate) steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
 }
 
 impl<Q: Queue<Native>> Clone for Loot<Q> {
@@ -50,15 +51,26 @@ pub(crate) struct Post<Q: Queue<Native>> {
     loot: Option<Loot<Q>>,
     /// Between a theft and the pushes of what is too much of it, otherwise empty.
     spoils: Vec<Task>,
+    index: usize,
+    habits: Habits,
+    /// Whom it last stole from; itself at first.
+    last_victim: usize,
     random: fastrand::Rng,
     pub(crate) tally: Tally,
 }
 
+/// What a worker without tasks does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Habits {
+    pub(crate) victims: Victims,
+    pub(crate) idle: Idle,
+}
+
 impl<Q: Queue<Native>> Post<Q> {
-    pub(crate) fn new(index: usize, (owner, thieves): Hand<Q>, loot: Option<Loot<Q>>) -> Self {
+    pub(crate) fn new(index: usize, (owner, thieves): Hand<Q>, loot: Option<Loot<Q>>, habits: Habits) -> Self {
         let random = fastrand::Rng::with_seed(index as u64);
         let (overflow, spoils, tally) = (Vec::new(), Vec::new(), Tally::default());
-        Self { owner, thieves, overflow, loot, spoils, random, tally }
+        Self { owner, thieves, overflow, loot, spoils, index, habits, last_victim: index, random, tally }
     }
 
     /// The number of workers.
@@ -109,11 +121,17 @@ impl<Q: Queue<Native>> Post<Q> {
         Some(next)
     }
 
-    /// One attempt at each of the others, from a random one on. What is stolen in excess is pushed.
+    /// How long it looks for tasks, and what then.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience::then(self.habits.idle)
+    }
+
+    /// One attempt at each of the others. What is stolen in excess is pushed.
     pub(crate) fn steal(&mut self) -> Option<Task> {
-        let workers = self.thieves.len();
-        let start = self.random.usize(..workers);
-        (start..workers).chain(0..start).find_map(|victim| self.steal_from(victim))
+        let workers = self.workers();
+        let random = self.random.usize(..workers);
+        let mut order = self.habits.victims.order(workers, self.index, self.last_victim, random);
+        order.find_map(|victim| self.steal_from(victim))
     }
 
     fn steal_from(&mut self, victim: usize) -> Option<Task> {
@@ -128,6 +146,7 @@ impl<Q: Queue<Native>> Post<Q> {
             });
             match stolen {
                 Steal::Task(task) => {
+                    self.last_victim = victim;
                     self.tally.stolen += 1 + self.spoils.len() as u64;
                     let mut spoils = std::mem::take(&mut self.spoils);
                     spoils.drain(..).for_each(|task| self.push(task));

@@ -16,7 +16,7 @@ use filch_memory::Native;
 use filch_queue::Queue;
 
 use crate::pool::deal_any;
-use crate::post::{Loot, Post};
+use crate::post::{Habits, Loot, Post};
 use crate::process;
 use crate::processors::{self, Bound};
 use crate::protocol::rounds::Rounds;
@@ -215,13 +215,14 @@ pub(crate) struct Settings<'s, Q: Queue<Native>> {
     pub(crate) capacity: usize,
     pub(crate) params: &'s Q::Params,
     pub(crate) loot: Option<Loot<Q>>,
+    pub(crate) habits: Habits,
     pub(crate) pin: bool,
 }
 
 impl<Q: Queue<Native>> Settings<'_, Q> {
     fn posts(&self) -> Vec<Post<Q>> {
         let hands = deal_any::<Q>(self.workers, self.capacity, self.params).into_iter();
-        hands.enumerate().map(|(index, hand)| Post::new(index, hand, self.loot)).collect()
+        hands.enumerate().map(|(index, hand)| Post::new(index, hand, self.loot, self.habits)).collect()
     }
 
     /// With all its threads.

@@ -14,7 +14,7 @@ use crate::host::{self, Crew, Lease, Seat};
 use crate::interrupts::{self, By, Interrupts};
 use crate::job::Slot;
 use crate::limits;
-use crate::pool::{Pool, Split};
+use crate::pool::{Pool, Room, Split};
 use crate::process::PerProcess;
 use crate::processors;
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
@@ -22,7 +22,7 @@ use crate::protocol::ticks::Ticks;
 use crate::stats::Stats;
 use crate::ticker::Ticker;
 use crate::unwind::{abort_on_panic, warn};
-use crate::wait::{self, Patience, Wait};
+use crate::wait::{self, Idle, Patience, Victims, Wait};
 use crate::worker::{Common, Core, Home, Worker};
 
 /// The stack of each worker thread unless [`Builder::stack_size`] says otherwise, or the address space is limited: reserved, not
@@ -52,6 +52,9 @@ type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
 pub struct Builder<P: Pool = Split> {
     workers: Option<usize>,
     wait: Wait,
+    victims: Victims,
+    idle: Idle,
+    settings: P::Settings,
     pin: bool,
     /// Whether workers use all processors of the process, though the thread that starts them is pinned.
     unpin: bool,
@@ -65,7 +68,6 @@ pub struct Builder<P: Pool = Split> {
     name: Option<NameOf>,
     on_start: Option<Hook>,
     on_exit: Option<Hook>,
-    pool: std::marker::PhantomData<fn() -> P>,
 }
 
 impl<P: Pool> fmt::Debug for Builder<P> {
@@ -73,6 +75,9 @@ impl<P: Pool> fmt::Debug for Builder<P> {
         f.debug_struct("Builder")
             .field("workers", &self.workers)
             .field("wait", &self.wait)
+            .field("victims", &self.victims)
+            .field("idle", &self.idle)
+            .field("settings", &self.settings)
             .field("pin", &self.pin)
             .field("stack_size", &self.stack_size)
             .field("deque_capacity", &self.capacity)
@@ -99,6 +104,8 @@ pub enum BuildError {
     Capacity(usize),
     /// The strategy needs a pool whose stolen tasks can be followed: [`Split`] or [`Wool`](crate::pool::Wool).
     Wait(Wait),
+    /// Settings that contradict each other: a sentence says why there cannot be such a pool.
+    Unfit(&'static str),
     /// The time between two interrupts must not be zero, and signals need a system that has them.
     Interrupts(io::Error),
     /// The address space for the task stacks could not be reserved.
@@ -144,6 +151,7 @@ impl fmt::Display for BuildError {
                     "this pool cannot wait by strategy '{wait}': only pools with a task stack let thieves follow their tasks"
                 )
             }
+            Self::Unfit(why) => f.write_str(why),
             Self::Interrupts(source) => write!(f, "cannot interrupt the workers: {source}"),
             Self::Reserve { capacity, workers, source } => write!(
                 f,
@@ -181,6 +189,9 @@ impl<P: Pool> Builder<P> {
         Self {
             workers: None,
             wait: Wait::default(),
+            victims: Victims::default(),
+            idle: Idle::default(),
+            settings: P::Settings::default(),
             pin: false,
             unpin: false,
             stack_size: None,
@@ -190,11 +201,10 @@ impl<P: Pool> Builder<P> {
             name: None,
             on_start: None,
             on_exit: None,
-            pool: std::marker::PhantomData,
         }
     }
 
-    /// The same settings for task pools of another kind.
+    /// The same settings for task pools of another kind, except for what is [set of the pools](Self::settings) themselves.
     ///
     /// ```
     /// use filch::ThreadPool;
@@ -208,6 +218,9 @@ impl<P: Pool> Builder<P> {
         Builder {
             workers: self.workers,
             wait: self.wait,
+            victims: self.victims,
+            idle: self.idle,
+            settings: Q::Settings::default(),
             pin: self.pin,
             unpin: self.unpin,
             stack_size: self.stack_size,
@@ -217,7 +230,6 @@ impl<P: Pool> Builder<P> {
             name: self.name,
             on_start: self.on_start,
             on_exit: self.on_exit,
-            pool: std::marker::PhantomData,
         }
     }
 
@@ -246,6 +258,51 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn wait(mut self, wait: Wait) -> Self {
         self.wait = wait;
+        self
+    }
+
+    /// Whom a worker tries to steal from first. Default: [anybody](Victims::Random).
+    ///
+    /// ```
+    /// use filch::{ThreadPool, Victims};
+    ///
+    /// let pool = ThreadPool::builder().workers(2).victims(Victims::Last).build()?;
+    /// assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn victims(mut self, victims: Victims) -> Self {
+        self.victims = victims;
+        self
+    }
+
+    /// What a worker does that finds no work. Default: it [sleeps](Idle::Sleep).
+    ///
+    /// ```
+    /// use filch::{Idle, ThreadPool};
+    ///
+    /// let pool = ThreadPool::builder().workers(2).idle(Idle::Spin).build()?;
+    /// assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn idle(mut self, idle: Idle) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// What is set of the task pools themselves: see [`Pool`].
+    ///
+    /// ```
+    /// use filch::Builder;
+    /// use filch::pool::{QueueSettings, Queued};
+    /// use filch_queue::{BlockSize, PadWs, pad_ws};
+    ///
+    /// let blocks = pad_ws::Params { block_size: BlockSize::SquareRoot, ..Default::default() };
+    /// let pool = Builder::<Queued<PadWs>>::new().workers(2).settings(QueueSettings::of(blocks)).build()?;
+    /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn settings(mut self, settings: P::Settings) -> Self {
+        self.settings = settings;
         self
     }
 
@@ -278,7 +335,8 @@ impl<P: Pool> Builder<P> {
     }
 
     /// The number of tasks for which each worker's task stack has room; default [`DEFAULT_DEQUE_CAPACITY`], or less where the address
-    /// space is limited. Reserved, not committed. A fork on a full stack runs its second branch after the first.
+    /// space is limited. Reserved, not committed. A fork on a full stack runs its second branch after the first. A queue that grows has
+    /// room for so many tasks at first.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).deque_capacity(2).build()?;
@@ -312,7 +370,7 @@ impl<P: Pool> Builder<P> {
     ///
     /// Default: yes, unless workers have something that the caller lacks: a [name](Self::thread_name), [hooks](Self::on_start),
     /// a [stack](Self::stack_size) of a certain size, a [processor](Self::pin) of their own. Where workers are interrupted by
-    /// [signals](Interrupts::signal), never.
+    /// [signals](Interrupts::signal), or [never sleep](Idle::Spin), never.
     ///
     /// What a call finds different on its own thread: thread-local variables are the caller's; locks and borrows that are tied to a
     /// thread are too; and so is the stack. A thread that has less than 1.75 MiB of it left hands its call to a worker. One whose tasks
@@ -459,11 +517,14 @@ impl<P: Pool> Builder<P> {
         if self.wait == Wait::Transitive && !P::TRANSITIVE {
             return Err(BuildError::Wait(self.wait));
         }
+        if let Some(why) = P::refusal(&self.settings, self.wait, by == Some(By::Signal)) {
+            return Err(BuildError::Unfit(why));
+        }
         let mut pools = self.reserve(workers)?;
-        P::start(&mut pools).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
+        P::start(&mut pools, &self.settings).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
         let ticks = by.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
-        let (common, spawned) = Common::new(workers, self.wait, ticks, guests);
+        let (common, spawned) = Common::new(workers, (self.wait, self.victims, self.idle), ticks, guests);
         Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned)))
     }
 
@@ -471,7 +532,7 @@ impl<P: Pool> Builder<P> {
         // A signal interrupts the worker's own thread, whoever has its seat.
         let asks = self.pin || self.stack_size.is_some() || self.name.is_some();
         let asks = asks || self.on_start.is_some() || self.on_exit.is_some();
-        by != Some(By::Signal) && self.caller_works.unwrap_or(!asks)
+        by != Some(By::Signal) && self.idle == Idle::Sleep && self.caller_works.unwrap_or(!asks)
     }
 
     fn stack_size_for(&self, workers: usize) -> usize {
@@ -487,7 +548,8 @@ impl<P: Pool> Builder<P> {
         let default = || if cfg!(miri) { 1 << 8 } else { bytes() / size_of::<Slot>() };
         let mut capacity = self.capacity.unwrap_or_else(default);
         loop {
-            match P::create(workers, capacity) {
+            let room = Room { tasks: capacity, is_asked: self.capacity.is_some() };
+            match P::create(workers, room, &self.settings) {
                 Ok(pools) => return Ok(pools),
                 Err(_) if self.capacity.is_none() && capacity > LEAST => capacity /= STEP,
                 Err(source) => return Err(BuildError::Reserve { capacity, workers, source }),

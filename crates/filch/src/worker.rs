@@ -27,7 +27,7 @@ use crate::protocol::waiting::Sleeper;
 use crate::spawn::Spawned;
 use crate::stats::{Counters, Stats};
 use crate::thread_stack;
-use crate::wait::Wait;
+use crate::wait::{Idle, Victims, Wait};
 
 /// The two sides of a queue of spawned jobs.
 type Spawning = <ChaseLev as Queue<Native>>::Owner;
@@ -47,6 +47,8 @@ pub(crate) struct Common {
     /// The pool is being dropped: leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     pub(crate) wait: Wait,
+    victims: Victims,
+    idle: Idle,
     /// What thieves wait for, if workers answer them on ticks.
     pub(crate) ticks: Option<Ticks<Native>>,
     /// If callers may sit in for workers that sleep.
@@ -63,12 +65,12 @@ impl Common {
     /// Of so many workers; and the worker's own side of each queue of spawned jobs.
     pub(crate) fn new(
         workers: usize,
-        wait: Wait,
+        (wait, victims, idle): (Wait, Victims, Idle),
         ticks: Option<Ticks<Native>>,
         guests: Option<Guests>,
     ) -> (Self, Vec<Spawning>) {
         const INITIAL_CAPACITY: usize = 64;
-        let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY);
+        let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &());
         let common = Self {
             process: process::current(),
             spawned,
@@ -79,6 +81,8 @@ impl Common {
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
             wait,
+            victims,
+            idle,
         };
         (common, owners)
     }
@@ -198,6 +202,8 @@ pub(crate) struct Home {
     /// Slots for further ones. Each was leaked from a box.
     spare: UnsafeCell<Vec<NonNull<Slot>>>,
     random: Cell<u64>,
+    /// Whom it last stole from; itself at first.
+    last_victim: Cell<usize>,
     /// The middle of the thread's own stack.
     stack_middle: Cell<usize>,
     /// How many jobs the worker is running, one inside the other, though its stack was [low](Home::is_stack_low).
@@ -230,6 +236,7 @@ impl Home {
                 overflow: Cell::new(0),
                 spare: UnsafeCell::default(),
                 random: Cell::new((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+                last_victim: Cell::new(index),
                 stack_middle: Cell::new(0),
                 reluctant: Cell::new(0),
             })
@@ -280,6 +287,17 @@ impl Home {
         self.random.set(state);
         let high = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
         ((high * bound as u64) >> 32) as usize
+    }
+
+    /// All workers, in the order in which this one looks for work among them; it is among them itself.
+    pub(crate) fn victims(&self) -> impl Iterator<Item = usize> + use<> {
+        let (workers, last) = (self.common.workers(), self.last_victim.get());
+        self.common.victims.order(workers, self.index, last, self.random_below(workers))
+    }
+
+    /// The worker has stolen something from `victim`.
+    pub(crate) fn has_stolen_from(&self, victim: usize) {
+        self.last_victim.set(victim);
     }
 
     /// Remembers how much of the thread's stack there is: `bytes`, or more, or 0 if nobody knows. Call at the thread's start.
@@ -440,6 +458,10 @@ impl Sleeper for Home {
 
     fn index(&self) -> usize {
         self.index
+    }
+
+    fn sleeps(&self) -> bool {
+        self.common.idle == Idle::Sleep
     }
 
     fn has_asked(&self) {

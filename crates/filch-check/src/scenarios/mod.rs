@@ -7,6 +7,7 @@ mod cost;
 mod fence_free;
 pub mod guest;
 pub mod lineage;
+pub mod passing;
 mod protocols;
 pub mod queues;
 pub mod rounds;

@@ -6,7 +6,7 @@ use filch::protocol::grain;
 
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
-use super::{guest, lineage, rounds, runtime, seize, wool};
+use super::{guest, lineage, passing, rounds, runtime, seize, wool};
 use crate::Program;
 use crate::c11::Loom;
 use crate::scenario::{Dependence, Scenario};
@@ -188,6 +188,9 @@ fn runtime() -> Vec<Scenario> {
         seize("++|--", &[2, 1], FINE, FullTso),
         seize("+++|-+-", &[2, 2], FINE, FullTso),
         seize("++--++|--", &[3], runtime::FICKLE, FullTso),
+        kept(0, QuickTso),
+        kept(1, QuickTso),
+        kept(2, Full),
         beat(1, QuickTso),
         beat(2, Full),
         ticks(0, QuickTso),
@@ -197,6 +200,14 @@ fn runtime() -> Vec<Scenario> {
         protocol!("termination", "all at home, one look", Quick, all_home(1)),
         protocol!("termination", "all at home, three looks", QuickTso, all_home(3)),
     ]
+}
+
+/// A job that a thief keeps, while its owner waits, for itself and so many others.
+fn kept(others: usize, cost: Cost) -> Scenario {
+    let none = passing::Mistake::None;
+    sleeping("runtime", format!("a job that is kept, and {others} who come for it"), cost, move || {
+        passing::kept::<Tso>(others, none)
+    })
 }
 
 /// Jobs with parents, in places that are used again.

@@ -9,7 +9,7 @@ use super::{
     abp, adws, bwos, bwos_f, chase_lev, chase_lev_asym, dsq, ff_cl, ff_the, hendler_shavit, idempotent, lace, lineage,
     one_exposed, pdq, search, termination, the, thep, wool, wsq,
 };
-use crate::scenarios::{guest, runtime, seize};
+use crate::scenarios::{guest, passing, runtime, seize};
 use crate::tso::Tso;
 
 /// All mutants, by twin.
@@ -26,6 +26,7 @@ pub fn mutants() -> Vec<Mutant> {
         search::mutants(),
         guest(),
         seize(),
+        passing(),
         waiting(),
         wool::mutants(),
         abp::mutants(),
@@ -83,6 +84,22 @@ fn seize() -> Vec<Mutant> {
             Harm::Race,
             "an owner does its own sharing while somebody does it for it",
         ),
+    ]
+}
+
+fn passing() -> Vec<Mutant> {
+    use passing::Mistake;
+    let row = |name, mistake, shows| {
+        let program = |mistake| passing::kept::<Tso>(1, mistake);
+        protocol("runtime", (name, mistake), "a kept job, one other thief", Harm::Hang, shows, program)
+    };
+    vec![
+        row(
+            "forgets-the-sleeper",
+            Mistake::ForgetsTheSleeper,
+            "who takes a job over that another thief has kept forgets that its owner has gone to sleep",
+        ),
+        row("wakes-the-keeper", Mistake::WakesTheKeeper, "the end of a kept job wakes whoever had kept it"),
     ]
 }
 

@@ -153,8 +153,8 @@ struct Rounds(Script);
 impl QueueUser for Rounds {
     type Output = std::result::Result<Option<Round>, String>;
 
-    fn with<Q: Queue>(self) -> Self::Output {
-        watched(move || round::<Q>(self.0))
+    fn with<Q: Queue>(self, params: Q::Params) -> Self::Output {
+        watched(move || round::<Q>(self.0, &params))
     }
 }
 
@@ -213,14 +213,14 @@ fn number(task: Task) -> usize {
     task.id().get() - 1
 }
 
-fn round<Q: Queue>(script: Script) -> std::result::Result<Round, String> {
+fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Round, String> {
     let mut choices = Choices(script.seed);
     // Nearly always empty or full, at home in the middle, or never full.
     let capacity = choices.one_of(&[1, 2, 3, 4, 16, 256, 256, script.tasks]);
     let burst = choices.one_of(&[2, 6, 40, 40, 400]);
     // Thieves come to more where the owner makes way for them.
     let haste = choices.one_of(&[4, 64, 1024]);
-    let (mut owner, thieves) = Q::make(capacity, script.threads.saturating_sub(1), &Q::Params::default());
+    let (mut owner, thieves) = Q::make(capacity, script.threads.saturating_sub(1), params);
     let (done, start) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(thieves.len() + 1)));
     let thieves: Vec<_> = thieves
         .into_iter()
@@ -282,7 +282,7 @@ fn round<Q: Queue>(script: Script) -> std::result::Result<Round, String> {
         stolen.extend(loot);
     }
     let again = judge(script.tasks, &Q::PROMISES, popped.iter().chain(&kept).chain(&stolen).copied().map(number))?;
-    Trial::<Q>::new(capacity, &Q::Params::default()).passes(&mut owner, &mut ended);
+    Trial::<Q>::new(capacity, params).passes(&mut owner, &mut ended);
     let sizes = [script.tasks, kept.len(), popped.len(), stolen.len()].map(|size| size as u64);
     Ok(Round { tasks: sizes[0], kept: sizes[1], popped: sizes[2], stolen: sizes[3], again, time })
 }
@@ -387,17 +387,17 @@ mod tests {
     fn losses_and_duplicates_are_found() {
         for seed in 1..20 {
             let script = Script { seed, ..SCRIPT };
-            assert_eq!(round::<Locked>(script).map(|round| round.again), Ok(0));
-            let lost = round::<Broken<Locked, true>>(script).map(|_| ());
+            assert_eq!(round::<Locked>(script, &()).map(|round| round.again), Ok(0));
+            let lost = round::<Broken<Locked, true>>(script, &()).map(|_| ());
             assert_eq!(lost, Err("1 of 2000 tasks were lost, task 500 the first".to_owned()));
-            let doubled = round::<Broken<ChaseLev, false>>(script).map(|_| ());
+            let doubled = round::<Broken<ChaseLev, false>>(script, &()).map(|_| ());
             assert_eq!(doubled, Err("1 of 2000 tasks were taken again, task 500 the first".to_owned()));
         }
     }
 
     #[test]
     fn an_owner_alone_takes_everything_back() {
-        let round = round::<ChaseLev>(Script { threads: 1, ..SCRIPT }).expect("no task is lost");
+        let round = round::<ChaseLev>(Script { threads: 1, ..SCRIPT }, &()).expect("no task is lost");
         assert_eq!((round.popped, round.stolen, round.kept), (2000, 0, 0));
     }
 

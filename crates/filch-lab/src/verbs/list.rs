@@ -5,9 +5,7 @@ use std::io::Write;
 use filch_queue::{Capacity, Delivery, MemoryModel, Progress, Promises, Stealable};
 use filch_workloads::Workload;
 
-use filch_schedulers::{
-    Knob, PEERS, POOL_KNOBS, POOLS, PeerSpec, PoolSpec, QUEUES, WAITS, knobs, list_queues, why_not,
-};
+use filch_schedulers::{Knob, PEERS, POOLS, PeerSpec, PoolSpec, QUEUES, WAITS, knobs, list_queues, why_not};
 
 use crate::columns::COLUMNS;
 use crate::error::Result;
@@ -40,12 +38,24 @@ pub(crate) fn list(flags: &Flags) -> Result {
         let (name, heads, rows): (_, &[&str], _) = match what {
             Listed::Pools => (
                 "Pools",
-                &["name", "runs", "thieves take", "progress", "capacity", "memory", "paper", "what it is"],
+                &[
+                    "name",
+                    "runs",
+                    "thieves take",
+                    "progress",
+                    "capacity",
+                    "memory",
+                    "paper",
+                    "what it is",
+                    "parameters",
+                ],
                 pools(),
             ),
-            Listed::Queues => {
-                ("Queues", &["name", "tasks", "thieves take", "steal", "capacity", "memory", "paper"], queues())
-            }
+            Listed::Queues => (
+                "Queues",
+                &["name", "tasks", "thieves take", "steal", "capacity", "memory", "paper", "parameters"],
+                queues(),
+            ),
             Listed::Parameters => ("Parameters", &["name", "of", "what it means"], parameters()),
             Listed::Workloads => {
                 ("Workloads", &["name", "tasks", "what it computes", "sizes", "parameters", "source"], workloads())
@@ -92,11 +102,12 @@ fn pools() -> Vec<Vec<String>> {
         let (stealable, memory) = (stealable(pool.stealable), memory(pool.memory_model));
         let is_queue = QUEUES.iter().any(|queue| queue.name == name && why_not(queue).is_none());
         let runs = if is_queue { "fork–join, worklists" } else { "fork–join" };
-        row([name, runs, stealable, pool.progress, pool.capacity, memory, pool.paper, summary])
+        let set = parameters_of(&pool.knobs(), pool.defaults);
+        row([name, runs, stealable, pool.progress, pool.capacity, memory, pool.paper, summary, &set])
     };
     let pools = POOLS.iter().map(|spec| pool(spec.name, spec.summary, spec));
     let styled = STYLED.iter().map(|(name, _, summary)| pool(name, summary, split));
-    let serial = row(["serial", "everything", "", "", "", "", "none", "the plain sequential program"]);
+    let serial = row(["serial", "everything", "", "", "", "", "none", "the plain sequential program", ""]);
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name)).map(|queue| {
         let (runs, why) = match (queue.delivery, queue.steal_progress) {
             (Delivery::AtLeastOnce, _) => ("idempotent worklists", "not for fork–join: a task may be returned twice"),
@@ -107,26 +118,43 @@ fn pools() -> Vec<Vec<String>> {
         };
         let (progress, capacity) = (progress(queue.steal_progress), capacity(queue.capacity));
         let (stealable, memory) = (stealable(queue.stealable), memory(queue.memory_model));
-        row([queue.name, runs, stealable, progress, capacity, memory, queue.paper, why])
+        let set = parameters_of(&knobs(queue.name), "");
+        row([queue.name, runs, stealable, progress, capacity, memory, queue.paper, why, &set])
     });
     pools.chain(styled).chain([serial]).chain(others).collect()
 }
 
-/// The parameters of queues, those of the same name and meaning once, and of pools.
+/// What can be set, and what is set where nobody sets anything else.
+fn parameters_of(knobs: &[Knob], defaults: &str) -> String {
+    let names: Vec<&str> = knobs.iter().map(|knob| knob.name).collect();
+    match defaults {
+        "" => names.join(" "),
+        _ => format!("{} (for fork–join {})", names.join(" "), defaults.replace(':', " ")),
+    }
+}
+
+/// The parameters of queues and of pools, those of the same name and meaning once.
 fn parameters() -> Vec<Vec<String>> {
-    let mut found: Vec<(Knob, Vec<&str>)> = Vec::new();
-    for queue in list_queues() {
-        for knob in knobs(queue) {
-            match found.iter_mut().find(|(known, _)| *known == knob) {
-                Some((_, queues)) => queues.push(queue),
-                None => found.push((knob, vec![queue])),
-            }
+    let queues: Vec<(&str, Vec<Knob>)> = list_queues().into_iter().map(|name| (name, knobs(name))).collect();
+    let pools: Vec<(&str, Vec<Knob>)> = POOLS.iter().map(|pool| (pool.name, pool.knobs())).collect();
+    let mut found: Vec<Knob> = Vec::new();
+    for knob in queues.iter().chain(&pools).flat_map(|(_, knobs)| knobs) {
+        if !found.contains(knob) {
+            found.push(*knob);
         }
     }
-    let all = list_queues().len();
-    let of = |queues: &[&str]| if queues.len() == all { "all queues".to_owned() } else { queues.join(" ") };
-    let of_pools = POOL_KNOBS.iter().map(|knob| row([knob.name, "all pools for fork–join", knob.help]));
-    found.iter().map(|(knob, queues)| row([knob.name, &of(queues), knob.help])).chain(of_pools).collect()
+    let with = |all: &[(&'static str, Vec<Knob>)], knob: &Knob, everybody: &'static str| {
+        let with: Vec<&str> = all.iter().filter(|(_, knobs)| knobs.contains(knob)).map(|&(name, _)| name).collect();
+        if with.len() == all.len() { vec![everybody] } else { with }
+    };
+    let row_of = |knob: &Knob| {
+        let mut of = with(&queues, knob, "all queues");
+        // Most pools are queues too.
+        let pools = with(&pools, knob, "all pools for fork–join").into_iter().filter(|pool| !of.contains(pool));
+        of.extend(pools.collect::<Vec<_>>());
+        row([knob.name, &of.join(" "), knob.help])
+    };
+    found.iter().map(row_of).collect()
 }
 
 fn queues() -> Vec<Vec<String>> {
@@ -137,7 +165,8 @@ fn queues() -> Vec<Vec<String>> {
         };
         let (stealable, progress) = (stealable(promises.stealable), progress(promises.steal_progress));
         let (capacity, memory) = (capacity(promises.capacity), memory(promises.memory_model));
-        row([promises.name, delivery, stealable, progress, capacity, memory, promises.paper])
+        let set = parameters_of(&knobs(promises.name), "");
+        row([promises.name, delivery, stealable, progress, capacity, memory, promises.paper, &set])
     };
     QUEUES.iter().map(queue).collect()
 }

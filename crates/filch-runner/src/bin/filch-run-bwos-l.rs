@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use filch::pool::Queued;
 use filch_queue::BwosL;
-use filch_schedulers::ShortBlocks;
+use filch_schedulers::SHORT_BLOCKS;
 
 fn main() -> ExitCode {
-    filch_runner::filch("bwos-l").pool::<Queued<ShortBlocks>>().once::<BwosL>().serve()
+    filch_runner::filch("bwos-l").pool::<Queued<BwosL>>().by_default(SHORT_BLOCKS).once::<BwosL>().serve()
 }

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::Dsq;
 
 fn main() -> ExitCode {
-    filch_runner::filch("dsq").pool::<Queued<Dsq>>().many::<Dsq>().serve()
+    filch_runner::filch("dsq").pool_of_many::<Dsq>().many::<Dsq>().serve()
 }

@@ -4,9 +4,8 @@
 fn main() -> std::process::ExitCode {
     use filch::pool::Queued;
     use filch_queue::FfCl;
-    use filch_schedulers::Bounded;
 
-    filch_runner::filch("ff-cl").pool::<Queued<Bounded<FfCl>>>().once::<Bounded<FfCl>>().serve()
+    filch_runner::filch("ff-cl").pool::<Queued<FfCl>>().once::<FfCl>().serve()
 }
 
 #[cfg(not(target_arch = "x86_64"))]

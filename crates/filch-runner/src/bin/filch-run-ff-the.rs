@@ -4,9 +4,8 @@
 fn main() -> std::process::ExitCode {
     use filch::pool::Queued;
     use filch_queue::FfThe;
-    use filch_schedulers::Bounded;
 
-    filch_runner::filch("ff-the").pool::<Queued<Bounded<FfThe>>>().once::<Bounded<FfThe>>().serve()
+    filch_runner::filch("ff-the").pool::<Queued<FfThe>>().once::<FfThe>().serve()
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::HendlerShavit;
 
 fn main() -> ExitCode {
-    filch_runner::filch("hendler-shavit").pool::<Queued<HendlerShavit>>().many::<HendlerShavit>().serve()
+    filch_runner::filch("hendler-shavit").pool_of_many::<HendlerShavit>().many::<HendlerShavit>().serve()
 }

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::Lace;
 
 fn main() -> ExitCode {
-    filch_runner::filch("lace").pool::<Queued<Lace>>().many::<Lace>().serve()
+    filch_runner::filch("lace").pool_of_many::<Lace>().many::<Lace>().serve()
 }

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::Locked;
 
 fn main() -> ExitCode {
-    filch_runner::filch("locked").pool::<Queued<Locked>>().many::<Locked>().serve()
+    filch_runner::filch("locked").pool_of_many::<Locked>().many::<Locked>().serve()
 }

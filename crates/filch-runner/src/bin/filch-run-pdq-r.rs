@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::PdqR;
 
 fn main() -> ExitCode {
-    filch_runner::filch("pdq-r").pool::<Queued<PdqR>>().many::<PdqR>().serve()
+    filch_runner::filch("pdq-r").pool_of_many::<PdqR>().many::<PdqR>().serve()
 }

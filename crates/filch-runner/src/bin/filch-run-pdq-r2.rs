@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::PdqR2;
 
 fn main() -> ExitCode {
-    filch_runner::filch("pdq-r2").pool::<Queued<PdqR2>>().many::<PdqR2>().serve()
+    filch_runner::filch("pdq-r2").pool_of_many::<PdqR2>().many::<PdqR2>().serve()
 }

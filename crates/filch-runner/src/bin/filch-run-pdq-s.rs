@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::PdqS;
 
 fn main() -> ExitCode {
-    filch_runner::filch("pdq-s").pool::<Queued<PdqS>>().many::<PdqS>().serve()
+    filch_runner::filch("pdq-s").pool_of_many::<PdqS>().many::<PdqS>().serve()
 }

@@ -4,9 +4,8 @@
 fn main() -> std::process::ExitCode {
     use filch::pool::Queued;
     use filch_queue::Thep;
-    use filch_schedulers::Bounded;
 
-    filch_runner::filch("thep").pool::<Queued<Bounded<Thep>>>().once::<Bounded<Thep>>().serve()
+    filch_runner::filch("thep").pool::<Queued<Thep>>().once::<Thep>().serve()
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use filch::pool::Queued;
 use filch_queue::Wsq;
 
 fn main() -> ExitCode {
-    filch_runner::filch("wsq").pool::<Queued<Wsq>>().many::<Wsq>().serve()
+    filch_runner::filch("wsq").pool_of_many::<Wsq>().many::<Wsq>().serve()
 }

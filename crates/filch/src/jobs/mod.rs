@@ -31,6 +31,7 @@ use filch_queue::{ChaseLev, Queue, StealMany, Task};
 use self::blocks::Spare;
 pub use self::team::Team;
 pub use self::worker::{Job, JobWorker};
+use crate::wait::{Idle, Victims};
 use crate::worklist::Worklist;
 pub use crate::worklist::{StartError, Stop, Tally};
 
@@ -129,6 +130,30 @@ impl<Q: Queue<Native>> Jobs<Q> {
         Q::Thief: StealMany<Task>,
     {
         Self { settings: self.settings.loot(most), ..self }
+    }
+
+    /// The same with thieves that try these victims first.
+    ///
+    /// ```
+    /// use filch::{Victims, jobs::Jobs};
+    ///
+    /// assert!(Jobs::new(2).victims(Victims::Next).run(|w| w.spawn(|_| ())).is_complete);
+    /// ```
+    #[must_use]
+    pub fn victims(self, victims: Victims) -> Self {
+        Self { settings: self.settings.victims(victims), ..self }
+    }
+
+    /// The same with workers that do this while they find no job.
+    ///
+    /// ```
+    /// use filch::{Idle, jobs::Jobs};
+    ///
+    /// assert!(Jobs::new(2).idle(Idle::Spin).run(|w| w.spawn(|_| ())).is_complete);
+    /// ```
+    #[must_use]
+    pub fn idle(self, idle: Idle) -> Self {
+        Self { settings: self.settings.idle(idle), ..self }
     }
 
     /// What stops the runs of this system early, from anywhere: jobs that have not begun are dropped.

@@ -383,7 +383,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// If a job has panicked.
     #[inline]
     fn help_until(&mut self, done: impl Fn(&Self) -> bool) {
-        let mut patience = Patience::default();
+        let mut patience = self.post.patience();
         let is_broken = loop {
             let is_done = done(self);
             if self.shared.is_broken() {
@@ -405,7 +405,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Runs jobs until the run is over.
     pub(super) fn live(&mut self) {
-        let mut patience = Patience::default();
+        let mut patience = self.post.patience();
         while !self.root().is_over() {
             self.help(&mut patience);
         }
@@ -414,7 +414,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     #[inline(always)]
     fn help(&mut self, patience: &mut Patience) {
         if let Some(task) = self.post.pop() {
-            *patience = Patience::default();
+            patience.renew();
             self.execute(task.as_ptr());
         } else {
             self.help_others(patience);

@@ -18,7 +18,7 @@ use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Steal, clock};
 
-use super::{Plumbing, Pool, Queued};
+use super::{Plumbing, Pool, QueueSettings, Queued, Room, Tuned};
 use crate::front::{Front, Kind, Operations, StackOperations};
 use crate::job::{self, Body, Job, Payload, Slot};
 use crate::protocol::state::{JobState, MAX_DEPTH, Settled, Status};
@@ -32,8 +32,8 @@ use crate::worker::{Core, Home};
 ///
 /// # Safety
 /// Implementations give each index out once, to the owner or to one thief, and keep what the file's head demands of the limits.
-pub(crate) unsafe trait Direct: Sized + Send + Sync + 'static {
-    fn new(stack: Stack, words: Queued<ChaseLev>) -> Self;
+pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
+    fn new(stack: Stack, words: Queued<ChaseLev>, settings: &<Self as Tuned>::Settings) -> Self;
 
     fn stack(&self) -> &Stack;
 
@@ -156,6 +156,7 @@ unsafe fn pop_from_stack<D: Direct>(front: &Front, home: &Home, head: *mut Slot,
 // SAFETY: `Direct` gives each index out once; the fronts' invariants are those of this file's head.
 unsafe impl<D: Direct> Plumbing for D {
     type Cursor = *mut Slot;
+    type Settings = <D as Tuned>::Settings;
 
     const OPERATIONS: &'static Operations = &Operations {
         push: |front, job| {
@@ -218,9 +219,9 @@ unsafe impl<D: Direct> Plumbing for D {
         }),
     };
 
-    fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
-        let queues = Queued::create(workers, Queued::<ChaseLev>::INITIAL_CAPACITY)?;
-        queues.into_iter().map(|words| Ok(Self::new(Stack::reserve(capacity)?, words))).collect()
+    fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings) -> io::Result<Vec<Self>> {
+        let queues = Queued::create(workers, Room { is_asked: false, ..room }, &QueueSettings::default())?;
+        queues.into_iter().map(|words| Ok(Self::new(Stack::reserve(room.tasks)?, words, settings))).collect()
     }
 
     #[inline(always)]

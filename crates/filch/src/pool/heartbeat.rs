@@ -41,20 +41,21 @@ use filch_memory::Native;
 use filch_queue::{Queue, Steal};
 
 use super::queued::{self, OnFrames};
-use super::{Plumbing, Pool, Queued};
+use super::{Plumbing, Pool, QueueSettings, Queued, Room};
 use crate::front::{Front, Operations};
 use crate::job::{Body, Job, Slot};
 use crate::protocol::beat;
 use crate::protocol::state::JobState;
 use crate::protocol::waiting::wake_next;
 use crate::ticker::Ticker;
+use crate::wait::Wait;
 use crate::worker::Core;
 
 /// A task pool of which thieves see a task only after its owner has promoted it to the queue `Q`, one on each beat, the
 /// oldest first; from *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).
 ///
 /// A fork and its join touch nothing shared: a push to a private stack, a load, a pop. `B` says when a beat is due:
-/// [`Clock`], the paper's way, every 100 µs; or [`Request`], when a thief has found nothing.
+/// [`Clock`], the paper's way, every 100 µs; or [`Request`], when a thief has found nothing. What can be set: [`HeartbeatSettings`].
 ///
 /// A worker sees that a beat is due when it forks, when it asks [`wants_work`](crate::Worker::wants_work), as loops do,
 /// and while it waits. A task that does none of this for long gives no beat, and what its worker has forked before is out
@@ -120,9 +121,11 @@ impl<Q: Queue<Native>, B: Beat> fmt::Debug for Heartbeat<Q, B> {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub trait Beat: Sealed + Send + Sync + 'static {
+    /// What can be set.
+    type Settings: Clone + fmt::Debug + Default + Send + Sync;
     /// How long the clock waits between two beats; `None` if there is no clock.
     #[doc(hidden)]
-    const PERIOD: Option<Duration>;
+    fn period(settings: &Self::Settings) -> Option<Duration>;
     /// Whether thieves that find nothing ask for a beat.
     #[doc(hidden)]
     const ON_REQUEST: bool;
@@ -141,14 +144,71 @@ pub enum Clock {}
 #[derive(Clone, Copy, Debug)]
 pub enum Request {}
 
+/// How long the [`Clock`] waits between two beats: 100 µs by default. Not zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period(pub Duration);
+
+impl Default for Period {
+    fn default() -> Self {
+        Self(Duration::from_micros(100))
+    }
+}
+
 impl Beat for Clock {
-    const PERIOD: Option<Duration> = Some(Duration::from_micros(100));
+    type Settings = Period;
     const ON_REQUEST: bool = false;
+
+    fn period(&Period(period): &Period) -> Option<Duration> {
+        Some(period)
+    }
 }
 
 impl Beat for Request {
-    const PERIOD: Option<Duration> = None;
+    type Settings = ();
     const ON_REQUEST: bool = true;
+
+    fn period((): &()) -> Option<Duration> {
+        None
+    }
+}
+
+/// What can be set of a [`Heartbeat`] pool.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use filch::Builder;
+/// use filch::pool::{Heartbeat, HeartbeatSettings, Period};
+/// use filch_queue::ChaseLev;
+///
+/// let slow = HeartbeatSettings { beat: Period(Duration::from_millis(1)), ..Default::default() };
+/// let pool = Builder::<Heartbeat<ChaseLev>>::new().workers(2).settings(slow).build()?;
+/// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+pub struct HeartbeatSettings<Q: Queue<Native>, B: Beat = Clock> {
+    /// Of what says that a beat is due: a [`Period`] for a [`Clock`].
+    pub beat: B::Settings,
+    /// The parameters of the queue.
+    pub queue: Q::Params,
+}
+
+impl<Q: Queue<Native>, B: Beat> Clone for HeartbeatSettings<Q, B> {
+    fn clone(&self) -> Self {
+        Self { beat: self.beat.clone(), queue: self.queue.clone() }
+    }
+}
+
+impl<Q: Queue<Native>, B: Beat> Default for HeartbeatSettings<Q, B> {
+    fn default() -> Self {
+        Self { beat: B::Settings::default(), queue: Q::Params::default() }
+    }
+}
+
+impl<Q: Queue<Native>, B: Beat> fmt::Debug for HeartbeatSettings<Q, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeartbeatSettings").field("beat", &self.beat).field("queue", &self.queue).finish()
+    }
 }
 
 #[doc(hidden)]
@@ -277,14 +337,21 @@ impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {
 // SAFETY: a job is latent, and its owner's alone, or in the queue, which gives each word out once.
 unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     type Cursor = ();
+    type Settings = HeartbeatSettings<Q, B>;
 
     const MAX_WORKERS: usize = <Queued<Q> as Plumbing>::MAX_WORKERS;
     const OPERATIONS: &'static Operations = Self::TABLE;
 
-    fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
+    fn refusal(settings: &HeartbeatSettings<Q, B>, _: Wait, _: bool) -> Option<&'static str> {
+        let is_zero = B::period(&settings.beat).is_some_and(|period| period.is_zero());
+        is_zero.then_some("the time between two beats is zero")
+    }
+
+    fn create(workers: usize, room: Room, settings: &HeartbeatSettings<Q, B>) -> io::Result<Vec<Self>> {
         // With a clock, the first fork's beat starts it.
-        let has_clock = B::PERIOD.is_some() && workers > 1;
-        let pools = Queued::create(workers, capacity)?.into_iter().map(|words| Self {
+        let has_clock = B::period(&settings.beat).is_some() && workers > 1;
+        let queues = Queued::create(workers, room, &QueueSettings::of(settings.queue.clone()))?;
+        let pools = queues.into_iter().map(|words| Self {
             latent: UnsafeCell::default(),
             due: Arc::new(beat::Due::new(has_clock)),
             ticker: None,
@@ -294,8 +361,8 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         Ok(pools.collect())
     }
 
-    fn start(pools: &mut [Self]) -> io::Result<()> {
-        let Some(period) = B::PERIOD.filter(|_| pools.len() > 1) else { return Ok(()) };
+    fn start(pools: &mut [Self], settings: &HeartbeatSettings<Q, B>) -> io::Result<()> {
+        let Some(period) = B::period(&settings.beat).filter(|_| pools.len() > 1) else { return Ok(()) };
         let clock = Arc::new(beat::Clock::new(pools.iter().map(|pool| Arc::clone(&pool.due))));
         let ticker = Arc::new(Ticker::start("filch clock", clock, period, || ())?);
         for pool in pools {

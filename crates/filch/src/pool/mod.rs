@@ -29,9 +29,13 @@
 //! assert_eq!(chase_lev.run(|w| fib(w, 15)), 610);
 //! # Ok::<(), filch::BuildError>(())
 //! ```
+//!
+//! What can be set of a pool is a type of its own, [`Pool::Settings`](Plumbing::Settings), which
+//! [`Builder::settings`](crate::Builder::settings) takes: [`QueueSettings`], [`HeartbeatSettings`], [`WoolSettings`], or nothing.
 
 mod direct;
 mod heartbeat;
+mod loot;
 mod queued;
 mod split;
 mod wool;
@@ -39,12 +43,14 @@ mod wool;
 pub(crate) use direct::{
     Popped, UnwindFn, abandon, join, join_near, lends, poll, pop_and_run, push, push_unadmitted, resume,
 };
-pub use heartbeat::{Beat, Clock, Heartbeat, Request};
+pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
+pub use loot::QueueSettings;
 pub use queued::Queued;
 pub(crate) use queued::{Hand, deal_alike, deal_any, steal_by};
 pub use split::Split;
-pub use wool::Wool;
+pub use wool::{Wool, WoolSettings};
 
+use std::fmt::Debug;
 use std::io;
 use std::ptr::NonNull;
 
@@ -54,7 +60,24 @@ use filch_queue::Steal;
 use crate::front::{Front, Operations};
 use crate::job::{Body, Job, Slot};
 use crate::protocol::state::{JobState, MAX_WORKERS};
+use crate::wait::Wait;
 use crate::worker::Core;
+
+/// Room for tasks.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// For so many.
+    pub(crate) tasks: usize,
+    /// Somebody has asked for it: a queue that grows begins with so much.
+    pub(crate) is_asked: bool,
+}
+
+/// What can be set of a pool with a task stack of its own: [`Plumbing::Settings`].
+#[doc(hidden)]
+pub trait Tuned {
+    type Settings: Clone + Debug + Default + Send + Sync;
+}
 
 /// A kind of task pool. Sealed: the kinds are those of this module.
 ///
@@ -65,6 +88,9 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// What the owner keeps in hand.
     type Cursor: Copy;
 
+    /// What can be set of such a pool; `()` if nothing can.
+    type Settings: Clone + Debug + Default + Send + Sync;
+
     /// Whether it helps thieves that a signal has the worker answer them.
     const ANSWERS_SIGNALS: bool = false;
 
@@ -74,11 +100,19 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// The cold operations on a front of this pool.
     const OPERATIONS: &'static Operations;
 
-    /// The pools of `workers` workers, each with room for `capacity` tasks if it is bounded.
-    fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>>;
+    /// Whether a thief may keep tasks for others to take.
+    const KEEPS: bool = false;
+
+    /// Why there cannot be such pools: a sentence. `by_signal`: whether workers answer thieves in a signal's handler.
+    fn refusal(_: &Self::Settings, _wait: Wait, _by_signal: bool) -> Option<&'static str> {
+        None
+    }
+
+    /// The pools of `workers` workers, each with such room if it is bounded.
+    fn create(workers: usize, room: Room, settings: &Self::Settings) -> io::Result<Vec<Self>>;
 
     /// Starts what the pools of one thread pool need besides its workers.
-    fn start(_: &mut [Self]) -> io::Result<()> {
+    fn start(_: &mut [Self], _: &Self::Settings) -> io::Result<()> {
         Ok(())
     }
 
@@ -103,6 +137,23 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     /// # Safety
     /// The current thread is the worker `thief`.
     unsafe fn steal(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>>;
+
+    /// As [`Plumbing::steal`], by a worker that is idle: it may take several tasks, and keep all but one where others find them.
+    ///
+    /// # Safety
+    /// As [`Plumbing::steal`], and nothing lies on its stack.
+    unsafe fn haul(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::steal(thief, victim) }
+    }
+
+    /// One of those that the worker has kept.
+    ///
+    /// # Safety
+    /// The current thread is the worker, and nothing lies on its stack.
+    unsafe fn pop_kept(_: &Core<Self>) -> Option<NonNull<Job>> {
+        None
+    }
 
     /// Asks `victim` to share work, if it may have some.
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
@@ -178,7 +229,9 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
 
 /// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).
 ///
-/// The trait is sealed; [`Split`], [`Wool`], [`Queued`] and [`Heartbeat`] implement it.
+/// The trait is sealed; [`Split`], [`Wool`], [`Queued`] and [`Heartbeat`] implement it. What can be set of such a pool is its
+/// `Settings`, for [`Builder::settings`](crate::Builder::settings): nothing of a `Split`, [`WoolSettings`], [`QueueSettings`],
+/// [`HeartbeatSettings`].
 pub trait Pool: Plumbing {
     /// Whether thieves can follow stolen tasks through the pool, which
     /// [transitive leapfrogging](crate::Wait::Transitive) needs.

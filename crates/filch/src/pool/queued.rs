@@ -20,13 +20,15 @@ use std::sync::Arc;
 use filch_memory::{Asymmetric, Atomic, Memory, Native, Ordering};
 use filch_queue::{Capacity, Delivery, Order, Owner, Progress, Queue, Steal, Stealable, Task, Thief};
 
-use super::{Plumbing, Pool};
+use super::loot::{self, QueueSettings};
+use super::{Plumbing, Pool, Room};
 use crate::front::{Front, Operations};
 use crate::job::{self, Body, Job, Record, Slot};
+use crate::post::Loot;
 use crate::protocol::state::{JobState, MAX_WORKERS, Settled};
 use crate::protocol::waiting::has_pushed;
 use crate::unwind::discard;
-use crate::wait::{self, Here};
+use crate::wait::{self, Here, Wait};
 use crate::worker::{Core, job_to_task, task_to_job};
 
 /// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out, whose thieves do
@@ -47,11 +49,18 @@ use crate::worker::{Core, job_to_task, task_to_job};
 /// ```
 ///
 /// When the queue is full, forks run their second branch after the first.
+///
+/// What can be set of it: [`QueueSettings`].
 pub struct Queued<Q: Queue<Native>> {
     owner: UnsafeCell<Q::Owner>,
-    thieves: Thieves<Q>,
-    /// Jobs that were popped too soon and did not find their way back, oldest first.
-    kept: UnsafeCell<Vec<Task>>,
+    pub(super) thieves: Thieves<Q>,
+    /// Jobs that were popped too soon and did not find their way back, oldest first; and of an idle worker those that it has stolen and
+    /// has no room for.
+    pub(super) kept: UnsafeCell<Vec<Task>>,
+    /// How thieves take several tasks, if they do.
+    pub(super) loot: Option<Loot<Q>>,
+    /// Between a theft of several and the pushes of what is too much of it, otherwise empty.
+    pub(super) spoils: UnsafeCell<Vec<Task>>,
     /// Whether there are barriers for who goes to sleep.
     pub(super) has_barriers: bool,
     /// Whether the worker is using its owner's end, for a signal that interrupts it.
@@ -65,7 +74,7 @@ unsafe impl<Q: Queue<Native>> Sync for Queued<Q> {}
 unsafe impl<Q: Queue<Native>> Send for Queued<Q> {}
 
 /// The handles by which a worker steals from the others' queues, by worker.
-enum Thieves<Q: Queue<Native>> {
+pub(super) enum Thieves<Q: Queue<Native>> {
     /// This worker's own; its own place holds nothing.
     Own(UnsafeCell<Vec<Option<Q::Thief>>>),
     /// Everybody's, since they are [alike](Queue::THIEVES_ALIKE).
@@ -90,7 +99,7 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// # Safety
     /// The current thread is this worker, and `f` does not come back to the owner's end.
     #[inline(always)]
-    unsafe fn with_owner<R>(&self, f: impl FnOnce(&mut Q::Owner) -> R) -> R {
+    pub(super) unsafe fn with_owner<R>(&self, f: impl FnOnce(&mut Q::Owner) -> R) -> R {
         // Relaxed, with fences for the compiler: only a handler on this thread reads it.
         if Self::ANSWERS {
             self.is_busy.store(true, Ordering::Relaxed);
@@ -107,7 +116,7 @@ impl<Q: Queue<Native>> Queued<Q> {
 
     /// Answers thieves from a signal's handler; `false` if the worker is using its owner's end, and so will soon answer itself.
     ///
-    /// Allocates nothing: a fork–join worker steals one task at a time, for which there is always room.
+    /// Allocates nothing: where there are signals a worker steals one task at a time, for which there is always room.
     ///
     /// # Safety
     /// The current thread is this worker, interrupted anywhere.
@@ -279,9 +288,13 @@ pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params
 }
 
 /// A queue for each worker, and one handle on each for all thieves.
-pub(crate) fn deal_alike<Q: Queue<Native>>(workers: usize, capacity: usize) -> (Vec<Q::Owner>, Arc<[Q::Thief]>) {
+pub(crate) fn deal_alike<Q: Queue<Native>>(
+    workers: usize,
+    capacity: usize,
+    params: &Q::Params,
+) -> (Vec<Q::Owner>, Arc<[Q::Thief]>) {
     assert!(Q::THIEVES_ALIKE, "each thief needs a handle of its own");
-    let make = |_| Q::make(capacity, 1, &Q::Params::default());
+    let make = |_| Q::make(capacity, 1, params);
     let (owners, thieves): (Vec<Q::Owner>, Vec<Vec<Q::Thief>>) = (0..workers).map(make).unzip();
     (owners, thieves.into_iter().flatten().collect())
 }
@@ -386,16 +399,23 @@ impl<Q: Queue<Native>> OnFrames for Queued<Q> {
 // SAFETY: the queue gives each word out once.
 unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     type Cursor = ();
+    type Settings = QueueSettings<Q>;
 
     const ANSWERS_SIGNALS: bool = Self::ANSWERS;
+    const KEEPS: bool = true;
     // With a handle, and perhaps a place to ask, for each pair of workers, this many take some 100 MiB.
     const MAX_WORKERS: usize = if Q::THIEVES_ALIKE { MAX_WORKERS } else { 1 << 10 };
     const OPERATIONS: &'static Operations = Self::TABLE;
 
-    fn create(workers: usize, capacity: usize) -> io::Result<Vec<Self>> {
+    fn refusal(settings: &QueueSettings<Q>, wait: Wait, by_signal: bool) -> Option<&'static str> {
+        settings.loot.and_then(|_| loot::refusal(wait, by_signal && Self::ANSWERS))
+    }
+
+    fn create(workers: usize, room: Room, settings: &QueueSettings<Q>) -> io::Result<Vec<Self>> {
+        let QueueSettings { params, loot } = settings;
         let capacity = match Q::PROMISES.capacity {
-            Capacity::Grows => Self::INITIAL_CAPACITY,
-            _ => capacity,
+            Capacity::Grows if !room.is_asked => Self::INITIAL_CAPACITY,
+            _ => room.tasks,
         };
         const {
             // A job is gone once it has run.
@@ -414,14 +434,16 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             owner: UnsafeCell::new(owner),
             thieves,
             kept: UnsafeCell::default(),
+            loot: *loot,
+            spoils: UnsafeCell::default(),
             has_barriers,
             is_busy: Atomic::new(false),
         };
-        let hands: Vec<(Q::Owner, Thieves<Q>)> = if Q::THIEVES_ALIKE {
-            let (owners, thieves) = deal_alike::<Q>(workers, capacity);
+        let hands: Vec<(Q::Owner, Thieves<Q>)> = if Q::THIEVES_ALIKE && loot.is_none() {
+            let (owners, thieves) = deal_alike::<Q>(workers, capacity, params);
             owners.into_iter().map(|owner| (owner, Thieves::Everybodys(Arc::clone(&thieves)))).collect()
         } else {
-            let hands = deal_any::<Q>(workers, capacity, &Q::Params::default()).into_iter();
+            let hands = deal_any::<Q>(workers, capacity, params).into_iter();
             hands.map(|(owner, thieves)| (owner, Thieves::Own(UnsafeCell::new(thieves)))).collect()
         };
         Ok(hands.into_iter().map(queued).collect())
@@ -459,6 +481,18 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     unsafe fn steal(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         // SAFETY: the caller's promise.
         unsafe { thief.pool.steal_from(victim.home.index) }
+    }
+
+    unsafe fn haul(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        // SAFETY: the caller's promise, here and below.
+        let Some(loot) = thief.pool.loot else { return unsafe { Self::steal(thief, victim) } };
+        // SAFETY: as above.
+        unsafe { Self::haul_by(thief, victim.home.index, loot) }
+    }
+
+    unsafe fn pop_kept(core: &Core<Self>) -> Option<NonNull<Job>> {
+        // SAFETY: the caller's promise.
+        unsafe { core.pool.newest_kept() }
     }
 
     fn ask(_: &Core<Self>, _: &Core<Self>) {}

@@ -24,8 +24,8 @@ use filch_memory::Native;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
 use filch_queue::{Amount, ChaseLev, Padded, clock};
 
-use super::Queued;
 use super::direct::Direct;
+use super::{Queued, Tuned};
 use crate::front::Front;
 use crate::job::Slot;
 use crate::protocol::seize::Turn;
@@ -72,9 +72,13 @@ impl Split {
     }
 }
 
+impl Tuned for Split {
+    type Settings = ();
+}
+
 // SAFETY: the index protocol gives each task out once; the limits are the protocol's.
 unsafe impl Direct for Split {
-    fn new(stack: Stack, words: Queued<ChaseLev>) -> Self {
+    fn new(stack: Stack, words: Queued<ChaseLev>, (): &()) -> Self {
         let (shared, owner) = split::Owner::new();
         Self { stack, shared: Padded(shared), turn: Turn::new(), owner: UnsafeCell::new(owner), words }
     }

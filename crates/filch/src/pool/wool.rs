@@ -16,13 +16,14 @@
 //! and a compare-and-swap at the join. Wool's fork has no fence, for its thieves do not sleep.
 
 use std::cell::UnsafeCell;
+use std::num::NonZeroU32;
 
 use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Padded};
 
-use super::Queued;
 use super::direct::Direct;
+use super::{Queued, Tuned};
 use crate::front::Front;
 use crate::job::Slot;
 use crate::protocol::public;
@@ -36,7 +37,7 @@ use crate::worker::Home;
 /// The oldest tasks are public: their owner and their thieves swap the task's own state word for it. The others are private, and
 /// cost what they cost on [`Split`](crate::pool::Split). Thieves that find all public tasks stolen ask for more, and get
 /// `CHUNK` slots; once the owner has joined `PRIVATISE_AFTER` public tasks that nobody stole, it takes slots back. The defaults
-/// are the paper's.
+/// are the paper's. [`WoolSettings`] sets them at run time.
 ///
 /// A public fork and its join cost a fence and a compare-and-swap. Stealing is lock-free. The stack is reserved address space; when it
 /// is full, further tasks are kept aside, where thieves do not see them.
@@ -66,6 +67,27 @@ pub struct Wool<const CHUNK: u32 = 4, const PRIVATISE_AFTER: u32 = 500> {
     words: Queued<ChaseLev>,
 }
 
+/// What can be set of a [`Wool`] pool; `None` leaves it to the type.
+///
+/// ```
+/// use std::num::NonZeroU32;
+///
+/// use filch::Builder;
+/// use filch::pool::{Wool, WoolSettings};
+///
+/// let generous = WoolSettings { chunk: NonZeroU32::new(64), ..Default::default() };
+/// let pool = Builder::<Wool>::new().workers(2).settings(generous).build()?;
+/// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WoolSettings {
+    /// How many slots become public when thieves have taken all that are.
+    pub chunk: Option<NonZeroU32>,
+    /// After how many public tasks that nobody stole the owner takes slots back.
+    pub privatise_after: Option<NonZeroU32>,
+}
+
 // SAFETY: `owner` is touched by the worker's own thread only; the rest is made for sharing.
 unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Sync for Wool<CHUNK, PRIVATISE_AFTER> {}
 
@@ -74,6 +96,13 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
         assert!(CHUNK > 0 && PRIVATISE_AFTER > 0, "the boundary must be able to move");
         Params { chunk: CHUNK, privatise_after: PRIVATISE_AFTER }
     };
+
+    fn params(settings: WoolSettings) -> Params {
+        let WoolSettings { chunk, privatise_after } = settings;
+        let or = |set: Option<NonZeroU32>, default| set.map_or(default, NonZeroU32::get);
+        let Params { chunk: default_chunk, privatise_after: default_after } = Self::PARAMS;
+        Params { chunk: or(chunk, default_chunk), privatise_after: or(privatise_after, default_after) }
+    }
 
     fn state_at(&self, index: usize) -> &JobState<Native> {
         &self.stack.get(index).expect("the public part ends with the stack").state
@@ -102,10 +131,14 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
     }
 }
 
+impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Tuned for Wool<CHUNK, PRIVATISE_AFTER> {
+    type Settings = WoolSettings;
+}
+
 // SAFETY: the protocol gives each task out once; the invariants of the file's head.
 unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK, PRIVATISE_AFTER> {
-    fn new(stack: Stack, words: Queued<ChaseLev>) -> Self {
-        let (shared, owner) = public::Owner::new(Self::PARAMS, stack.capacity() as u32);
+    fn new(stack: Stack, words: Queued<ChaseLev>, settings: &WoolSettings) -> Self {
+        let (shared, owner) = public::Owner::new(Self::params(*settings), stack.capacity() as u32);
         Self { stack, shared: Padded(shared), owner: UnsafeCell::new(owner), words }
     }
 

@@ -6,13 +6,19 @@
 //! Where an index says who has won a job, that is all. In [Wool](super::wool) the word itself decides: the owner offers a
 //! job, one compare-and-swap takes it, the owner's or a thief's, and a thief that should not have had it puts it back.
 //!
+//! A thief that wins several jobs at once claims all of them, runs one, and keeps the others where further thieves may win them. Whoever
+//! wins a job that is [kept](JobState::keep) claims it [again](JobState::claim_again). Its owner waits as for any stolen job; the state
+//! word tells whose it is, for whoever runs it did not win it from its owner.
+//!
 //! **Field.** One word: kind (3 bits), owner sleeps (1), thief (14), base (28), count (18). `thief` and `base` tell
 //! leapfroggers where the job's descendants are: on that thief's stack at or above that index. `count` grows with each
 //! theft, so that two thefts of one slot are told apart (a wrap after 2¹⁸ thefts may mislead a transitive leapfrogger
-//! into running a job that is not a descendant; never into running one twice).
+//! into running a job that is not a descendant; never into running one twice). Of a job that is kept `base` is its owner's number: pools
+//! whose thieves keep jobs have no stack that others could follow.
 //!
 //! **Invariants.**
-//! * I1: `claim`, then one of `finish` and `give_back`, each once, by the thief that the queue, or `take`, made the only one.
+//! * I1: `claim`, then one of `finish` and `give_back`, each once, by the thief that the queue, or `take`, made the only one. Or `keep`
+//!   instead, then `claim_again` by each thief that the queue makes the only one after that, and `finish` by the last.
 //! * I2: only the owner sets the sleep bit and only on a stolen job; only the owner returns the word to fresh.
 //! * I3: between `take` and the claim, or the putting back, only the thief writes the word; before `take`, only the owner.
 //!
@@ -20,7 +26,7 @@
 //! * E1: `finish`'s or `give_back`'s swap (release) → `status` (acquire): the result, and the thief's last use of the
 //!   job's memory, come before the owner's reading it and reusing the slot.
 //! * E2: `announce_sleep` (release) → `finish`'s swap (acquire): the owner's preparations for sleep come before the
-//!   thief's waking it.
+//!   thief's waking it. A `claim_again` between the two is an atomic update, and so a part of the release sequence.
 //! * E3: `offer` (release), and `put_back` by whoever had acquired it (release) → `take` (acquire): the job, and whatever its
 //!   owner did before offering it, come before the thief's reading it.
 
@@ -173,6 +179,35 @@ impl<M: Memory> JobState<M> {
         self.0.store(word, Ordering::Relaxed);
     }
 
+    /// Thief: "I have it, and it is `owner`'s", of a job that it will hand on to whoever wins it, itself or another thief.
+    #[inline]
+    pub fn keep(&self, thief: usize, owner: usize) {
+        debug_assert!(owner < MAX_WORKERS);
+        self.claim(thief, owner);
+    }
+
+    /// Thief: "now I have it", of a job that somebody has [kept](Self::keep): whose it is. `None` if nobody has, and it is to be claimed.
+    /// Precondition: thieves of its pool keep jobs.
+    #[inline]
+    pub fn claim_again(&self, thief: usize) -> Option<usize> {
+        debug_assert!(thief < MAX_WORKERS);
+        // Relaxed: whoever kept it did so before it handed it on by the queue's own edges.
+        let mut word = self.0.load(Ordering::Relaxed);
+        if word & KIND != STOLEN {
+            return None;
+        }
+        loop {
+            let count = (word >> COUNT_SHIFT).wrapping_add(1) << COUNT_SHIFT;
+            let base = word & (MAX_DEPTH as u64 - 1) << BASE_SHIFT;
+            let next = count | base | (thief as u64) << THIEF_SHIFT | word & SLEEPS | STOLEN;
+            // Only the owner's announcement of its sleep can come between. Relaxed: nothing is published, and E2 goes on.
+            match self.0.compare_exchange(word, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some((base >> BASE_SHIFT) as usize),
+                Err(now) => word = now,
+            }
+        }
+    }
+
     /// Thief: the result, or the payload of the panic, is there. Returns whether the owner sleeps and must be woken.
     /// The job must not be touched any more.
     #[inline]
@@ -213,8 +248,8 @@ impl<M: Memory> JobState<M> {
         }
     }
 
-    /// Owner: asks to be woken when the job is settled; `false` if it has been settled already. Precondition: a thief
-    /// has claimed it.
+    /// Owner: asks to be woken when the job is settled; `false` if it has been settled already, or has just passed to another thief.
+    /// Precondition: a thief has claimed it.
     pub fn announce_sleep(&self) -> bool {
         // Relaxed: the compare-and-swap decides.
         let word = self.0.load(Ordering::Relaxed);
@@ -222,7 +257,7 @@ impl<M: Memory> JobState<M> {
         if word & KIND != STOLEN {
             return false;
         }
-        // E2. On failure the job has been settled, and the owner looks again with `status`.
+        // E2. On failure the job has been settled or claimed again, and the owner looks again with `status`.
         word & SLEEPS != 0 || self.0.compare_exchange(word, word | SLEEPS, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
@@ -271,6 +306,27 @@ mod tests {
         state.claim(1, 2);
         assert_eq!(state.status(), Status::Stolen(Theft { thief: 1, base: 2, count: 1 }));
         assert!(!state.retract());
+    }
+
+    /// Each thief that a kept job passes to learns whose it is, and the last one that its owner sleeps, whenever that was announced.
+    #[test]
+    fn a_job_that_is_kept_remembers_its_owner_and_whether_that_sleeps() {
+        let owner = MAX_WORKERS - 2;
+        for announced in 0..3 {
+            let state = JobState::<Native>::default();
+            assert_eq!(state.claim_again(7), None, "nobody has it");
+            state.keep(3, owner);
+            for (pass, thief) in [5, 3, MAX_WORKERS - 1].into_iter().enumerate() {
+                if pass == announced {
+                    assert!(state.announce_sleep());
+                }
+                assert_eq!(state.claim_again(thief), Some(owner));
+                assert!(matches!(state.status(), Status::Stolen(theft) if theft.thief == thief));
+            }
+            assert!(state.finish(false));
+            state.reset();
+            assert_eq!((state.status(), state.claim_again(7)), (Status::Fresh, None));
+        }
     }
 
     #[test]

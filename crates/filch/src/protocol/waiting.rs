@@ -12,6 +12,9 @@
 //!   announces its sleep. Whoever was woken, or was seen to search, and ends that with something in hand, wakes the next, or two if it leaves that much.
 //! * I3: whoever was woken for work and finds instead that its wait is over passes the wake-up on.
 //!
+//! A worker that never [sleeps](Sleeper::sleeps) shares what it has whenever its patience ends, and begins anew. Its announcements and last
+//! looks are left out, since nobody has to wake it: its next look sees whatever its last one would have missed.
+//!
 //! **Progress.** [`search`] returns once the condition holds and the worker has been [notified](Dormitory::notify) of it, and what it
 //! runs has ended; [`await_job`] once the job's thief has settled it.
 
@@ -41,6 +44,11 @@ pub trait Sleeper {
 
     /// Its number.
     fn index(&self) -> usize;
+
+    /// Whether it ever sleeps.
+    fn sleeps(&self) -> bool {
+        true
+    }
 
     /// It has announced its sleep and asked whom it wants work of: makes that visible, and then sees whatever was done before. Where
     /// owners [do not fence](has_pushed) before they look whether anybody sleeps, it does so for them.
@@ -189,6 +197,9 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
             }
         } else if worker.insist() {
             patience.renew();
+        } else if !worker.sleeps() {
+            worker.share();
+            patience.renew();
         } else {
             worker.share();
             if is_idle {
@@ -269,7 +280,7 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Settled 
         } else if worker.run_mail() {
             patience.renew();
         } else if !patience.wait() {
-            roused |= !worker.insist(theft) && sleep_on(worker, state, theft);
+            roused |= !worker.insist(theft) && worker.sleeps() && sleep_on(worker, state, theft);
             patience.renew();
         }
     };

@@ -29,17 +29,30 @@ pub(super) enum Find {
 impl<P: Pool> Here<'_, P> {
     /// One successful steal, as many lost races as it takes, or nothing.
     pub(super) fn steal(&self, victim: usize) -> Option<NonNull<Job>> {
+        // SAFETY: this thread is the worker.
+        self.steal_by(victim, |victim| unsafe { P::steal(self.core, victim) })
+    }
+
+    /// As [`Here::steal`], for a worker that is idle: it may take several, and keep the others.
+    fn haul(&self, victim: usize) -> Option<NonNull<Job>> {
+        // SAFETY: this thread is the worker, with nothing on its stack.
+        self.steal_by(victim, |victim| unsafe { P::haul(self.core, victim) })
+    }
+
+    fn steal_by(&self, victim: usize, attempt: impl Fn(&Core<P>) -> Steal<NonNull<Job>>) -> Option<NonNull<Job>> {
         let home = self.home();
         if victim == home.index {
             return None;
         }
-        let victim = &self.core.peers()[victim];
+        let core = &self.core.peers()[victim];
         let stealing = AbortOnUnwind("a worker panicked while it stole a task");
         let stolen = loop {
             home.counters.attempts.bump();
-            // SAFETY: this thread is the worker.
-            match count::stealing(|| unsafe { P::steal(self.core, victim) }) {
-                Steal::Task(job) => break Some(job),
+            match count::stealing(|| attempt(core)) {
+                Steal::Task(job) => {
+                    home.has_stolen_from(victim);
+                    break Some(job);
+                }
                 Steal::Retry => std::hint::spin_loop(),
                 Steal::Empty | Steal::Aborted | Steal::Pending => {
                     home.common.want_tick();
@@ -65,13 +78,27 @@ impl<P: Pool> Here<'_, P> {
         Some(Find::Stolen { victim: self.home().index, job })
     }
 
-    /// Looks everywhere else: at the others from a random one on, and outside.
+    /// What an idle worker has kept of what it had stolen.
+    pub(super) fn find_kept(&self) -> Option<Find> {
+        // SAFETY: this thread is the worker, with nothing on its stack.
+        let job = unsafe { P::pop_kept(self.core) }?;
+        Some(Find::Stolen { victim: self.home().index, job })
+    }
+
+    /// Looks everywhere else: at the others, and outside.
     pub(super) fn find_far(&self) -> Option<Find> {
+        self.find_far_by(Self::steal)
+    }
+
+    /// As [`Here::find_far`], for a worker that is idle.
+    pub(super) fn find_far_idle(&self) -> Option<Find> {
+        self.find_far_by(Self::haul)
+    }
+
+    fn find_far_by(&self, steal: impl Fn(&Self, usize) -> Option<NonNull<Job>>) -> Option<Find> {
         let home = self.home();
-        let workers = self.core.peers().len();
-        let start = home.random_below(workers);
-        for victim in (start..workers).chain(0..start) {
-            if let Some(job) = self.steal(victim) {
+        for victim in home.victims() {
+            if let Some(job) = steal(self, victim) {
                 return Some(Find::Stolen { victim, job });
             }
             if victim != home.index
@@ -88,12 +115,10 @@ impl<P: Pool> Here<'_, P> {
     pub(super) fn find_spawned(&self) -> Option<Find> {
         let home = self.home();
         let injected = &home.common.injected;
-        let workers = self.core.peers().len();
-        let start = home.random_below(workers);
         let steal = |victim| if home.has_spawned(victim) { home.steal_spawned(victim) } else { None };
         // SAFETY: this thread is the worker.
         let own = unsafe { if home.has_own_spawned() { home.pop_spawned() } else { None } };
-        own.or_else(|| (start..workers).chain(0..start).find_map(steal))
+        own.or_else(|| home.victims().find_map(steal))
             .or_else(|| if injected.is_empty() { None } else { injected.pop() })
             .map(Find::Spawned)
     }
@@ -166,8 +191,8 @@ impl<P: Pool> Here<'_, P> {
                     self.home().counters.steals.bump();
                 }
                 // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
-                unsafe { job.as_ref() }.state.claim(self.home().index, self.height());
-                self.run_stolen(victim, job);
+                let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
+                self.run_stolen(owner, job);
             }
             // SAFETY: this thread is the worker, at this head.
             Find::Spawned(job) => unsafe { job.run(self.front, self.head) },
@@ -184,18 +209,18 @@ impl<P: Pool> Here<'_, P> {
         let Some(job) = self.steal(victim) else { return false };
         // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
         let state = &unsafe { job.as_ref() }.state;
-        state.claim(self.home().index, self.height());
+        let owner = self.claim(victim, state);
         // Acquiring the loot has acquired whatever its owner did before publishing it, the end of its former task included.
         if is_cold() {
             let owner_sleeps = state.give_back();
-            self.wake_owner(victim, owner_sleeps);
+            self.wake_owner(owner, owner_sleeps);
             return false;
         }
         // SAFETY: this thread is the worker, at this head.
         if unsafe { P::may_have_own(self.core, self.front, self.head) } {
-            self.home().on_detour(|| self.run_stolen(victim, job));
+            self.home().on_detour(|| self.run_stolen(owner, job));
         } else {
-            self.run_stolen(victim, job);
+            self.run_stolen(owner, job);
         }
         true
     }
@@ -205,13 +230,25 @@ impl<P: Pool> Here<'_, P> {
         !self.core.peers()[theft.thief].home.is_on_detour() && state.status() == Status::Stolen(theft)
     }
 
-    /// Runs a job that was won from `victim` and has been claimed, and settles it.
-    fn run_stolen(&self, victim: usize, job: NonNull<Job>) {
+    /// Claims a job that was won from `victim`; returns whose it is.
+    fn claim(&self, victim: usize, state: &JobState<Native>) -> usize {
+        let thief = self.home().index;
+        if P::KEEPS
+            && let Some(owner) = state.claim_again(thief)
+        {
+            return owner;
+        }
+        state.claim(thief, self.height());
+        victim
+    }
+
+    /// Runs a job of `owner`'s that was won and has been claimed, and settles it.
+    fn run_stolen(&self, owner: usize, job: NonNull<Job>) {
         // SAFETY: the job is this worker's, which is at this head.
         let panicked = unsafe { Job::call(job, self.front, self.head) };
         // SAFETY: the job's memory stays until it is settled. Afterwards it is not touched.
         let owner_sleeps = unsafe { job.as_ref() }.state.finish(panicked);
-        self.wake_owner(victim, owner_sleeps);
+        self.wake_owner(owner, owner_sleeps);
     }
 
     fn wake_owner(&self, owner: usize, sleeps: bool) {

@@ -67,6 +67,10 @@ impl<S: Standing> Sleeper for S {
         self.here().home().index
     }
 
+    fn sleeps(&self) -> bool {
+        self.here().home().sleeps()
+    }
+
     fn settles(&self) {
         self.here().home().settles();
         <S::Pool as Plumbing>::settles(self.here().core);

@@ -142,7 +142,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     fn find(&self) -> Option<Find> {
         let here = &self.here;
         if self.is_idle {
-            return here.find_own().or_else(|| here.find_far());
+            return here.find_own().or_else(|| here.find_kept()).or_else(|| here.find_far_idle());
         }
         let home = here.home();
         if !home.is_stack_low() {

@@ -62,9 +62,7 @@ impl<P: Pool> Joining<'_, P> {
 
     fn run_any(&self) -> bool {
         let here = &self.here;
-        let workers = here.core.peers().len();
-        let start = here.home().random_below(workers);
-        if (start..workers).chain(0..start).any(|victim| here.steal_and_run(victim, None)) {
+        if here.home().victims().any(|victim| here.steal_and_run(victim, None)) {
             return true;
         }
         let Some(find) = here.find_spawned() else { return false };

@@ -34,10 +34,12 @@ mod find;
 mod here;
 mod idle;
 mod join;
+mod policy;
 
 pub(crate) use here::Here;
 pub(crate) use idle::{Awaited, Reach, run_one, visit, wait_until, work};
 pub(crate) use join::wait_job;
+pub use policy::{Idle, Victims};
 
 use std::fmt;
 use std::str::FromStr;
@@ -130,7 +132,10 @@ impl FromStr for Wait {
 
 /// Patience: busy waiting first, then giving the processor away, then sleep.
 #[derive(Debug, Default)]
-pub(crate) struct Patience(u32);
+pub(crate) struct Patience {
+    rounds: u32,
+    idle: Idle,
+}
 
 impl Patience {
     /// Rounds of pauses, of doubling length.
@@ -138,29 +143,37 @@ impl Patience {
     /// Rounds of yields after them. With more workers than processors somebody useful runs meanwhile.
     const YIELDS: u32 = 6;
 
+    /// Of one that does so once it is at an end, where nobody wakes anybody.
+    pub(crate) fn then(idle: Idle) -> Self {
+        Self { rounds: 0, idle }
+    }
+
     /// Waits a little; `false` once it has been long enough to sleep.
     pub(crate) fn wait(&mut self) -> bool {
-        if self.0 < Self::SPINS {
-            for _ in 0..1 << self.0 {
+        if self.rounds < Self::SPINS {
+            for _ in 0..1 << self.rounds {
                 std::hint::spin_loop();
             }
-        } else if self.0 < Self::SPINS + Self::YIELDS {
+        } else if self.rounds < Self::SPINS + Self::YIELDS {
             std::thread::yield_now();
         } else {
             return false;
         }
-        self.0 += 1;
+        self.rounds += 1;
         true
     }
 
     pub(crate) fn renew(&mut self) {
-        self.0 = 0;
+        self.rounds = 0;
     }
 
-    /// As [`Patience::wait`], and sleeps for a while when it has been long enough: where nobody wakes anybody.
+    /// As [`Patience::wait`], and sleeps for a while when it has been long enough, or begins anew: where nobody wakes anybody.
     pub(crate) fn wait_or_nap(&mut self) {
         if !self.wait() {
-            nap();
+            match self.idle {
+                Idle::Sleep => nap(),
+                Idle::Spin => self.renew(),
+            }
         }
     }
 }

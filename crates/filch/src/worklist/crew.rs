@@ -10,7 +10,6 @@ use super::{Item, Stop};
 use crate::post::{Post, Tally};
 use crate::protocol::termination::Counts;
 use crate::unwind::FirstPanic;
-use crate::wait::Patience;
 
 /// What the workers of a run have in common.
 pub(super) struct Shared<'s> {
@@ -124,7 +123,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     }
 
     pub(super) fn live<S>(&mut self, state: &mut S, work: &impl Fn(&mut Self, &mut S, T)) {
-        let mut patience = Patience::default();
+        let mut patience = self.post.patience();
         let mut run = |crew: &mut Self, task: Task| {
             crew.post.tally.run += 1;
             // SAFETY: `push` made the word from a `T`, the queue gives each out once unless `T` is idempotent, and whatever

@@ -39,10 +39,11 @@ pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
 pub use team::Team;
 
-use crate::post::Loot;
 pub use crate::post::Tally;
+use crate::post::{Habits, Loot};
 use crate::team::Settings;
 pub use crate::team::StartError;
+use crate::wait::{Idle, Victims};
 
 /// The settings of worklists, and the way to run them.
 ///
@@ -72,6 +73,7 @@ pub struct Worklist<Q: Queue<Native> = ChaseLev> {
     pub(crate) capacity: usize,
     pub(crate) params: Q::Params,
     pub(crate) loot: Option<Loot<Q>>,
+    pub(crate) habits: Habits,
     pub(crate) stop: Stop,
     pub(crate) pin: bool,
     queue: PhantomData<fn() -> Q>,
@@ -101,6 +103,7 @@ impl Worklist {
             capacity: DEFAULT_CAPACITY,
             params: (),
             loot: None,
+            habits: Habits::default(),
             stop: Stop::default(),
             pin: false,
             queue: PhantomData,
@@ -120,8 +123,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// ```
     #[must_use]
     pub fn queue<R: Queue<Native>>(self, params: R::Params) -> Worklist<R> {
-        let Self { workers, capacity, stop, pin, .. } = self;
-        Worklist { workers, capacity, params, loot: None, stop, pin, queue: PhantomData }
+        let Self { workers, capacity, stop, pin, habits, .. } = self;
+        Worklist { workers, capacity, params, loot: None, habits, stop, pin, queue: PhantomData }
     }
 
     /// The same with room for so many tasks in each worker's queue. What finds no room stays with its worker.
@@ -154,6 +157,34 @@ impl<Q: Queue<Native>> Worklist<Q> {
     {
         assert!(most > 0, "who takes nothing does not steal");
         Self { loot: Some(Loot::up_to(most)), ..self }
+    }
+
+    /// The same with thieves that try these victims first.
+    ///
+    /// ```
+    /// use filch::Victims;
+    /// use filch::worklist::Worklist;
+    ///
+    /// let sum = Worklist::new(2).victims(Victims::Last).run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
+    /// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
+    /// ```
+    #[must_use]
+    pub fn victims(self, victims: Victims) -> Self {
+        Self { habits: Habits { victims, ..self.habits }, ..self }
+    }
+
+    /// The same with workers that do this while they find no task.
+    ///
+    /// ```
+    /// use filch::Idle;
+    /// use filch::worklist::Worklist;
+    ///
+    /// let sum = Worklist::new(2).idle(Idle::Spin).run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
+    /// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
+    /// ```
+    #[must_use]
+    pub fn idle(self, idle: Idle) -> Self {
+        Self { habits: Habits { idle, ..self.habits }, ..self }
     }
 
     /// What stops the runs of this worklist early, from anywhere.
@@ -306,8 +337,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
     }
 
     pub(crate) fn settings(&self, name: &'static str) -> Settings<'_, Q> {
-        let &Self { workers, capacity, ref params, loot, pin, .. } = self;
-        Settings { name, workers, capacity, params, loot, pin }
+        let &Self { workers, capacity, ref params, loot, habits, pin, .. } = self;
+        Settings { name, workers, capacity, params, loot, habits, pin }
     }
 }
 

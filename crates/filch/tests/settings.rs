@@ -1,0 +1,331 @@
+//! What can be set of pools: whatever it is, every program comes out right, every pool ends, and what contradicts itself is refused.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
+
+mod common;
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use common::{EveryPool, Thrown, WORKERS, payload_of, picked, throw, thrown_by, times, wait_for, watchdog};
+use filch::jobs::{JobWorker, Jobs};
+use filch::pool::{
+    Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Wool, WoolSettings,
+};
+use filch::worklist::Worklist;
+use filch::{BuildError, Builder, Idle, Interrupts, Victims, Wait, Worker};
+use filch_queue::{Amount, ChaseLev, Dsq, Lace, Locked, PdqR, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq};
+
+fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
+    a + b
+}
+
+/// Adds up numbers from leaves that take a while each, so that whoever waits for one falls asleep.
+fn slow_sum<P: Pool>(mut w: Worker<'_, P>, from: u64, to: u64) -> u64 {
+    if to - from == 1 {
+        thread::sleep(Duration::from_micros(300));
+        return from;
+    }
+    let middle = u64::midpoint(from, to);
+    let (a, b) = w.join(move |w| slow_sum(w, from, middle), move |w| slow_sum(w, middle, to));
+    a + b
+}
+
+#[test]
+fn every_pool_looks_for_work_in_every_order_and_need_not_sleep() {
+    let _watchdog = watchdog("some order");
+    struct Compute;
+    impl EveryPool for Compute {
+        fn with<P: Pool>(&self) {
+            for victims in Victims::EVERY {
+                for idle in Idle::EVERY {
+                    for workers in WORKERS {
+                        let pool = Builder::<P>::new().workers(workers).victims(victims).idle(idle).build().unwrap();
+                        assert_eq!(pool.run(|w| fib(w, times(16, 6) as u64)), times(987, 8) as u64);
+                        let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
+                        assert_eq!(sum, 499_500);
+                        if idle == Idle::Spin {
+                            assert_eq!(pool.stats().total().parks, 0);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Compute.every();
+}
+
+/// Nobody wakes a worker that does not sleep, whatever comes from wherever, and dropping the pool waits for what was spawned.
+#[test]
+fn workers_that_never_sleep_find_all_that_comes() {
+    let _watchdog = watchdog("a pool that spins");
+    let done = AtomicUsize::new(0);
+    let count = || _ = done.fetch_add(1, SeqCst);
+    for wait in Wait::EVERY {
+        let pool = Builder::<filch::pool::Split>::new().workers(2).wait(wait).idle(Idle::Spin).caller_works(true);
+        let pool = pool.build().unwrap();
+        done.store(0, SeqCst);
+        pool.install(|| {
+            filch::scope(|s| {
+                for _ in 0..100 {
+                    s.spawn(|_| count());
+                }
+            });
+        });
+        assert_eq!(done.load(SeqCst), 100);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for n in 0..10 {
+            let sender = sender.clone();
+            pool.spawn(move || sender.send(n).unwrap());
+        }
+        let stats = pool.stats().total();
+        drop((pool, sender));
+        assert_eq!(receiver.into_iter().count(), 10, "{stats}");
+        assert_eq!((stats.parks, stats.wakeups), (0, 0));
+    }
+}
+
+/// A worker that waits for a call into another pool, whose workers do not sleep either.
+#[test]
+fn pools_that_never_sleep_call_each_other() {
+    let _watchdog = watchdog("a call between pools");
+    let pools = [(); 2].map(|()| Builder::<Queued<ChaseLev>>::new().workers(2).idle(Idle::Spin).build().unwrap());
+    let sum = pools[0].run(|w| {
+        let here = fib(w, 12);
+        here + pools[1].run(|w| fib(w, 12)) + pools[0].install(|| 1)
+    });
+    assert_eq!(sum, 2 * 144 + 1);
+}
+
+/// A job and all that descend from it; it has this many generations of children, two each.
+fn family<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, generations: u32, born: &'s AtomicUsize) {
+    born.fetch_add(1, SeqCst);
+    if generations > 0 {
+        for _ in 0..2 {
+            w.spawn(move |w| family(w, generations - 1, born));
+        }
+    }
+}
+
+#[test]
+fn worklists_and_jobs_look_in_every_order_and_need_not_nap() {
+    let _watchdog = watchdog("a list");
+    for (victims, idle) in Victims::EVERY.into_iter().flat_map(|victims| Idle::EVERY.map(|idle| (victims, idle))) {
+        for workers in WORKERS {
+            let list = Worklist::new(workers).victims(victims).idle(idle);
+            let generations = times(10, 4) as u32;
+            let count = list.run(
+                [generations],
+                |_| 0,
+                |crew, count, left| {
+                    *count += 1;
+                    if left > 0 {
+                        (0..2).for_each(|_| crew.push(left - 1));
+                    }
+                },
+            );
+            assert_eq!(count.states.iter().sum::<usize>(), (2 << generations) - 1);
+            let born = AtomicUsize::new(0);
+            let jobs = Jobs::new(workers).queue::<Lace>(lace::Policies::default()).victims(victims).idle(idle);
+            assert!(jobs.run(|w| family(w, generations, &born)).is_complete);
+            assert_eq!(born.into_inner(), (2 << generations) - 1);
+        }
+    }
+}
+
+/// Lets a test have every queue whose thieves can take several tasks.
+trait EveryLoot {
+    fn with<Q: Queue<Thief: StealMany<Task>>>(&self);
+
+    fn every(&self) {
+        let all: [&[fn(&Self)]; _] = for_each_queue!(looted);
+        let all = all.concat();
+        assert!(all.len() >= 8);
+        picked(&all, 1).for_each(|with| with(self));
+    }
+}
+
+macro_rules! of_many {
+    (many $with:expr) => {
+        &[$with]
+    };
+    ($($other:tt)*) => {
+        &[]
+    };
+}
+
+macro_rules! looted {
+    ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
+        [$(of_many!($lists Self::with::<$queue> $(, $but)?)),+]
+    };
+}
+
+use {looted, of_many};
+
+fn looting<Q: Queue<Thief: StealMany<Task>>>(workers: usize) -> Builder<Queued<Q>> {
+    Builder::<Queued<Q>>::new().workers(workers).settings(QueueSettings::default().loot(usize::MAX))
+}
+
+#[test]
+fn thieves_of_several_tasks_compute_the_same() {
+    let _watchdog = watchdog("a thief of several tasks");
+    struct Compute;
+    impl EveryLoot for Compute {
+        fn with<Q: Queue<Thief: StealMany<Task>>>(&self) {
+            for wait in [Wait::LeapfrogRandom, Wait::Random] {
+                for (workers, capacity) in [(1, 4), (2, 2), (2, 1 << 10), (4, 5), (8, 64)] {
+                    for (idle, most) in [(Idle::Sleep, usize::MAX), (Idle::Spin, 2), (Idle::Sleep, 1)] {
+                        let builder = Builder::<Queued<Q>>::new().settings(QueueSettings::default().loot(most));
+                        let builder = builder.workers(workers).wait(wait).deque_capacity(capacity).idle(idle);
+                        let pool = builder.build().unwrap();
+                        assert_eq!(pool.run(|w| fib(w, times(18, 7) as u64)), times(2584, 13) as u64);
+                        let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
+                        assert_eq!(sum, 499_500);
+                    }
+                }
+            }
+        }
+    }
+    Compute.every();
+}
+
+/// Whoever sleeps for a task is woken by the one that runs it, however many hands it has gone through.
+#[test]
+fn owners_are_woken_by_whoever_runs_what_was_kept() {
+    let _watchdog = watchdog("an owner");
+    struct Sleep;
+    impl EveryLoot for Sleep {
+        fn with<Q: Queue<Thief: StealMany<Task>>>(&self) {
+            for workers in [2, 4, 8] {
+                let pool = looting::<Q>(workers).build().unwrap();
+                let leaves = times(200, 6) as u64;
+                assert_eq!(pool.run(|w| slow_sum(w, 0, leaves)), leaves * (leaves - 1) / 2);
+            }
+        }
+    }
+    Sleep.every();
+}
+
+/// A panic travels to the join of the worker that forked the task, though another one kept it meanwhile.
+#[test]
+fn a_panic_in_what_was_kept_comes_to_its_owner() {
+    let _watchdog = watchdog("a panic");
+    fn leaves<P: Pool>(mut w: Worker<'_, P>, from: usize, to: usize) {
+        if to - from == 1 {
+            thread::sleep(Duration::from_micros(50));
+            if from % 8 == 3 {
+                throw(from);
+            }
+            return;
+        }
+        let middle = usize::midpoint(from, to);
+        w.join(|w| leaves(w, from, middle), |w| leaves(w, middle, to));
+    }
+    let pool = looting::<Locked>(4).build().unwrap();
+    for _ in 0..times(20, 1) {
+        let thrown = thrown_by(|| pool.run(|w| leaves(w, 0, 64)));
+        assert_eq!(thrown % 8, 3);
+        assert_eq!(payload_of(&Thrown(thrown)), thrown);
+        assert_eq!(pool.run(|w| fib(w, 10)), 55);
+    }
+}
+
+/// A thief takes several tasks and is held up in the first; a second thief finds the others in its queue, and their owner, which sleeps,
+/// gets all results.
+#[test]
+fn what_a_thief_keeps_others_take_from_it() {
+    if cfg!(miri) {
+        return; // It has to happen that one thief takes all.
+    }
+    let _watchdog = watchdog("what was kept");
+    const FORKS: usize = 6;
+    /// Forks `FORKS` tasks, one inside the other's first branch, and lets nobody proceed until all are there.
+    fn forks(mut w: Worker<'_, Queued<Locked>>, left: usize, shared: &Shared) -> usize {
+        if left == 0 {
+            shared.all_are_there.store(true, SeqCst);
+            wait_for("a theft", || shared.started.load(SeqCst) > 0);
+            return 0;
+        }
+        let (deeper, own) = w.join(
+            |w| forks(w, left - 1, shared),
+            |w| {
+                let me = w.index();
+                if shared.started.fetch_add(1, SeqCst) == 0 {
+                    shared.first_thief.store(me, SeqCst);
+                    // The others were taken with this one, or their owner takes them back; it ends when they are done.
+                    wait_for("the others", || shared.ended.load(SeqCst) == FORKS - 1);
+                } else if me != shared.first_thief.load(SeqCst) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                shared.ended.fetch_add(1, SeqCst);
+                1
+            },
+        );
+        deeper + own
+    }
+    #[derive(Default)]
+    struct Shared {
+        all_are_there: AtomicBool,
+        started: AtomicUsize,
+        ended: AtomicUsize,
+        first_thief: AtomicUsize,
+    }
+    for _ in 0..50 {
+        let pool = looting::<Locked>(3).build().unwrap();
+        let shared = Shared::default();
+        assert_eq!(pool.run(|w| forks(w, FORKS, &shared)), FORKS);
+        assert!(shared.all_are_there.load(SeqCst));
+    }
+}
+
+#[test]
+fn parameters_reach_the_queues() {
+    let _watchdog = watchdog("a parameter");
+    fn computes<P: Pool>(settings: P::Settings) -> filch::ThreadPool<P> {
+        assert!(!format!("{settings:?}").is_empty());
+        let pool = Builder::<P>::new().workers(2).settings(settings).build().unwrap();
+        assert_eq!(pool.run(|w| fib(w, 15)), 610);
+        pool
+    }
+    let greedy = lace::Policies { grow: Amount::All, shrink: Amount::One, steal: Amount::All };
+    computes::<Queued<Lace>>(QueueSettings::of(greedy).loot(3));
+    let deferred = dsq::Params { copying: dsq::Copying::Deferred, ..Default::default() };
+    computes::<Queued<Dsq>>(QueueSettings::of(deferred).clone());
+    computes::<Queued<PdqR>>(QueueSettings::of(pdq::receiver::Params { share: Amount::All }).loot(usize::MAX));
+    computes::<Wool>(WoolSettings { chunk: NonZeroU32::new(1), privatise_after: NonZeroU32::new(1) });
+    computes::<Wool<1, 1>>(WoolSettings { chunk: NonZeroU32::new(u32::MAX), ..WoolSettings::default() });
+    computes::<Heartbeat<ChaseLev, Request>>(HeartbeatSettings::default().clone());
+    // The first fork's beat, and none for an hour.
+    let hourly = HeartbeatSettings::<_, Clock> { beat: Period(Duration::from_secs(3600)), queue: () };
+    let total = computes::<Heartbeat<ChaseLev>>(hourly).stats().total();
+    assert_eq!(total.grows, 1, "{total}");
+}
+
+#[test]
+fn settings_that_contradict_each_other_are_refused_in_words() {
+    let refused = |built: Result<_, BuildError>, words: &str| match built {
+        Err(BuildError::Unfit(why)) => {
+            assert!(why.contains(words), "{why}");
+            assert_eq!(BuildError::Unfit(why).to_string(), why);
+        }
+        other => panic!("{words}: {other:?}"),
+    };
+    for wait in [Wait::Leapfrog, Wait::Transitive] {
+        let built = looting::<Lace>(2).wait(wait).build();
+        match wait {
+            Wait::Transitive => assert!(matches!(built, Err(BuildError::Wait(_)))),
+            _ => refused(built.map(drop), "leapfrog"),
+        }
+    }
+    refused(looting::<PdqR>(2).interrupts(Interrupts::signal()).build().map(drop), "signal");
+    let never = HeartbeatSettings::<ChaseLev> { beat: Period(Duration::ZERO), ..HeartbeatSettings::default() };
+    refused(Builder::<Heartbeat<ChaseLev>>::new().workers(2).settings(never).build().map(drop), "zero");
+    // Owners that answer nobody are not interrupted.
+    assert!(looting::<Locked>(2).interrupts(Interrupts::signal()).build().is_ok());
+    assert!(looting::<PdqR>(2).interrupts(Interrupts::flag()).build().is_ok());
+}
