@@ -300,10 +300,10 @@ fn parameters_reach_the_queues() {
     computes::<Wool>(WoolSettings { chunk: NonZeroU32::new(1), privatise_after: NonZeroU32::new(1) });
     computes::<Wool<1, 1>>(WoolSettings { chunk: NonZeroU32::new(u32::MAX), ..WoolSettings::default() });
     computes::<Heartbeat<ChaseLev, Request>>(HeartbeatSettings::default().clone());
-    // The first fork's beat, and none for an hour.
+    // The beat of each worker's first fork, and none for an hour.
     let hourly = HeartbeatSettings::<_, Clock> { beat: Period(Duration::from_secs(3600)), queue: () };
     let total = computes::<Heartbeat<ChaseLev>>(hourly).stats().total();
-    assert_eq!(total.grows, 1, "{total}");
+    assert!((1..=2).contains(&total.grows), "{total}");
 }
 
 #[test]

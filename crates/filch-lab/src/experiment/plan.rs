@@ -65,7 +65,7 @@ impl Plan {
         let copies = copies(&experiment.workers);
         fits(&program, copies.last().copied().unwrap_or(1))?;
         let (index, name) = (self.programs.len(), program.name());
-        let warm = workload(name, Size::Quick, &[])?;
+        let warm = warmup(&program)?;
         let cell = |scheduler: Scheduler, workers, placement| {
             let warmup_parameters = Some(scheduler.parameters(&warm));
             let order = Order { warmup: 1, warmup_parameters, ..scheduler.order(&program, workers, placement) };
@@ -112,6 +112,14 @@ impl Plan {
         let cell = &self.cells[cell];
         format!("{}, {} on {}", self.ids[cell.program], cell.scheduler.identity(cell.placement), cell.workers)
     }
+}
+
+/// What a program is warmed up with: its quick size, or itself if it is the same but for being smaller.
+fn warmup(program: &Workload) -> Result<Workload> {
+    let quick = workload(program.name(), Size::Quick, &[])?;
+    let differ_in_size = program.params().into_iter().skip(1).eq(quick.params().into_iter().skip(1));
+    let is_smaller = program.tasks().zip(quick.tasks()).is_some_and(|(tasks, quick)| tasks < quick);
+    Ok(if differ_in_size && is_smaller { program.clone() } else { quick })
 }
 
 /// How many copies of the sequential program tell what the processors of so many workers do at once.

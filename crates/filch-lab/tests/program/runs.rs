@@ -74,7 +74,9 @@ fn worklist_programs_run_on_queues() {
             assert_eq!((&run["answer"], &run["correct"]), (&"2000 vertices reached".into(), &true.into()));
             assert!(run["wait"].is_null() && run["style"].is_null());
             let count = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{pool}: no number in {run}"));
-            assert_eq!(count(&run["tasks"]), 2000 + count(&run["counters"]["duplicates"]));
+            // What was pushed; a queue that may return a task twice has some run more often.
+            let (tasks, runs) = (count(&run["tasks"]), 2000 + count(&run["counters"]["duplicates"]));
+            assert!(if pool == "idem-lifo" { (2000..=runs).contains(&tasks) } else { tasks == runs }, "{run}");
             // An attempt at half of the tasks may be several thefts.
             let [steals, attempts] = ["steals", "attempts"].map(|name| count(&run["counters"][name]));
             assert!(steals <= attempts || pool.contains("half") && attempts > 0);

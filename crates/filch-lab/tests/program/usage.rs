@@ -146,7 +146,8 @@ fn who_cannot_run_a_program_says_why() {
     refuses(&["run", "trees", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
     refuses(&["run", "trees", "--wait", "random"], &["--wait"]);
     refuses(&["run", "fib", "--pool", "idem-lifo"], &["not for fork–join"]);
-    refuses(&["run", "fib", "--pool", "bwos-l:block=4"], &["for worklist programs"]);
+    refuses(&["run", "fib", "--pool", "bwos-l:steal=half"], &["its thieves take one task at a time"]);
+    refuses(&["run", "trees", "--pool", "bwos-l:interrupts=flag"], &["answer thieves themselves"]);
     refuses(&["run", "trees", "--pool", "bwos-l:blok=4"], &["did you mean `block`"]);
     refuses(&["run", "trees", "--pool", "bwos-l:block=many"], &["block=`many`", "is not a number"]);
     if cfg!(target_arch = "x86_64") {
