@@ -54,6 +54,7 @@ pub const SETTLED: &[Settled] = &[
     settled("locked", 0, 0),
     settled("the", 9, 3),
     settled("chase-lev", 9, 2),
+    settled("chase-lev-fixed", 7, 2),
     settled("bwos-l", 4, 12),
     settled("bwos-f", 2, 2),
     settled("padws", 4, 12),
@@ -220,6 +221,20 @@ pub const KEPT: &[Kept] = &[
     },
     Kept {
         file: "filch-queue/src/chase_lev.rs",
+        line: "match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {",
+        kind: Kind::Update,
+        to: Some(Ordering::Relaxed),
+        reason: LOAD_BUFFERING,
+    },
+    Kept {
+        file: "filch-queue/src/chase_lev_fixed.rs",
+        line: "let top = self.shared.top.load(Ordering::Acquire);",
+        kind: Kind::Load,
+        to: Some(Ordering::Relaxed),
+        reason: LOAD_BUFFERING,
+    },
+    Kept {
+        file: "filch-queue/src/chase_lev_fixed.rs",
         line: "match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {",
         kind: Kind::Update,
         to: Some(Ordering::Relaxed),

@@ -46,6 +46,7 @@
 //! | [`Locked`] | a lock | everything |
 //! | [`The`] | one fence per pop, a lock where it meets a thief | everything |
 //! | [`ChaseLev`] | one fence per pop | everything |
+//! | [`ChaseLevFixed`] | one fence per pop | everything; it does not grow |
 //! | [`ChaseLevAsym`] | nothing; a thief interrupts it, where the system allows | everything |
 //! | [`Abp`] | one fence per pop | everything; the array is full at its end until it has been emptied |
 //! | `FfThe` | a store per pop, a lock where it meets a thief | all but the newest δ; never sure that it is empty |
@@ -77,30 +78,31 @@
 //!
 //! | queue | pair, over other tasks | pair, the only task | push, in a run | pop, in a run |
 //! |---|---|---|---|---|
-//! | `chase-lev` | 35, 1 fence | 47, 1 fence, 1 locked | 18 | 24, 1 fence |
+//! | `chase-lev` | 34, 1 fence | 46, 1 fence, 1 locked | 18 | 24, 1 fence |
 //! | `chase-lev-asym` | 37 | 49, 1 locked | 17 | 26 |
-//! | `abp` | 32, 1 fence | 43, 1 fence, 1 locked | 19 | 22, 1 fence |
-//! | `the` | 33, 1 fence | 33, 1 fence | 17 | 23, 1 fence |
+//! | `chase-lev-fixed` | 34, 1 fence | 46, 1 fence, 1 locked | 17 | 23, 1 fence |
+//! | `abp` | 34, 1 fence | 45, 1 fence, 1 locked | 18 | 22, 1 fence |
+//! | `the` | 34, 1 fence | 34, 1 fence | 17 | 23, 1 fence |
 //! | `ff-the` | 38 | 38 | 17 | 25 |
 //! | `ff-cl` | 35 | 45, 1 locked | 17 | 25 |
-//! | `thep` | 39 | 39 | 17 | 26 |
-//! | `lace` | 38 | 38 | 26 | 23 |
-//! | `dsq` | 38 | 93, 1 locked | 20 | 23 |
-//! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 26 |
-//! | `wsq` | 63, 3 locked | 63, 3 locked | 43, 1 locked | 29, 2 locked |
-//! | `bwos-l` | 31 | 31 | 21 | 20, 0.02 locked |
-//! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 47 | 35, 0.06 locked |
-//! | `padws` | 58 | 58 | 37 | 34, 0.02 locked |
+//! | `thep` | 39 | 39 | 17 | 25 |
+//! | `lace` | 38 | 38 | 23 | 23 |
+//! | `dsq` | 38 | 93, 1 locked | 21 | 24 |
+//! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 27 |
+//! | `wsq` | 63, 3 locked | 63, 3 locked | 42, 1 locked | 28, 2 locked |
+//! | `bwos-l` | 31 | 31 | 20 | 21, 0.02 locked |
+//! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 48 | 35, 0.06 locked |
+//! | `padws` | 58 | 58 | 35 | 36, 0.02 locked |
 //! | `adws` | 52 | 52 | 31 | 29 |
 //! | `one-exposed` | 43 | 23, 1 locked | 25 | 24 |
-//! | `pdq-r` | 41 | 48 | 23 | 25 |
-//! | `pdq-r2` | 41 | 48 | 22 | 26 |
-//! | `pdq-s` | 52 | 48 | 29 | 30 |
-//! | `idem-lifo` | 45 | 45 | 28 | 19 |
-//! | `idem-fifo` | 27 | 27 | 18 | 17 |
-//! | `idem-de` | 53 | 53 | 34 | 26 |
-//! | `locked` | 81, 4 locked | 81, 4 locked | 45, 2 locked | 42, 2 locked |
-//! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 21 | 40, 1 fence |
+//! | `pdq-r` | 42 | 49 | 22 | 25 |
+//! | `pdq-r2` | 42 | 50 | 23 | 25 |
+//! | `pdq-s` | 42 | 45 | 23 | 25 |
+//! | `idem-lifo` | 42 | 42 | 30 | 20 |
+//! | `idem-fifo` | 29 | 29 | 18 | 17 |
+//! | `idem-de` | 53 | 53 | 34 | 25 |
+//! | `locked` | 83, 4 locked | 83, 4 locked | 44, 2 locked | 43, 2 locked |
+//! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 20 | 40, 1 fence |
 //!
 //! What the table does not show is the price of company. [`The`], `FfThe` and `Thep` take their lock only when a thief
 //! is at the same task. [`Lace`], [`Dsq`] and [`HendlerShavit`] pay an atomic update when they share tasks or take
@@ -137,6 +139,7 @@ pub mod bwos_f;
 pub mod bwos_l;
 pub mod chase_lev;
 pub mod chase_lev_asym;
+pub mod chase_lev_fixed;
 #[cfg(feature = "std")]
 pub mod clock;
 pub mod delegation;
@@ -177,6 +180,7 @@ pub use bwos_f::BwosF;
 pub use bwos_l::BwosL;
 pub use chase_lev::ChaseLev;
 pub use chase_lev_asym::ChaseLevAsym;
+pub use chase_lev_fixed::ChaseLevFixed;
 pub use delegation::{CrossTaking, Delegation, Prefetch, Revocation};
 pub use dsq::Dsq;
 #[cfg(feature = "fence-free")]

@@ -44,6 +44,7 @@ macro_rules! for_each_queue {
             $then []
             once chase_lev: $crate::ChaseLev;
             once chase_lev_asym: $crate::ChaseLevAsym;
+            once chase_lev_fixed: $crate::ChaseLevFixed;
             once abp: $crate::Abp;
             once the: $crate::The;
             #[cfg(feature = "fence-free")]

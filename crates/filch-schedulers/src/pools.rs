@@ -194,6 +194,13 @@ pub const POOLS: &[PoolSpec] = &[
         )
         .with::<HeartbeatSettings<ChaseLev, Request>>()
     },
+    PoolSpec {
+        paper: "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
+        ..PoolSpec::on::<filch_queue::ChaseLevFixed>(
+            "Chase–Lev on one ring, which does not grow",
+            "owner wait-free, steal lock-free",
+        )
+    },
     PoolSpec::on::<filch_queue::ChaseLevAsym>(
         "Chase–Lev whose thieves make the owner fence when they come, where the system can",
         "owner wait-free, steal lock-free, by a system call",

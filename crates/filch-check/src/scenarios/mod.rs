@@ -21,8 +21,8 @@ use std::time::Duration;
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::pdq::sender;
 use filch_queue::{
-    Abp, ChaseLev, ChaseLevAsym, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked, OneExposed, PdqR,
-    PdqR2, PdqS, Queue, The,
+    Abp, ChaseLev, ChaseLevAsym, ChaseLevFixed, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked,
+    OneExposed, PdqR, PdqR2, PdqS, Queue, The,
 };
 
 use self::battery::{Params, Row, battery, called, client, hint, queue};
@@ -71,6 +71,24 @@ pub fn all() -> Vec<Scenario> {
             ("++-+--", &[3], 1, QuickTso),
             ("+++|--", &[2], 4, Full),
             ("+-++-+--+-", &[3], 2, FullTso),
+            ("++-+--", &[2, 2], 1, Full),
+            ("+++-+--+-", &[2, 2], 2, FullTso),
+        ],
+        |_| (),
+        |_| (),
+    ));
+    all.extend(queue::<ChaseLevFixed>(
+        &[
+            ("+|-", &[1], 1, Quick),
+            ("++|-", &[2], 2, Quick),
+            ("+|+-", &[1], 1, Quick),
+            ("++--", &[2], 2, Quick),
+            ("+++", &[1], 2, Quick),
+            ("++|--", &[1, 1], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("+++---", &[2], 2, QuickTso),
+            ("++|-+-", &[2, 1], 2, QuickTso),
+            ("+++|--", &[2], 4, Full),
             ("++-+--", &[2, 2], 1, Full),
             ("+++-+--+-", &[2, 2], 2, FullTso),
         ],
@@ -244,6 +262,7 @@ fn late() -> Vec<Scenario> {
     let mut all = Vec::new();
     all.extend(late::<The>(&[ALL], |_| (), |_| ()));
     all.extend(late::<ChaseLev>(&[ALL], |_| (), |_| ()));
+    all.extend(late::<ChaseLevFixed>(&[ALL], |_| (), |_| ()));
     all.extend(late::<ChaseLevAsym>(&[ALL], |_| Fences::Symmetric, |_| Fences::Symmetric));
     all.extend(late::<Abp>(&[ALL], |_| (), |_| ()));
     all.extend(late::<Lace>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
@@ -270,6 +289,7 @@ fn hints() -> Vec<Scenario> {
     let mut all = Vec::new();
     all.extend(hint::<The>(ROWS, |_| (), |_| ()));
     all.extend(hint::<ChaseLev>(ROWS, |_| (), |_| ()));
+    all.extend(hint::<ChaseLevFixed>(ROWS, |_| (), |_| ()));
     all.extend(hint::<ChaseLevAsym>(ROWS, |_| Fences::Symmetric, |_| Fences::Symmetric));
     all.extend(hint::<Abp>(ROWS, |_| (), |_| ()));
     all.extend(hint::<Lace>(ROWS, |_| Default::default(), |_| Default::default()));
