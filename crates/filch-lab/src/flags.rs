@@ -4,9 +4,16 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use filch_console::flags::{Output, count, workers};
 use filch_schedulers::Style;
+
+/// A style, by its name.
+fn style() -> impl TypedValueParser<Value = Style> {
+    let values = Style::EVERY.map(|style| PossibleValue::new(style.name()).help(style.summary()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Style>())
+}
 
 /// Compares work-stealing schedulers on real programs.
 #[derive(Debug, Parser)]
@@ -217,7 +224,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "K", default_value = "1", value_parser = count(0, 1000), allow_negative_numbers = true)]
     pub(crate) warmup: u32,
     /// How forks reach the pool
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = style())]
     pub(crate) style: Option<Style>,
     /// Bind each worker to a processor
     #[arg(long)]

@@ -95,7 +95,7 @@ impl PoolSpec {
 /// ```
 /// assert_eq!(filch_schedulers::Style::Handles.name(), "handles");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Each task receives a worker handle.
     Handles,
@@ -107,6 +107,18 @@ pub enum Style {
 }
 
 impl Style {
+    /// All of them.
+    pub const EVERY: [Self; 3] = [Self::Handles, Self::Levels, Self::Closures];
+
+    /// What it means, in one line.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Handles => "each task receives a worker handle",
+            Self::Levels => "handles whose types tell levels of the recursion apart, so that the compiler inlines it",
+            Self::Closures => "plain closures; the worker is found in thread-local storage",
+        }
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -121,9 +133,8 @@ impl FromStr for Style {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let all = [Self::Handles, Self::Levels, Self::Closures];
-        let names = all.map(Self::name);
-        all.into_iter().find(|style| style.name() == name).ok_or_else(|| unknown("style", name, &names))
+        let names = Self::EVERY.map(Self::name);
+        Self::EVERY.into_iter().find(|style| style.name() == name).ok_or_else(|| unknown("style", name, &names))
     }
 }
 
