@@ -227,20 +227,6 @@ pub const KEPT: &[Kept] = &[
         reason: LOAD_BUFFERING,
     },
     Kept {
-        file: "filch-queue/src/chase_lev_fixed.rs",
-        line: "let top = self.shared.top.load(Ordering::Acquire);",
-        kind: Kind::Load,
-        to: Some(Ordering::Relaxed),
-        reason: LOAD_BUFFERING,
-    },
-    Kept {
-        file: "filch-queue/src/chase_lev_fixed.rs",
-        line: "match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {",
-        kind: Kind::Update,
-        to: Some(Ordering::Relaxed),
-        reason: LOAD_BUFFERING,
-    },
-    Kept {
         file: "filch-queue/src/lace/index.rs",
         line: "let word = self.word.load(Ordering::Acquire);",
         kind: Kind::Load,

@@ -11,7 +11,6 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("filch-queue/src/chase_lev.rs", include_str!("../../filch-queue/src/chase_lev.rs")),
     ("filch-queue/src/abp.rs", include_str!("../../filch-queue/src/abp.rs")),
     ("filch-queue/src/chase_lev_asym.rs", include_str!("../../filch-queue/src/chase_lev_asym.rs")),
-    ("filch-queue/src/chase_lev_fixed.rs", include_str!("../../filch-queue/src/chase_lev_fixed.rs")),
     ("filch-queue/src/idempotent/lifo.rs", include_str!("../../filch-queue/src/idempotent/lifo.rs")),
     ("filch-queue/src/idempotent/fifo.rs", include_str!("../../filch-queue/src/idempotent/fifo.rs")),
     ("filch-queue/src/idempotent/deque.rs", include_str!("../../filch-queue/src/idempotent/deque.rs")),

@@ -38,7 +38,8 @@
 //! **Memory model.** Rust's. Without either fence, F fails on every processor that has a store buffer, x86 included.
 //! Without the releases, a thief may return an old word on Arm.
 //!
-//! **Progress.** Owner wait-free (growing aside: it allocates), steal lock-free. **Capacity.** Grows.
+//! **Progress.** Owner wait-free (growing aside: it allocates), steal lock-free. **Capacity.** Grows; that of
+//! [`chase_lev_fixed`](crate::chase_lev_fixed), which is this deque on one ring, does not.
 //!
 //! **Departures.** A pop at `empty_at` returns without touching shared memory, so that an idle owner costs nothing. The
 //! swaps of top are release and relaxed instead of sequentially consistent: the proof of I4 rests on the two fences and
@@ -55,7 +56,7 @@ use core::ptr::NonNull;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use crate::growing::GrowingRing;
+use crate::growing::{Buffer, GrowingRing};
 use crate::slots::Ring;
 use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
@@ -77,16 +78,16 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct ChaseLev;
 
-struct Shared<M: Memory> {
+struct Shared<M: Memory, B> {
     top: Padded<M::AtomicI64>,
     bottom: Padded<M::AtomicI64>,
-    buffer: GrowingRing<M>,
+    buffer: B,
 }
 
-/// The owner's side of a [`ChaseLev`] deque.
-pub struct Owner<M: Memory = Native> {
-    shared: Arc<Shared<M>>,
-    /// The newest ring of `shared.buffer`, hence valid for as long as `shared`.
+/// The owner's side of a [`ChaseLev`] deque, or with another buffer of a [`ChaseLevFixed`](crate::ChaseLevFixed) one.
+pub struct Owner<M: Memory = Native, B = GrowingRing<M>> {
+    shared: Arc<Shared<M, B>>,
+    /// The newest ring of `shared.buffer`, which does not move, hence valid for as long as `shared`.
     ring: NonNull<Ring<M>>,
     bottom: i64,
     limit: i64,
@@ -94,13 +95,23 @@ pub struct Owner<M: Memory = Native> {
 }
 
 // SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
-unsafe impl<M: Memory> Send for Owner<M> {}
+unsafe impl<M: Memory, B: Buffer<M>> Send for Owner<M, B> {}
 // SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
-unsafe impl<M: Memory> Sync for Owner<M> {}
+unsafe impl<M: Memory, B: Buffer<M>> Sync for Owner<M, B> {}
 
-/// A thief's side of a [`ChaseLev`] deque.
-pub struct Thief<M: Memory = Native> {
-    shared: Arc<Shared<M>>,
+/// A thief's side of a [`ChaseLev`] deque, or with another buffer of a [`ChaseLevFixed`](crate::ChaseLevFixed) one.
+pub struct Thief<M: Memory = Native, B = GrowingRing<M>> {
+    shared: Arc<Shared<M, B>>,
+}
+
+/// A deque on such a buffer.
+pub(crate) fn make<M: Memory, B: Buffer<M>>(capacity: usize, thieves: usize) -> (Owner<M, B>, Vec<Thief<M, B>>) {
+    let (top, bottom) = (Padded(Atomic::new(0)), Padded(Atomic::new(0)));
+    let shared = Arc::new(Shared { top, bottom, buffer: B::with_room(capacity) });
+    let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
+    let ring = NonNull::from(shared.buffer.current());
+    // A limit of 0 sends the first push to `make_room`.
+    (Owner { shared, ring, bottom: 0, limit: 0, empty_at: 0 }, thieves)
 }
 
 // SAFETY: the invariants and edges of the file's head.
@@ -132,31 +143,31 @@ unsafe impl<M: Memory> Queue<M> for ChaseLev {
     }
 
     fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
-        let (buffer, ring) = GrowingRing::new(capacity);
-        let shared = Arc::new(Shared { top: Padded(Atomic::new(0)), bottom: Padded(Atomic::new(0)), buffer });
-        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
-        // A limit of 0 sends the first push to `make_room`.
-        (Owner { shared, ring, bottom: 0, limit: 0, empty_at: 0 }, thieves)
+        make(capacity, thieves)
     }
 }
 
-impl<M: Memory> Owner<M> {
+impl<M: Memory, B: Buffer<M>> Owner<M, B> {
     #[inline]
     fn ring(&self) -> &Ring<M> {
         // SAFETY: valid for as long as `shared`, and never borrowed mutably.
         unsafe { self.ring.as_ref() }
     }
 
-    /// Raises `limit` above bottom, growing the ring if it is really full.
+    /// Raises `limit` above bottom, on a larger ring if this one is really full; `false` if it is and there is none.
     #[cold]
-    fn make_room(&mut self) {
+    fn make_room(&mut self) -> bool {
         // E2: pairs with the compare-and-swap in `steal`.
         let top = self.shared.top.load(Ordering::Acquire);
         if self.bottom - top >= self.ring().capacity() as i64 {
             // SAFETY: the owner is one, and `&mut self` says that this is its only call.
-            self.ring = unsafe { self.shared.buffer.grow(self.ring(), top..self.bottom) };
+            let Some(larger) = (unsafe { self.shared.buffer.larger(self.ring(), top..self.bottom) }) else {
+                return false;
+            };
+            self.ring = larger;
         }
         self.limit = top + self.ring().capacity() as i64;
+        true
     }
 
     /// The end of a pop that lowered bottom to `b` and found top at or above it.
@@ -173,11 +184,11 @@ impl<M: Memory> Owner<M> {
     }
 }
 
-impl<M: Memory> crate::Owner<Task> for Owner<M> {
+impl<M: Memory, B: Buffer<M>> crate::Owner<Task> for Owner<M, B> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
-        if self.bottom == self.limit {
-            self.make_room();
+        if self.bottom == self.limit && !self.make_room() {
+            return Err(Full(task));
         }
         self.ring().write(self.bottom as usize, task);
         self.bottom += 1;
@@ -212,9 +223,9 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
     }
 }
 
-impl<M: Memory> Thief<M> {
+impl<M: Memory, B: Buffer<M>> Thief<M, B> {
     #[inline]
-    fn steal_shared(&self) -> Steal<Task> {
+    pub(crate) fn steal_shared(&self) -> Steal<Task> {
         let shared = &*self.shared;
         // Relaxed: the compare-and-swap validates it, and the fence acquires what it read.
         let top = shared.top.load(Ordering::Relaxed);
@@ -236,7 +247,7 @@ impl<M: Memory> Thief<M> {
     }
 }
 
-impl<M: Memory> crate::Thief<Task> for Thief<M> {
+impl<M: Memory, B: Buffer<M>> crate::Thief<Task> for Thief<M, B> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         self.steal_shared()

@@ -1,6 +1,7 @@
-//! The endless array of the growing deques: a ring, replaced by one of double size when it is full.
+//! Where the tasks of a circular deque lie: in an endless array, which is a ring, replaced by one of double size when it is full; or in one
+//! ring for ever.
 //!
-//! **Fields.** `current`: the newest ring; replaced by the owner, read by thieves; read-mostly, on its own line.
+//! **Fields.** Of the array: `current`: the newest ring; replaced by the owner, read by thieves; read-mostly, on its own line.
 //! `rings` keeps every ring until both sides are dropped, because a thief may be reading an old one; together they are
 //! less than twice the newest.
 //!
@@ -18,7 +19,57 @@ use filch_memory::{Atomic, Memory, Ordering};
 use crate::Padded;
 use crate::slots::Ring;
 
-pub(crate) struct GrowingRing<M: Memory> {
+/// What a deque that is written once for both asks of them.
+pub trait Buffer<M: Memory>: Send + Sync {
+    /// Rings with so much room at first.
+    ///
+    /// # Panics
+    /// As [`Ring::new`].
+    fn with_room(capacity: usize) -> Self;
+
+    /// The ring for thieves, and at first for the owner: valid for as long as the buffer is where it is.
+    fn current(&self) -> &Ring<M>;
+
+    /// A larger ring instead of `old`, the newest one, with the same tasks; `None` if there is no other.
+    ///
+    /// # Safety
+    /// * Only the owner calls this, so that no two calls overlap.
+    unsafe fn larger(&self, old: &Ring<M>, tasks: Range<i64>) -> Option<NonNull<Ring<M>>>;
+}
+
+impl<M: Memory> Buffer<M> for GrowingRing<M> {
+    fn with_room(capacity: usize) -> Self {
+        Self::new(capacity).0
+    }
+
+    #[inline]
+    fn current(&self) -> &Ring<M> {
+        self.current()
+    }
+
+    unsafe fn larger(&self, old: &Ring<M>, tasks: Range<i64>) -> Option<NonNull<Ring<M>>> {
+        // SAFETY: the caller's promise.
+        Some(unsafe { self.grow(old, tasks) })
+    }
+}
+
+impl<M: Memory> Buffer<M> for Padded<Ring<M>> {
+    fn with_room(capacity: usize) -> Self {
+        Self(Ring::new(capacity))
+    }
+
+    #[inline]
+    fn current(&self) -> &Ring<M> {
+        &self.0
+    }
+
+    unsafe fn larger(&self, _: &Ring<M>, _: Range<i64>) -> Option<NonNull<Ring<M>>> {
+        None
+    }
+}
+
+/// The endless array.
+pub struct GrowingRing<M: Memory> {
     /// One of `rings`, hence valid for as long as `self`.
     current: Padded<M::AtomicPtr<Ring<M>>>,
     rings: Rings<M>,

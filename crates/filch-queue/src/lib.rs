@@ -80,7 +80,7 @@
 //! |---|---|---|---|---|
 //! | `chase-lev` | 34, 1 fence | 46, 1 fence, 1 locked | 18 | 24, 1 fence |
 //! | `chase-lev-asym` | 37 | 49, 1 locked | 17 | 26 |
-//! | `chase-lev-fixed` | 34, 1 fence | 46, 1 fence, 1 locked | 17 | 23, 1 fence |
+//! | `chase-lev-fixed` | 37, 1 fence | 49, 1 fence, 1 locked | 19 | 24, 1 fence |
 //! | `abp` | 34, 1 fence | 45, 1 fence, 1 locked | 18 | 22, 1 fence |
 //! | `the` | 34, 1 fence | 34, 1 fence | 17 | 23, 1 fence |
 //! | `ff-the` | 38 | 38 | 17 | 25 |

@@ -31,6 +31,24 @@ use crate::c11::Loom;
 use crate::scenario::Scenario;
 use crate::tso::Tso;
 
+/// What owner and thieves of a Chase–Lev deque do, whether it grows or is full.
+const CHASE_LEV: &[Row] = &[
+    ("+|-", &[1], 1, Quick),
+    ("++|-", &[2], 2, Quick),
+    ("+|+-", &[1], 1, Quick),
+    ("++--", &[2], 2, Quick),
+    ("+++", &[1], 2, Quick),
+    ("++|--", &[1, 1], 2, QuickTso),
+    ("+-+-", &[2], 1, QuickTso),
+    ("+++---", &[2], 2, QuickTso),
+    ("++|-+-", &[2, 1], 2, QuickTso),
+    ("++-+--", &[3], 1, QuickTso),
+    ("+++|--", &[2], 4, Full),
+    ("+-++-+--+-", &[3], 2, FullTso),
+    ("++-+--", &[2, 2], 1, Full),
+    ("+++-+--+-", &[2, 2], 2, FullTso),
+];
+
 /// All scenarios, those of one queue or protocol together.
 pub fn all() -> Vec<Scenario> {
     let mut all = Vec::new();
@@ -57,44 +75,8 @@ pub fn all() -> Vec<Scenario> {
         |_| (),
         |_| (),
     ));
-    all.extend(queue::<ChaseLev>(
-        &[
-            ("+|-", &[1], 1, Quick),
-            ("++|-", &[2], 2, Quick),
-            ("+|+-", &[1], 1, Quick),
-            ("++--", &[2], 2, Quick),
-            ("+++", &[1], 2, Quick),
-            ("++|--", &[1, 1], 2, QuickTso),
-            ("+-+-", &[2], 1, QuickTso),
-            ("+++---", &[2], 2, QuickTso),
-            ("++|-+-", &[2, 1], 2, QuickTso),
-            ("++-+--", &[3], 1, QuickTso),
-            ("+++|--", &[2], 4, Full),
-            ("+-++-+--+-", &[3], 2, FullTso),
-            ("++-+--", &[2, 2], 1, Full),
-            ("+++-+--+-", &[2, 2], 2, FullTso),
-        ],
-        |_| (),
-        |_| (),
-    ));
-    all.extend(queue::<ChaseLevFixed>(
-        &[
-            ("+|-", &[1], 1, Quick),
-            ("++|-", &[2], 2, Quick),
-            ("+|+-", &[1], 1, Quick),
-            ("++--", &[2], 2, Quick),
-            ("+++", &[1], 2, Quick),
-            ("++|--", &[1, 1], 2, QuickTso),
-            ("+-+-", &[2], 1, QuickTso),
-            ("+++---", &[2], 2, QuickTso),
-            ("++|-+-", &[2, 1], 2, QuickTso),
-            ("+++|--", &[2], 4, Full),
-            ("++-+--", &[2, 2], 1, Full),
-            ("+++-+--+-", &[2, 2], 2, FullTso),
-        ],
-        |_| (),
-        |_| (),
-    ));
+    all.extend(queue::<ChaseLev>(CHASE_LEV, |_| (), |_| ()));
+    all.extend(queue::<ChaseLevFixed>(CHASE_LEV, |_| (), |_| ()));
     all.extend(blocks::scenarios());
     all.extend(queue::<Lace>(
         &[
