@@ -25,7 +25,7 @@ pub struct Tally {
 /// How many tasks a thief asks for, and how.
 pub(crate) struct Loot<Q: Queue<Native>> {
     pub(crate) most: usize,
-    pub(crate) steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
+    steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
 }
 
 impl<Q: Queue<Native>> Clone for Loot<Q> {
@@ -37,8 +37,19 @@ impl<Q: Queue<Native>> Clone for Loot<Q> {
 impl<Q: Queue<Native>> Copy for Loot<Q> {}
 
 impl<Q: Queue<Native, Thief: StealMany<Task>>> Loot<Q> {
+    /// # Panics
+    /// If `most` is 0.
+    #[track_caller]
     pub(crate) fn up_to(most: usize) -> Self {
+        assert!(most > 0, "who takes nothing does not steal");
         Self { most, steal: Q::Thief::steal_many }
+    }
+}
+
+impl<Q: Queue<Native>> Loot<Q> {
+    /// One attempt: the first task of what is stolen; the others, if any, are added to `spoils`, which is empty.
+    pub(crate) fn take(self, thief: &mut Q::Thief, spoils: &mut Vec<Task>) -> Steal<Task> {
+        (self.steal)(thief, self.most, spoils).map(|_| spoils.remove(0))
     }
 }
 
@@ -141,7 +152,7 @@ impl<Q: Queue<Native>> Post<Q> {
             let stolen = pool::steal_by::<Q>(&mut self.owner, thief, |thief| {
                 stealing(|| match self.loot {
                     None => thief.steal(),
-                    Some(Loot { most, steal }) => steal(thief, most, &mut self.spoils).map(|_| self.spoils.remove(0)),
+                    Some(loot) => loot.take(thief, &mut self.spoils),
                 })
             });
             match stolen {

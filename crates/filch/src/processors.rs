@@ -1,10 +1,12 @@
-//! Which processors the process may use: those of its first thread.
+//! Which processors the process may use, those of its first thread; and which of them each worker is bound to that is to be pinned.
 //!
 //! A thread that a program has pinned passes that on to the threads that it starts, and sees no other processors. A pool that serves the
 //! whole program must not depend on which of its threads happens to come first.
 
 use std::io;
 use std::marker::PhantomData;
+
+use core_affinity::CoreId;
 
 /// How many processors the process may use, whatever the current thread is pinned to.
 pub(crate) fn count() -> usize {
@@ -25,20 +27,32 @@ pub(crate) fn unpin() {
     system::unpin();
 }
 
-/// The numbers of the processors that the current thread may use, in order.
-///
-/// # Errors
-/// What the system says, if that cannot be known here.
-pub(crate) fn of_this_thread() -> io::Result<Vec<usize>> {
-    system::of_this_thread()
+/// A processor for each worker that is to be pinned, of those that the thread may use that starts them; none by default. With more workers
+/// than processors, some share one.
+#[derive(Debug, Default)]
+pub(crate) struct Deal(Vec<CoreId>);
+
+impl Deal {
+    /// Of the current thread's processors.
+    ///
+    /// # Errors
+    /// What the system says, if they cannot be known here.
+    pub(crate) fn of_this_thread() -> io::Result<Self> {
+        core_affinity::get_core_ids().map(Self).ok_or_else(io::Error::last_os_error)
+    }
+
+    /// That of a worker.
+    pub(crate) fn to(&self, worker: usize) -> Option<CoreId> {
+        self.0.get(worker % self.0.len().max(1)).copied()
+    }
 }
 
-/// Has the current thread use one processor only, whose number [`of_this_thread`] gave on some thread of the process.
+/// Has the current thread use one processor only.
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn bind(processor: usize) -> io::Result<()> {
-    system::bind(processor)
+pub(crate) fn bind(processor: CoreId) -> io::Result<()> {
+    if core_affinity::set_for_current(processor) { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The current thread uses one processor only, as long as this lives; afterwards those that it used before.
@@ -52,8 +66,8 @@ pub(crate) struct Bound {
 
 impl Bound {
     /// Cost: a call of the system, if the thread is bound already; otherwise three, and perhaps the way to the other processor and back.
-    pub(crate) fn to(processor: usize) -> Self {
-        let before = system::before_binding(processor).filter(|_| bind(processor).is_ok());
+    pub(crate) fn to(processor: CoreId) -> Self {
+        let before = system::before_binding(processor.id).filter(|_| bind(processor).is_ok());
         Self { before, thread: PhantomData }
     }
 }
@@ -68,59 +82,39 @@ impl Drop for Bound {
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod system {
-    use std::io;
     use std::mem::zeroed;
 
     pub(super) type Set = libc::cpu_set_t;
 
-    fn set(of: &Set) -> io::Result<()> {
+    /// Has the current thread use these processors. If the system refuses, it stays where it is.
+    fn set(of: &Set) {
         // SAFETY: the set is initialized, and has the size that is given.
-        match unsafe { libc::sched_setaffinity(0, size_of::<Set>(), of) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-
-    fn has(set: &Set, processor: usize) -> bool {
-        // SAFETY: the set is initialized, and the number below its size.
-        unsafe { libc::CPU_ISSET(processor, set) }
-    }
-
-    pub(super) fn of_this_thread() -> io::Result<Vec<usize>> {
-        let own = affinity(0).ok_or_else(io::Error::last_os_error)?;
-        Ok((0..libc::CPU_SETSIZE as usize).filter(|&processor| has(&own, processor)).collect())
-    }
-
-    pub(super) fn bind(processor: usize) -> io::Result<()> {
-        // SAFETY: a set is plain data, for which all zeros are valid; the number came out of one.
-        let mut one: Set = unsafe { zeroed() };
-        // SAFETY: as above.
-        unsafe { libc::CPU_SET(processor, &mut one) };
-        set(&one)
+        let _ = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), of) };
     }
 
     /// The thread's processors, unless it is bound to this one.
     pub(super) fn before_binding(processor: usize) -> Option<Set> {
-        // SAFETY: the set is initialized.
-        affinity(0).filter(|own| !(has(own, processor) && unsafe { libc::CPU_COUNT(own) } == 1))
+        // SAFETY: the set is initialized, and the number came out of one.
+        let is_bound = |own: &Set| unsafe { libc::CPU_ISSET(processor, own) && libc::CPU_COUNT(own) == 1 };
+        affinity(0).filter(|own| !is_bound(own))
     }
 
     pub(super) fn restore(before: &Set) {
-        // The process may have been taken processors away meanwhile. If the system refuses, the thread stays where it is.
-        let _ = set(before);
+        // The process may have been taken processors away meanwhile.
+        set(before);
     }
 
     /// The processors that a thread may use; 0 for the current one.
-    fn affinity(thread: libc::pid_t) -> Option<libc::cpu_set_t> {
+    fn affinity(thread: libc::pid_t) -> Option<Set> {
         // SAFETY: a set is plain data, for which all zeros are valid, and has the size that is given.
         unsafe {
-            let mut set: libc::cpu_set_t = zeroed();
-            (libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), &raw mut set) == 0).then_some(set)
+            let mut set: Set = zeroed();
+            (libc::sched_getaffinity(thread, size_of::<Set>(), &raw mut set) == 0).then_some(set)
         }
     }
 
     /// Those of the first thread, whose number is the process's.
-    fn of_process() -> Option<libc::cpu_set_t> {
+    fn of_process() -> Option<Set> {
         affinity(libc::pid_t::try_from(std::process::id()).ok()?)
     }
 
@@ -137,25 +131,14 @@ mod system {
         if let Some(all) = of_process()
             && !is_process_wide()
         {
-            // If the system refuses, the thread stays where it is.
-            let _ = set(&all);
+            set(&all);
         }
     }
 }
 
 #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 mod system {
-    use std::io;
-
     pub(super) type Set = ();
-
-    pub(super) fn of_this_thread() -> io::Result<Vec<usize>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn bind(_: usize) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 
     pub(super) fn before_binding(_: usize) -> Option<Set> {
         None

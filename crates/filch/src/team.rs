@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
+use core_affinity::CoreId;
 use filch_memory::Native;
 use filch_queue::Queue;
 
 use crate::pool::deal_any;
 use crate::post::{Habits, Loot, Post};
 use crate::process;
-use crate::processors::{self, Bound};
+use crate::processors::{self, Bound, Deal};
 use crate::protocol::rounds::Rounds;
 use crate::unwind::{FirstPanic, abort_on_panic};
 use crate::wait::Patience;
@@ -82,7 +83,7 @@ pub(crate) struct Threads {
     rounds: Arc<Rounds<Native, Part>>,
     threads: Vec<JoinHandle<()>>,
     /// That of who calls.
-    processor: Option<usize>,
+    processor: Option<CoreId>,
     process: u32,
 }
 
@@ -91,16 +92,14 @@ impl Threads {
     fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Receiver<io::Result<()>>) {
         let (sender, receiver) = channel();
         let mut outcome = Ok(());
-        let mut processors = Vec::new();
+        let mut processors = Deal::default();
         if pin {
-            let found = processors::of_this_thread();
-            let _ = sender.send(found.map(|found| processors = found));
+            let _ = sender.send(Deal::of_this_thread().map(|found| processors = found));
         }
-        let processor_of = |index: usize| processors.get(index % processors.len().max(1)).copied();
         let (rounds, process) = (Arc::default(), process::current());
-        let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processor_of(0), process };
+        let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processors.to(0), process };
         for index in 1..workers {
-            let (rounds, processor, sender) = (Arc::clone(&team.rounds), processor_of(index), sender.clone());
+            let (rounds, processor, sender) = (Arc::clone(&team.rounds), processors.to(index), sender.clone());
             let thread = Builder::new().name(format!("{name} {index}"));
             match thread.spawn(move || live(index, &rounds, processor, sender)) {
                 Ok(thread) => team.threads.push(thread),
@@ -194,7 +193,7 @@ impl Drop for Threads {
 }
 
 /// A thread's life.
-fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<usize>, reports: Sender<io::Result<()>>) {
+fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<CoreId>, reports: Sender<io::Result<()>>) {
     // Nobody listens to a team for one run.
     let _ = reports.send(processor.map_or(Ok(()), processors::bind));
     drop(reports);

@@ -16,7 +16,7 @@ use crate::job::Slot;
 use crate::limits;
 use crate::pool::{Pool, Room, Split};
 use crate::process::PerProcess;
-use crate::processors;
+use crate::processors::{self, Deal};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::stats::Stats;
@@ -569,17 +569,18 @@ impl<P: Pool> Builder<P> {
         let common = Arc::clone(&cores[0].home.common);
         // Dropping it, on failure too, has the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticker: None };
-        let processors = if self.pin { core_affinity::get_core_ids().unwrap_or_default() } else { Vec::new() };
+        let processors = if self.pin { Deal::of_this_thread().unwrap_or_default() } else { Deal::default() };
         let held = has_signals.then(interrupts::Held::new);
         for index in 0..workers {
             let cores = Arc::clone(&pool.cores);
             let (on_start, on_exit, handler) = (self.on_start.clone(), self.on_exit.clone(), handler.clone());
-            let processor = processors.get(index % processors.len().max(1)).copied();
+            let processor = processors.to(index);
             let name = self.name.as_ref().map_or_else(|| format!("filch {index}"), |name| name(index));
             let (stack_size, unpin) = (self.stack_size_for(workers), self.unpin);
             let thread = std::thread::Builder::new().name(name).stack_size(stack_size).spawn(move || {
                 if let Some(processor) = processor {
-                    core_affinity::set_for_current(processor);
+                    // Where the system cannot, it goes without.
+                    let _ = processors::bind(processor);
                 } else if unpin {
                     processors::unpin();
                 }

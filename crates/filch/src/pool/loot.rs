@@ -78,7 +78,6 @@ impl<Q: Queue<Native>> QueueSettings<Q> {
     where
         Q::Thief: StealMany<Task>,
     {
-        assert!(most > 0, "who takes nothing does not steal");
         Self { loot: Some(Loot::up_to(most)), ..self }
     }
 }
@@ -126,18 +125,14 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// # Safety
     /// The current thread is the worker `thief`, which is idle: L1.
     #[cold]
-    pub(super) unsafe fn haul_by(
-        thief: &Core<Self>,
-        victim: usize,
-        Loot { most, steal }: Loot<Q>,
-    ) -> Steal<NonNull<Job>> {
+    pub(super) unsafe fn haul_by(thief: &Core<Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
         let (pool, index) = (&thief.pool, thief.home.index);
         let Thieves::Own(thieves) = &pool.thieves else { unreachable!("who takes several has handles of its own") };
         // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
         let Some(Some(handle)) = (unsafe { &mut *thieves.get() }).get_mut(victim) else { return Steal::Empty };
         // SAFETY: as above.
         let spoils = unsafe { &mut *pool.spoils.get() };
-        let attempt = |handle: &mut Q::Thief| steal(handle, most, spoils).map(|_| spoils.remove(0));
+        let attempt = |handle: &mut Q::Thief| loot.take(handle, spoils);
         // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
         let first = match unsafe { pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt)) } {
             Steal::Task(task) => task_to_job(task),
