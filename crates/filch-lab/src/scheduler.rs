@@ -34,8 +34,6 @@ pub(crate) enum Scheduler {
 pub(crate) struct Foreign {
     /// As it calls itself.
     name: String,
-    /// As it was asked for, and whole.
-    given: PathBuf,
     path: PathBuf,
     can: Description,
 }
@@ -47,7 +45,6 @@ impl Foreign {
         const LIMIT: Duration = Duration::from_secs(10);
         let shown = path.display();
         // A bare name would be looked for in the search path.
-        let given = path.to_path_buf();
         let path = path.canonicalize().map_err(|error| format!("the runner {shown} cannot be found: {error}"))?;
         let (hello, can) = describe(&path, LIMIT).map_err(|trouble| match trouble {
             Trouble::Broken(why) | Trouble::Refused(why) => format!("the runner {shown}: {why}"),
@@ -59,12 +56,7 @@ impl Foreign {
         if ours.into_iter().any(|known| known == name) {
             name = format!("{name} ({shown})");
         }
-        Ok(Self { name, given, path, can })
-    }
-
-    /// Whether it was asked for by this path.
-    pub(crate) fn is_at(&self, path: &Path) -> bool {
-        self.given == path
+        Ok(Self { name, path, can })
     }
 
     /// The parameters to send for a program, or why it cannot run that.

@@ -2,8 +2,9 @@
 //!
 //! A crate may use those above it and none below. Development dependencies are exempt: tests may look from anywhere.
 
+mod common;
+
 use serde_json::Value;
-use std::process::Command;
 
 /// A crate, and what it may use among the workspace's.
 type Row = (&'static str, &'static [&'static str]);
@@ -89,14 +90,7 @@ fn complaints(crates: &[String], arrows: &[Arrow]) -> Vec<String> {
 
 #[test]
 fn crates_use_only_what_the_table_permits() {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo should start");
-    assert!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
-    let metadata = serde_json::from_slice(&output.stdout).expect("cargo metadata should print JSON");
-    let (crates, arrows) = arrows(&metadata);
+    let (crates, arrows) = arrows(&common::metadata());
     assert!(crates.iter().any(|name| name == "filch-lab"), "this crate should be among {crates:?}");
     let complaints = complaints(&crates, &arrows);
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));

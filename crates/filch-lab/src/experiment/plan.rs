@@ -2,6 +2,9 @@
 //!
 //! What must always hold: who was asked for and cannot run a program is told with the reason; a name that nobody has is an error.
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
 use filch_protocol::{Order, cores};
 use filch_workloads::Workload;
 
@@ -117,9 +120,9 @@ impl Plan {
 /// What a program is warmed up with: its quick size, or itself if it is the same but for being smaller.
 fn warmup(program: &Workload) -> Result<Workload> {
     let quick = workload(program.name(), Size::Quick, &[])?;
-    let differ_in_size = program.params().into_iter().skip(1).eq(quick.params().into_iter().skip(1));
+    let are_alike = program.params().into_iter().skip(1).eq(quick.params().into_iter().skip(1));
     let is_smaller = program.tasks().zip(quick.tasks()).is_some_and(|(tasks, quick)| tasks < quick);
-    Ok(if differ_in_size && is_smaller { program.clone() } else { quick })
+    Ok(if are_alike && is_smaller { program.clone() } else { quick })
 }
 
 /// How many copies of the sequential program tell what the processors of so many workers do at once.
@@ -134,21 +137,15 @@ fn copies(workers: &[usize]) -> Vec<usize> {
 /// Runners that were asked who they are, and what there is to say of those who did not answer.
 #[derive(Default)]
 struct Guests {
-    known: Vec<Foreign>,
+    asked: HashMap<PathBuf, Option<Foreign>>,
     strangers: Vec<String>,
-    asked: Vec<std::path::PathBuf>,
 }
 
 impl Guests {
-    fn at(&mut self, path: &std::path::Path) -> Option<&Foreign> {
-        if !self.asked.iter().any(|asked| asked == path) {
-            self.asked.push(path.to_path_buf());
-            match Foreign::at(path) {
-                Ok(foreign) => self.known.push(foreign),
-                Err(why) => self.strangers.push(why),
-            }
-        }
-        self.known.iter().find(|foreign| foreign.is_at(path))
+    fn at(&mut self, path: &Path) -> Option<&Foreign> {
+        let Self { asked, strangers } = self;
+        let ask = || Foreign::at(path).map_err(|why| strangers.push(why)).ok();
+        asked.entry(path.to_path_buf()).or_insert_with(ask).as_ref()
     }
 }
 

@@ -11,10 +11,12 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
+use crate::common;
+
 /// The driver. What it starts is built with the tests of the whole workspace, and the driver, by itself, would build it once more, with
 /// other features of what the crates share. So it finds no cargo where all is there and new.
 pub(crate) fn driver() -> Command {
-    static IS_BUILT: LazyLock<bool> = LazyLock::new(|| Workspace::read().is_some_and(|workspace| workspace.is_built()));
+    static IS_BUILT: LazyLock<bool> = LazyLock::new(|| Workspace(common::metadata()).is_built());
     let driver = Path::new(env!("CARGO_BIN_EXE_filch"));
     let mut command = Command::new(driver);
     if *IS_BUILT {
@@ -27,13 +29,6 @@ pub(crate) fn driver() -> Command {
 struct Workspace(Value);
 
 impl Workspace {
-    fn read() -> Option<Self> {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
-        let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
-        serde_json::from_slice(&output.stdout).ok().map(Self)
-    }
-
     /// Whether all that the tests start is beside the driver, and newer than what it is made of.
     fn is_built(&self) -> bool {
         self.programs().iter().all(|(package, program)| {
@@ -45,18 +40,18 @@ impl Workspace {
     }
 
     fn package(&self, name: &str) -> &Value {
-        let mut packages = self.0["packages"].as_array().into_iter().flatten();
-        packages.find(|package| package["name"] == name).unwrap_or(&Value::Null)
+        list(&self.0["packages"]).iter().find(|package| package["name"] == name).unwrap_or(&Value::Null)
     }
 
     /// Programs that the tests start, with their packages.
     fn programs(&self) -> BTreeSet<(&'static str, String)> {
         let mut programs = BTreeSet::new();
         for package in ["filch-runner", "filch-checker", "filch-probe", "filch-peers"] {
-            for target in self.package(package)["targets"].as_array().into_iter().flatten() {
-                let needs_a_library =
-                    ["filch-run-onetbb", "filch-run-openmp"].iter().any(|name| target["name"] == *name);
-                if target["kind"][0] == "bin" && !needs_a_library {
+            let default = list(&self.package(package)["features"]["default"]);
+            for target in list(&self.package(package)["targets"]) {
+                // Others wait for a library of the system.
+                let is_built = list(&target["required-features"]).iter().all(|feature| default.contains(feature));
+                if target["kind"][0] == "bin" && is_built {
                     let name = target["name"].as_str().unwrap_or_default();
                     programs.insert((package, format!("{name}{}", std::env::consts::EXE_SUFFIX)));
                 }
@@ -70,13 +65,18 @@ impl Workspace {
         let package = self.package(name);
         let Some(folder) = package["manifest_path"].as_str().and_then(|path| Path::new(path).parent()) else { return };
         if sources.insert(folder.to_path_buf()) {
-            for used in package["dependencies"].as_array().into_iter().flatten() {
+            for used in list(&package["dependencies"]) {
                 if used["path"].is_string() && used["kind"] != "dev" {
                     self.add_sources(used["name"].as_str().unwrap_or_default(), sources);
                 }
             }
         }
     }
+}
+
+/// What stands in a list, or nothing where there is none.
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// When a file was last changed.

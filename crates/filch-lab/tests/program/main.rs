@@ -5,6 +5,8 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
+#[path = "../common/mod.rs"]
+mod common;
 mod driver;
 #[cfg(unix)]
 mod runners;
