@@ -18,7 +18,7 @@ use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Steal, clock};
 
-use super::{Plumbing, Pool, QueueSettings, Queued, Room, Tuned};
+use super::{Plumbing, Pool, QueueSettings, Queued, Room, Tuned, saving};
 use crate::front::{Front, Kind, Operations, StackOperations};
 use crate::job::{self, Body, Job, Payload, Slot};
 use crate::protocol::state::{JobState, MAX_DEPTH, Settled, Status};
@@ -537,17 +537,22 @@ pub(crate) unsafe fn push<B: Body>(front: &Front, head: *mut Slot, work: B) {
     }
 }
 
+/// Tells the compiler that a branch is rarely taken, so that it lays it out elsewhere.
+#[cold]
+const fn rare() {}
+
 /// [`push`] once the limits have not admitted it.
 ///
 /// # Safety
 /// As [`push`].
+#[cold]
 #[inline(always)]
 pub(crate) unsafe fn push_unadmitted<B: Body>(front: &Front, head: *mut Slot, work: B) {
     // Through memory that is there already: a reference to the closure would force it to the frame on the fast path too.
     // SAFETY: the scratch slot is this thread's; the caller's promise.
     unsafe {
         job::write((&raw const front.scratch).cast_mut(), work);
-        push_cold(front, head);
+        saving::push_cold(front, head);
     }
 }
 
@@ -577,9 +582,11 @@ pub(crate) unsafe fn join_near<A: Body, B: Body>(front: &Front, head: *mut Slot,
     if front.limits.admits_push(head.addr()) {
         // SAFETY: admitted, so the slot is the owner's.
         unsafe { job::write(head, b) };
-    } else if A::MAY_BE_OUTSIDE && front.kind == Kind::Outside {
-        return a.outside(b);
     } else {
+        rare();
+        if A::MAY_BE_OUTSIDE && front.kind == Kind::Outside {
+            return a.outside(b);
+        }
         // SAFETY: the caller's promise.
         unsafe { push_unadmitted(front, head, b) };
     }

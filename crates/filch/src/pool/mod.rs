@@ -37,6 +37,7 @@ mod direct;
 mod heartbeat;
 mod loot;
 mod queued;
+mod saving;
 mod split;
 mod wool;
 
