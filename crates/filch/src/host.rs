@@ -56,17 +56,22 @@ use std::sync::{Arc, Weak};
 
 use crossbeam_queue::SegQueue;
 
-use crate::front::{Enter, Front, current};
-use crate::job::{Body, Slot};
-use crate::latch::{self, IsSend, Latch, Waiter};
-use crate::pool::{self, Pool};
+use crate::core::Core;
+use crate::enter::IsSend;
+use crate::fork;
+use crate::front::Reach;
+use crate::here::{Any, Here};
+use crate::home::current_home;
+use crate::job::Body;
+use crate::latch::{self, Latch, Waiter};
+use crate::pool::Pool;
 use crate::processors;
+use crate::registry::Common;
 use crate::spawn::Spawned;
 use crate::stats::Stats;
 use crate::thread_pool;
 use crate::unwind::abort_on_panic;
-use crate::wait::{self, Reach};
-use crate::worker::{Common, Core};
+use crate::wait;
 
 pub use crate::kept::keep;
 pub use crate::process::PerProcess;
@@ -175,7 +180,7 @@ impl Crew {
             return f();
         }
         // SAFETY: the crew keeps its workers.
-        unsafe { self.common.enter(|_, _| f()) }
+        unsafe { self.common.enter(|_| f()) }
     }
 
     /// Has `job` run some time: last in, first out if the current thread is a worker of this crew, otherwise after what others
@@ -187,7 +192,7 @@ impl Crew {
     /// Whatever `job` borrows lives until it has returned; what it borrows by a [`MayDangle`], until its last act.
     pub unsafe fn push<F: FnOnce() + Send>(&self, job: F) {
         // SAFETY: the caller's promise; a job that unwinds ends the process.
-        unsafe { self.common.hand_in(Spawned::new(move |_: &Front, _| job())) };
+        unsafe { self.common.hand_in(Spawned::new(job)) };
     }
 
     /// As [`Crew::push`], except that jobs pushed by one worker through one queue run first in, first out: among themselves; among
@@ -197,7 +202,7 @@ impl Crew {
     /// As [`Crew::push`]; and `queue` too lives until the job has run.
     pub unsafe fn push_fifo<F: FnOnce() + Send>(&self, queue: &Fifo, job: F) {
         // SAFETY: as in `push`.
-        let job = unsafe { Spawned::new(move |_: &Front, _| job()) };
+        let job = unsafe { Spawned::new(job) };
         if self.here().is_none() {
             self.common.inject(job);
             return;
@@ -205,12 +210,12 @@ impl Crew {
         queue.0.push(job);
         let queue = IsSend((&raw const queue.0).cast_mut());
         // SAFETY: there are as many of these as jobs in the queue, so each finds one, and until it has been run the queue is alive by
-        // the caller's promise. Its fronts and heads are those of the job that hands them on.
+        // the caller's promise. A job has the head, for another one that it runs itself.
         unsafe {
-            self.common.hand_in(Spawned::new(move |front: &Front, head| {
+            self.common.hand_in(Spawned::new(move || {
                 let queue = queue;
                 let oldest = (*queue.0).pop().expect("as many turns as jobs");
-                oldest.run(front, head);
+                oldest.run();
             }));
         }
     }
@@ -226,7 +231,7 @@ impl Crew {
     pub unsafe fn post<F: FnOnce() + Send>(&self, worker: usize, job: F) {
         assert!(worker < self.workers(), "there is no worker {worker} among {}", self.workers());
         // SAFETY: as in `push`.
-        self.common.post(worker, unsafe { Spawned::new(move |_: &Front, _| job()) });
+        self.common.post(worker, unsafe { Spawned::new(job) });
     }
 }
 
@@ -266,7 +271,7 @@ impl Seat {
     /// # Panics
     /// If the thread is a worker already. A panic in the two functions ends the process.
     pub fn run(self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
-        assert!(current().home().is_none(), "this thread is a worker already");
+        assert!(current_home().is_none(), "this thread is a worker already");
         let (mut start, mut exit) = (Some(start), Some(exit));
         abort_on_panic("a worker's thread panicked", || {
             self.workers.run(
@@ -292,7 +297,7 @@ impl Seat {
     /// # Errors
     /// If the thread is a worker already; the seat is free for another one.
     pub fn occupy(self, stack_size: usize) -> Result<(), Self> {
-        if current().home().is_some() {
+        if current_home().is_some() {
             return Err(self);
         }
         self.workers.occupy(self.index, stack_size);
@@ -318,7 +323,9 @@ impl<P: Pool> Workers for Cores<P> {
         keep(workers);
         let core = &workers.0[index];
         core.home.measure_stack(stack_size);
-        std::mem::forget(Enter::new(P::front(core), core.pool.bottom()));
+        // SAFETY: the thread took the worker's only seat, for the rest of its life, and its task stack is empty.
+        let here = unsafe { Here::of(core, core.pool.bottom()) };
+        std::mem::forget(here.enter());
     }
 }
 
@@ -342,7 +349,7 @@ pub struct Countdown(Latch);
 impl Countdown {
     /// For the current thread to wait until `things` things have ended.
     pub fn new(things: usize) -> Self {
-        Self(Latch::new(things, Waiter::here(current())))
+        Self(Latch::new(things, Waiter::here()))
     }
 
     /// More things to wait for. Call it while something that has been counted has not ended; otherwise the wait may be over already.
@@ -369,10 +376,8 @@ impl Countdown {
     /// # Panics
     /// If another thread made the countdown.
     pub fn wait(&self) {
-        let front = current();
-        assert!(self.0.waiter().is_here(front), "a countdown is for the thread that made it");
-        // SAFETY: this thread made it, and this is its current front and head.
-        unsafe { latch::wait(&self.0, front, front.head(), None, false) };
+        assert!(self.0.waiter().is_here(), "a countdown is for the thread that made it");
+        latch::wait(&self.0, None, false);
     }
 }
 
@@ -408,32 +413,29 @@ pub fn unpin() {
 /// The number of the worker, of whatever pool, that the current thread is.
 #[inline]
 pub fn here() -> Option<usize> {
-    current().home().map(|home| home.index)
+    current_home().map(|home| home.index)
 }
 
 /// The number of workers of the pool that the current thread belongs to.
 pub fn workers_here() -> Option<usize> {
-    current().home().map(|home| home.common.workers())
+    current_home().map(|home| home.common.workers())
 }
 
 /// Runs one job on the current worker, in the middle of whatever it is doing; returns whether there was one, or `None` if the
 /// thread is no worker. First what it has spawned itself, what has been posted to it, and its own forks; if `everywhere`, then
 /// whatever others have.
 pub fn run_one(everywhere: bool) -> Option<bool> {
-    let front = current();
-    let operations = front.operations?;
     let reach = if everywhere { Reach::All } else { Reach::Own };
-    // SAFETY: the current front and head of this thread.
-    Some(unsafe { (operations.run_one)(front, front.head(), reach) })
+    // SAFETY: used at once.
+    unsafe { Here::current() }.run_one(reach)
 }
 
 /// Whether the current worker has something to run that nobody has taken: spawned, posted or forked. `None` if the thread is no
 /// worker. A snapshot.
 pub fn has_pending() -> Option<bool> {
-    let front = current();
-    let (home, operations) = (front.home()?, front.operations?);
-    // SAFETY: this thread is the worker, and this is its current front and head.
-    Some(home.has_mail() || unsafe { home.has_own_spawned() || (operations.has_own)(front, front.head()) })
+    let home = current_home()?;
+    // SAFETY: used at once.
+    Some(home.has_mail() || home.has_own_spawned() || unsafe { Here::current() }.has_own())
 }
 
 /// Who [`join`]s, and where forks from outside of all pools go.
@@ -463,10 +465,8 @@ where
     RA: Send,
     RB: Send,
 {
-    let front = current();
-    // SAFETY: the current front and its head are valid on a worker, and the branches see others while they run; from
-    // outside, `Hosted` finds a worker first, for which its parts are `Send`, as they are here.
-    unsafe { pool::join(front, front.head(), Hosted::<H, A>::new(a), Hosted::<H, B>::new(b)) }
+    // SAFETY: used at once; from outside, `Hosted` finds a worker first, for which its parts are `Send`, as they are here.
+    fork::join(unsafe { Here::current() }, Hosted::<H, A>::new(a), Hosted::<H, B>::new(b))
 }
 
 /// Work of [`join`]; its parts are `Send`.
@@ -485,39 +485,40 @@ impl<H, F> Hosted<H, F> {
 
 impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
     type Out = R;
+    type In = Any;
 
     const MAY_BE_OUTSIDE: bool = true;
 
     const ALWAYS_RUN: bool = true;
 
     #[inline(always)]
-    unsafe fn inline(self, _: &Front, _: *mut Slot) -> R {
+    fn inline(self, _: Here<'_>) -> R {
         (self.work)(false)
     }
 
     #[inline]
-    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> R {
-        let _enter = Enter::new(front, head);
+    fn stolen(self, here: Here<'_>) -> R {
+        let _entered = here.enter();
         (self.work)(true)
     }
 
-    unsafe fn moved(self, _: &Front, _: *mut Slot) -> R {
+    fn moved(self, _: Here<'_>) -> R {
         (self.work)(true)
     }
 
     #[inline(always)]
-    fn raise(front: &Front, head: *mut Slot) {
-        front.raise_head(head);
+    fn raise(here: &Here<'_>) {
+        here.front().raise_head(here.head());
     }
 
     #[inline(always)]
-    fn lower(front: &Front, head: *mut Slot) {
-        front.lower_head(head);
+    fn lower(here: &Here<'_>) {
+        here.front().lower_head(here.head());
     }
 
     #[cold]
     #[inline(never)]
-    fn outside<B: Body>(self, b: B) -> (R, B::Out) {
+    fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {
         // SAFETY: it is a near join that has come here, and only bodies that `join` made are ever outside.
         H::call(|crew| unsafe { crew.common.enter_fork(Moved(self), Moved(b)) })
     }
@@ -528,24 +529,23 @@ struct Moved<B>(B);
 
 impl<B: Body> Body for Moved<B> {
     type Out = B::Out;
+    type In = B::In;
 
     const ALWAYS_RUN: bool = B::ALWAYS_RUN;
 
-    unsafe fn inline(self, front: &Front, head: *mut Slot) -> B::Out {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.moved(front, head) }
+    fn inline(self, here: Here<'_, B::In>) -> B::Out {
+        self.0.moved(here)
     }
 
-    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> B::Out {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.stolen(front, head) }
+    fn stolen(self, here: Here<'_, B::In>) -> B::Out {
+        self.0.stolen(here)
     }
 
-    fn raise(front: &Front, head: *mut Slot) {
-        B::raise(front, head);
+    fn raise(here: &Here<'_, B::In>) {
+        B::raise(here);
     }
 
-    fn lower(front: &Front, head: *mut Slot) {
-        B::lower(front, head);
+    fn lower(here: &Here<'_, B::In>) {
+        B::lower(here);
     }
 }

@@ -8,22 +8,30 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use crate::front::{Enter, Front, current};
+use crate::core::Core;
+use crate::front::Reach;
 use crate::guest::Guests;
-use crate::host::{self, Crew, Lease, Seat};
+use crate::here::Here;
+use crate::home::{Home, current_home};
+use crate::host::{Crew, Lease, Seat};
 use crate::interrupts::{self, By, Interrupts};
-use crate::job::Slot;
 use crate::limits;
+use crate::patience::Patience;
+use crate::policy::{Idle, Victims, Wait};
 use crate::pool::{Pool, Room, Split};
 use crate::process::PerProcess;
 use crate::processors::{self, Deal};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
+use crate::registry::Common;
+use crate::slot::Slot;
+use crate::spawn::Spawned;
 use crate::stats::Stats;
+use crate::table::Tables;
 use crate::ticker::Ticker;
 use crate::unwind::{abort_on_panic, warn};
-use crate::wait::{self, Idle, Patience, Victims, Wait};
-use crate::worker::{Common, Core, Home, Worker};
+use crate::wait;
+use crate::worker::Worker;
 
 /// The stack of each worker thread unless [`Builder::stack_size`] says otherwise, or the address space is limited: reserved, not
 /// committed.
@@ -525,7 +533,7 @@ impl<P: Pool> Builder<P> {
         let ticks = by.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
         let (common, spawned) = Common::new(workers, (self.wait, self.victims, self.idle), ticks, guests);
-        Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned)))
+        Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH))
     }
 
     fn admits_guests(&self, by: Option<By>) -> bool {
@@ -749,13 +757,13 @@ impl<P: Pool> ThreadPool<P> {
         F: for<'b> FnOnce(Worker<'b, P>) -> R + Send,
         R: Send,
     {
-        let front = current();
-        if self.common.here().is_some() {
-            // SAFETY: this thread is a worker of this pool, at `head` if that is exact.
-            return unsafe { in_handle_style(front, front.head(), f) };
+        // SAFETY: on a worker of this pool, whose type is `P`, here or once it is there; and the pool keeps its workers.
+        unsafe {
+            if self.common.here().is_some() {
+                return in_handle_style(Here::current().known::<P>(), f);
+            }
+            self.common.enter(|here| in_handle_style(here.known::<P>(), f))
         }
-        // SAFETY: as above, once it is there; and the pool keeps its workers.
-        unsafe { self.common.enter(|front, head| in_handle_style(front, head, f)) }
     }
 
     /// Runs `f` on a worker, in closure style, and returns its result: the free functions use this pool in it.
@@ -781,7 +789,7 @@ impl<P: Pool> ThreadPool<P> {
             return f();
         }
         // SAFETY: the pool keeps its workers.
-        unsafe { self.common.enter(|_, _| f()) }
+        unsafe { self.common.enter(|_| f()) }
     }
 
     /// Has `f` run some time on a worker, in closure style, and returns at once. A panic in it is reported on standard error and
@@ -798,8 +806,7 @@ impl<P: Pool> ThreadPool<P> {
     where
         F: FnOnce() + Send + 'static,
     {
-        let job = crate::scope::detached_job(f);
-        self.common.hand_in(job);
+        self.common.hand_in(Spawned::detached(f));
     }
 
     /// The counters of all workers since the pool started. May be read at any time; while tasks run it is a snapshot.
@@ -844,20 +851,14 @@ impl<P: Pool> ThreadPool<P> {
     }
 }
 
-/// Runs `f` with a handle, on the worker of `front`.
-///
-/// # Safety
-/// The current thread is a worker of a pool of type `P`, `front` one of its fronts, and `head` is exact if it is a stack
-/// front.
-unsafe fn in_handle_style<P: Pool, F, R>(front: &Front, head: *mut Slot, f: F) -> R
+/// Runs `f` with a handle, here.
+fn in_handle_style<P: Pool, F, R>(here: Here<'_, P>, f: F) -> R
 where
     F: for<'b> FnOnce(Worker<'b, P>) -> R,
 {
-    // SAFETY: the caller's promise.
-    let core = unsafe { Core::<P>::of(front) };
-    let _enter = Enter::new(&core.detached, std::ptr::null_mut());
-    // SAFETY: closure style is kept off the stack meanwhile.
-    f(unsafe { Worker::new(front, P::cursor(head)) })
+    let _detached = here.detach();
+    // SAFETY: closure style has just been detached, for as long as `f` runs.
+    f(unsafe { Worker::new(here) })
 }
 
 impl<P: Pool> Drop for ThreadPool<P> {
@@ -875,8 +876,9 @@ impl<P: Pool> Drop for ThreadPool<P> {
         }
         // A worker of another pool works meanwhile: what is to be finished may be waiting for it.
         let mut patience = Patience::default();
-        while current().home().is_some() && !self.threads.iter().all(JoinHandle::is_finished) {
-            if host::run_one(true) == Some(true) {
+        while current_home().is_some() && !self.threads.iter().all(JoinHandle::is_finished) {
+            // SAFETY: used at once.
+            if unsafe { Here::current() }.run_one(Reach::All) == Some(true) {
                 patience.renew();
             } else {
                 patience.wait_or_nap();

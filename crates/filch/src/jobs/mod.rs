@@ -31,7 +31,7 @@ use filch_queue::{ChaseLev, Queue, StealMany, Task};
 use self::blocks::Spare;
 pub use self::team::Team;
 pub use self::worker::{Job, JobWorker};
-use crate::wait::{Idle, Victims};
+use crate::policy::{Idle, Victims};
 use crate::worklist::Worklist;
 pub use crate::worklist::{StartError, Stop, Tally};
 

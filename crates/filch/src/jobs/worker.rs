@@ -9,10 +9,9 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Queue, Task};
 
 use super::blocks::{Blocks, Kin, Place, Spare};
-use crate::job::Payload;
+use crate::patience::Patience;
 use crate::post::{Post, Tally};
-use crate::unwind::FirstPanic;
-use crate::wait::Patience;
+use crate::unwind::{FirstPanic, Payload};
 use crate::worklist::Stop;
 
 /// What the workers of a run have in common.
