@@ -15,7 +15,6 @@ use crate::here::Here;
 use crate::home::Home;
 use crate::own::Own;
 use crate::pool::Plumbing;
-use crate::slot::Slot;
 use crate::stats::Stats;
 
 /// A worker of a thread pool whose task pools are of type `P`.
@@ -79,15 +78,6 @@ impl<P: Plumbing> Core<P> {
 }
 
 impl<'w, P: Plumbing> Here<'w, P> {
-    /// The worker `core`, at a head of its task stack.
-    ///
-    /// # Safety
-    /// As [`Here::new`], for the front that code has that knows this worker's head.
-    pub(crate) unsafe fn of(core: &'w Core<P>, head: *mut Slot) -> Self {
-        // SAFETY: the caller promises it of this worker, whose pool is of type `P`.
-        unsafe { Self::new(P::front(core), head) }
-    }
-
     /// The whole worker.
     #[inline(always)]
     pub(crate) fn core(&self) -> &'w Core<P> {

@@ -116,8 +116,13 @@ impl Seat {
             let f = f.take().expect("a visit runs once");
             outcome = Some(catch_unwind(AssertUnwindSafe(|| f(here))));
         };
-        // SAFETY: this thread has the seat, so it is the worker until it leaves, and nothing lies on its stack.
-        unsafe { Here::new(self.front(), self.bottom()).visit(&mut work) };
+        // SAFETY: the worker is alive, and this thread has the seat: it is that worker until it leaves, with nothing on its stack; and the
+        // table is that of this front.
+        unsafe {
+            let front = self.front().as_ref();
+            let operations = front.operations.expect("a seat is at a worker's front");
+            (operations.visit)(Here::new(front, self.bottom()), &mut work);
+        }
         match outcome.expect("a visit has run") {
             Ok(result) => result,
             Err(payload) => resume_unwind(payload),

@@ -39,6 +39,7 @@ where
 /// The slot doubles as the place where what `b` captured survives `a`: reading it back costs less than keeping it in registers
 /// that the frame would have to save.
 #[inline(always)]
+#[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
 pub(crate) fn join_near<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
 where
     A: Body<In = B::In>,

@@ -84,6 +84,7 @@ impl<B: Body> Drop for Forks<'_, B> {
 }
 
 #[inline(always)]
+#[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
 fn fork_all<B: Body, S>(
     here: Here<'_, B::In>,
     mut tasks: impl Iterator<Item = B>,

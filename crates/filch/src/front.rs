@@ -76,6 +76,9 @@ pub(crate) type Cold<R> = unsafe fn(Here<'_>) -> R;
 /// As [`Cold`], of something more.
 pub(crate) type ColdWith<T, R> = unsafe fn(Here<'_>, T) -> R;
 
+/// What a guest does in the seat that it has taken.
+pub(crate) type Call<'a> = dyn FnMut(Here<'_>) + 'a;
+
 /// The cold operations of a front, for code that does not know the pool's type. Each is for whoever is at this very front;
 /// [`Here`] calls them. [`table`](crate::table) makes them.
 #[derive(Debug)]
@@ -87,7 +90,7 @@ pub(crate) struct Operations {
     /// Runs what may be run meanwhile, or sleeps, until what is awaited has come; whoever makes it come wakes the worker.
     pub(crate) wait_until: for<'a, 'b> unsafe fn(Here<'_>, &'a Awaited<'b>),
     /// Runs the work in the seat of an idle worker that the thread, a guest, has taken, and leaves.
-    pub(crate) visit: for<'a, 'b> unsafe fn(Here<'_>, &'a mut (dyn FnMut(Here<'_>) + 'b)),
+    pub(crate) visit: for<'a, 'b> unsafe fn(Here<'_>, &'a mut Call<'b>),
     /// Runs one job, if there is one within reach; whether there was.
     pub(crate) run_one: ColdWith<Reach, bool>,
     /// Whether the worker itself has forked something that nobody has taken. A snapshot.

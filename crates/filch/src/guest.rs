@@ -48,11 +48,8 @@ impl Seat {
         Self { front: NonNull::from(front), bottom }
     }
 
-    /// # Safety
-    /// The workers are alive for `'w`.
-    pub(crate) unsafe fn front<'w>(self) -> &'w Front {
-        // SAFETY: a part of a worker, which is alive by the caller's promise.
-        unsafe { self.front.as_ref() }
+    pub(crate) fn front(self) -> NonNull<Front> {
+        self.front
     }
 
     pub(crate) fn bottom(self) -> *mut Slot {

@@ -11,6 +11,7 @@
 //! This file and [`front`](crate::front) need each other, for they are one thing: that is what lies in memory, this what a thread holds.
 
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::ptr::NonNull;
 
 use crate::front::{Awaited, Enter, Front, Kind, Operations, Reach, current};
@@ -109,6 +110,25 @@ impl<'w, P: Known> Here<'w, P> {
     }
 }
 
+/// Here, with nothing on the worker's stack, nor in its queue but what it has kept: it is idle, or about to begin something.
+pub struct Idle<'h, 'w, P: Known>(&'h Here<'w, P>);
+
+impl<'h, 'w, P: Known> Idle<'h, 'w, P> {
+    /// # Safety
+    /// Nothing lies there as long as this is used.
+    pub(crate) unsafe fn new(here: &'h Here<'w, P>) -> Self {
+        Self(here)
+    }
+}
+
+impl<'w, P: Known> Deref for Idle<'_, 'w, P> {
+    type Target = Here<'w, P>;
+
+    fn deref(&self) -> &Here<'w, P> {
+        self.0
+    }
+}
+
 impl<'w> Here<'w> {
     /// The current front, and its head.
     ///
@@ -155,15 +175,5 @@ impl<'w> Here<'w> {
     pub(crate) fn has_own(self) -> bool {
         // SAFETY: the table is that of the front at which this is.
         self.operations().is_some_and(|operations| unsafe { (operations.has_own)(self) })
-    }
-
-    /// Runs `work`, and then leaves the worker.
-    ///
-    /// # Safety
-    /// The worker was idle, and this thread, a guest, has taken its seat.
-    pub(crate) unsafe fn visit(self, work: &mut dyn FnMut(Here<'_>)) {
-        let operations = self.operations().expect("a seat is at a worker's front");
-        // SAFETY: the table is that of the front at which this is; and the caller promises that it is a guest's.
-        unsafe { (operations.visit)(self, work) };
     }
 }

@@ -127,8 +127,11 @@ compile_error!(
 );
 
 mod aside;
+mod build_error;
+mod builder;
 mod core;
 mod deal;
+mod divisible;
 mod enter;
 mod fork;
 mod fork_all;
@@ -170,13 +173,16 @@ mod wait;
 mod worker;
 pub mod worklist;
 
+pub use builder::{BuildError, Builder};
+pub use divisible::Divisible;
 pub use filch_macros::inline_recursion;
 pub use interrupts::{Interrupts, poll};
 pub use join::join;
-pub use loops::{Divisible, fold_blocks, for_each, map_reduce, map_reduce_fixed};
+pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};
+pub use loops::{fold_blocks, for_each, map_reduce, map_reduce_fixed};
 pub use policy::{Idle, UnknownWait, Victims, Wait};
 pub use scope::{Scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};
-pub use thread_pool::{BuildError, Builder, DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE, ThreadPool};
+pub use thread_pool::ThreadPool;
 
 pub use worker::Worker;

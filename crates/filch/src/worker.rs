@@ -147,7 +147,7 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     /// that does neither for long, if others should get at what was forked before.
     ///
     /// Whether it matters depends on the [pool](crate::pool): with [`Split`] a thief may be asking for more to be shared, with a queue
-    /// of private tasks it gets nothing without an answer, with [`ChaseLev`] nobody asks. See also
+    /// of private tasks it gets nothing without an answer, with [`ChaseLev`](filch_queue::ChaseLev) nobody asks. See also
     /// [`Interrupts`](crate::Interrupts).
     ///
     /// Costs a few loads and compares when nobody asks.

@@ -19,6 +19,7 @@
 //! What must always hold: each job is run or dropped once, and no job is left when a run returns.
 
 mod blocks;
+mod shared;
 mod team;
 mod worker;
 

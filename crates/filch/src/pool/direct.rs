@@ -17,7 +17,7 @@ use super::{Plumbing, Pool, QueueSettings, Queued, Room, Tuned};
 use crate::core::Core;
 use crate::fork;
 use crate::front::{Front, Meanwhile, Popped};
-use crate::here::{Here, Known};
+use crate::here::{Here, Idle, Known};
 use crate::home::Home;
 use crate::job::Body;
 use crate::own::Own;
@@ -26,6 +26,14 @@ use crate::protocol::waiting::wake_next;
 use crate::slot::{Job, Slot};
 use crate::stack::Stack;
 use crate::wait;
+
+/// How much of what thieves cannot see yet an owner shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Share {
+    /// Half of it, if somebody wants work.
+    Half,
+    All,
+}
 
 /// A pool whose tasks lie on a direct task stack: the cold paths of its index protocol. What the owner does is told the worker's front and
 /// home; whoever has the pool as its [own](Own) is that worker.
@@ -41,10 +49,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn words(&self) -> &Queued<ChaseLev>;
 
     /// The worker, which was idle, runs something.
-    ///
-    /// # Safety
-    /// The stack is empty.
-    unsafe fn begins(own: Own<'_, Self>, front: &Front, home: &Home);
+    fn begins(idle: &Idle<'_, '_, Self>);
 
     /// The limits did not admit the push of the task at `index`: it lies in its slot now, or beyond the end, where it has been kept
     /// aside.
@@ -59,11 +64,8 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// This is the worker's newest task.
     unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool;
 
-    /// Shares, if somebody wants work, while the head is at `index`.
-    ///
-    /// # Safety
-    /// Everything below the index has been written.
-    unsafe fn polled(own: Own<'_, Self>, front: &Front, home: &Home, index: usize);
+    /// Shares so much of what lies below the head, which is on the stack.
+    fn give(here: &Here<'_, Self>, share: Share);
 
     /// The stolen task at `index` has been waited for. Its state becomes fresh.
     ///
@@ -76,12 +78,6 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
 
     /// Whether a thief that looked now might find something. A snapshot.
     fn has_shared(&self) -> bool;
-
-    /// Shares everything below the head, which is at `index`.
-    ///
-    /// # Safety
-    /// Everything below the index has been written.
-    unsafe fn give_all(own: Own<'_, Self>, front: &Front, home: &Home, index: usize);
 
     /// Whether asking this worker for work may help. A snapshot.
     fn may_share(&self) -> bool;
@@ -98,8 +94,9 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn wants_work(own: Own<'_, Self>, front: &Front, index: usize) -> bool;
 }
 
-/// The index of the head, which may lie beyond the end.
-fn index_of<D: Direct>(here: &Here<'_, D>) -> usize {
+/// The index of the head, which is on the stack or beyond its end.
+pub(super) fn index_of<D: Direct>(here: &Here<'_, D>) -> usize {
+    debug_assert!(here.is_on_stack(), "only there is a head");
     here.pool().stack().index_of(here.head())
 }
 
@@ -211,8 +208,7 @@ unsafe impl<D: Direct> Plumbing for D {
     fn poll(here: &Here<'_, Self>) {
         // What lies in the word queue is shared already, and what lies on the stack only its head knows.
         if here.is_on_stack() && here.front().limits.is_wanted() {
-            // SAFETY: everything below the exact head has been written.
-            unsafe { Self::polled(here.pool(), here.front(), &here.home(), index_of(here)) };
+            Self::give(here, Share::Half);
         }
     }
 
@@ -253,8 +249,7 @@ unsafe impl<D: Direct> Plumbing for D {
         }
         let pool = here.pool();
         if here.is_on_stack() && pool.may_share() {
-            // SAFETY: everything below the exact head has been written.
-            unsafe { Self::polled(pool, here.front(), &here.home(), index_of(here)) };
+            Self::give(here, Share::Half);
         }
         loop {
             match pool.seen().steal() {
@@ -273,18 +268,15 @@ unsafe impl<D: Direct> Plumbing for D {
             || !words(here).is_empty()
     }
 
-    unsafe fn begins(here: &Here<'_, Self>) {
-        // SAFETY: the caller promises that the stack is empty.
-        unsafe {
-            here.pool().stack().begins();
-            <Self as Direct>::begins(here.pool(), &here.core().front, &here.home());
-        }
+    fn begins(idle: &Idle<'_, '_, Self>) {
+        // SAFETY: the stack of an idle worker is empty.
+        unsafe { idle.pool().stack().begins() };
+        <Self as Direct>::begins(idle);
     }
 
     fn share_all(here: &Here<'_, Self>) {
         if here.is_on_stack() && here.core().peers().len() > 1 {
-            // SAFETY: everything below the exact head has been written.
-            unsafe { Self::give_all(here.pool(), here.front(), &here.home(), index_of(here)) };
+            Self::give(here, Share::All);
         }
     }
 

@@ -19,27 +19,16 @@ use crate::slot::Job;
 use crate::unwind::discard;
 use crate::wait;
 
-/// A pool whose tasks lie on the frames of their forks, and of which the owner has only addresses in its hands.
-pub(super) trait OnFrames: Pool<Cursor = ()> {
-    /// Keeps a job for thieves or for [`OnFrames::take_back`]; `false` if there is no room.
-    ///
-    /// # Safety
-    /// The job stays where it is until it was taken back or settled: I2.
-    unsafe fn push(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
-
-    /// Takes `job` back if nobody has stolen it.
-    ///
-    /// # Safety
-    /// `job` is the newest one that was pushed and has not been joined.
-    unsafe fn take_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
-}
+/// A pool whose tasks lie on the frames of their forks, and of which the owner has only addresses in its hands: all go through its words.
+pub(super) trait OnFrames: Pool<Cursor = ()> {}
 
 /// Forks `b` on this frame, runs `a`, joins.
 #[inline]
+#[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
 pub(super) fn join<P: OnFrames, A: Body<In = P>, B: Body<In = P>>(here: Here<'_, P>, a: A, b: B) -> (A::Out, B::Out) {
     let record = Record::new(b);
     // SAFETY: the record stays until the guard, or the pop below, has settled it: I2.
-    let pushed = unsafe { P::push(&here, record.job()) };
+    let pushed = unsafe { P::push_word(&here, record.job()) };
     let guard = Guard { front: here.front(), record: &record, pushed, pool: PhantomData::<P> };
     let ra = a.inline(guard.here());
     let fork = ManuallyDrop::new(guard);
@@ -83,18 +72,12 @@ impl<P: OnFrames, B: Body> Drop for Guard<'_, P, B> {
 /// Called once for each push, with what it returned, after everything that the worker pushed later has been popped.
 #[inline(always)]
 unsafe fn pop<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, pushed: bool, meanwhile: Meanwhile) -> Popped {
-    #[cold]
-    #[inline(never)]
-    unsafe fn wait_cold<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
-        // SAFETY: the worker's own job, which it could not take back: a thief has it.
-        unsafe { wait::wait_job(here, job, meanwhile) }
-    }
     // SAFETY: the caller promises that it is the newest one.
-    if !pushed || unsafe { P::take_back(&here, job) } {
+    if !pushed || unsafe { P::take_word_back(&here, job) } {
         return (job, Settled::Unrun);
     }
     // SAFETY: it was not taken back, so a thief has it.
-    (job, unsafe { wait_cold(here, job, meanwhile) })
+    (job, unsafe { wait::wait_job(here, job, meanwhile) })
 }
 
 /// Ends a fork whose first branch unwinds: drops the job, or what became of it.

@@ -233,12 +233,11 @@ impl Latent {
 }
 
 impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
-    /// # Safety
-    /// No other reference from here is alive.
+    /// Gives `f` the list of forks in progress.
     #[inline(always)]
-    unsafe fn latent(self) -> &'w mut Latent {
-        // SAFETY: the list is this thread's, and used by nobody else meanwhile, by the caller's promise.
-        unsafe { &mut *self.latent.get() }
+    fn latent<R>(self, f: impl FnOnce(&mut Latent) -> R) -> R {
+        // SAFETY: the list is this thread's; each `f` is an operation of the list, or of the queue, which does not come back here.
+        f(unsafe { &mut *self.latent.get() })
     }
 
     fn words(self) -> Own<'w, Queued<Q>> {
@@ -248,19 +247,18 @@ impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
 
     /// Whether there is a job that has not been promoted.
     fn has_latent(self) -> bool {
-        // SAFETY: for one look.
-        unsafe { self.latent() }.oldest().is_some()
+        self.latent(|latent| latent.oldest().is_some())
     }
 
     /// Promotes the oldest latent job, and tells nobody; `false` if there is none, or no room.
     fn promote(self) -> bool {
-        // SAFETY: the push, of a job that stays as I2 of its frame says, does not come back to the list.
-        let latent = unsafe { self.latent() };
-        let Some(job) = latent.oldest() else { return false };
-        // SAFETY: a fork in progress stays on its frame until it was taken back or settled.
-        let promoted = unsafe { self.words().push(job) };
-        latent.promoted += usize::from(promoted);
-        promoted
+        self.latent(|latent| {
+            let Some(job) = latent.oldest() else { return false };
+            // SAFETY: a fork in progress stays on its frame until it was taken back or settled.
+            let promoted = unsafe { self.words().push(job) };
+            latent.promoted += usize::from(promoted);
+            promoted
+        })
     }
 }
 
@@ -293,43 +291,23 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
     /// Takes back a job that was promoted.
     ///
     /// # Safety
-    /// As [`OnFrames::take_back`]; the job has just left `latent`.
+    /// As [`Plumbing::take_word_back`]; the job has just left `latent`.
     #[cold]
     unsafe fn take_back_promoted(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: taking a word back does not come to the list; and it is the newest word, by I1.
-        unsafe {
-            let latent = here.pool().latent();
+        here.pool().latent(|latent| {
             latent.promoted -= 1;
             debug_assert_eq!(latent.promoted, latent.jobs.len(), "older ones were promoted before: I1");
-            let is_back = here.pool().words().take_back(job);
-            if is_back {
-                here.home().counters.shrinks.bump();
-            }
-            is_back
+        });
+        // SAFETY: it is the newest word, by I1.
+        let is_back = unsafe { here.pool().words().take_back(job) };
+        if is_back {
+            here.home().counters.shrinks.bump();
         }
+        is_back
     }
 }
 
-impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {
-    #[inline(always)]
-    unsafe fn push(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: for one push.
-        unsafe { here.pool().latent() }.jobs.push(job);
-        Self::beat_if_due(here);
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn take_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: for one pop.
-        let latent = unsafe { here.pool().latent() };
-        let is_latent = latent.jobs.len() > latent.promoted;
-        let newest = latent.jobs.pop();
-        debug_assert_eq!(newest, Some(job), "forks and joins are nested");
-        // SAFETY: the newest one, by the caller's promise, and it has just left the list.
-        is_latent || unsafe { Self::take_back_promoted(here, job) }
-    }
-}
+impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {}
 
 impl<Q: Queue<Native>, B: Beat> Known for Heartbeat<Q, B> {
     type Cursor = ();
@@ -404,14 +382,19 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         !has_latent
     }
 
+    #[inline(always)]
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller promises that the job stays.
-        unsafe { <Self as OnFrames>::push(here, job) }
+        here.pool().latent(|latent| latent.jobs.push(job));
+        Self::beat_if_due(here);
+        true
     }
 
+    #[inline(always)]
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller promises that it is the newest one.
-        unsafe { <Self as OnFrames>::take_back(here, job) }
+        let (is_latent, newest) = here.pool().latent(|latent| (latent.jobs.len() > latent.promoted, latent.jobs.pop()));
+        debug_assert_eq!(newest, Some(job), "forks and joins are nested");
+        // SAFETY: the newest one, by the caller's promise, and it has just left the list.
+        is_latent || unsafe { Self::take_back_promoted(here, job) }
     }
 
     fn wants_more(here: &Here<'_, Self>) -> bool {

@@ -26,12 +26,10 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 
-use super::Queued;
-use super::frames::OnFrames;
 use super::queued::{Thieves, job_to_task, task_to_job};
+use super::{Plumbing, Queued};
 use crate::deal::steal_by;
-use crate::here::Here;
-use crate::own::Own;
+use crate::here::Idle;
 use crate::policy::Wait;
 use crate::post::Loot;
 use crate::slot::Job;
@@ -127,10 +125,9 @@ pub(super) fn refusal(wait: Wait, answers_signals: bool) -> Option<&'static str>
 impl<Q: Queue<Native>> Queued<Q> {
     /// Tries to take several tasks from `victim`; keeps all but one.
     ///
-    /// # Safety
-    /// The worker is idle: L1.
+    /// An idle worker's: L1.
     #[cold]
-    pub(super) unsafe fn haul_by(here: &Here<'_, Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
+    pub(super) fn haul_by(here: &Idle<'_, '_, Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
         let (pool, index) = (here.pool(), here.home().index);
         let Thieves::Own(thieves) = &pool.seen().thieves else {
             unreachable!("who takes several has handles of its own")
@@ -158,23 +155,19 @@ impl<Q: Queue<Native>> Queued<Q> {
             }
             here.home().counters.steals.bump();
             // SAFETY: the job stays where it is until it is settled, for it is claimed.
-            if !unsafe { <Self as OnFrames>::push(here, job) } {
+            if !unsafe { Self::push_word(here, job) } {
                 // SAFETY: the list is this thread's, and adding to it calls nothing.
                 unsafe { &mut *pool.kept.get() }.push(job_to_task(job));
             }
         }
         Steal::Task(first)
     }
-}
 
-impl<Q: Queue<Native>> Own<'_, Queued<Q>> {
-    /// What the worker has kept: the newest of it.
-    ///
-    /// # Safety
-    /// The worker is idle, so there is nothing else in its queue.
-    pub(super) unsafe fn newest_kept(self) -> Option<NonNull<Job>> {
-        self.loot?;
+    /// What the worker has kept: the newest of it. An idle one has nothing else in its queue.
+    pub(super) fn newest_kept(idle: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
+        let pool = idle.pool();
+        pool.loot?;
         // SAFETY: the list is this thread's, and taking from it calls nothing.
-        self.pop_own().or_else(|| unsafe { &mut *self.kept.get() }.pop().map(task_to_job))
+        pool.pop_own().or_else(|| unsafe { &mut *pool.kept.get() }.pop().map(task_to_job))
     }
 }

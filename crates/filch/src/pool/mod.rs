@@ -30,7 +30,7 @@
 //! # Ok::<(), filch::BuildError>(())
 //! ```
 //!
-//! Each worker has one, and what it does it does to workers: this file and [`core`](crate::core) need each other.
+//! Each worker has one, and what it does it does to workers: this file and `core.rs` need each other.
 //!
 //! What can be set of a pool is a type of its own, [`Pool::Settings`](Plumbing::Settings), which
 //! [`Builder::settings`](crate::Builder::settings) takes: [`QueueSettings`], [`HeartbeatSettings`], [`WoolSettings`], or nothing.
@@ -58,7 +58,7 @@ use filch_queue::Steal;
 
 use crate::core::Core;
 use crate::front::{Front, Meanwhile, Popped};
-use crate::here::{Here, Known};
+use crate::here::{Here, Idle, Known};
 use crate::job::Body;
 use crate::policy::Wait;
 use crate::protocol::state::{JobState, MAX_WORKERS};
@@ -168,18 +168,12 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>>;
 
     /// As [`Plumbing::steal`], by a worker that is idle: it may take several tasks, and keep all but one where others find them.
-    ///
-    /// # Safety
-    /// Nothing lies on the worker's stack, nor in its queue.
-    unsafe fn haul(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        Self::steal(here, victim)
+    fn haul(idle: &Idle<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        Self::steal(idle, victim)
     }
 
     /// One of those that the worker has kept.
-    ///
-    /// # Safety
-    /// Nothing lies on the worker's stack, nor in its queue but what it has kept.
-    unsafe fn pop_kept(_: &Here<'_, Self>) -> Option<NonNull<Job>> {
+    fn pop_kept(_: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
         None
     }
 
@@ -192,10 +186,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     }
 
     /// The worker, which was idle, runs something.
-    ///
-    /// # Safety
-    /// Nothing lies on the worker's stack.
-    unsafe fn begins(_: &Here<'_, Self>) {}
+    fn begins(_: &Idle<'_, '_, Self>) {}
 
     /// Makes whatever the worker has available to thieves, and tells sleepers: it is about to sleep itself, and will answer nobody.
     fn share_all(_: &Here<'_, Self>) {}

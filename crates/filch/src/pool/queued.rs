@@ -24,7 +24,7 @@ use super::{Plumbing, Pool, Room};
 use crate::core::Core;
 use crate::deal::{deal_alike, deal_any, steal_by};
 use crate::front::Front;
-use crate::here::{Here, Known};
+use crate::here::{Here, Idle, Known};
 use crate::job::Body;
 use crate::own::Own;
 use crate::patience::nap;
@@ -239,21 +239,7 @@ pub(super) fn task_to_job(task: Task) -> NonNull<Job> {
     task.as_ptr()
 }
 
-impl<Q: Queue<Native>> OnFrames for Queued<Q> {
-    #[inline]
-    unsafe fn push(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        let push = |owner: &mut Q::Owner| (owner.len_hint() == 0, owner.push(job_to_task(job)).is_ok());
-        // SAFETY: an operation of the queue; the caller promises that the job stays.
-        let (was_empty, pushed) = unsafe { here.pool().with_owner(push) };
-        has_pushed(&*here.home(), was_empty);
-        pushed
-    }
-
-    unsafe fn take_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller promises that it is the newest one.
-        unsafe { here.pool().take_back(job) }
-    }
-}
+impl<Q: Queue<Native>> OnFrames for Queued<Q> {}
 
 impl<Q: Queue<Native>> Known for Queued<Q> {
     type Cursor = ();
@@ -336,9 +322,13 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         here.core().peers().len() > 1 && here.pool().is_empty()
     }
 
+    #[inline]
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller promises that the job stays.
-        unsafe { <Self as OnFrames>::push(here, job) }
+        let push = |owner: &mut Q::Owner| (owner.len_hint() == 0, owner.push(job_to_task(job)).is_ok());
+        // SAFETY: an operation of the queue; the caller promises that the job stays.
+        let (was_empty, pushed) = unsafe { here.pool().with_owner(push) };
+        has_pushed(&*here.home(), was_empty);
+        pushed
     }
 
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
@@ -362,17 +352,15 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         here.pool().steal_from(victim.home.index)
     }
 
-    unsafe fn haul(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        match here.pool().loot {
-            None => Self::steal(here, victim),
-            // SAFETY: the caller promises that the worker is idle.
-            Some(loot) => unsafe { Self::haul_by(here, victim.home.index, loot) },
+    fn haul(idle: &Idle<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        match idle.pool().loot {
+            None => Self::steal(idle, victim),
+            Some(loot) => Self::haul_by(idle, victim.home.index, loot),
         }
     }
 
-    unsafe fn pop_kept(here: &Here<'_, Self>) -> Option<NonNull<Job>> {
-        // SAFETY: the caller promises that the worker is idle.
-        unsafe { here.pool().newest_kept() }
+    fn pop_kept(idle: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
+        Self::newest_kept(idle)
     }
 
     fn ask(_: &Core<Self>, _: &Core<Self>) {}

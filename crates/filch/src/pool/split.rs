@@ -24,9 +24,10 @@ use filch_memory::Native;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
 use filch_queue::{Amount, ChaseLev, Padded, clock};
 
-use super::direct::Direct;
+use super::direct::{Direct, Share, index_of};
 use super::{Queued, Tuned};
 use crate::front::Front;
+use crate::here::{Here, Idle};
 use crate::home::Home;
 use crate::own::Own;
 use crate::protocol::seize::Turn;
@@ -93,8 +94,9 @@ unsafe impl Direct for Split {
         &self.words
     }
 
-    unsafe fn begins(own: Own<'_, Self>, front: &Front, home: &Home) {
-        Self::enter(own, front, |owner, stack| owner.begins(stack, home));
+    fn begins(idle: &Idle<'_, '_, Self>) {
+        let home = idle.home();
+        Self::enter(idle.pool(), idle.front(), |owner, stack| owner.begins(stack, &*home));
     }
 
     unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
@@ -105,12 +107,13 @@ unsafe impl Direct for Split {
         Self::enter(own, front, |owner, stack| owner.take_back(stack, home, index))
     }
 
-    unsafe fn polled(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
-        Self::enter(own, front, |owner, stack| owner.give(stack, home, index, Amount::Half));
-    }
-
-    unsafe fn give_all(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
-        Self::enter(own, front, |owner, stack| owner.give(stack, home, index, Amount::All));
+    fn give(here: &Here<'_, Self>, share: Share) {
+        let (index, home) = (index_of(here), here.home());
+        let amount = match share {
+            Share::Half => Amount::Half,
+            Share::All => Amount::All,
+        };
+        Self::enter(here.pool(), here.front(), |owner, stack| owner.give(stack, &*home, index, amount));
     }
 
     unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize) {

@@ -22,9 +22,10 @@ use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Padded};
 
-use super::direct::Direct;
+use super::direct::{Direct, Share, index_of};
 use super::{Queued, Tuned};
 use crate::front::Front;
+use crate::here::{Here, Idle};
 use crate::home::Home;
 use crate::own::Own;
 use crate::protocol::public;
@@ -147,8 +148,9 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         &self.words
     }
 
-    unsafe fn begins(own: Own<'_, Self>, front: &Front, home: &Home) {
-        Self::enter(own, |owner| owner.begins(&own.view(front), home));
+    fn begins(idle: &Idle<'_, '_, Self>) {
+        let (own, home) = (idle.pool(), idle.home());
+        Self::enter(own, |owner| owner.begins(&own.view(idle.front()), &*home));
     }
 
     unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
@@ -159,12 +161,13 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         Self::enter(own, |owner| owner.take_back(&own.view(front), home, index))
     }
 
-    unsafe fn polled(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
-        Self::enter(own, |owner| owner.poll(&own.view(front), home, index));
-    }
-
-    unsafe fn give_all(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
-        Self::enter(own, |owner| owner.give_all(&own.view(front), home, index));
+    fn give(here: &Here<'_, Self>, share: Share) {
+        let (own, home, index) = (here.pool(), here.home(), index_of(here));
+        let view = own.view(here.front());
+        Self::enter(own, |owner| match share {
+            Share::Half => owner.poll(&view, &*home, index),
+            Share::All => owner.give_all(&view, &*home, index),
+        });
     }
 
     unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize) {

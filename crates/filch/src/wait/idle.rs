@@ -10,7 +10,7 @@ use super::spot::{Spot, Standing};
 use crate::core::Core;
 use crate::front::{Awaited, Reach};
 use crate::guest::{Guests, Outlook};
-use crate::here::Here;
+use crate::here::{Here, Idle};
 use crate::home::Home;
 use crate::patience::Patience;
 use crate::pool::Pool;
@@ -27,7 +27,7 @@ use crate::unwind::AbortOnUnwind;
 pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
     core.home.measure_stack(stack_size);
     // SAFETY: this thread is the worker from here on, and nothing lies on its stack; the hooks leave it as they find it.
-    let here = || unsafe { Here::of(core, core.pool.bottom()) };
+    let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
     let outer = here();
     let _entered = outer.enter();
     start();
@@ -75,7 +75,7 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
         // SAFETY: nothing lies on the stack.
-        unsafe { P::begins(&spot.here) };
+        P::begins(&unsafe { Idle::new(&spot.here) });
         work(spot.below());
     });
     leave(&worker, &|| spot.home().common.is_closing());
@@ -169,7 +169,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     fn run(&self, find: Find) {
         if self.is_idle {
             // SAFETY: an idle worker has nothing on its stack.
-            unsafe { P::begins(&self.spot.here) };
+            P::begins(&unsafe { Idle::new(&self.spot.here) });
             self.spot.run(find);
         } else {
             // What is run may take long, and its worker answers nobody meanwhile.

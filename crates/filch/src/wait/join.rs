@@ -27,6 +27,8 @@ const LEAPS_BEFORE_RANDOM: u32 = 8;
 ///
 /// # Safety
 /// `job` was forked by this worker, and a thief has won it.
+#[cold]
+#[inline(never)]
 pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
     let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
     // SAFETY: the job's memory is the caller's frame or slot, which stays while it waits.
