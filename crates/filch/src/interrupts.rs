@@ -236,7 +236,7 @@ mod signals {
 
     /// Changes which signals the current thread blocks, and returns those that it blocked before.
     fn mask(how: c_int, set: &libc::sigset_t) -> libc::sigset_t {
-        // SAFETY: as above. It cannot fail with what is asked here.
+        // SAFETY: the set is plain data, of this frame, and so is the one that is returned. It cannot fail with what is asked here.
         unsafe {
             let mut former: libc::sigset_t = mem::zeroed();
             libc::pthread_sigmask(how, set, &raw mut former);

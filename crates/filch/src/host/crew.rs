@@ -178,7 +178,7 @@ impl Crew {
     /// # Safety
     /// As [`Crew::push`]; and `queue` too lives until the job has run.
     pub unsafe fn push_fifo<F: FnOnce() + Send>(&self, queue: &Fifo, job: F) {
-        // SAFETY: as in `push`.
+        // SAFETY: what the job borrows outlives it, by the caller's promise; and one that unwinds ends the process.
         let job = unsafe { Spawned::new(job) };
         if self.here().is_none() {
             self.common.inject(job);
@@ -207,7 +207,7 @@ impl Crew {
     /// If there is no such worker.
     pub unsafe fn post<F: FnOnce() + Send>(&self, worker: usize, job: F) {
         assert!(worker < self.workers(), "there is no worker {worker} among {}", self.workers());
-        // SAFETY: as in `push`.
+        // SAFETY: what the job borrows outlives it, by the caller's promise; and one that unwinds ends the process.
         self.common.post(worker, unsafe { Spawned::new(job) });
     }
 }

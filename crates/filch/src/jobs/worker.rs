@@ -41,7 +41,7 @@ pub struct Job<'s> {
 
 // SAFETY: through it only atomics are reached, which stay as long as jobs of the run do.
 unsafe impl Send for Job<'_> {}
-// SAFETY: as above.
+// SAFETY: shared, it reaches the same atomics.
 unsafe impl Sync for Job<'_> {}
 
 impl Clone for Job<'_> {
