@@ -2,11 +2,14 @@
 
 use std::marker::PhantomData;
 
+use crate::fork::{self, Fork};
 use crate::front::Front;
-use crate::job::{self, Body, Slot};
+use crate::here::Here;
+use crate::job::{self, Body};
 use crate::levels::Level;
-use crate::pool::{self, Pool};
-use crate::worker::{ByHandle, Worker};
+use crate::pool::Pool;
+use crate::slot::Slot;
+use crate::worker::{Worker, by_handle};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// Runs `each` on every item as a task of its own, and folds the results, newest item first.
@@ -40,26 +43,17 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         G: FnMut(S, R) -> S,
     {
         let each = &each;
-        let (front, head) = (self.front(), P::head(self.cursor()));
+        let here = self.here();
         if const { job::fits::<(&F, T), R>() } {
             let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P, L::Next>| each(w, item)));
-            // SAFETY: as in `Worker::join`. The work is a reference and an item, so it fits.
-            unsafe { fork_all(front, head, tasks, init, fold) }
+            // The work is a reference and an item, so it fits.
+            fork_all(here, tasks, init, fold)
         } else {
             let tasks = items.into_iter().map(Box::new);
             let tasks = tasks.map(|item| by_handle(move |w: Worker<'_, P, L::Next>| Box::new(each(w, *item))));
-            // SAFETY: as above, with a boxed item and a boxed result.
-            unsafe { fork_all(front, head, tasks, init, |sum, result: Box<R>| fold(sum, *result)) }
+            fork_all(here, tasks, init, |sum, result: Box<R>| fold(sum, *result))
         }
     }
-}
-
-/// Gives the compiler the closure's signature.
-pub(crate) fn by_handle<P: Pool, L: Level, F, R>(work: F) -> ByHandle<P, L, F>
-where
-    F: for<'b> FnOnce(Worker<'b, P, L>) -> R,
-{
-    ByHandle::new(work)
 }
 
 /// Tasks between their push and their pop.
@@ -70,48 +64,55 @@ struct Forks<'f, B: Body> {
     work: PhantomData<B>,
 }
 
+impl<'f, B: Body> Forks<'f, B> {
+    /// Where the next one goes.
+    #[inline(always)]
+    fn here(&self) -> Here<'f, B::In> {
+        // SAFETY: made from what was here when there was none; what lies there now are these, below.
+        unsafe { Here::new(self.front, self.next) }
+    }
+}
+
 impl<B: Body> Drop for Forks<'_, B> {
     fn drop(&mut self) {
         while self.next != self.first {
             self.next = self.next.wrapping_sub(1);
             // SAFETY: the newest task, which has been pushed and not popped.
-            unsafe { pool::abandon::<B>(self.front, self.next) };
+            unsafe { fork::abandon::<B>(self.front, self.next) };
         }
     }
 }
 
-/// # Safety
-/// `front` is a front of the current thread's worker, other than the outside, and `head` is exact if it is a stack front.
 #[inline(always)]
-unsafe fn fork_all<B: Body, S>(
-    front: &Front,
-    head: *mut Slot,
+#[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
+fn fork_all<B: Body, S>(
+    here: Here<'_, B::In>,
     mut tasks: impl Iterator<Item = B>,
     mut sum: S,
     mut fold: impl FnMut(S, B::Out) -> S,
 ) -> S {
-    let mut forks = Forks::<B> { front, first: head, next: head, work: PhantomData };
+    let front = here.front();
+    let mut forks = Forks::<B> { front, first: here.head(), next: here.head(), work: PhantomData };
     let Some(mut last) = tasks.next() else { return sum };
     for task in tasks {
-        // SAFETY: the caller's promise; the pop is below or in `Forks`.
-        unsafe { pool::push(front, forks.next, std::mem::replace(&mut last, task)) };
+        // SAFETY: a worker's front, since there are handles; the pop is below or in `Forks`.
+        unsafe { fork::push(&forks.here(), std::mem::replace(&mut last, task)) };
         forks.next = forks.next.wrapping_add(1);
     }
     if front.limits.admits_push(forks.next.addr()) {
         // Nobody asks for the newest task, which would be taken back at once.
-        B::raise(front, forks.next);
-        // SAFETY: the slots from here up are free.
-        sum = fold(sum, unsafe { last.inline(front, forks.next) });
+        B::raise(&forks.here());
+        sum = fold(sum, last.inline(forks.here()));
     } else {
-        // SAFETY: as above.
-        unsafe { pool::push_unadmitted(front, forks.next, last) };
+        // SAFETY: a worker's front, since there are handles; the pop is below or in `Forks`.
+        unsafe { fork::push_unadmitted(&forks.here(), last) };
         forks.next = forks.next.wrapping_add(1);
     }
     while forks.next != forks.first {
         forks.next = forks.next.wrapping_sub(1);
-        // SAFETY: the newest task.
-        let result = unsafe { pool::pop_and_run::<B>(front, forks.next) };
-        sum = fold(sum, result);
+        // SAFETY: the newest task, which from here on is no longer among `forks`.
+        let fork = unsafe { Fork::<B>::at(front, forks.next) };
+        sum = fold(sum, fork.join());
     }
     sum
 }

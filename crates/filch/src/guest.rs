@@ -10,9 +10,8 @@
 //! but looks again and again, with naps in between. It counts as one who searches, which it is, if a slow one. And one that has
 //! had its part in a longer call stays awake for a while, since the next may come at once.
 //!
-//! What must always hold: a seat is used by one thread at a time, and nothing unwinds out of it while it is the guest's.
+//! What must always hold: a seat is used by one thread at a time. How a guest comes and leaves is in [`enter`](crate::enter).
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
@@ -21,12 +20,7 @@ use std::time::{Duration, Instant};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::front::Front;
-use crate::job::Slot;
-use crate::thread_stack;
-use crate::worker::Common;
-
-/// How much of its stack a thread must have left to be a guest: nearly all that Rust gives a thread.
-const ROOM: usize = 7 << 18;
+use crate::slot::Slot;
 
 /// The seats of a pool, for those who come from outside.
 pub(crate) struct Guests {
@@ -46,12 +40,20 @@ pub(crate) struct Seat {
 
 // SAFETY: plain addresses; who uses them sees to it that the seat is its own.
 unsafe impl Send for Seat {}
-// SAFETY: as above.
+// SAFETY: nothing in a seat changes.
 unsafe impl Sync for Seat {}
 
 impl Seat {
     pub(crate) fn new(front: &Front, bottom: *mut Slot) -> Self {
         Self { front: NonNull::from(front), bottom }
+    }
+
+    pub(crate) fn front(self) -> NonNull<Front> {
+        self.front
+    }
+
+    pub(crate) fn bottom(self) -> *mut Slot {
+        self.bottom
     }
 }
 
@@ -64,6 +66,13 @@ impl Guests {
     pub(crate) fn prepare(&self, seats: impl Iterator<Item = Seat>) {
         let fresh = self.seats.set(seats.collect()).is_ok();
         debug_assert!(fresh, "seats are prepared once");
+    }
+
+    /// A guest has taken the seat of worker `index`.
+    pub(crate) fn came_to(&self, index: usize) -> Seat {
+        // Relaxed: see `watch`.
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.seats.get().expect("prepared with the workers")[index]
     }
 
     /// For an idle worker that would otherwise go to sleep: whether it had better look again, since guests come. It naps
@@ -140,48 +149,6 @@ impl Watch {
             && let Some(napper) = self.by.lock().unwrap_or_else(PoisonError::into_inner).take()
         {
             napper.unpark();
-        }
-    }
-}
-
-impl Common {
-    /// Takes the seat of a worker that sleeps, if the pool admits guests and the current thread, which is no worker, can be one.
-    pub(crate) fn take_seat(&self) -> Option<Seat> {
-        let guests = self.guests.as_ref()?;
-        // Nobody to take it from: not worth a look at the stack.
-        if !self.dormitory.sleepers().any() || !thread_stack::has_room(ROOM) {
-            return None;
-        }
-        let index = self.dormitory.take_seat()?;
-        // Relaxed: see `Guests::watch`.
-        guests.calls.fetch_add(1, Ordering::Relaxed);
-        Some(guests.seats.get().expect("prepared with the workers")[index])
-    }
-
-    /// Runs `f` in the seat.
-    ///
-    /// # Safety
-    /// The current thread has just [taken](Common::take_seat) it, and the workers are alive.
-    ///
-    /// # Panics
-    /// If `f` does.
-    pub(crate) unsafe fn visit<F, R>(seat: Seat, f: F) -> R
-    where
-        F: FnOnce(&Front, *mut Slot) -> R,
-    {
-        // SAFETY: alive by the caller's promise.
-        let front = unsafe { seat.front.as_ref() };
-        let operations = front.operations.expect("a worker's front has operations");
-        let (mut f, mut outcome) = (Some(f), None);
-        let mut work = || {
-            let f = f.take().expect("a visit runs once");
-            outcome = Some(catch_unwind(AssertUnwindSafe(|| f(front, seat.bottom))));
-        };
-        // SAFETY: this thread is the worker, and nothing lies on its stack.
-        unsafe { (operations.visit)(front, seat.bottom, &mut work) };
-        match outcome.expect("a visit has run") {
-            Ok(result) => result,
-            Err(payload) => resume_unwind(payload),
         }
     }
 }

@@ -22,8 +22,7 @@
 
 use std::time::Duration;
 
-use crate::front::current;
-use crate::pool;
+use crate::here::Here;
 
 /// When and how the workers of a pool are interrupted, to answer thieves in the middle of a long task:
 /// [`Builder::interrupts`](crate::Builder::interrupts). From *Scheduling Parallel Programs by Work Stealing with Private Deques*
@@ -144,8 +143,8 @@ impl Interrupts {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub fn poll() {
-    let front = current();
-    pool::poll(front, front.head());
+    // SAFETY: used at once.
+    unsafe { Here::current() }.poll();
 }
 
 pub(crate) use signals::{Handler, Held, Listening, names, send};
@@ -165,8 +164,9 @@ mod signals {
     use libc::{c_int, c_void, sigaction, siginfo_t};
 
     use crate::front::Front;
+    use crate::here::Here;
     use crate::kept::keep;
-    use crate::worker::Common;
+    use crate::registry::Common;
 
     const SIGNAL: c_int = libc::SIGURG;
 
@@ -236,7 +236,7 @@ mod signals {
 
     /// Changes which signals the current thread blocks, and returns those that it blocked before.
     fn mask(how: c_int, set: &libc::sigset_t) -> libc::sigset_t {
-        // SAFETY: as above. It cannot fail with what is asked here.
+        // SAFETY: the set is plain data, of this frame, and so is the one that is returned. It cannot fail with what is asked here.
         unsafe {
             let mut former: libc::sigset_t = mem::zeroed();
             libc::pthread_sigmask(how, set, &raw mut former);
@@ -346,12 +346,8 @@ mod signals {
     extern "C" fn answer(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
         // SAFETY: null, or set by `Listening` to the front of the worker that this thread is.
         if let Some(front) = unsafe { WORKER.get().as_ref() } {
-            let (Some(home), Some(operations)) = (front.home(), front.operations) else { return };
-            // SAFETY: as above.
-            if unsafe { (operations.interrupt)(front) } {
-                // The worker itself does not count these as long as signals do.
-                home.counters.interrupts.bump();
-            }
+            // SAFETY: this thread is the worker, and answering forks nothing, at whatever head.
+            unsafe { Here::new(front, null_mut()) }.interrupted();
             return;
         }
         // SAFETY: null, or an action that is never freed. Acquire: pairs with `pass_on_to`.
@@ -377,7 +373,7 @@ mod signals {
     use std::thread::JoinHandle;
 
     use crate::front::Front;
-    use crate::worker::Common;
+    use crate::registry::Common;
 
     pub(crate) enum Handler {}
 

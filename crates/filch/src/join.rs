@@ -1,9 +1,10 @@
 //! Fork–join of two branches, in both styles.
 
-use crate::front::{Enter, Front, current};
-use crate::job::{self, Body, Slot};
+use crate::fork;
+use crate::here::{Any, Here};
+use crate::job::{self, Body};
 use crate::levels::Level;
-use crate::pool::{self, Pool};
+use crate::pool::Pool;
 use crate::thread_pool::ThreadPool;
 use crate::worker::{ByHandle, Worker};
 
@@ -57,11 +58,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         B: for<'b> FnOnce(Worker<'b, P, L::Next>) -> RB + Send,
         RB: Send,
     {
-        // SAFETY: a handle's front and cursor are the current ones, and `self` is borrowed, hence unused, while the
-        // branches have theirs.
-        unsafe {
-            P::join(self.front(), self.cursor(), ByHandle::<P, L::Next, A>::new(a), ByHandle::<P, L::Next, B>::new(b))
-        }
+        P::join(self.here(), ByHandle::<P, L::Next, A>::new(a), ByHandle::<P, L::Next, B>::new(b))
     }
 }
 
@@ -100,10 +97,8 @@ where
     RA: Send,
     RB: Send,
 {
-    let front = current();
-    // SAFETY: the current front and its head are valid on a worker, and the branches see others while they run; from
-    // outside, `ByClosure` finds a worker first, for which its parts are `Send`, as they are here.
-    unsafe { pool::join(front, front.head(), ByClosure(a), ByClosure(b)) }
+    // SAFETY: used at once; from outside, `ByClosure` finds a worker first, for which its parts are `Send`, as they are here.
+    fork::join(unsafe { Here::current() }, ByClosure(a), ByClosure(b))
 }
 
 /// Work in closure style. The parts of those that [`join()`] makes are `Send`.
@@ -112,35 +107,36 @@ pub(crate) struct ByClosure<F>(pub(crate) F);
 
 impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     type Out = R;
+    type In = Any;
 
     const UNROLLED: bool = job::is_unrolled::<F>();
 
     const MAY_BE_OUTSIDE: bool = true;
 
     #[inline(always)]
-    unsafe fn inline(self, _: &Front, _: *mut Slot) -> R {
+    fn inline(self, _: Here<'_>) -> R {
         (self.0)()
     }
 
     #[inline]
-    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> R {
-        let _enter = Enter::new(front, head);
+    fn stolen(self, here: Here<'_>) -> R {
+        let _entered = here.enter();
         (self.0)()
     }
 
     #[inline(always)]
-    fn raise(front: &Front, head: *mut Slot) {
-        front.raise_head(head);
+    fn raise(here: &Here<'_>) {
+        here.front().raise_head(here.head());
     }
 
     #[inline(always)]
-    fn lower(front: &Front, head: *mut Slot) {
-        front.lower_head(head);
+    fn lower(here: &Here<'_>) {
+        here.front().lower_head(here.head());
     }
 
     #[cold]
     #[inline(never)]
-    fn outside<B: Body>(self, b: B) -> (R, B::Out) {
+    fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {
         // SAFETY: it is a near join that has come here, and only bodies that `join` made are ever outside.
         unsafe { ThreadPool::global().common.enter_fork(self, b) }
     }

@@ -7,14 +7,11 @@
 //! What must always hold: [`Level::Next`] leads back to where it started, or the compiler would never be done; and a level is
 //! a name only, so that handles of all levels of a pool are the same two words.
 
-use crate::pool::Pool;
-use crate::worker::Worker;
-
 mod sealed {
     pub trait Sealed {}
 }
 
-/// On which level of a recursion a [handle](Worker) is: see [`Worker::in_levels`].
+/// On which level of a recursion a [handle](crate::Worker) is: see [`Worker::in_levels`](crate::Worker::in_levels).
 ///
 /// ```
 /// use filch::levels::{Flat, Level, Levels};
@@ -87,47 +84,13 @@ levels! {
     4: 0 -> 1, 1 -> 2, 2 -> 3, 3 -> 0;
 }
 
-impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
-    /// The same handle, on a level: what a recursion starts with that is generic in the level, and of which several levels are to be
-    /// one real call.
-    ///
-    /// ```
-    /// use filch::levels::{Level, Levels};
-    /// use filch::pool::Split;
-    /// use filch::{ThreadPool, Worker};
-    ///
-    /// #[inline]
-    /// fn fib<L: Level>(mut w: Worker<'_, Split, L>, n: u64) -> u64 {
-    ///     if n < 2 {
-    ///         return n;
-    ///     }
-    ///     let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
-    ///     a + b
-    /// }
-    /// let pool = ThreadPool::new(2)?;
-    /// assert_eq!(pool.run(|w| fib(w.in_levels::<Levels<2>>(), 20)), 6765);
-    /// assert_eq!(pool.run(|w| fib(w, 20)), 6765, "without levels, the plain recursion");
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    ///
-    /// It does for methods, for functions that call each other and for what is generic anyway what
-    /// [`#[inline_recursion]`](macro@crate::inline_recursion) does for one function; which calls are inlined is for the compiler to
-    /// say, and `#[inline]` makes it willing. The program gets a copy of the code for each level; two do most of what can be done.
-    /// Costs nothing at run time.
-    #[inline(always)]
-    pub fn in_levels<M: Level>(self) -> Worker<'w, P, M> {
-        // SAFETY: takes the place of `self`, of which it has the front and the cursor.
-        unsafe { Worker::new(self.front(), self.cursor()) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::any::TypeId;
 
     use super::*;
-    use crate::ThreadPool;
-    use crate::pool::{Queued, Split};
+    use crate::pool::{Pool, Queued, Split};
+    use crate::{ThreadPool, Worker};
 
     /// The levels of a task and of its first descendants, by turns forked by `join` and by `fork_all`.
     fn levels<P: Pool, L: Level>(mut w: Worker<'_, P, L>, depth: usize) -> Vec<TypeId> {

@@ -9,81 +9,20 @@
 //! What must always hold: every item is mapped once, and results are reduced in the order of the items.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use filch_queue::clock;
 
-use crate::fork_all::by_handle;
-use crate::front::{Front, Kind, current};
-use crate::job::{Body, Slot};
+use crate::divisible::Divisible;
+use crate::fork;
+use crate::here::Here;
+use crate::home::current_home;
+use crate::job::Body;
 use crate::join::ByClosure;
 use crate::levels::Level;
-use crate::pool::{self, Pool};
+use crate::pool::Pool;
 use crate::protocol::grain::Time;
 use crate::thread_pool::ThreadPool;
-use crate::worker::Worker;
-
-/// What a loop runs over: something with a length that can be cut in two. Ranges of integers and slices are.
-///
-/// ```
-/// use filch::Divisible;
-///
-/// assert_eq!((0..10_u32).cut(4), (0..4, 4..10));
-/// assert_eq!([1, 2, 3].as_slice().cut(1), ([1].as_slice(), [2, 3].as_slice()));
-/// ```
-pub trait Divisible: IntoIterator + Send + Sized {
-    /// The number of items.
-    fn length(&self) -> usize;
-
-    /// The first `at` items, and the others. `at` is at most [`Divisible::length`].
-    fn cut(self, at: usize) -> (Self, Self);
-}
-
-macro_rules! divisible_range {
-    ($($integer:ty),+) => {$(
-        impl Divisible for Range<$integer> {
-            #[inline]
-            fn length(&self) -> usize {
-                let length = if self.start < self.end { self.end.abs_diff(self.start) } else { 0 };
-                usize::try_from(length).unwrap_or(usize::MAX)
-            }
-
-            #[inline]
-            fn cut(self, at: usize) -> (Self, Self) {
-                // Wrapping: the distance may exceed the largest signed integer, the sum is within the range again.
-                #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-                let middle = self.start.wrapping_add(at as $integer);
-                (self.start..middle, middle..self.end)
-            }
-        }
-    )+};
-}
-
-divisible_range!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
-
-impl<T: Sync> Divisible for &[T] {
-    #[inline]
-    fn length(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn cut(self, at: usize) -> (Self, Self) {
-        self.split_at(at)
-    }
-}
-
-impl<T: Send> Divisible for &mut [T] {
-    #[inline]
-    fn length(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn cut(self, at: usize) -> (Self, Self) {
-        self.split_at_mut(at)
-    }
-}
+use crate::worker::{Worker, by_handle};
 
 /// What a loop needs of its style.
 trait Forker: Sized {
@@ -131,25 +70,25 @@ impl<I, M: FnOnce(I) -> B, B> Lending<I, M, B> {
 
 impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
     type Out = Lent<I, B::Out>;
+    type In = B::In;
 
     #[inline(always)]
-    unsafe fn inline(self, _: &Front, _: *mut Slot) -> Self::Out {
+    fn inline(self, _: Here<'_, B::In>) -> Self::Out {
         Lent::Back(self.item)
     }
 
-    unsafe fn stolen(self, front: &Front, head: *mut Slot) -> Self::Out {
-        // SAFETY: the caller's promise.
-        Lent::Done(unsafe { (self.work)(self.item).stolen(front, head) })
+    fn stolen(self, here: Here<'_, B::In>) -> Self::Out {
+        Lent::Done((self.work)(self.item).stolen(here))
     }
 
     #[inline(always)]
-    fn raise(front: &Front, head: *mut Slot) {
-        B::raise(front, head);
+    fn raise(here: &Here<'_, B::In>) {
+        B::raise(here);
     }
 
     #[inline(always)]
-    fn lower(front: &Front, head: *mut Slot) {
-        B::lower(front, head);
+    fn lower(here: &Here<'_, B::In>) {
+        B::lower(here);
     }
 }
 
@@ -158,7 +97,7 @@ impl<P: Pool> Forker for Worker<'_, P> {
 
     #[inline]
     fn lends(&self) -> bool {
-        pool::lends(self.front(), P::head(self.cursor()))
+        self.seen().lends()
     }
 
     #[inline]
@@ -171,8 +110,7 @@ impl<P: Pool> Forker for Worker<'_, P> {
     {
         let a = by_handle(a);
         let lending = Lending::new(item, move |item| by_handle(move |w: Worker<'_, P>| b(w, item)));
-        // SAFETY: a handle's front and cursor are the current ones, and `self` is borrowed meanwhile.
-        unsafe { P::join(self.front(), self.cursor(), a, lending) }
+        P::join(self.here(), a, lending)
     }
 
     #[inline]
@@ -195,8 +133,8 @@ impl Forker for Closures {
 
     #[inline]
     fn lends(&self) -> bool {
-        let front = current();
-        pool::lends(front, front.head())
+        // SAFETY: used at once.
+        unsafe { Here::current() }.lends()
     }
 
     #[inline]
@@ -207,11 +145,10 @@ impl Forker for Closures {
         I: Send,
         RB: Send,
     {
-        let front = current();
         let a = ByClosure(move || a(Self));
         let lending = Lending::new(item, move |item| ByClosure(move || b(Self, item)));
-        // SAFETY: the current front and its head are valid on a worker, which this thread is, and the branches see others while they run.
-        unsafe { pool::join(front, front.head(), a, lending) }
+        // SAFETY: used at once, on a worker, which this thread is.
+        fork::join(unsafe { Here::current() }, a, lending)
     }
 
     #[inline]
@@ -452,14 +389,13 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 
     /// Lends the handle to something that wants one by value.
     fn fork_once<R>(&mut self, f: impl FnOnce(Worker<'_, P>) -> R) -> R {
-        // SAFETY: `self` is borrowed, hence unused, while the copy is in use; both are at the same place.
-        f(unsafe { Worker::new(self.front(), self.cursor()) })
+        f(self.again())
     }
 }
 
 /// Runs `f` on the current worker, or on one of the global pool.
 fn on_a_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    if current().kind == Kind::Outside { ThreadPool::global().install(f) } else { f() }
+    if current_home().is_none() { ThreadPool::global().install(f) } else { f() }
 }
 
 /// [`Worker::for_each`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).

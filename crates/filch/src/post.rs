@@ -4,8 +4,9 @@ use filch_memory::Native;
 use filch_memory::count::stealing;
 use filch_queue::{Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
-use crate::pool::{self, Hand};
-use crate::wait::{Idle, Patience, Victims};
+use crate::deal::{self, Hand};
+use crate::patience::Patience;
+use crate::policy::{Idle, Victims};
 
 /// What one worker has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,7 +150,7 @@ impl<Q: Queue<Native>> Post<Q> {
         let thief = self.thieves[victim].as_mut()?;
         loop {
             self.tally.attempts += 1;
-            let stolen = pool::steal_by::<Q>(&mut self.owner, thief, |thief| {
+            let stolen = deal::steal_by::<Q>(&mut self.owner, thief, |thief| {
                 stealing(|| match self.loot {
                     None => thief.steal(),
                     Some(loot) => loot.take(thief, &mut self.spoils),

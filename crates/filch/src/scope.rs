@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
 
-use crate::front::{Front, current};
+use crate::home::current_home;
 use crate::latch::{self, Latch, Waiter};
+#[cfg(doc)]
+use crate::policy::Wait;
 use crate::protocol::latch::Waiter as _;
+use crate::registry::Common;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
-#[cfg(doc)]
-use crate::wait::Wait;
-use crate::worker::Common;
 
 /// A scope for tasks that borrow from outside of it: see [`scope()`].
 pub struct Scope<'scope> {
@@ -70,12 +70,11 @@ where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    let front = current();
-    let Some(home) = front.home() else {
+    let Some(home) = current_home() else {
         return ThreadPool::global().install(|| scope(body));
     };
     let scope = Scope {
-        latch: Latch::new(1, Waiter::here(front)),
+        latch: Latch::new(1, Waiter::here()),
         panic: FirstPanic::default(),
         common: Arc::clone(&home.common),
         tasks: home.common.wait.is_strict().then(Arc::default),
@@ -84,11 +83,9 @@ where
     // The tasks borrow from here, so nothing leaves before they have ended.
     let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
-    // SAFETY: the body was counted; the latch is this frame's, and the front and head are those of its worker.
-    unsafe {
-        Latch::end(&raw const scope.latch);
-        latch::wait(&scope.latch, front, front.head(), scope.tasks.as_deref(), false);
-    }
+    // SAFETY: the body was counted, and the latch is this frame's.
+    unsafe { Latch::end(&raw const scope.latch) };
+    latch::wait(&scope.latch, scope.tasks.as_deref(), false);
     std::mem::forget(tasks);
     match result {
         Ok(result) => {
@@ -125,7 +122,7 @@ impl<'scope> Scope<'scope> {
         // SAFETY: the scope does not end before the task has, and what the task borrows outlives the scope; it does not
         // unwind.
         let job = unsafe {
-            Spawned::new(move |_: &Front, _| {
+            Spawned::new(move || {
                 let scope = scope;
                 let scope = &*scope.0;
                 scope.panic.catch(|| task.into_inner()(scope));
@@ -136,16 +133,16 @@ impl<'scope> Scope<'scope> {
         tasks.push(job);
         // Whoever comes across this one runs one of the tasks, if the scope's own worker has left any.
         let tasks = Arc::clone(tasks);
-        // SAFETY: it borrows nothing, and jobs do not unwind.
+        // SAFETY: it borrows nothing, and jobs do not unwind; and a job has the head, for another one that it runs itself.
         let any = unsafe {
-            Spawned::new(move |front: &Front, head| {
+            Spawned::new(move || {
                 if let Some(task) = tasks.pop() {
-                    task.run(front, head);
+                    task.run();
                 }
             })
         };
         self.common.hand_in(any);
-        if !self.latch.waiter().is_here(current()) {
+        if !self.latch.waiter().is_here() {
             self.latch.waiter().wake();
         }
     }
@@ -157,18 +154,8 @@ struct ScopePtr<'scope>(*const Scope<'scope>);
 // SAFETY: a scope's parts are made for sharing.
 unsafe impl Send for ScopePtr<'_> {}
 
-// SAFETY: as above.
+// SAFETY: what tasks do with their scope they do to its latch, its panic, its queue and the pool, which are made for sharing.
 unsafe impl Sync for Scope<'_> {}
-
-/// A job for a task that nobody waits for.
-pub(crate) fn detached_job<F: FnOnce() + Send + 'static>(task: F) -> Spawned {
-    // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has told the user already.
-    unsafe {
-        Spawned::new(move |_: &Front, _| {
-            FirstPanic::default().catch(task);
-        })
-    }
-}
 
 /// Has `task` run some time on a worker and returns at once: of the current pool, on a worker; else of the
 /// [global pool](ThreadPool::global).
@@ -184,9 +171,8 @@ pub fn spawn<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    match current().home() {
-        // SAFETY: this thread is that worker.
-        Some(home) => unsafe { home.spawn(detached_job(task)) },
+    match current_home() {
+        Some(home) => home.spawn(Spawned::detached(task)),
         None => ThreadPool::global().spawn(task),
     }
 }

@@ -8,11 +8,9 @@ use std::ptr::NonNull;
 
 use filch_queue::Task;
 
-use crate::front::{Enter, Front};
-use crate::job::Slot;
-use crate::unwind;
+use crate::unwind::{FirstPanic, abort_on_panic};
 
-type RunSpawned = unsafe fn(NonNull<Header>, &Front, *mut Slot);
+type RunSpawned = unsafe fn(NonNull<Header>);
 
 #[repr(C)]
 struct Header {
@@ -67,22 +65,28 @@ unsafe impl Send for Spawned {}
 impl Spawned {
     /// # Safety
     /// What `work` borrows outlives its run, and `work` does not unwind.
-    pub(crate) unsafe fn new<F>(work: F) -> Self
-    where
-        F: FnOnce(&Front, *mut Slot) + Send,
-    {
+    pub(crate) unsafe fn new<F: FnOnce() + Send>(work: F) -> Self {
         let boxed = Box::new(Boxed { header: Header { run: run::<F> }, work });
         Self(NonNull::from(Box::leak(boxed)).cast())
     }
 
-    /// Runs the job in closure style.
+    /// A job for a task that nobody waits for.
+    pub(crate) fn detached(task: impl FnOnce() + Send + 'static) -> Self {
+        // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has told the user already.
+        unsafe {
+            Self::new(move || {
+                FirstPanic::default().catch(task);
+            })
+        }
+    }
+
+    /// Runs the job. Where a worker has found it, that is [`Here::run`](crate::here::Here::run).
     ///
     /// # Safety
-    /// `front` is a front of the current thread's worker, and no live job lies at or above `head` on its stack.
-    pub(crate) unsafe fn run(self, front: &Front, head: *mut Slot) {
-        let _enter = Enter::new(front, head);
-        // SAFETY: `new` leaked the box that this consumes; the caller's promise is passed on.
-        unsafe { (self.0.as_ref().run)(self.0, front, head) }
+    /// Closure-style code on this thread has the exact head, as in a job.
+    pub(crate) unsafe fn run(self) {
+        // SAFETY: `new` leaked the box that this consumes.
+        unsafe { (self.0.as_ref().run)(self.0) }
     }
 
     pub(crate) fn into_task(self) -> Task {
@@ -97,9 +101,9 @@ impl Spawned {
 }
 
 /// # Safety
-/// `header` is the front of a leaked `Boxed<F>`, which this consumes; `front` and `head` as in [`Spawned::run`].
-unsafe fn run<F: FnOnce(&Front, *mut Slot)>(header: NonNull<Header>, front: &Front, head: *mut Slot) {
-    // SAFETY: the caller's promise.
+/// `header` is the front of a leaked `Boxed<F>`, which this consumes.
+unsafe fn run<F: FnOnce()>(header: NonNull<Header>) {
+    // SAFETY: leaked, and consumed here, by the caller's promise.
     let boxed = unsafe { Box::from_raw(header.cast::<Boxed<F>>().as_ptr()) };
-    unwind::abort_on_panic("a job that nobody joins panicked", || (boxed.work)(front, head));
+    abort_on_panic("a job that nobody joins panicked", boxed.work);
 }

@@ -5,20 +5,24 @@
 use std::io;
 use std::ptr::NonNull;
 
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
 use self::pages::Pages;
-use crate::job::Slot;
+use crate::slot::{Job, Slot};
 
 /// A reserved array of slots.
 #[derive(Debug)]
 pub(crate) struct Stack {
     slots: NonNull<Slot>,
     capacity: usize,
+    /// Whether what the slots have held is to be forgotten.
+    is_to_forget: <Native as Memory>::AtomicBool,
     _memory: Pages,
 }
 
 // SAFETY: the memory belongs to whoever the protocols say; the handle itself is only an address and a length.
 unsafe impl Send for Stack {}
-// SAFETY: as above.
+// SAFETY: sharing the handle shares an address and a length, which never change, and an atomic.
 unsafe impl Sync for Stack {}
 
 impl Stack {
@@ -30,7 +34,7 @@ impl Stack {
         let memory = Pages::reserve(bytes.max(1))?;
         let slots = NonNull::new(memory.as_mut_ptr().cast::<Slot>()).ok_or(io::ErrorKind::OutOfMemory)?;
         assert!(slots.is_aligned(), "pages are aligned better than slots");
-        Ok(Self { slots, capacity, _memory: memory })
+        Ok(Self { slots, capacity, is_to_forget: Atomic::new(false), _memory: memory })
     }
 
     pub(crate) fn bottom(&self) -> *mut Slot {
@@ -52,13 +56,34 @@ impl Stack {
     }
 
     /// A slot for looking at its job's atomics, whoever it belongs to at the moment.
-    pub(crate) fn get(&self, index: usize) -> Option<&crate::job::Job> {
+    pub(crate) fn get(&self, index: usize) -> Option<&Job> {
         // SAFETY: within the mapping; zeroed memory is a valid `Job`, which consists of atomics.
         (index < self.capacity).then(|| unsafe { &(*self.at(index)).job })
     }
 
     /// How many slots have ever been used: a stack is used from the bottom up, so they are the first ones.
     pub(crate) fn used(&self) -> usize {
+        // Relaxed, here and below: a statistic.
+        if self.is_to_forget.load(Ordering::Relaxed) { 0 } else { self.ever_used() }
+    }
+
+    /// Starts [`Stack::used`] afresh, as of when the stack is empty next.
+    pub(crate) fn forget_use(&self) {
+        self.is_to_forget.store(true, Ordering::Relaxed);
+    }
+
+    /// Its owner is about to use it again.
+    ///
+    /// # Safety
+    /// The stack is empty.
+    pub(crate) unsafe fn begins(&self) {
+        if self.is_to_forget.load(Ordering::Relaxed) {
+            (0..self.ever_used()).filter_map(|index| self.get(index)).for_each(Job::was_never_used);
+            self.is_to_forget.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn ever_used(&self) -> usize {
         let (mut used, mut unused) = (0, self.capacity);
         while used < unused {
             let middle = used.midpoint(unused);
@@ -68,15 +93,6 @@ impl Stack {
             }
         }
         used
-    }
-
-    /// Starts [`Stack::used`] afresh. The figure will be too low if the stack is not empty or does not stay so meanwhile.
-    pub(crate) fn forget_use(&self) {
-        for index in 0..self.used() {
-            if let Some(job) = self.get(index) {
-                job.forget_use();
-            }
-        }
     }
 }
 

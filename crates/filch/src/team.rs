@@ -16,13 +16,13 @@ use core_affinity::CoreId;
 use filch_memory::Native;
 use filch_queue::Queue;
 
-use crate::pool::deal_any;
+use crate::deal::deal_any;
+use crate::patience::Patience;
 use crate::post::{Habits, Loot, Post};
 use crate::process;
 use crate::processors::{self, Bound, Deal};
 use crate::protocol::rounds::Rounds;
 use crate::unwind::{FirstPanic, abort_on_panic};
-use crate::wait::Patience;
 
 /// Why a team could not be started. Threads that had been have left again.
 #[derive(Debug)]

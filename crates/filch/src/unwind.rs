@@ -3,13 +3,16 @@
 //! What must always hold: nothing in here unwinds, except [`FirstPanic::resume`], whose purpose that is. Payloads have destructors
 //! of their own, which may panic; and standard error may be closed or full, so that `eprintln!` would panic too.
 
+use std::any::Any;
 use std::io::{self, Write as _};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use crate::job::Payload;
 use crate::kept::keep;
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// Ends the process when it is dropped. Forget it at the end of a section out of which no panic may come, because other threads borrow
 /// what lies below.

@@ -261,7 +261,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::latch::IsSend;
+    use crate::enter::IsSend;
 
     #[test]
     fn a_block_is_used_again_when_all_its_places_are_back_and_not_before() {

@@ -19,6 +19,7 @@
 //! What must always hold: each job is run or dropped once, and no job is left when a run returns.
 
 mod blocks;
+mod shared;
 mod team;
 mod worker;
 
@@ -31,7 +32,7 @@ use filch_queue::{ChaseLev, Queue, StealMany, Task};
 use self::blocks::Spare;
 pub use self::team::Team;
 pub use self::worker::{Job, JobWorker};
-use crate::wait::{Idle, Victims};
+use crate::policy::{Idle, Victims};
 use crate::worklist::Worklist;
 pub use crate::worklist::{StartError, Stop, Tally};
 

@@ -9,7 +9,8 @@ use filch_memory::Native;
 use filch_queue::{ChaseLev, Delivery, Padded, Queue};
 
 use super::blocks::Spare;
-use super::worker::{JobWorker, Shared};
+use super::shared::Shared;
+use super::worker::JobWorker;
 use super::{Outcome, Stop};
 use crate::post::{Post, Tally};
 use crate::team::Posts;

@@ -5,56 +5,13 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::{self, NonNull};
 
-use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_memory::Native;
 use filch_queue::{ChaseLev, Queue, Task};
 
-use super::blocks::{Blocks, Kin, Place, Spare};
-use crate::job::Payload;
+use super::blocks::{Blocks, Kin, Place};
+use super::shared::{Abandoned, Shared};
+use crate::patience::Patience;
 use crate::post::{Post, Tally};
-use crate::unwind::FirstPanic;
-use crate::wait::Patience;
-use crate::worklist::Stop;
-
-/// What the workers of a run have in common.
-pub(super) struct Shared<'j> {
-    /// The run itself: the job that has no parent, and lies in no block.
-    pub(super) root: Kin,
-    pub(super) root_life: u32,
-    pub(super) stop: &'j Stop,
-    pub(super) spare: &'j Spare,
-    /// Whether a job has panicked.
-    is_broken: <Native as Memory>::AtomicBool,
-    pub(super) panic: FirstPanic,
-}
-
-/// The payload of a wait that ends because another job has panicked.
-struct Abandoned;
-
-impl<'j> Shared<'j> {
-    pub(super) fn new(stop: &'j Stop, spare: &'j Spare) -> Self {
-        let root = Kin::default();
-        let root_life = root.begin(None, true);
-        Self { root, root_life, stop, spare, is_broken: Atomic::new(false), panic: FirstPanic::default() }
-    }
-
-    fn is_broken(&self) -> bool {
-        // Relaxed: it publishes nothing.
-        self.is_broken.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn is_stopped(&self) -> bool {
-        self.is_broken() || self.stop.is_stopped()
-    }
-
-    #[cold]
-    pub(super) fn has_panicked(&self, payload: Payload) {
-        if !payload.is::<Abandoned>() {
-            self.panic.keep(payload);
-        }
-        // Relaxed: it publishes nothing; the payload is under a lock.
-        self.is_broken.store(true, Ordering::Relaxed);
-    }
-}
 
 /// A job that can be waited for: one of the run that `'s` stands for.
 ///
@@ -84,7 +41,7 @@ pub struct Job<'s> {
 
 // SAFETY: through it only atomics are reached, which stay as long as jobs of the run do.
 unsafe impl Send for Job<'_> {}
-// SAFETY: as above.
+// SAFETY: shared, it reaches the same atomics.
 unsafe impl Sync for Job<'_> {}
 
 impl Clone for Job<'_> {

@@ -40,16 +40,18 @@ use std::time::Duration;
 use filch_memory::Native;
 use filch_queue::{Queue, Steal};
 
-use super::queued::{self, OnFrames};
+use super::frames::{self, OnFrames};
 use super::{Plumbing, Pool, QueueSettings, Queued, Room};
-use crate::front::{Front, Operations};
-use crate::job::{Body, Job, Slot};
+use crate::core::Core;
+use crate::front::Front;
+use crate::here::{Here, Known};
+use crate::job::Body;
+use crate::own::Own;
+use crate::policy::Wait;
 use crate::protocol::beat;
-use crate::protocol::state::JobState;
 use crate::protocol::waiting::wake_next;
+use crate::slot::{Job, Slot};
 use crate::ticker::Ticker;
-use crate::wait::Wait;
-use crate::worker::Core;
 
 /// A task pool of which thieves see a task only after its owner has promoted it to the queue `Q`, one on each beat, the
 /// oldest first; from *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).
@@ -230,117 +232,100 @@ impl Latent {
     }
 }
 
-impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
-    /// # Safety
-    /// The current thread is this worker, and no other reference from here is alive.
-    #[expect(clippy::mut_from_ref, reason = "the owner's part, which the owner's thread alone may ask for")]
+impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
+    /// Gives `f` the list of forks in progress.
     #[inline(always)]
-    unsafe fn latent(&self) -> &mut Latent {
-        // SAFETY: the caller's promise.
-        unsafe { &mut *self.latent.get() }
+    fn latent<R>(self, f: impl FnOnce(&mut Latent) -> R) -> R {
+        // SAFETY: the list is this thread's; each `f` is an operation of the list, or of the queue, which does not come back here.
+        f(unsafe { &mut *self.latent.get() })
+    }
+
+    fn words(self) -> Own<'w, Queued<Q>> {
+        // SAFETY: a part of the worker's pool.
+        unsafe { self.part(|pool| &pool.words) }
+    }
+
+    /// Whether there is a job that has not been promoted.
+    fn has_latent(self) -> bool {
+        self.latent(|latent| latent.oldest().is_some())
     }
 
     /// Promotes the oldest latent job, and tells nobody; `false` if there is none, or no room.
-    ///
-    /// # Safety
-    /// The current thread is this worker.
-    unsafe fn promote(&self) -> bool {
-        // SAFETY: the caller's promise; the push does not come back to it.
-        let latent = unsafe { self.latent() };
-        let Some(job) = latent.oldest() else { return false };
-        // SAFETY: the caller's promise.
-        let promoted = unsafe { self.words.push(job) };
-        latent.promoted += usize::from(promoted);
-        promoted
+    fn promote(self) -> bool {
+        self.latent(|latent| {
+            let Some(job) = latent.oldest() else { return false };
+            // SAFETY: a fork in progress stays on its frame until it was taken back or settled.
+            let promoted = unsafe { self.words().push(job) };
+            latent.promoted += usize::from(promoted);
+            promoted
+        })
     }
+}
 
+impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
     /// Acts on a beat that is due: promotes a job, lowers the flag, then tells sleepers and the clock. If nothing can be
     /// promoted the flag stays raised.
-    ///
-    /// # Safety
-    /// The current thread is the worker `core`.
     #[cold]
     #[inline(never)]
-    unsafe fn beat(core: &Core<Self>) {
-        let pool = &core.pool;
-        // SAFETY: the caller's promise.
-        if !unsafe { pool.promote() } {
+    fn beat(here: &Here<'_, Self>) {
+        let (pool, home) = (here.pool(), here.home());
+        if !pool.promote() {
             return;
         }
-        core.home.counters.grows.bump();
+        home.counters.grows.bump();
         pool.due.lower();
-        wake_next(&core.home);
+        wake_next(&*home);
         if let Some(ticker) = &pool.ticker {
             ticker.clock().taken();
         }
     }
 
     /// [`Heartbeat::beat`] if it is due.
-    ///
-    /// # Safety
-    /// The current thread is the worker `core`.
     #[inline(always)]
-    unsafe fn beat_if_due(core: &Core<Self>) {
-        if core.pool.due.is_raised() {
-            // SAFETY: the caller's promise.
-            unsafe { Self::beat(core) };
+    fn beat_if_due(here: &Here<'_, Self>) {
+        if here.pool().due.is_raised() {
+            Self::beat(here);
         }
     }
 
     /// Takes back a job that was promoted.
     ///
     /// # Safety
-    /// As [`OnFrames::take_back`]; the job has just left `latent`.
+    /// As [`Plumbing::take_word_back`]; the job has just left `latent`.
     #[cold]
-    unsafe fn take_back_promoted(&self, core: &Core<Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller's promises.
-        unsafe {
-            let latent = self.latent();
+    unsafe fn take_back_promoted(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
+        here.pool().latent(|latent| {
             latent.promoted -= 1;
             debug_assert_eq!(latent.promoted, latent.jobs.len(), "older ones were promoted before: I1");
-            let is_back = self.words.take_back(job);
-            if is_back {
-                core.home.counters.shrinks.bump();
-            }
-            is_back
+        });
+        // SAFETY: it is the newest word, by I1.
+        let is_back = unsafe { here.pool().words().take_back(job) };
+        if is_back {
+            here.home().counters.shrinks.bump();
         }
+        is_back
     }
 }
 
-impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {
-    #[inline(always)]
-    unsafe fn push(core: &Core<Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller's promise, here and below.
-        unsafe { core.pool.latent() }.jobs.push(job);
-        // SAFETY: as above.
-        unsafe { Self::beat_if_due(core) };
-        true
-    }
+impl<Q: Queue<Native>, B: Beat> OnFrames for Heartbeat<Q, B> {}
+
+impl<Q: Queue<Native>, B: Beat> Known for Heartbeat<Q, B> {
+    type Cursor = ();
 
     #[inline(always)]
-    unsafe fn take_back(core: &Core<Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller's promise.
-        let latent = unsafe { core.pool.latent() };
-        let is_latent = latent.jobs.len() > latent.promoted;
-        let newest = latent.jobs.pop();
-        debug_assert_eq!(newest, Some(job), "forks and joins are nested");
-        // SAFETY: the caller's promises.
-        is_latent || unsafe { core.pool.take_back_promoted(core, job) }
-    }
+    fn cursor(_: *mut Slot) {}
 
-    unsafe fn poll(core: &Core<Self>) {
-        // SAFETY: the caller's promise.
-        unsafe { Self::beat_if_due(core) };
+    #[inline(always)]
+    fn head((): ()) -> *mut Slot {
+        null_mut()
     }
 }
 
 // SAFETY: a job is latent, and its owner's alone, or in the queue, which gives each word out once.
 unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
-    type Cursor = ();
     type Settings = HeartbeatSettings<Q, B>;
 
     const MAX_WORKERS: usize = <Queued<Q> as Plumbing>::MAX_WORKERS;
-    const OPERATIONS: &'static Operations = Self::TABLE;
 
     fn refusal(settings: &HeartbeatSettings<Q, B>, _: Wait, _: bool) -> Option<&'static str> {
         let is_zero = B::period(&settings.beat).is_some_and(|period| period.is_zero());
@@ -371,14 +356,6 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         Ok(())
     }
 
-    #[inline(always)]
-    fn cursor(_: *mut Slot) {}
-
-    #[inline(always)]
-    fn head((): ()) -> *mut Slot {
-        null_mut()
-    }
-
     fn bottom(&self) -> *mut Slot {
         null_mut()
     }
@@ -388,34 +365,51 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     }
 
     #[inline]
-    unsafe fn join<A: Body, C: Body>(front: &Front, (): (), a: A, b: C) -> (A::Out, C::Out) {
-        // SAFETY: the caller's promise.
-        unsafe { queued::join::<Self, A, C>(front, a, b) }
+    fn join<A: Body<In = Self>, C: Body<In = Self>>(here: Here<'_, Self>, a: A, b: C) -> (A::Out, C::Out) {
+        frames::join(here, a, b)
     }
 
     #[inline]
-    fn wants_work(front: &Front, (): ()) -> bool {
-        // SAFETY: a front of this type of pool, on its own thread.
-        let core = unsafe { Core::<Self>::of(front) };
-        if !core.pool.due.is_raised() {
+    fn wants_work(here: &Here<'_, Self>) -> bool {
+        if !here.pool().due.is_raised() {
             return false;
         }
-        // What is there already comes before what would have to be split off. SAFETY: as above.
-        let has_latent = unsafe { core.pool.latent() }.oldest().is_some();
+        // What is there already comes before what would have to be split off.
+        let has_latent = here.pool().has_latent();
         if has_latent {
-            // SAFETY: as above.
-            unsafe { Self::beat(core) };
+            Self::beat(here);
         }
         !has_latent
     }
 
-    unsafe fn steal(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        // SAFETY: the caller's promise, here and below.
-        unsafe { Self::beat_if_due(thief) };
-        // SAFETY: as above.
-        let loot = unsafe { thief.pool.words.steal_from(victim.home.index) };
+    #[inline(always)]
+    unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
+        here.pool().latent(|latent| latent.jobs.push(job));
+        Self::beat_if_due(here);
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
+        let (is_latent, newest) = here.pool().latent(|latent| (latent.jobs.len() > latent.promoted, latent.jobs.pop()));
+        debug_assert_eq!(newest, Some(job), "forks and joins are nested");
+        // SAFETY: the newest one, by the caller's promise, and it has just left the list.
+        is_latent || unsafe { Self::take_back_promoted(here, job) }
+    }
+
+    fn wants_more(here: &Here<'_, Self>) -> bool {
+        Self::wants_work(here)
+    }
+
+    fn poll(here: &Here<'_, Self>) {
+        Self::beat_if_due(here);
+    }
+
+    fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        Self::beat_if_due(here);
+        let loot = here.pool().words().steal_from(victim.home.index);
         if loot.is_empty() {
-            Self::ask(thief, victim);
+            Self::ask(here.core(), victim);
         }
         loot
     }
@@ -426,45 +420,25 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         }
     }
 
-    unsafe fn share_all(core: &Core<Self>, _: &Front, _: *mut Slot) {
-        // SAFETY: the caller's promise.
-        while core.peers().len() > 1 && unsafe { core.pool.promote() } {
-            core.home.counters.grows.bump();
-            wake_next(&core.home);
+    fn share_all(here: &Here<'_, Self>) {
+        while here.core().peers().len() > 1 && here.pool().promote() {
+            here.home().counters.grows.bump();
+            wake_next(&*here.home());
         }
     }
 
-    unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { thief.pool.words.sees_work_of(victim.home.index) }
+    fn has_work(here: &Here<'_, Self>, victim: &Core<Self>) -> bool {
+        here.pool().words().sees_work_of(victim.home.index)
     }
 
-    unsafe fn steal_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> Option<NonNull<Job>> {
-        // SAFETY: the caller's promise, here and below.
-        unsafe { core.pool.words.pop_own() }.or_else(|| {
-            // SAFETY: as above.
-            if unsafe { core.pool.promote() } { unsafe { core.pool.words.pop_own() } } else { None }
-        })
+    fn steal_own(here: &Here<'_, Self>) -> Option<NonNull<Job>> {
+        let pool = here.pool();
+        pool.words().pop_own().or_else(|| if pool.promote() { pool.words().pop_own() } else { None })
     }
 
-    unsafe fn has_own(core: &Core<Self>, _: &Front, _: *mut Slot) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { core.pool.latent().oldest().is_some() || !core.pool.words.is_empty() }
+    fn has_own(here: &Here<'_, Self>) -> bool {
+        here.pool().has_latent() || !here.pool().words().is_empty()
     }
-
-    fn height(_: &Core<Self>, _: &Front, _: *mut Slot) -> usize {
-        0
-    }
-
-    fn stolen_at(&self, _: usize) -> Option<&JobState<Native>> {
-        None
-    }
-
-    fn peak_depth(&self) -> usize {
-        0
-    }
-
-    fn forget_peak(&self) {}
 }
 
 impl<Q: Queue<Native>, B: Beat> Pool for Heartbeat<Q, B> {

@@ -1,5 +1,7 @@
 //! What can be set of a pool on a word queue; and stealing several tasks at once.
 //!
+//! This file and [`queued`](super::queued) need each other, for they are one pool: this is what it does with several tasks.
+//!
 //! **Idea.** A thief that wins several tasks runs the oldest one and keeps the others in its own queue, where further thieves find them. So
 //! the tasks of one worker are spread by halves instead of one by one.
 //!
@@ -24,12 +26,13 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 
-use super::Queued;
-use super::queued::{OnFrames, Thieves, steal_by};
-use crate::job::Job;
+use super::queued::{Thieves, job_to_task, task_to_job};
+use super::{Plumbing, Queued};
+use crate::deal::steal_by;
+use crate::here::Idle;
+use crate::policy::Wait;
 use crate::post::Loot;
-use crate::wait::Wait;
-use crate::worker::{Core, job_to_task, task_to_job};
+use crate::slot::Job;
 
 /// What can be set of a pool on the queue `Q`: the queue's own parameters, and how many tasks a thief takes at once.
 ///
@@ -122,18 +125,19 @@ pub(super) fn refusal(wait: Wait, answers_signals: bool) -> Option<&'static str>
 impl<Q: Queue<Native>> Queued<Q> {
     /// Tries to take several tasks from `victim`; keeps all but one.
     ///
-    /// # Safety
-    /// The current thread is the worker `thief`, which is idle: L1.
+    /// An idle worker's: L1.
     #[cold]
-    pub(super) unsafe fn haul_by(thief: &Core<Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
-        let (pool, index) = (&thief.pool, thief.home.index);
-        let Thieves::Own(thieves) = &pool.thieves else { unreachable!("who takes several has handles of its own") };
-        // SAFETY: the thief handles are this thread's, and nothing called here comes back to them.
-        let Some(Some(handle)) = (unsafe { &mut *thieves.get() }).get_mut(victim) else { return Steal::Empty };
-        // SAFETY: as above.
+    pub(super) fn haul_by(here: &Idle<'_, '_, Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
+        let (pool, index) = (here.pool(), here.home().index);
+        let Thieves::Own(thieves) = &pool.seen().thieves else {
+            unreachable!("who takes several has handles of its own")
+        };
+        // SAFETY: until the end of this function, which calls only operations of queues.
+        let Some(handle) = (unsafe { pool.handle(thieves, victim) }) else { return Steal::Empty };
+        // SAFETY: the list is this thread's, and nothing called here comes back to it.
         let spoils = unsafe { &mut *pool.spoils.get() };
         let attempt = |handle: &mut Q::Thief| loot.take(handle, spoils);
-        // SAFETY: the caller's promise, and nothing called here comes back to the owner's end.
+        // SAFETY: an attempt is an operation of the queues.
         let first = match unsafe { pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt)) } {
             Steal::Task(task) => task_to_job(task),
             other => return other.map(task_to_job),
@@ -149,23 +153,21 @@ impl<Q: Queue<Native>> Queued<Q> {
             if state.claim_again(index).is_none() {
                 state.keep(index, victim);
             }
-            thief.home.counters.steals.bump();
-            // SAFETY: the caller's promise; the job stays where it is until it is settled, for it is claimed.
-            if !unsafe { <Self as OnFrames>::push(thief, job) } {
-                // SAFETY: it is this thread's.
+            here.home().counters.steals.bump();
+            // SAFETY: the job stays where it is until it is settled, for it is claimed.
+            if !unsafe { Self::push_word(here, job) } {
+                // SAFETY: the list is this thread's, and adding to it calls nothing.
                 unsafe { &mut *pool.kept.get() }.push(job_to_task(job));
             }
         }
         Steal::Task(first)
     }
 
-    /// What the worker has kept: the newest of it.
-    ///
-    /// # Safety
-    /// The current thread is this worker, which is idle.
-    pub(super) unsafe fn newest_kept(&self) -> Option<NonNull<Job>> {
-        self.loot?;
-        // SAFETY: the caller's promise, and it is this thread's.
-        unsafe { self.pop_own().or_else(|| (*self.kept.get()).pop().map(task_to_job)) }
+    /// What the worker has kept: the newest of it. An idle one has nothing else in its queue.
+    pub(super) fn newest_kept(idle: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
+        let pool = idle.pool();
+        pool.loot?;
+        // SAFETY: the list is this thread's, and taking from it calls nothing.
+        pool.pop_own().or_else(|| unsafe { &mut *pool.kept.get() }.pop().map(task_to_job))
     }
 }

@@ -30,24 +30,22 @@
 //! # Ok::<(), filch::BuildError>(())
 //! ```
 //!
+//! Each worker has one, and what it does it does to workers: this file and `core.rs` need each other.
+//!
 //! What can be set of a pool is a type of its own, [`Pool::Settings`](Plumbing::Settings), which
 //! [`Builder::settings`](crate::Builder::settings) takes: [`QueueSettings`], [`HeartbeatSettings`], [`WoolSettings`], or nothing.
 
 mod direct;
+mod frames;
 mod heartbeat;
 mod loot;
 mod queued;
-mod saving;
 mod split;
 mod wool;
 
-pub(crate) use direct::{
-    Popped, UnwindFn, abandon, join, join_near, lends, poll, pop_and_run, push, push_unadmitted, resume,
-};
 pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
 pub use loot::QueueSettings;
 pub use queued::Queued;
-pub(crate) use queued::{Hand, deal_alike, deal_any, steal_by};
 pub use split::Split;
 pub use wool::{Wool, WoolSettings};
 
@@ -58,11 +56,13 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::Steal;
 
-use crate::front::{Front, Operations};
-use crate::job::{Body, Job, Slot};
+use crate::core::Core;
+use crate::front::{Front, Meanwhile, Popped};
+use crate::here::{Here, Idle, Known};
+use crate::job::Body;
+use crate::policy::Wait;
 use crate::protocol::state::{JobState, MAX_WORKERS};
-use crate::wait::Wait;
-use crate::worker::Core;
+use crate::slot::{Job, Slot};
 
 /// Room for tasks.
 #[doc(hidden)]
@@ -80,15 +80,13 @@ pub trait Tuned {
     type Settings: Clone + Debug + Default + Send + Sync;
 }
 
-/// A kind of task pool. Sealed: the kinds are those of this module.
+/// A kind of task pool. Sealed: the kinds are those of this module. What a worker does with its own pool takes a [`Here`], which only the
+/// worker itself can have.
 ///
 /// # Safety
 /// Implementations give each job out once, to its owner or to one thief, and keep the invariants of [`Front`].
 #[doc(hidden)]
-pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
-    /// What the owner keeps in hand.
-    type Cursor: Copy;
-
+pub unsafe trait Plumbing: Known + Send + Sync {
     /// What can be set of such a pool; `()` if nothing can.
     type Settings: Clone + Debug + Default + Send + Sync;
 
@@ -97,9 +95,6 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
 
     /// The largest number of workers.
     const MAX_WORKERS: usize = MAX_WORKERS;
-
-    /// The cold operations on a front of this pool.
-    const OPERATIONS: &'static Operations;
 
     /// Whether a thief may keep tasks for others to take.
     const KEEPS: bool = false;
@@ -117,42 +112,68 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    fn cursor(head: *mut Slot) -> Self::Cursor;
-
-    fn head(cursor: Self::Cursor) -> *mut Slot;
-
     /// The head of the empty stack.
     fn bottom(&self) -> *mut Slot;
 
-    /// The front for closure style, if `head` is exact.
+    /// The front for closure style, if the head is exact.
     fn front(core: &Core<Self>) -> &Front;
 
-    /// # Safety
-    /// `front` is a front of the current thread's worker, of a pool of this type, and `cursor` is exact for it.
-    unsafe fn join<A: Body, B: Body>(front: &Front, cursor: Self::Cursor, a: A, b: B) -> (A::Out, B::Out);
+    /// Fork and join in handle style.
+    fn join<A: Body<In = Self>, B: Body<In = Self>>(here: Here<'_, Self>, a: A, b: B) -> (A::Out, B::Out);
 
-    fn wants_work(front: &Front, cursor: Self::Cursor) -> bool;
+    /// Whether somebody would take a task forked in handle style.
+    fn wants_work(here: &Here<'_, Self>) -> bool;
+
+    /// The cold half of a push on the task stack: of the task in the front's scratch slot, to the slot at the head.
+    ///
+    /// # Safety
+    /// There is a task, and here is at the stack front, which did not admit it.
+    unsafe fn push_on_stack(_: &Here<'_, Self>) {
+        unreachable!("the pool has no task stack")
+    }
+
+    /// The cold half of a pop from the task stack, of the task at the head: takes it back, or waits for its thief.
+    ///
+    /// # Safety
+    /// That is the newest task on the stack, and the stack front, at which here is, did not admit the pop.
+    unsafe fn pop_from_stack(_: Here<'_, Self>, _: Meanwhile) -> Popped {
+        unreachable!("the pool has no task stack")
+    }
+
+    /// Forks through the pool's word queue; `false` if that is full.
+    ///
+    /// # Safety
+    /// The job stays where it is until it was taken back or settled.
+    unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
+
+    /// Takes the newest job forked through the word queue back; `false` if it was stolen.
+    ///
+    /// # Safety
+    /// `job` is the newest one that was pushed there and not joined.
+    unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
+
+    /// Whether somebody would take a task that the limits do not admit, on the front at which here is.
+    fn wants_more(here: &Here<'_, Self>) -> bool;
+
+    /// Answers thieves.
+    fn poll(here: &Here<'_, Self>);
+
+    /// [`Plumbing::poll`] from a signal's handler; `false` if that is not possible now, or never. The signal may have interrupted anything,
+    /// this pool's own code included.
+    fn interrupt(_: &Here<'_, Self>) -> bool {
+        false
+    }
 
     /// Tries to take `victim`'s oldest task, and asks for work if none is shared.
-    ///
-    /// # Safety
-    /// The current thread is the worker `thief`.
-    unsafe fn steal(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>>;
+    fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>>;
 
     /// As [`Plumbing::steal`], by a worker that is idle: it may take several tasks, and keep all but one where others find them.
-    ///
-    /// # Safety
-    /// As [`Plumbing::steal`], and nothing lies on its stack.
-    unsafe fn haul(thief: &Core<Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        // SAFETY: the caller's promise.
-        unsafe { Self::steal(thief, victim) }
+    fn haul(idle: &Idle<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        Self::steal(idle, victim)
     }
 
     /// One of those that the worker has kept.
-    ///
-    /// # Safety
-    /// The current thread is the worker, and nothing lies on its stack.
-    unsafe fn pop_kept(_: &Core<Self>) -> Option<NonNull<Job>> {
+    fn pop_kept(_: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
         None
     }
 
@@ -160,21 +181,15 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
 
     /// Shares on behalf of `victim`, which has been asked and does not answer; how many tasks.
-    fn insist(_thief: &Core<Self>, _victim: &Core<Self>) -> u32 {
+    fn insist(_: &Here<'_, Self>, _victim: &Core<Self>) -> u32 {
         0
     }
 
     /// The worker, which was idle, runs something.
-    ///
-    /// # Safety
-    /// The current thread is the worker, and nothing lies on its stack.
-    unsafe fn begins(_: &Core<Self>) {}
+    fn begins(_: &Idle<'_, '_, Self>) {}
 
     /// Makes whatever the worker has available to thieves, and tells sleepers: it is about to sleep itself, and will answer nobody.
-    ///
-    /// # Safety
-    /// As [`Plumbing::steal_own`].
-    unsafe fn share_all(_: &Core<Self>, _: &Front, _: *mut Slot) {}
+    fn share_all(_: &Here<'_, Self>) {}
 
     /// After a worker's announcement of its sleep, and a fence, and before its last look: whatever else it takes that the look sees all
     /// work of whose owners have not seen the announcement.
@@ -186,46 +201,38 @@ pub unsafe trait Plumbing: Sized + Send + Sync + 'static {
     }
 
     /// Whether there is something to steal from `victim`, good enough for a last look before sleep.
-    ///
-    /// # Safety
-    /// The current thread is the worker `thief`.
-    unsafe fn has_work(thief: &Core<Self>, victim: &Core<Self>) -> bool;
+    fn has_work(here: &Here<'_, Self>, victim: &Core<Self>) -> bool;
 
     /// Takes one of the worker's own forks as a thief would, so that its join will find it stolen. For a worker that yields in the
     /// middle of a branch.
-    ///
-    /// # Safety
-    /// The current thread is the worker `core`; `front` is a current one of its fronts, and `head` is exact if it is a stack
-    /// front.
-    unsafe fn steal_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> Option<NonNull<Job>>;
+    fn steal_own(here: &Here<'_, Self>) -> Option<NonNull<Job>>;
 
     /// Whether the worker has forked something that nobody has stolen. A snapshot.
-    ///
-    /// # Safety
-    /// As [`Plumbing::steal_own`].
-    unsafe fn has_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> bool;
+    fn has_own(here: &Here<'_, Self>) -> bool;
 
     /// Whether the worker may have forks of its own that nobody has stolen.
-    ///
-    /// # Safety
-    /// As [`Plumbing::steal_own`].
-    unsafe fn may_have_own(core: &Core<Self>, front: &Front, head: *mut Slot) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { Self::has_own(core, front, head) }
+    fn may_have_own(here: &Here<'_, Self>) -> bool {
+        Self::has_own(here)
     }
 
-    /// The number of tasks below `head`.
-    fn height(core: &Core<Self>, front: &Front, head: *mut Slot) -> usize;
+    /// The number of tasks below the head; 0 without a task stack.
+    fn height(_: &Here<'_, Self>) -> usize {
+        0
+    }
 
     /// The state of the task at `index` if a thief has it, or had it; `None` from the first one on that nobody has stolen, and if the
     /// pool is not a stack that others can read.
-    fn stolen_at(&self, index: usize) -> Option<&JobState<Native>>;
+    fn stolen_at(&self, _index: usize) -> Option<&JobState<Native>> {
+        None
+    }
 
-    /// The peak depth so far.
-    fn peak_depth(&self) -> usize;
+    /// The peak depth so far; 0 without a task stack.
+    fn peak_depth(&self) -> usize {
+        0
+    }
 
-    /// Starts [`Plumbing::peak_depth`] afresh. The pool should be idle.
-    fn forget_peak(&self);
+    /// Starts [`Plumbing::peak_depth`] afresh, as of when the worker has nothing on its stack.
+    fn forget_peak(&self) {}
 }
 
 /// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).

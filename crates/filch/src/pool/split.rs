@@ -24,14 +24,16 @@ use filch_memory::Native;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
 use filch_queue::{Amount, ChaseLev, Padded, clock};
 
-use super::direct::Direct;
+use super::direct::{Direct, Share, index_of};
 use super::{Queued, Tuned};
 use crate::front::Front;
-use crate::job::Slot;
+use crate::here::{Here, Idle};
+use crate::home::Home;
+use crate::own::Own;
 use crate::protocol::seize::Turn;
 use crate::protocol::split;
+use crate::slot::Slot;
 use crate::stack::Stack;
-use crate::worker::Home;
 
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
@@ -62,13 +64,14 @@ impl Split {
     }
 
     /// Takes the turn, and gives `f` the owner's part and what it works on.
-    ///
-    /// # Safety
-    /// The current thread is this worker, and does not have the turn.
-    unsafe fn enter<R>(&self, front: &Front, f: impl FnOnce(&mut split::Owner, &split::Stack<'_, Native>) -> R) -> R {
-        let _turn = self.turn.enter();
-        // SAFETY: the turn is this thread's.
-        f(unsafe { &mut *self.owner.get() }, &self.view(front))
+    fn enter<R>(
+        own: Own<'_, Self>,
+        front: &Front,
+        f: impl FnOnce(&mut split::Owner, &split::Stack<'_, Native>) -> R,
+    ) -> R {
+        let _turn = own.turn.enter();
+        // SAFETY: the turn is this thread's, and `f` is one operation of the protocol, which does not come back here.
+        f(unsafe { &mut *own.owner.get() }, &own.view(front))
     }
 }
 
@@ -91,35 +94,31 @@ unsafe impl Direct for Split {
         &self.words
     }
 
-    unsafe fn begins(&self, front: &Front, home: &Home) {
-        // SAFETY: this worker, on its cold path.
-        unsafe { self.enter(front, |owner, stack| owner.begins(stack, home)) };
+    fn begins(idle: &Idle<'_, '_, Self>) {
+        let home = idle.home();
+        Self::enter(idle.pool(), idle.front(), |owner, stack| owner.begins(stack, &*home));
     }
 
-    unsafe fn pushed(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker, on its cold path.
-        unsafe { self.enter(front, |owner, stack| owner.pushed(stack, home, index)) };
+    unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
+        Self::enter(own, front, |owner, stack| owner.pushed(stack, home, index));
     }
 
-    unsafe fn take_back(&self, front: &Front, home: &Home, index: usize) -> bool {
-        // SAFETY: this worker, on its cold path.
-        unsafe { self.enter(front, |owner, stack| owner.take_back(stack, home, index)) }
+    unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool {
+        Self::enter(own, front, |owner, stack| owner.take_back(stack, home, index))
     }
 
-    unsafe fn polled(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker, on its cold path.
-        unsafe { self.enter(front, |owner, stack| owner.give(stack, home, index, Amount::Half)) };
+    fn give(here: &Here<'_, Self>, share: Share) {
+        let (index, home) = (index_of(here), here.home());
+        let amount = match share {
+            Share::Half => Amount::Half,
+            Share::All => Amount::All,
+        };
+        Self::enter(here.pool(), here.front(), |owner, stack| owner.give(stack, &*home, index, amount));
     }
 
-    unsafe fn give_all(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker, on its cold path.
-        unsafe { self.enter(front, |owner, stack| owner.give(stack, home, index, Amount::All)) };
-    }
-
-    unsafe fn joined(&self, front: &Front, index: usize) {
-        self.stack.get(index).expect("a stolen task has a slot").state.reset();
-        // SAFETY: this worker, on its cold path.
-        unsafe { self.enter(front, split::Owner::joined) };
+    unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize) {
+        own.stack.get(index).expect("a stolen task has a slot").state.reset();
+        Self::enter(own, front, split::Owner::joined);
     }
 
     fn steal(&self) -> StealIndex<usize> {
@@ -155,11 +154,11 @@ unsafe impl Direct for Split {
         shared
     }
 
-    unsafe fn may_have_tasks(&self) -> bool {
-        !self.shared.is_all_stolen()
+    fn may_have_tasks(own: Own<'_, Self>) -> bool {
+        !own.shared.is_all_stolen()
     }
 
-    unsafe fn wants_work(&self, _: &Front, _: usize) -> bool {
+    fn wants_work(_: Own<'_, Self>, _: &Front, _: usize) -> bool {
         // Asked for, or all stolen: somebody comes for the next one too.
         true
     }

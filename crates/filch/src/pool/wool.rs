@@ -22,15 +22,17 @@ use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Padded};
 
-use super::direct::Direct;
+use super::direct::{Direct, Share, index_of};
 use super::{Queued, Tuned};
 use crate::front::Front;
-use crate::job::Slot;
+use crate::here::{Here, Idle};
+use crate::home::Home;
+use crate::own::Own;
 use crate::protocol::public;
 use crate::protocol::state::JobState;
 use crate::protocol::wool::{Params, Shared};
+use crate::slot::Slot;
 use crate::stack::Stack;
-use crate::worker::Home;
 
 /// The direct task stack of *Wool* (Karl-Filip Faxén, 2010).
 ///
@@ -108,18 +110,14 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
         &self.stack.get(index).expect("the public part ends with the stack").state
     }
 
-    /// The owner's part.
-    ///
-    /// # Safety
-    /// The current thread is this worker, and no other reference from here is alive.
-    #[expect(clippy::mut_from_ref, reason = "the owner's part, which the owner's thread alone may ask for")]
-    unsafe fn owner(&self) -> &mut public::Owner {
-        // SAFETY: the caller's promise.
-        unsafe { &mut *self.owner.get() }
+    /// Gives `f` the owner's part and what it works on.
+    fn enter<R>(own: Own<'_, Self>, f: impl FnOnce(&mut public::Owner) -> R) -> R {
+        // SAFETY: the owner's part is this thread's, and `f` is one operation of the protocol, which does not come back here.
+        f(unsafe { &mut *own.owner.get() })
     }
 
     /// What the owner works on.
-    fn seen<'s>(&'s self, front: &'s Front) -> public::Stack<'s, Native, impl Fn(u32) -> &'s JobState<Native>> {
+    fn view<'s>(&'s self, front: &'s Front) -> public::Stack<'s, Native, impl Fn(u32) -> &'s JobState<Native>> {
         public::Stack {
             shared: &self.shared,
             limits: &front.limits,
@@ -150,34 +148,30 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         &self.words
     }
 
-    unsafe fn begins(&self, front: &Front, home: &Home) {
-        // SAFETY: this worker; no other reference.
-        unsafe { self.owner() }.begins(&self.seen(front), home);
+    fn begins(idle: &Idle<'_, '_, Self>) {
+        let (own, home) = (idle.pool(), idle.home());
+        Self::enter(own, |owner| owner.begins(&own.view(idle.front()), &*home));
     }
 
-    unsafe fn pushed(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker; no other reference.
-        unsafe { self.owner() }.pushed(&self.seen(front), home, index);
+    unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
+        Self::enter(own, |owner| owner.pushed(&own.view(front), home, index));
     }
 
-    unsafe fn take_back(&self, front: &Front, home: &Home, index: usize) -> bool {
-        // SAFETY: this worker; no other reference.
-        unsafe { self.owner() }.take_back(&self.seen(front), home, index)
+    unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool {
+        Self::enter(own, |owner| owner.take_back(&own.view(front), home, index))
     }
 
-    unsafe fn polled(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker; no other reference.
-        unsafe { self.owner() }.poll(&self.seen(front), home, index);
+    fn give(here: &Here<'_, Self>, share: Share) {
+        let (own, home, index) = (here.pool(), here.home(), index_of(here));
+        let view = own.view(here.front());
+        Self::enter(own, |owner| match share {
+            Share::Half => owner.poll(&view, &*home, index),
+            Share::All => owner.give_all(&view, &*home, index),
+        });
     }
 
-    unsafe fn give_all(&self, front: &Front, home: &Home, index: usize) {
-        // SAFETY: this worker; no other reference.
-        unsafe { self.owner() }.give_all(&self.seen(front), home, index);
-    }
-
-    unsafe fn joined(&self, front: &Front, index: usize) {
-        // SAFETY: this worker; no other reference.
-        unsafe { self.owner() }.joined(&self.seen(front), index);
+    unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize) {
+        Self::enter(own, |owner| owner.joined(&own.view(front), index));
     }
 
     fn steal(&self) -> StealIndex<usize> {
@@ -197,15 +191,14 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         self.shared.has_run_out()
     }
 
-    unsafe fn may_have_tasks(&self) -> bool {
+    fn may_have_tasks(_: Own<'_, Self>) -> bool {
         // How many there are only the head says.
         true
     }
 
-    unsafe fn wants_work(&self, front: &Front, index: usize) -> bool {
-        // SAFETY: this worker; no other reference.
-        let public = unsafe { self.owner() }.public() as usize;
+    fn wants_work(own: Own<'_, Self>, front: &Front, index: usize) -> bool {
+        let public = Self::enter(own, |owner| owner.public()) as usize;
         // Asked for; or the next push is public, and thieves have taken everything before it.
-        front.limits.is_wanted() || (index < public && !self.shared.has_unstolen_below(index as u32))
+        front.limits.is_wanted() || (index < public && !own.shared.has_unstolen_below(index as u32))
     }
 }

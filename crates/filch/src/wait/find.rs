@@ -7,14 +7,17 @@ use std::ptr::NonNull;
 use filch_memory::{Native, count};
 use filch_queue::Steal;
 
-use super::{Here, nap};
-use crate::job::Job;
+use super::spot::Spot;
+use crate::core::Core;
+use crate::here::Idle;
+use crate::job;
+use crate::patience::nap;
 use crate::pool::Pool;
 use crate::protocol::state::{JobState, Status, Theft};
 use crate::protocol::waiting::wake_next;
+use crate::slot::Job;
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
-use crate::worker::Core;
 
 /// Something to run, which is this worker's.
 pub(super) enum Find {
@@ -26,17 +29,17 @@ pub(super) enum Find {
     Reluctantly(Box<Find>),
 }
 
-impl<P: Pool> Here<'_, P> {
+impl<P: Pool> Spot<'_, P> {
     /// One successful steal, as many lost races as it takes, or nothing.
     pub(super) fn steal(&self, victim: usize) -> Option<NonNull<Job>> {
-        // SAFETY: this thread is the worker.
-        self.steal_by(victim, |victim| unsafe { P::steal(self.core, victim) })
+        self.steal_by(victim, |victim| P::steal(&self.here, victim))
     }
 
-    /// As [`Here::steal`], for a worker that is idle: it may take several, and keep the others.
+    /// As [`Spot::steal`], for a worker that is idle: it may take several, and keep the others.
     fn haul(&self, victim: usize) -> Option<NonNull<Job>> {
-        // SAFETY: this thread is the worker, with nothing on its stack.
-        self.steal_by(victim, |victim| unsafe { P::haul(self.core, victim) })
+        // SAFETY: an idle worker has nothing on its stack.
+        let idle = unsafe { Idle::new(&self.here) };
+        self.steal_by(victim, |victim| P::haul(&idle, victim))
     }
 
     fn steal_by(&self, victim: usize, attempt: impl Fn(&Core<P>) -> Steal<NonNull<Job>>) -> Option<NonNull<Job>> {
@@ -66,22 +69,20 @@ impl<P: Pool> Here<'_, P> {
 
     /// What the worker has spawned itself, then what is for it alone.
     pub(super) fn find_own(&self) -> Option<Find> {
-        // SAFETY: this thread is the worker.
-        let spawned = unsafe { self.home().pop_spawned() };
-        spawned.or_else(|| self.home().next_mail()).map(Find::Spawned)
+        let home = self.home();
+        home.pop_spawned().or_else(|| home.next_mail()).map(Find::Spawned)
     }
 
     /// One of the worker's own forks, as a thief would take it: its join will find it stolen.
     pub(super) fn find_forked(&self) -> Option<Find> {
-        // SAFETY: this thread is the worker, at this head.
-        let job = unsafe { P::steal_own(self.core, self.front, self.head) }?;
+        let job = P::steal_own(&self.here)?;
         Some(Find::Stolen { victim: self.home().index, job })
     }
 
     /// What an idle worker has kept of what it had stolen.
     pub(super) fn find_kept(&self) -> Option<Find> {
-        // SAFETY: this thread is the worker, with nothing on its stack.
-        let job = unsafe { P::pop_kept(self.core) }?;
+        // SAFETY: an idle worker has nothing on its stack.
+        let job = P::pop_kept(&unsafe { Idle::new(&self.here) })?;
         Some(Find::Stolen { victim: self.home().index, job })
     }
 
@@ -90,7 +91,7 @@ impl<P: Pool> Here<'_, P> {
         self.find_far_by(Self::steal)
     }
 
-    /// As [`Here::find_far`], for a worker that is idle.
+    /// As [`Spot::find_far`], for a worker that is idle.
     pub(super) fn find_far_idle(&self) -> Option<Find> {
         self.find_far_by(Self::haul)
     }
@@ -102,7 +103,7 @@ impl<P: Pool> Here<'_, P> {
                 return Some(Find::Stolen { victim, job });
             }
             if victim != home.index
-                && let Some(job) = home.steal_spawned(victim)
+                && let Some(job) = home.common.steal_spawned(victim)
             {
                 return Some(Find::Spawned(job));
             }
@@ -115,21 +116,17 @@ impl<P: Pool> Here<'_, P> {
     pub(super) fn find_spawned(&self) -> Option<Find> {
         let home = self.home();
         let injected = &home.common.injected;
-        let steal = |victim| if home.has_spawned(victim) { home.steal_spawned(victim) } else { None };
-        // SAFETY: this thread is the worker.
-        let own = unsafe { if home.has_own_spawned() { home.pop_spawned() } else { None } };
+        let steal = |victim| if home.common.has_spawned(victim) { home.common.steal_spawned(victim) } else { None };
+        let own = if home.has_own_spawned() { home.pop_spawned() } else { None };
         own.or_else(|| home.victims().find_map(steal))
             .or_else(|| if injected.is_empty() { None } else { injected.pop() })
             .map(Find::Spawned)
     }
 
-    /// Whether [`Here::find_far`] might find something, or there is mail.
+    /// Whether [`Spot::find_far`] might find something, or there is mail.
     pub(super) fn sees_any(&self) -> bool {
         let home = self.home();
-        let sees = |index: usize| {
-            // SAFETY: this thread is the worker.
-            home.has_spawned(index) || unsafe { P::has_work(self.core, &self.core.peers()[index]) }
-        };
+        let sees = |index: usize| home.common.has_spawned(index) || P::has_work(&self.here, &self.core.peers()[index]);
         home.has_mail()
             || !home.common.injected.is_empty()
             || (0..self.core.peers().len()).filter(|&index| index != home.index).any(sees)
@@ -137,17 +134,16 @@ impl<P: Pool> Here<'_, P> {
 
     /// Shares what the worker has forked: it will answer nobody.
     pub(super) fn share(&self) {
-        // SAFETY: this thread is the worker, at this head.
-        unsafe { P::share_all(self.core, self.front, self.head) };
+        P::share_all(&self.here);
     }
 
     /// Shares on behalf of those workers, which have been asked and do not answer; whether it was anything.
     pub(super) fn insist(&self, victims: &[Core<P>]) -> bool {
         let sharing = AbortOnUnwind("a worker panicked while it shared another's tasks");
         let victims = victims.iter().filter(|victim| !std::ptr::eq(*victim, self.core));
-        let shared: u32 = victims.map(|victim| P::insist(self.core, victim)).sum();
+        let shared: u32 = victims.map(|victim| P::insist(&self.here, victim)).sum();
         if shared > 1 {
-            wake_next(self.home());
+            wake_next(&self.core.home);
         }
         mem::forget(sharing);
         shared > 0
@@ -165,19 +161,17 @@ impl<P: Pool> Here<'_, P> {
             return None;
         }
         looks.set(0);
-        // SAFETY: this thread is the worker.
-        let spawned = || unsafe { self.home().pop_spawned() }.map(Find::Spawned);
+        let spawned = || self.home().pop_spawned().map(Find::Spawned);
         let find = self.find_far().or_else(spawned).or_else(|| self.find_forked())?;
         Some(Find::Reluctantly(Box::new(find)))
     }
 
     /// Whether the worker has spawned or forked something that nobody has taken. A snapshot.
     pub(super) fn has_own(&self) -> bool {
-        // SAFETY: this thread is the worker, at this head.
-        unsafe { self.home().has_own_spawned() || P::has_own(self.core, self.front, self.head) }
+        self.home().has_own_spawned() || P::has_own(&self.here)
     }
 
-    /// As [`Here::run`], for a worker that waits: what it has to give meanwhile need not descend from what it had stolen.
+    /// As [`Spot::run`], for a worker that waits: what it has to give meanwhile need not descend from what it had stolen.
     pub(super) fn run_meanwhile(&self, find: Find) {
         self.home().on_detour(|| self.run(find));
     }
@@ -194,8 +188,7 @@ impl<P: Pool> Here<'_, P> {
                 let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
                 self.run_stolen(owner, job);
             }
-            // SAFETY: this thread is the worker, at this head.
-            Find::Spawned(job) => unsafe { job.run(self.front, self.head) },
+            Find::Spawned(job) => self.below().run(job),
         }
     }
 
@@ -216,8 +209,7 @@ impl<P: Pool> Here<'_, P> {
             self.wake_owner(owner, owner_sleeps);
             return false;
         }
-        // SAFETY: this thread is the worker, at this head.
-        if unsafe { P::may_have_own(self.core, self.front, self.head) } {
+        if P::may_have_own(&self.here) {
             self.home().on_detour(|| self.run_stolen(owner, job));
         } else {
             self.run_stolen(owner, job);
@@ -244,8 +236,8 @@ impl<P: Pool> Here<'_, P> {
 
     /// Runs a job of `owner`'s that was won and has been claimed, and settles it.
     fn run_stolen(&self, owner: usize, job: NonNull<Job>) {
-        // SAFETY: the job is this worker's, which is at this head.
-        let panicked = unsafe { Job::call(job, self.front, self.head) };
+        // SAFETY: the job is this worker's, and was forked in its pool.
+        let panicked = unsafe { job::call(job, self.below()) };
         // SAFETY: the job's memory stays until it is settled. Afterwards it is not touched.
         let owner_sleeps = unsafe { job.as_ref() }.state.finish(panicked);
         self.wake_owner(owner, owner_sleeps);
@@ -260,6 +252,6 @@ impl<P: Pool> Here<'_, P> {
 
     /// How many tasks there may be below the head, for those who follow stolen ones.
     fn height(&self) -> usize {
-        P::height(self.core, self.front, self.head)
+        P::height(&self.here)
     }
 }

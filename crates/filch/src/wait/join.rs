@@ -6,36 +6,41 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
-use super::here::Standing;
-use super::{Here, Patience, Wait};
-use crate::job::Job;
+use super::spot::{Spot, Standing};
+use crate::core::Core;
+use crate::front::Meanwhile;
+use crate::here::Here;
+use crate::patience::Patience;
+use crate::policy::Wait;
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
 use crate::protocol::state::{JobState, Settled, Status, Theft};
 use crate::protocol::waiting::{Joiner, Sleeper, await_job};
+use crate::slot::Job;
 use crate::unwind::AbortOnUnwind;
-use crate::worker::Core;
 
 /// Failures to leapfrog in a row before one attempt at anybody. Lace has 32; with 8, oversubscribed workers, whose thief may not be
 /// running, look elsewhere sooner.
 const LEAPS_BEFORE_RANDOM: u32 = 8;
 
-/// Waits until `job`, stolen from this worker, is settled; runs other things meanwhile if `helps`.
+/// Waits until `job`, stolen from this worker, is settled; `meanwhile` it may help others.
 ///
 /// # Safety
 /// `job` was forked by this worker, and a thief has won it.
-pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, helps: bool) -> Settled {
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
     let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
     // SAFETY: the job's memory is the caller's frame or slot, which stays while it waits.
     let state = &unsafe { job.as_ref() }.state;
-    let settled = await_job(&Joining { here, helps, failures: Cell::new(0), looks: Cell::new(0) }, state);
+    let settled = await_job(&Joining::new(Spot::at(here), meanwhile), state);
     mem::forget(waiting);
     settled
 }
 
 /// A worker that waits for a stolen task.
 struct Joining<'w, P: Pool> {
-    here: Here<'w, P>,
+    spot: Spot<'w, P>,
     helps: bool,
     /// Failures to leapfrog in a row.
     failures: Cell<u32>,
@@ -43,14 +48,18 @@ struct Joining<'w, P: Pool> {
     looks: Cell<u32>,
 }
 
-impl<P: Pool> Joining<'_, P> {
+impl<'w, P: Pool> Joining<'w, P> {
+    fn new(spot: Spot<'w, P>, meanwhile: Meanwhile) -> Self {
+        Self { spot, helps: meanwhile == Meanwhile::Help, failures: Cell::new(0), looks: Cell::new(0) }
+    }
+
     fn strategy(&self) -> Wait {
-        self.here.home().common.wait
+        self.spot.home().common.wait
     }
 
     /// Whose tasks may be run: those of the thief, or of anybody.
     fn victims(&self, theft: Theft) -> &[Core<P>] {
-        let peers = self.here.core.peers();
+        let peers = self.spot.core.peers();
         match self.strategy() {
             _ if !self.helps => &[],
             // A transitive leapfrogger's further victims change all the time: it has asked them on its last search, and does not stay
@@ -61,29 +70,29 @@ impl<P: Pool> Joining<'_, P> {
     }
 
     fn run_any(&self) -> bool {
-        let here = &self.here;
-        if here.home().victims().any(|victim| here.steal_and_run(victim, None)) {
+        let spot = &self.spot;
+        if spot.home().victims().any(|victim| spot.steal_and_run(victim, None)) {
             return true;
         }
-        let Some(find) = here.find_spawned() else { return false };
-        here.run_meanwhile(find);
+        let Some(find) = spot.find_spawned() else { return false };
+        spot.run_meanwhile(find);
         true
     }
 
     /// On a low stack: leapfrogs, and leaves what else there is to others for a while.
     fn leap_low(&self, state: &JobState<Native>, theft: Theft) -> bool {
-        let (here, is_strict) = (&self.here, self.strategy().is_strict());
+        let (spot, is_strict) = (&self.spot, self.strategy().is_strict());
         // Who is not strict keeps what it has won, though it may be unrelated by then: what is given back is for its owner only, who may
         // be waiting for somebody else to run it.
         let guard = is_strict.then_some((state, theft));
-        if here.is_warm(state, theft) && here.steal_and_run(theft.thief, guard) {
+        if spot.is_warm(state, theft) && spot.steal_and_run(theft.thief, guard) {
             return true;
         }
         if is_strict {
             return false;
         }
-        let Some(find) = here.find_reluctantly(&self.looks) else { return false };
-        here.run_meanwhile(find);
+        let Some(find) = spot.find_reluctantly(&self.looks) else { return false };
+        spot.run_meanwhile(find);
         true
     }
 }
@@ -91,8 +100,8 @@ impl<P: Pool> Joining<'_, P> {
 impl<P: Pool> Standing for Joining<'_, P> {
     type Pool = P;
 
-    fn here(&self) -> Here<'_, P> {
-        self.here
+    fn core(&self) -> &Core<P> {
+        self.spot.core
     }
 }
 
@@ -104,19 +113,19 @@ impl<P: Pool> Joiner for Joining<'_, P> {
     }
 
     fn leap(&self, state: &JobState<Native>, theft: Theft) -> bool {
-        let here = &self.here;
+        let spot = &self.spot;
         if !self.helps {
             return false;
         }
-        let found = if here.home().is_stack_low() {
+        let found = if spot.home().is_stack_low() {
             self.leap_low(state, theft)
         } else {
             match self.strategy() {
                 // The guard: the thief may be done with the job, and on to something unrelated, by now.
-                Wait::Leapfrog => here.steal_and_run(theft.thief, Some((state, theft))),
-                Wait::Transitive => leap_transitively(here, state, theft),
+                Wait::Leapfrog => spot.steal_and_run(theft.thief, Some((state, theft))),
+                Wait::Transitive => leap_transitively(spot, state, theft),
                 Wait::LeapfrogRandom => {
-                    here.steal_and_run(theft.thief, None) || {
+                    spot.steal_and_run(theft.thief, None) || {
                         self.failures.set(self.failures.get() + 1);
                         self.failures.get().is_multiple_of(LEAPS_BEFORE_RANDOM) && self.run_any()
                     }
@@ -125,17 +134,16 @@ impl<P: Pool> Joiner for Joining<'_, P> {
             }
         };
         if found {
-            here.home().counters.leaps.bump();
+            spot.home().counters.leaps.bump();
             self.failures.set(0);
         }
         found
     }
 
     fn run_mail(&self) -> bool {
-        let home = self.here.home();
+        let home = self.spot.home();
         let Some(job) = home.next_mail() else { return false };
-        // SAFETY: this thread is the worker, at this head.
-        home.on_detour(|| unsafe { job.run(self.here.front, self.here.head) });
+        home.on_detour(|| self.spot.below().run(job));
         true
     }
 
@@ -151,22 +159,20 @@ impl<P: Pool> Joiner for Joining<'_, P> {
 
     fn ask(&self, theft: Theft) {
         for victim in self.victims(theft) {
-            P::ask(self.here.core, victim);
+            P::ask(self.spot.core, victim);
         }
     }
 
     fn insist(&self, theft: Theft) -> bool {
-        self.here.insist(self.victims(theft))
+        self.spot.insist(self.victims(theft))
     }
 
     fn sees_any(&self, theft: Theft) -> bool {
-        let (here, home) = (&self.here, self.here.home());
+        let (spot, home) = (&self.spot, self.spot.home());
         if self.helps && !self.strategy().is_strict() {
-            // SAFETY: this thread is the worker.
-            return here.sees_any() || unsafe { home.has_own_spawned() };
+            return spot.sees_any() || home.has_own_spawned();
         }
-        // SAFETY: as above.
-        home.has_mail() || self.victims(theft).iter().any(|victim| unsafe { P::has_work(here.core, victim) })
+        home.has_mail() || self.victims(theft).iter().any(|victim| P::has_work(&spot.here, victim))
     }
 }
 
@@ -179,12 +185,12 @@ struct Trail<'s> {
 }
 
 /// Searches, depth first, the workers that run descendants of the job in `state` for something to steal.
-fn leap_transitively<P: Pool>(here: &Here<'_, P>, state: &JobState<Native>, theft: Theft) -> bool {
-    let peers = here.core.peers();
+fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> bool {
+    let peers = spot.core.peers();
     let mut seen = vec![false; peers.len()];
-    seen[here.home().index] = true;
+    seen[spot.home().index] = true;
     seen[theft.thief] = true;
-    if here.steal_and_run(theft.thief, Some((state, theft))) {
+    if spot.steal_and_run(theft.thief, Some((state, theft))) {
         return true;
     }
     let mut path = vec![Trail { state, theft, next: theft.base }];
@@ -202,11 +208,11 @@ fn leap_transitively<P: Pool>(here: &Here<'_, P>, state: &JobState<Native>, thef
             }
         };
         // After reading the entry: if the theft that led here is still going on, the entry was one of its descendants.
-        if !here.is_warm(trail.state, trail.theft) {
+        if !spot.is_warm(trail.state, trail.theft) {
             path.pop();
         } else if let Some(further) = further {
             seen[further.theft.thief] = true;
-            if here.steal_and_run(further.theft.thief, Some((further.state, further.theft))) {
+            if spot.steal_and_run(further.theft.thief, Some((further.state, further.theft))) {
                 return true;
             }
             path.push(further);
@@ -224,21 +230,24 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::front::current;
     use crate::pool::Split;
     use crate::{Builder, Interrupts};
 
-    fn joining(here: Here<'_, Split>, helps: bool) -> Joining<'_, Split> {
-        Joining { here, helps, failures: Cell::new(0), looks: Cell::new(0) }
+    /// What one sees who helps, and then what one sees who only waits.
+    fn both<T>(joining: &mut Joining<'_, Split>, see: impl Fn(&Joining<'_, Split>) -> T) -> (T, T) {
+        let [helps, waits] = [true, false].map(|helps| {
+            joining.helps = helps;
+            see(joining)
+        });
+        (helps, waits)
     }
 
     /// `f`, on the only worker of a pool.
     fn on_a_worker(pool: Builder<Split>, f: impl FnOnce(Here<'_, Split>) + Send) {
         let pool = pool.workers(1).build().unwrap();
         pool.install(|| {
-            let front = current();
-            // SAFETY: the current front of a worker of this pool, and its head; `f` leaves the stack as it finds it.
-            f(unsafe { Here::at(front, front.head()) });
+            // SAFETY: a worker of this pool; `f` leaves the stack as it finds it.
+            f(unsafe { Here::current().known() });
         });
     }
 
@@ -249,14 +258,14 @@ mod tests {
         let wanted = [(Wait::Leapfrog, 0), (Wait::Transitive, PERHAPS), (Wait::Random, ANY_MEANWHILE)];
         for (wait, wanted) in wanted.into_iter().chain([(Wait::LeapfrogRandom, ANY_MEANWHILE)]) {
             on_a_worker(Builder::new().wait(wait), |here| {
-                let (helps, waits) = (joining(here, true), joining(here, false));
-                assert_eq!((helps.wanted(theft), waits.wanted(theft)), (wanted, here.home().index as Wanted));
-                assert_eq!((helps.victims(theft).len(), waits.victims(theft).len()), (1, 0));
-                assert!(!helps.sees_any(theft) && !waits.sees_any(theft));
+                let mut joining = Joining::new(Spot::at(here), Meanwhile::Help);
+                let own = joining.spot.home();
+                assert_eq!(both(&mut joining, |who| who.wanted(theft)), (wanted, own.index as Wanted));
+                assert_eq!(both(&mut joining, |who| who.victims(theft).len()), (1, 0));
+                assert_eq!(both(&mut joining, |who| who.sees_any(theft)), (false, false));
                 crate::spawn(|| ());
-                assert_eq!((helps.sees_any(theft), waits.sees_any(theft)), (!wait.is_strict(), false));
-                // SAFETY: this thread is the worker, at this head.
-                unsafe { here.home().pop_spawned().unwrap().run(here.front, here.head) };
+                assert_eq!(both(&mut joining, |who| who.sees_any(theft)), (!wait.is_strict(), false));
+                joining.spot.below().run(own.pop_spawned().unwrap());
             });
         }
     }
@@ -265,7 +274,8 @@ mod tests {
     #[test]
     fn who_has_asked_before_it_sleeps_wants_a_tick() {
         on_a_worker(Builder::new().interrupts(Interrupts::flag()), |here| {
-            let is_due = || here.home().common.ticks.as_ref().unwrap().is_due(0) == Some(true);
+            let home = here.home();
+            let is_due = || home.common.ticks.as_ref().unwrap().is_due(0) == Some(true);
             // Those that the worker has wanted on its way here.
             while is_due()
                 || (0..5).any(|_| {
@@ -273,7 +283,7 @@ mod tests {
                     is_due()
                 })
             {}
-            joining(here, true).has_asked();
+            Joining::new(Spot::at(here), Meanwhile::Help).has_asked();
             let start = Instant::now();
             while !is_due() {
                 assert!(start.elapsed() < Duration::from_secs(60), "nobody has wanted a tick");

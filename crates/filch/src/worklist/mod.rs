@@ -39,11 +39,11 @@ pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
 pub use team::Team;
 
+use crate::policy::{Idle, Victims};
 pub use crate::post::Tally;
 use crate::post::{Habits, Loot};
 use crate::team::Settings;
 pub use crate::team::StartError;
-use crate::wait::{Idle, Victims};
 
 /// The settings of worklists, and the way to run them.
 ///

@@ -10,16 +10,16 @@
 mod x86_64 {
     use std::arch::{asm, naked_asm};
 
+    use crate::fork;
     use crate::front::Front;
-    use crate::job::Slot;
-    use crate::pool::direct;
+    use crate::slot::Slot;
 
-    /// [`direct::push_cold`].
+    /// [`fork::push_cold`].
     ///
     /// # Safety
     /// As there.
     #[inline(always)]
-    pub(in crate::pool) unsafe fn push_cold(front: &Front, head: *mut Slot) {
+    pub(crate) unsafe fn push_cold(front: &Front, head: *mut Slot) {
         // SAFETY: the caller's promise. The call returns, does not unwind, and changes what is listed: whatever the System V ABI lets a
         // function change, but the general registers in which arguments come. Those it needs itself lie in two of them.
         unsafe {
@@ -41,7 +41,7 @@ mod x86_64 {
         }
     }
 
-    /// Calls [`direct::push_cold`], and keeps the registers of arguments. Aligns the stack itself, so that it may be called from anywhere.
+    /// Calls [`fork::push_cold`], and keeps the registers of arguments. Aligns the stack itself, so that it may be called from anywhere.
     ///
     /// # Safety
     /// As there.
@@ -73,14 +73,14 @@ mod x86_64 {
             ".cfi_def_cfa rsp, 8",
             "ret",
             ".cfi_endproc",
-            push = sym direct::push_cold,
+            push = sym fork::push_cold,
         )
     }
 }
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri)))]
-pub(super) use x86_64::push_cold;
+pub(crate) use x86_64::push_cold;
 
 /// The call that the compiler makes.
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri))))]
-pub(super) use super::direct::push_cold;
+pub(crate) use crate::fork::push_cold;

@@ -1,0 +1,99 @@
+//! Why a thread pool could not be built: sentences for people.
+
+use std::fmt;
+use std::io;
+
+use crate::policy::Wait;
+#[cfg(doc)]
+use crate::pool::Split;
+use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
+
+/// Why a thread pool could not be built.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// There must be at least one worker, and at most [`BuildError::MAX_WORKERS`].
+    Workers(usize),
+    /// The pool's queues keep something for each pair of workers, so that it cannot have as many as others.
+    Pairs {
+        /// How many were wanted.
+        workers: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// Task stacks hold between 1 and [`BuildError::MAX_CAPACITY`] tasks.
+    Capacity(usize),
+    /// The strategy needs a pool whose stolen tasks can be followed: [`Split`] or [`Wool`](crate::pool::Wool).
+    Wait(Wait),
+    /// Settings that contradict each other: a sentence says why there cannot be such a pool.
+    Unfit(&'static str),
+    /// The time between two interrupts must not be zero, and signals need a system that has them.
+    Interrupts(io::Error),
+    /// The address space for the task stacks could not be reserved.
+    Reserve {
+        /// Tasks per worker.
+        capacity: usize,
+        /// Workers.
+        workers: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A thread could not be started. Those that had been have left again.
+    Thread {
+        /// How many had been started.
+        started: usize,
+        /// How many were wanted.
+        workers: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl BuildError {
+    /// The largest number of workers.
+    pub const MAX_WORKERS: usize = MAX_WORKERS;
+    /// The largest capacity of a task stack.
+    pub const MAX_CAPACITY: usize = MAX_DEPTH;
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workers(0) => f.write_str("a pool needs at least one worker"),
+            Self::Workers(n) => write!(f, "{n} workers are too many; a pool has at most {MAX_WORKERS}"),
+            Self::Pairs { workers, most } => write!(
+                f,
+                "{workers} workers are too many for queues that keep something for each pair of them; this pool has at most {most}"
+            ),
+            Self::Capacity(n) => write!(f, "a deque for {n} tasks: the capacity is between 1 and {MAX_DEPTH}"),
+            Self::Wait(wait) => {
+                write!(
+                    f,
+                    "this pool cannot wait by strategy '{wait}': only pools with a task stack let thieves follow their tasks"
+                )
+            }
+            Self::Unfit(why) => f.write_str(why),
+            Self::Interrupts(source) => write!(f, "cannot interrupt the workers: {source}"),
+            Self::Reserve { capacity, workers, source } => write!(
+                f,
+                "cannot reserve address space for {workers} task stacks of {capacity} tasks ({source}); \
+                 lower the deque capacity or raise the limit (ulimit -v)"
+            ),
+            Self::Thread { started, workers, source } => write!(
+                f,
+                "cannot start thread {} of {workers} ({source}); \
+                 use fewer workers or smaller stacks, or raise the limits (ulimit -u, ulimit -v)",
+                started + 1
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Interrupts(source) | Self::Reserve { source, .. } | Self::Thread { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

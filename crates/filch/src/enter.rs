@@ -1,0 +1,131 @@
+//! The way into a pool from outside: as a guest, in the seat of a worker that sleeps; or by a job that is handed in and waited for.
+//!
+//! What must always hold: no call from outside returns before its job is settled; and nothing unwinds out of a seat while it is the guest's.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::fork;
+use crate::guest::Seat;
+use crate::here::{Any, Here};
+use crate::home::current_home;
+use crate::job::Body;
+use crate::latch::{self, Latch, Waiter};
+use crate::registry::Common;
+use crate::spawn::{MayDangle, Spawned};
+use crate::thread_stack;
+
+/// How much of its stack a thread must have left to be a guest: nearly all that Rust gives a thread.
+const ROOM: usize = 7 << 18;
+
+/// Something whose user vouches that another thread may have it.
+pub(crate) struct IsSend<T>(pub(crate) T);
+
+// SAFETY: see the uses.
+unsafe impl<T> Send for IsSend<T> {}
+
+impl Common {
+    /// Runs `f` on a worker of this pool and waits for it; the current thread is none of them, unless it can be a
+    /// [guest](crate::guest) for that time.
+    ///
+    /// # Safety
+    /// The workers are alive.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`], and if `f` does.
+    pub(crate) unsafe fn enter<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(Here<'_>) -> R + Send,
+        R: Send,
+    {
+        self.assert_here();
+        // A worker of another pool runs that one's jobs meanwhile.
+        if current_home().is_none()
+            && let Some(seat) = self.take_seat()
+        {
+            // SAFETY: just taken, of a worker that is alive.
+            return unsafe { seat.visit(f) };
+        }
+        let mut outcome = None;
+        let place = IsSend(&raw mut outcome);
+        let latch = Latch::new(1, Waiter::here());
+        let over = IsSend((&raw const latch).cast_mut());
+        let f = MayDangle::new(f);
+        // SAFETY: this function does not return before the job has ended the latch, its last act; and it does not unwind.
+        let job = unsafe {
+            Spawned::new(move || {
+                let (place, over) = (place, over);
+                // What begins a job has the head.
+                let result = catch_unwind(AssertUnwindSafe(|| f.into_inner()(Here::current())));
+                *place.0 = Some(result);
+                Latch::end(over.0);
+            })
+        };
+        let has_woken = self.inject(job);
+        // A woken worker takes long to arrive.
+        latch::wait(&latch, None, has_woken);
+        match outcome.expect("the job has run") {
+            Ok(result) => result,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// Joins both on a worker of this pool, and waits for it; the current thread is none of them.
+    ///
+    /// # Safety
+    /// As [`Common::enter`]; both fit a slot, and what they are made of, and their results, are `Send`.
+    pub(crate) unsafe fn enter_fork<A, B>(&self, a: A, b: B) -> (A::Out, B::Out)
+    where
+        A: Body<In = Any>,
+        B: Body<In = Any>,
+    {
+        let branches = IsSend((a, b));
+        let join = |here: Here<'_>| {
+            let IsSend((a, b)) = { branches };
+            IsSend(fork::join_near(here, a, b))
+        };
+        // SAFETY: the workers are alive, by the caller's promise; and so is it about what is sent to them.
+        unsafe { self.enter(join) }.0
+    }
+
+    /// Takes the seat of a worker that sleeps, if the pool admits guests and the current thread, which is no worker, can be one.
+    fn take_seat(&self) -> Option<Seat> {
+        let guests = self.guests.as_ref()?;
+        // Nobody to take it from: not worth a look at the stack.
+        if !self.dormitory.sleepers().any() || !thread_stack::has_room(ROOM) {
+            return None;
+        }
+        let index = self.dormitory.take_seat()?;
+        Some(guests.came_to(index))
+    }
+}
+
+impl Seat {
+    /// Runs `f` in the seat.
+    ///
+    /// # Safety
+    /// The current thread has just [taken](Common::take_seat) it, and the workers are alive.
+    ///
+    /// # Panics
+    /// If `f` does.
+    unsafe fn visit<F, R>(self, f: F) -> R
+    where
+        F: FnOnce(Here<'_>) -> R,
+    {
+        let (mut f, mut outcome) = (Some(f), None);
+        let mut work = |here: Here<'_>| {
+            let f = f.take().expect("a visit runs once");
+            outcome = Some(catch_unwind(AssertUnwindSafe(|| f(here))));
+        };
+        // SAFETY: the worker is alive, and this thread has the seat: it is that worker until it leaves, with nothing on its stack; and the
+        // table is that of this front.
+        unsafe {
+            let front = self.front().as_ref();
+            let operations = front.operations.expect("a seat is at a worker's front");
+            (operations.visit)(Here::new(front, self.bottom()), &mut work);
+        }
+        match outcome.expect("a visit has run") {
+            Ok(result) => result,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Fork and join at a head, on any front.
+//!
+//! A fork writes its task to the slot at the head and compares the head with the push limit; a join compares with the pop limit, and
+//! runs the task from there. Everything else is cold, and goes through the [operations](crate::front::Operations) of the front: on a
+//! stack front, the [direct pool](crate::pool)'s own; on a detached one, those of a word queue, in which the task's address lies while the
+//! task itself is kept aside.
+//!
+//! What must always hold: the limits admit no push but where the slot is the owner's and no thief need know of the task, and no pop
+//! but of a task that no thief can have. Forks end newest first, each once: by its join, or because its first branch unwinds.
+
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+
+use crate::front::{Front, Kind, Meanwhile, Popped};
+use crate::here::{Here, Known};
+use crate::job::{self, Body, Outcome};
+use crate::protocol::state::Settled;
+use crate::saving;
+use crate::slot::Slot;
+use crate::unwind::discard;
+
+/// Runs both branches, perhaps at the same time: the fast path of filch.
+#[inline(always)]
+pub(crate) fn join<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
+where
+    A: Body<In = B::In>,
+    B: Body,
+{
+    if const { !job::fits::<B, B::Out>() } {
+        return join_far(here, a, b);
+    }
+    join_near(here, a, b)
+}
+
+/// [`join`] for work and results that fit a slot.
+///
+/// The slot doubles as the place where what `b` captured survives `a`: reading it back costs less than keeping it in registers
+/// that the frame would have to save.
+#[inline(always)]
+#[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
+pub(crate) fn join_near<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
+where
+    A: Body<In = B::In>,
+    B: Body,
+{
+    if here.front().limits.admits_push(here.head().addr()) {
+        // SAFETY: admitted, so the slot is the owner's.
+        unsafe { job::write(here.head(), b) };
+    } else {
+        rare();
+        if A::MAY_BE_OUTSIDE && here.front().kind == Kind::Outside {
+            return a.outside(b);
+        }
+        // SAFETY: whoever is not outside is a worker; and its fork ends below.
+        unsafe { push_unadmitted(&here, b) };
+    }
+    // SAFETY: pushed above, and popped below, or abandoned by who runs the first branch.
+    let fork = unsafe { Fork::<B>::at(here.front(), here.head()) };
+    let ra = if A::UNROLLED { fork.guard(a) } else { fork.catch(a) };
+    (ra, fork.join())
+}
+
+/// A task of type `B` between its push, to the slot at the head, and its pop.
+pub(crate) struct Fork<'f, B: Body> {
+    front: &'f Front,
+    head: *mut Slot,
+    work: PhantomData<B>,
+}
+
+impl<'f, B: Body> Fork<'f, B> {
+    /// The one at `head`.
+    ///
+    /// # Safety
+    /// The current thread is the worker of `front`, in a pool as `B` must know it, and if that is a stack front, `head` was exact when
+    /// a `B` was [pushed](push) there. This fork is joined or abandoned, once, as the newest of the worker's; and until then nothing is
+    /// forked but above it.
+    #[inline(always)]
+    pub(crate) unsafe fn at(front: &'f Front, head: *mut Slot) -> Self {
+        Self { front, head, work: PhantomData }
+    }
+
+    /// Where it was pushed, which is free again.
+    #[inline(always)]
+    fn here(&self) -> Here<'f, B::In> {
+        // SAFETY: the promise by which this was made: it is the newest fork, and this thread's. It is used once the task has been popped,
+        // or to look at the head.
+        unsafe { Here::new(self.front, self.head) }
+    }
+
+    /// The second half of a join: runs the task, or gets its result.
+    #[inline(always)]
+    pub(crate) fn join(self) -> B::Out {
+        B::lower(&self.here());
+        if self.front.limits.admits_pop(self.head.addr()) {
+            // SAFETY: admitted, so it is a slot, and private; the work is moved out, which frees the slot.
+            let work: B = unsafe { job::take_work(NonNull::new_unchecked(self.head).cast()) };
+            work.inline(self.here())
+        } else {
+            self.join_cold()
+        }
+    }
+
+    /// A pop that the limits did not admit: runs the task if it is still there; otherwise waits, runs other tasks meanwhile, and
+    /// continues the task's panic if it panicked.
+    #[cold]
+    #[inline(never)]
+    fn join_cold(self) -> B::Out {
+        // SAFETY: what comes back is moved out once, here.
+        match unsafe { Outcome::<B>::of(self.pop_or_wait(Meanwhile::Help)) } {
+            Outcome::Unrun(work) => work.inline(self.here()),
+            Outcome::Done(result) => result,
+            Outcome::Panicked(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// Takes the task back, or waits until its thief has settled it.
+    fn pop_or_wait(&self, meanwhile: Meanwhile) -> Popped {
+        let operations = self.front.operations.expect("only workers join");
+        // SAFETY: the table is that of this front, where this is the newest task.
+        unsafe { (operations.pop)(self.here().of_any(), meanwhile) }
+    }
+
+    /// Runs the first branch; if it unwinds, abandons the task and goes on unwinding.
+    ///
+    /// The panic is caught, although a drop guard would do: to the compiler the caught panic flows back into the function, which
+    /// so has one exit. Otherwise it would save registers before the test that ends the recursion, in half of all calls for nothing.
+    #[inline(always)]
+    fn catch<A: Body<In = B::In>>(&self, a: A) -> A::Out {
+        // Nobody sees what the panic left behind, since it goes on.
+        match catch_unwind(AssertUnwindSafe(|| self.inline_above(a))) {
+            Ok(ra) => ra,
+            Err(payload) => {
+                // SAFETY: `abandon` ends this very fork, of a `B`; whoever has it does not come to its join.
+                unsafe { (self.front.unwind)(self.front, self.head, abandon::<B>, payload) };
+                // SAFETY: never reached: `unwind` is `resume`. An assertion of that would be another exit.
+                unsafe { MaybeUninit::zeroed().assume_init() }
+            }
+        }
+    }
+
+    /// As [`Fork::catch`], by a drop guard. The compiler inlines no `catch_unwind` into another one, but any number of guards.
+    #[inline(always)]
+    fn guard<A: Body<In = B::In>>(&self, a: A) -> A::Out {
+        let guard = Guard { front: self.front, head: self.head, work: PhantomData::<B> };
+        let ra = self.inline_above(a);
+        std::mem::forget(guard);
+        ra
+    }
+
+    /// Runs the first branch above the task.
+    #[inline(always)]
+    fn inline_above<A: Body<In = B::In>>(&self, a: A) -> A::Out {
+        // SAFETY: the task lies below, and this fork waits while the branch has the head.
+        let above = unsafe { Here::new(self.front, self.head.wrapping_add(1)) };
+        A::raise(&above);
+        a.inline(above)
+    }
+}
+
+/// Abandons a fork whose first branch unwinds.
+struct Guard<'f, B: Body> {
+    front: &'f Front,
+    head: *mut Slot,
+    work: PhantomData<B>,
+}
+
+impl<B: Body> Drop for Guard<'_, B> {
+    // Inlined, and handing its fields over by value, so that they stay in registers as long as nothing unwinds.
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: made for a fork whose first branch unwinds, so that it does not come to its join.
+        unsafe { abandon::<B>(self.front, self.head) };
+    }
+}
+
+/// Ends the fork of a task that nobody will ask for, because its forker unwinds: drops the task, unless it is
+/// [always run](Body::ALWAYS_RUN), or what became of it once its thief is done. Meanwhile nothing else is run.
+///
+/// As a function that cannot unwind it costs its callers no second landing pad.
+///
+/// # Safety
+/// As [`Fork::at`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot) {
+    // SAFETY: the caller promises what this demands, and this ends the fork.
+    let fork = unsafe { Fork::<B>::at(front, head) };
+    B::lower(&fork.here());
+    let popped = if front.limits.admits_pop(head.addr()) {
+        (NonNull::new(head).expect("a slot").cast(), Settled::Unrun)
+    } else {
+        fork.pop_or_wait(Meanwhile::Rest)
+    };
+    // SAFETY: what comes back is moved out once, here.
+    match unsafe { Outcome::<B>::of(popped) } {
+        Outcome::Unrun(work) if B::ALWAYS_RUN => {
+            // Nobody sees what its panic left behind, since another one goes on.
+            discard(catch_unwind(AssertUnwindSafe(|| work.inline(fork.here()))));
+        }
+        Outcome::Unrun(work) => discard(work),
+        Outcome::Done(result) => discard(result),
+        Outcome::Panicked(payload) => discard(payload),
+    }
+}
+
+/// Forks `work` here.
+///
+/// # Safety
+/// Here is no outside, and whoever pushes has the [fork](Fork::at) joined or abandoned before anything else is forked here.
+#[inline(always)]
+pub(crate) unsafe fn push<B: Body>(here: &Here<'_, B::In>, work: B) {
+    if here.front().limits.admits_push(here.head().addr()) {
+        // SAFETY: admitted, so the slot is the owner's.
+        unsafe { job::write(here.head(), work) };
+    } else {
+        // SAFETY: what the caller promises of a push, it promises of this one.
+        unsafe { push_unadmitted(here, work) };
+    }
+}
+
+/// Tells the compiler that a branch is rarely taken, so that it lays it out elsewhere.
+#[cold]
+const fn rare() {}
+
+/// [`push`] once the limits have not admitted it.
+///
+/// # Safety
+/// As [`push`].
+#[cold]
+#[inline(always)]
+pub(crate) unsafe fn push_unadmitted<B: Body>(here: &Here<'_, B::In>, work: B) {
+    // Through memory that is there already: a reference to the closure would force it to the frame on the fast path too.
+    // SAFETY: the scratch slot is this thread's, and what it holds is pushed at once.
+    unsafe {
+        job::write((&raw const here.front().scratch).cast_mut(), work);
+        saving::push_cold(here.front(), here.head());
+    }
+}
+
+/// A push that the limits did not admit, of the task in the front's scratch slot.
+///
+/// As a function that cannot unwind it needs no landing pad, and the compiler moves the calls of it out of the way even
+/// where they are nested in another fork. Nothing in it panics unless the pool is broken.
+///
+/// # Safety
+/// The current thread is the worker of `front`, at this head; and there is a task in the scratch slot.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe extern "C" fn push_cold(front: &Front, head: *mut Slot) {
+    let operations = front.operations.expect("only workers fork");
+    // SAFETY: the caller is here, and the table is that of this front.
+    unsafe { (operations.push)(Here::new(front, head)) };
+}
+
+/// Work or a result too large for a slot, on the frame of its fork.
+enum Far<B, R> {
+    Work(B),
+    Running,
+    Result(R),
+}
+
+/// What the slot holds instead: where the other is. Whoever runs it is the only one entitled to the cell, which is alive until its fork has
+/// ended.
+struct FarWork<B: Body>(*const UnsafeCell<Far<B, B::Out>>);
+
+impl<B: Body> FarWork<B> {
+    fn run(self, call: impl FnOnce(B) -> B::Out) {
+        // SAFETY: this is run once, so the cell is this thread's; `UnsafeCell` lets the pointer write.
+        let far = unsafe { &mut *(*self.0).get() };
+        let Far::Work(work) = std::mem::replace(far, Far::Running) else { unreachable!("a task runs once") };
+        *far = Far::Result(call(work));
+    }
+}
+
+impl<B: Body> Body for FarWork<B> {
+    type Out = ();
+    type In = B::In;
+
+    fn inline(self, here: Here<'_, B::In>) {
+        self.run(|work| work.inline(here));
+    }
+
+    fn stolen(self, here: Here<'_, B::In>) {
+        self.run(|work| work.stolen(here));
+    }
+
+    fn moved(self, here: Here<'_, B::In>) {
+        self.run(|work| work.moved(here));
+    }
+
+    const ALWAYS_RUN: bool = B::ALWAYS_RUN;
+
+    fn raise(here: &Here<'_, B::In>) {
+        B::raise(here);
+    }
+
+    #[inline(always)]
+    fn lower(here: &Here<'_, B::In>) {
+        B::lower(here);
+    }
+}
+
+/// [`join`] for anything larger. If it unwinds, the frame drops whatever is in the cell.
+#[inline]
+fn join_far<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
+where
+    A: Body<In = B::In>,
+    B: Body,
+{
+    let far = UnsafeCell::new(Far::Work(b));
+    // The cell outlives the fork, which does not end before the task is settled.
+    let (ra, ()) = join_near(here, a, FarWork::<B>(&raw const far));
+    match far.into_inner() {
+        Far::Result(rb) => (ra, rb),
+        Far::Work(_) | Far::Running => unreachable!("the task has been joined"),
+    }
+}
+
+/// Whether somebody would take a task pushed here.
+#[inline]
+pub(crate) fn wants_work<P: Known>(here: &Here<'_, P>) -> bool {
+    #[cold]
+    fn wants_work_cold(here: Here<'_>) -> bool {
+        // SAFETY: the table is that of the front at which this is.
+        here.front().operations.is_some_and(|operations| unsafe { (operations.wants_work)(here) })
+    }
+    // SAFETY: for as long as the question takes, which forks nothing.
+    !here.front().limits.admits_push(here.head().addr())
+        && wants_work_cold(unsafe { Here::new(here.front(), here.head()) })
+}

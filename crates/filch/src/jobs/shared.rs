@@ -1,0 +1,50 @@
+//! What the workers of a run have in common: its root, and whether it goes on.
+//!
+//! What must always hold: once a job has panicked, or the run is stopped, every worker that asks is told so.
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use super::blocks::{Kin, Spare};
+use crate::unwind::{FirstPanic, Payload};
+use crate::worklist::Stop;
+
+/// What the workers of a run have in common.
+pub(super) struct Shared<'j> {
+    /// The run itself: the job that has no parent, and lies in no block.
+    pub(super) root: Kin,
+    pub(super) root_life: u32,
+    pub(super) stop: &'j Stop,
+    pub(super) spare: &'j Spare,
+    /// Whether a job has panicked.
+    is_broken: <Native as Memory>::AtomicBool,
+    pub(super) panic: FirstPanic,
+}
+
+/// The payload of a wait that ends because another job has panicked.
+pub(super) struct Abandoned;
+
+impl<'j> Shared<'j> {
+    pub(super) fn new(stop: &'j Stop, spare: &'j Spare) -> Self {
+        let root = Kin::default();
+        let root_life = root.begin(None, true);
+        Self { root, root_life, stop, spare, is_broken: Atomic::new(false), panic: FirstPanic::default() }
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        // Relaxed: it publishes nothing.
+        self.is_broken.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_broken() || self.stop.is_stopped()
+    }
+
+    #[cold]
+    pub(super) fn has_panicked(&self, payload: Payload) {
+        if !payload.is::<Abandoned>() {
+            self.panic.keep(payload);
+        }
+        // Relaxed: it publishes nothing; the payload is under a lock.
+        self.is_broken.store(true, Ordering::Relaxed);
+    }
+}

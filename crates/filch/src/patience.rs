@@ -1,0 +1,76 @@
+//! Patience: how long somebody who waits stays awake.
+
+use std::time::Duration;
+
+use crate::policy::Idle;
+use crate::protocol::waiting;
+
+/// Patience: busy waiting first, then giving the processor away, then sleep.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    rounds: u32,
+    idle: Idle,
+}
+
+impl Patience {
+    /// Rounds of pauses, of doubling length.
+    const SPINS: u32 = 7;
+    /// Rounds of yields after them. With more workers than processors somebody useful runs meanwhile.
+    const YIELDS: u32 = 6;
+
+    /// Of one that does so once it is at an end, where nobody wakes anybody.
+    pub(crate) fn then(idle: Idle) -> Self {
+        Self { rounds: 0, idle }
+    }
+
+    /// Waits a little; `false` once it has been long enough to sleep.
+    pub(crate) fn wait(&mut self) -> bool {
+        if self.rounds < Self::SPINS {
+            for _ in 0..1 << self.rounds {
+                std::hint::spin_loop();
+            }
+        } else if self.rounds < Self::SPINS + Self::YIELDS {
+            std::thread::yield_now();
+        } else {
+            return false;
+        }
+        self.rounds += 1;
+        true
+    }
+
+    pub(crate) fn renew(&mut self) {
+        self.rounds = 0;
+    }
+
+    /// As [`Patience::wait`], and sleeps for a while when it has been long enough, or begins anew: where nobody wakes anybody.
+    pub(crate) fn wait_or_nap(&mut self) {
+        if !self.wait() {
+            match self.idle {
+                Idle::Sleep => nap(),
+                Idle::Spin => self.renew(),
+            }
+        }
+    }
+}
+
+impl waiting::Patience for Patience {
+    fn wait(&mut self) -> bool {
+        self.wait()
+    }
+
+    fn hold_on(&mut self) {
+        if !self.wait() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn renew(&mut self) {
+        self.renew();
+    }
+}
+
+/// Sleeps for a while, whatever happens.
+pub(crate) fn nap() {
+    const NAP: Duration = Duration::from_micros(100);
+    std::thread::sleep(NAP);
+}

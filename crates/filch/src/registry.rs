@@ -1,0 +1,183 @@
+//! What the workers of one thread pool share: the registry of their common state, in which whoever is outside finds them.
+//!
+//! What must always hold: a job that is handed in wakes somebody unless somebody searches, and is found by whoever looks before it sleeps.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crossbeam_queue::SegQueue;
+use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_queue::{ChaseLev, Padded, Queue, Steal, Thief};
+
+use crate::deal::deal_alike;
+use crate::guest::Guests;
+use crate::policy::{Idle, Victims, Wait};
+use crate::process;
+use crate::protocol::sleep::Dormitory;
+use crate::protocol::ticks::Ticks;
+use crate::spawn::Spawned;
+
+/// The two sides of a queue of spawned jobs.
+pub(crate) type Spawning = <ChaseLev as Queue<Native>>::Owner;
+type Spawner = <ChaseLev as Queue<Native>>::Thief;
+
+/// What the workers of one thread pool share.
+pub(crate) struct Common {
+    /// The process that the threads belong to.
+    process: u32,
+    pub(crate) dormitory: Dormitory<Native>,
+    /// Jobs from threads outside the pool.
+    pub(crate) injected: SegQueue<Spawned>,
+    /// The thieves' side of the queues of spawned jobs, by worker.
+    spawned: Arc<[Spawner]>,
+    /// Jobs for one worker and no other, by worker.
+    mail: Box<[Padded<SegQueue<Spawned>>]>,
+    /// The pool is being dropped: leave when nothing is left to do.
+    pub(crate) closing: <Native as Memory>::AtomicBool,
+    pub(crate) wait: Wait,
+    pub(crate) victims: Victims,
+    pub(crate) idle: Idle,
+    /// What thieves wait for, if workers answer them on ticks.
+    pub(crate) ticks: Option<Ticks<Native>>,
+    /// If callers may sit in for workers that sleep.
+    pub(crate) guests: Option<Guests>,
+}
+
+impl fmt::Debug for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Common").field("workers", &self.workers()).finish_non_exhaustive()
+    }
+}
+
+impl Common {
+    /// Of so many workers; and the worker's own side of each queue of spawned jobs.
+    pub(crate) fn new(
+        workers: usize,
+        (wait, victims, idle): (Wait, Victims, Idle),
+        ticks: Option<Ticks<Native>>,
+        guests: Option<Guests>,
+    ) -> (Self, Vec<Spawning>) {
+        const INITIAL_CAPACITY: usize = 64;
+        let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &());
+        let common = Self {
+            process: process::current(),
+            spawned,
+            ticks,
+            guests,
+            dormitory: Dormitory::new(workers),
+            injected: SegQueue::new(),
+            mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
+            closing: Atomic::new(false),
+            wait,
+            victims,
+            idle,
+        };
+        (common, owners)
+    }
+
+    /// The number of workers.
+    pub(crate) fn workers(&self) -> usize {
+        self.dormitory.len()
+    }
+
+    /// Whether the workers' threads are in this process, and not in one that has forked it.
+    #[inline]
+    pub(crate) fn is_here(&self) -> bool {
+        self.process == process::current()
+    }
+
+    /// Before something is handed in from outside.
+    ///
+    /// # Panics
+    /// If nobody is here to run it.
+    #[inline]
+    pub(crate) fn assert_here(&self) {
+        #[cold]
+        fn is_elsewhere() -> ! {
+            panic!(
+                "the workers of this pool are in the process that forked this one: after fork() a child has to make pools of its own"
+            )
+        }
+        if !self.is_here() {
+            is_elsewhere();
+        }
+    }
+
+    /// Hands a job to the pool from outside; returns whether somebody had to be woken for it.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`].
+    pub(crate) fn inject(&self, job: Spawned) -> bool {
+        self.assert_here();
+        self.injected.push(job);
+        let has_woken = self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0);
+        if !has_woken {
+            self.call_watch();
+        }
+        has_woken
+    }
+
+    fn call_watch(&self) {
+        if let Some(guests) = &self.guests {
+            guests.call_watch();
+        }
+    }
+
+    /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`].
+    pub(crate) fn post(&self, worker: usize, job: Spawned) {
+        self.assert_here();
+        self.mail[worker].push(job);
+        self.dormitory.notify(worker);
+        self.call_watch();
+    }
+
+    /// A thief has found nothing, or is about to sleep: if workers answer on ticks, it wants one.
+    pub(crate) fn want_tick(&self) {
+        if let Some(ticks) = &self.ticks {
+            ticks.want();
+        }
+    }
+
+    /// Wakes everybody, to see that the pool is closing.
+    pub(crate) fn close(&self) {
+        // Relaxed: ordered before the wake-ups by the fence, as work would be.
+        self.closing.store(true, Ordering::Relaxed);
+        self.dormitory.notify_all();
+        self.call_watch();
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        // Relaxed: see `close`.
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// A job that only worker `index` may run.
+    pub(crate) fn next_mail(&self, index: usize) -> Option<Spawned> {
+        self.mail[index].pop()
+    }
+
+    /// Whether there is such a job. A snapshot, good enough for a last look before sleep.
+    pub(crate) fn has_mail(&self, index: usize) -> bool {
+        !self.mail[index].is_empty()
+    }
+
+    /// Tries to take a job that `victim` spawned.
+    pub(crate) fn steal_spawned(&self, victim: usize) -> Option<Spawned> {
+        loop {
+            match <ChaseLev as Queue<Native>>::steal_alike(&self.spawned[victim]) {
+                // SAFETY: what is pushed there are spawned jobs, and the queue gives each word out once.
+                Steal::Task(task) => return Some(unsafe { Spawned::from_task(task) }),
+                Steal::Retry => {}
+                Steal::Empty | Steal::Aborted | Steal::Pending => return None,
+            }
+        }
+    }
+
+    /// Whether `victim` has spawned jobs to take. A snapshot, good enough for a last look before sleep.
+    pub(crate) fn has_spawned(&self, victim: usize) -> bool {
+        self.spawned[victim].has_work_hint()
+    }
+}

@@ -1,0 +1,76 @@
+//! A spot: here, for who stands there and cannot go on.
+//!
+//! What must always hold: while something runs at a spot, nobody uses the spot itself. What runs there came out of a queue, hence from a
+//! closure that is `Send`, and cannot have the spot of a thread.
+
+use filch_memory::Native;
+
+use crate::core::Core;
+use crate::here::Here;
+use crate::home::Home;
+use crate::own::Own;
+use crate::pool::{Plumbing, Pool};
+use crate::protocol::sleep::Dormitory;
+use crate::protocol::waiting::Sleeper;
+
+/// This thread's worker, at the head of its task stack, where it steals, and runs what it has stolen.
+pub(super) struct Spot<'w, P: Pool> {
+    pub(super) core: &'w Core<P>,
+    pub(super) here: Here<'w, P>,
+}
+
+impl<'w, P: Pool> Spot<'w, P> {
+    pub(super) fn at(here: Here<'w, P>) -> Self {
+        Self { core: here.core(), here }
+    }
+
+    pub(super) fn home(&self) -> Own<'w, Home> {
+        self.here.home()
+    }
+
+    /// Here, for something that is run meanwhile.
+    pub(super) fn below(&self) -> Here<'_> {
+        // SAFETY: this is here; and what runs cannot come by this spot, by the invariant above.
+        unsafe { Here::new(self.here.front(), self.here.head()) }
+    }
+}
+
+/// What a worker does at its spot.
+pub(super) trait Standing {
+    type Pool: Pool;
+
+    fn core(&self) -> &Core<Self::Pool>;
+}
+
+impl<S: Standing> Sleeper for S {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        self.core().home.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        self.core().home.index
+    }
+
+    fn sleeps(&self) -> bool {
+        self.core().home.sleeps()
+    }
+
+    fn settles(&self) {
+        self.core().home.settles();
+        <S::Pool as Plumbing>::settles(self.core());
+    }
+
+    fn has_asked(&self) {
+        self.core().home.has_asked();
+    }
+
+    fn parks(&self) {
+        self.core().home.parks();
+    }
+
+    fn has_woken(&self) {
+        self.core().home.has_woken();
+    }
+}

@@ -1,0 +1,57 @@
+//! The page on the ways through the library names what there is.
+
+use std::path::Path;
+
+/// The steps of the page: each a file and a name in it, with the heading that they stand under.
+fn steps(page: &str) -> Vec<(&str, &str, &str)> {
+    let (mut heading, mut is_drawing, mut steps) = ("", false, Vec::new());
+    for line in page.lines() {
+        if let Some(name) = line.strip_prefix("## ") {
+            heading = name;
+        }
+        if line.starts_with("```") {
+            is_drawing = line == "```text";
+        } else if is_drawing {
+            let mut words = line.split_whitespace().peekable();
+            while let Some(word) = words.next() {
+                if let Some(file) = word.strip_suffix(':').filter(|file| file.ends_with(".rs")) {
+                    steps.push((heading, file, *words.peek().expect("a name follows its file")));
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// Whether the source defines a function or a type of that name.
+fn defines(source: &str, name: &str) -> bool {
+    ["fn ", "struct ", "enum ", "trait "].iter().any(|keyword| {
+        source.match_indices(&format!("{keyword}{name}")).any(|(at, found)| {
+            let next = source[at + found.len()..].chars().next();
+            next.is_some_and(|next| !next.is_alphanumeric() && next != '_')
+        })
+    })
+}
+
+#[test]
+fn the_page_on_the_ways_through_the_library_names_what_there_is() {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(crate_folder.join("../../docs/internals.md")).expect("the page is there");
+    let steps = steps(&page);
+    for heading in ["A fork", "A steal", "A wait", "An entry from outside", "A wake-up"] {
+        let its_own = steps.iter().filter(|(of, ..)| *of == heading).count();
+        assert!(its_own >= 6, "the way of {heading:?} has {its_own} steps only");
+    }
+    for (heading, file, name) in steps {
+        let source = std::fs::read_to_string(crate_folder.join("src").join(file));
+        let source = source.unwrap_or_else(|error| panic!("{heading}: {file}: {error}"));
+        assert!(defines(&source, name), "{heading}: there is no {name} in {file}");
+    }
+}
+
+#[test]
+fn a_name_is_not_taken_for_a_longer_one() {
+    let source = "fn push_cold() {} struct Here<'w>(&'w ());";
+    assert!(defines(source, "push_cold") && defines(source, "Here"));
+    assert!(!defines(source, "push") && !defines(source, "cold") && !defines(source, "He"));
+}
