@@ -15,7 +15,7 @@
 //! * [`twins`]: known-bad restatements of the algorithms, each with one mistake, to check that the scenarios find it.
 //! * [`weaken`]: makes each ordering and each fence of the shipped source weaker, one at a time; a scenario must fail.
 //! * [`sites`]: the call sites where that is done.
-//! * [`kept`]: the orderings that are stronger than any scenario needs, with the reason.
+//! * [`kept`]: the orderings that are stronger than any scenario needs, with the reasons that stand beside them in the sources.
 //!
 //! ```
 //! use filch_check::scenarios::queues::{Client, program};

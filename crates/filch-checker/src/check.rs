@@ -391,7 +391,7 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
             writeln!(out, "  {row}")?;
         }
         for kept in &report.stale {
-            writeln!(out, "  stale: {}: {}", kept.file, kept.line)?;
+            writeln!(out, "  stale: {kept}")?;
         }
         for (file, line) in &report.unreached {
             writeln!(out, "  unreached: {file}:{line}")?;
