@@ -7,8 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::explore::{Bounds, End, Failure, Phase, Quiet, Runner};
+use super::explore::{Bounds, Failure};
 use super::machine::{Machine, Op};
+use super::runner::{End, Phase, Quiet, Runner};
 use crate::program::Program;
 use crate::sites::Sites;
 
