@@ -22,6 +22,23 @@ pub(crate) fn line_of(file: &str, line: u32) -> Option<&'static str> {
     text_of(file)?.lines().nth(line as usize - 1)
 }
 
+/// The only line of a function that has a text in it.
+///
+/// # Panics
+/// If there is no such function in the file, or not one such line.
+pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
+    let source = text_of(file).unwrap_or_else(|| panic!("{file} is no checked source"));
+    let head = format!("fn {function}(");
+    let lines = (1..).zip(source.lines());
+    let mut lines = lines.skip_while(|(_, line)| !code_of(line).contains(&head));
+    let (_, first) = lines.next().unwrap_or_else(|| panic!("{file} has no function {function}"));
+    let end = format!("{}}}", &first[..first.len() - first.trim_start().len()]);
+    let body = lines.take_while(|(_, line)| *line != end);
+    let found: Vec<u32> = body.filter(|(_, line)| code_of(line).contains(text)).map(|(number, _)| number).collect();
+    let [line] = found[..] else { panic!("{file}: {} lines of {function} have `{text}`", found.len()) };
+    line
+}
+
 /// A name for what is made at a place in a source file: the field that it initialises.
 pub(crate) fn name_of(file: &str, line: u32, column: u32) -> String {
     let named = line_of(file, line).and_then(|text| {

@@ -9,7 +9,7 @@ use super::runner::{End, Phase, Quiet, Runner};
 use super::schedule::Schedule;
 use super::search::Search;
 use crate::program::Program;
-use crate::sites::{CallSite, Sites, Weakening};
+use crate::sites::{CallSite, Sites, Slip, Weakening};
 
 /// How far an exploration goes.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Bounds {
     pub stop: fn() -> bool,
     /// An operation to be weakened.
     pub weakening: Option<Weakening>,
+    /// A mistake to be made.
+    pub slip: Option<Slip>,
     /// Whether to leave out executions that differ only in the order of independent steps.
     pub reduce: bool,
     /// Whether to count the executions that differ in who reads from whom.
@@ -39,6 +41,7 @@ impl Bounds {
             executions: u64::MAX,
             stop: || false,
             weakening: None,
+            slip: None,
             reduce: true,
             count_distinct: false,
         }
@@ -105,7 +108,7 @@ fn explore_sites(
 ) -> (Explored, Vec<CallSite>) {
     let _quiet = Quiet::new();
     let mut runner = Runner::new(bounds.processor);
-    runner.machine().sites = bounds.weakening.clone().map_or(sites, Sites::weaken);
+    runner.machine().sites = bounds.weakening.clone().map_or(sites, Sites::weaken).slip(bounds.slip);
     let mut search = Search::new(bounds.reduce);
     let mut result = Explored { executions: 0, redundant: 0, distinct: None, longest: 0, verdict: Verdict::Passed };
     let mut distinct = bounds.count_distinct.then(std::collections::HashSet::new);
@@ -164,7 +167,7 @@ fn explore_sites(
     (result, runner.machine().sites.found())
 }
 
-/// Runs one execution again and tells its history. After the schedule's end, whoever can run does.
+/// Runs one execution again, with a mistake if there is one, and tells its history. After the schedule's end, whoever can run does.
 ///
 /// # Errors
 /// A step of the schedule that is impossible in this program.
@@ -172,11 +175,11 @@ pub fn replay(
     program: &dyn Fn() -> Program,
     processor: Processor,
     schedule: &Schedule,
-    weakening: Option<Weakening>,
+    slip: Option<Slip>,
 ) -> Result<History, String> {
     let _quiet = Quiet::new();
     let mut runner = Runner::new(processor);
-    runner.machine().sites = weakening.map_or_else(Sites::default, Sites::weaken);
+    runner.machine().sites = Sites::default().slip(slip);
     runner.machine().recorder = Some(Recorder::default());
     let mut wrong = None;
     let run = |runner: &mut Runner, wrong: &mut Option<String>| {

@@ -1,7 +1,7 @@
 //! filch's own protocols, together: fork, join, steal, leapfrog, sleep, wake; latches, mail, searching.
 //!
-//! A worker here is a worker of the default pool reduced to its protocols, which are those that ship: [`split`] forks and joins,
-//! [`waiting`](filch::protocol::waiting) waits, [`JobState`] says who has a task, [`Dormitory`] who sleeps, [`Latch`] what has
+//! A worker here is a worker of the default pool reduced to its protocols, which are those that ship: [`split`](filch::protocol::split) forks and joins,
+//! [`waiting`](filch::protocol::waiting) waits, [`JobState`](filch::protocol::state::JobState) says who has a task, [`Dormitory`](filch::protocol::sleep::Dormitory) who sleeps, [`Latch`](filch::protocol::latch::Latch) what has
 //! ended. What is restated is how a thief takes a task and runs it: filch's slots and closures are made for speed on one memory.
 //!
 //! What is checked: every task of a small tree runs once, its result reaches its joiner, nobody sleeps for ever, and a

@@ -19,11 +19,11 @@
 //! reported to the explorer, which reverses them. A second clock has only the order that a program may rely on (from
 //! a store to who reads it), and accesses to cells that it leaves unordered are errors.
 //!
-//! * [`thread`]: a thread, its store buffer, and what it does at once.
-//! * [`word`]: memory.
-//! * [`footprint`]: what a step touches.
-//! * [`step`]: what a step does.
-//! * [`order`]: the clocks.
+//! * `thread`: a thread, its store buffer, and what it does at once.
+//! * `word`: memory.
+//! * `footprint`: what a step touches.
+//! * `step`: what a step does.
+//! * `order`: the clocks.
 //!
 //! What must always hold: two steps that are not ordered by their clocks can be exchanged, if neighbours, without
 //! changing what either reads or the state after both.
@@ -128,6 +128,8 @@ pub(crate) struct Machine {
     pub(crate) races: Vec<u32>,
     last_barrier: Option<u32>,
     scratch: Vec<u32>,
+    /// Stores that a mistake makes late: thread, location, value.
+    pub(crate) late: Vec<(usize, u32, u64)>,
     /// Whether stores are steps: once a program has been seen to use the barrier.
     pub(crate) stores_are_steps: bool,
     pub(crate) barrier_seen: bool,
@@ -169,6 +171,7 @@ impl Machine {
             races: Vec::new(),
             last_barrier: None,
             scratch: Vec::new(),
+            late: Vec::new(),
             stores_are_steps: false,
             barrier_seen: false,
             violation: None,
@@ -190,6 +193,7 @@ impl Machine {
         self.plain.clear();
         self.steps.clear();
         self.races.clear();
+        self.late.clear();
         self.last_barrier = None;
         self.violation = None;
         self.choices_made = 0;
