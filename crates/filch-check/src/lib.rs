@@ -12,10 +12,10 @@
 //! * [`check`]: which scenario on which machine, and what is expected of it. The fence-free queues hold for a δ that is
 //!   large enough and must break for one that is one smaller, and on C11.
 //! * [`litmus`]: programs of a few instructions whose outcomes are published, to check the checker itself.
-//! * [`twins`]: known-bad restatements of the algorithms, each with one mistake, to check that the scenarios find it.
+//! * [`twins`]: known mistakes, made in the shipped source or in compact restatements of the algorithms, to check that they are found.
 //! * [`weaken`]: makes each ordering and each fence of the shipped source weaker, one at a time; a scenario must fail.
 //! * [`sites`]: the call sites where that is done.
-//! * [`kept`]: the orderings that are stronger than any scenario needs, with the reason.
+//! * [`kept`]: the orderings that are stronger than any scenario needs, with the reasons that stand beside them in the sources.
 //!
 //! ```
 //! use filch_check::scenarios::queues::{Client, program};

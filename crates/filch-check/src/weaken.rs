@@ -1,10 +1,9 @@
 //! The weakening driver: which orderings does anything depend on?
 //!
 //! Every call site that a subject's scenarios pass is made weaker, one step at a time and one site at a time, and the
-//! scenarios are run until one fails. Then the ordering is *necessary*. If none fails, the site has to be on the list
-//! of those that are stronger on purpose ([`KEPT`]), with the reason; if it is not, it is *unexplained*. An entry of
-//! the list that stands for nothing that was found is *stale*. A line that asks for an ordering and is never passed is
-//! *unreached*.
+//! scenarios are run until one fails. Then the ordering is *necessary*. If none fails, the source has to give the
+//! [reason](crate::kept) why it asks for more; if it does not, the weakening is *unexplained*. A reason for something else
+//! than was found is *stale*. A line that asks for an ordering and is never passed is *unreached*.
 //!
 //! What must always hold: a run counts only if it passes without the change; a run that was stopped by its bounds
 //! counts as passed, and the row says that it was.
@@ -18,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use filch_memory::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use crate::kept::{KEPT, Kept};
+use crate::kept::{Kept, reason_for, reasons};
 use crate::sites::{CallSite, Kind, Weakening};
-use crate::sources::{line_of, orderings_in};
+use crate::sources::orderings_in;
 use crate::{Make, Scenario, Setting, c11, tso};
 
 /// How far each run goes.
@@ -99,7 +98,7 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Call sites that ask for no ordering.
     pub relaxed: Vec<CallSite>,
-    /// Entries of the list of reasons that stand for nothing.
+    /// Reasons that stand for nothing, in the files that some scenario passes.
     pub stale: Vec<&'static Kept>,
     /// Lines that ask for an ordering and that no scenario passes, in the files that some scenario does.
     pub unreached: Vec<(&'static str, u32)>,
@@ -256,19 +255,28 @@ pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
     all.iter().filter(|scenario| sharing.contains(&scenario.subject)).cloned().collect()
 }
 
-/// How many weakenings there are of the call sites that scenarios pass, without trying any: on TSO in all executions, on
-/// C11, which has other barriers, in one.
-pub fn count(scenarios: &[Scenario], setting: Setting, bounds: &tso::Bounds) -> usize {
+/// The weakenings of the call sites that scenarios pass, without trying any, each with the source's reason for not making it, if it has
+/// one: on TSO of all executions, on C11, which has other barriers, of one.
+pub fn weakenings(
+    scenarios: &[Scenario],
+    setting: Setting,
+    bounds: &tso::Bounds,
+) -> Vec<(Weakening, Option<&'static Kept>)> {
     let one = c11::Bounds { executions: 1, ..c11::Bounds::default() };
     let mut sites = BTreeMap::new();
     for scenario in scenarios {
         let on_tso = tso::survey(&|| (scenario.tso)(setting), bounds).1;
         let on_c11 = scenario.c11.as_ref().map_or_else(|_| Vec::new(), |make| c11::survey(make, setting, &one).1);
         for site in on_tso.into_iter().chain(on_c11).filter(is_in_question) {
-            sites.insert((site.file, site.line, site.column, site.kind), site.order);
+            sites.insert((site.file, site.line, site.column, site.kind), site);
         }
     }
-    sites.iter().map(|(&(.., kind), &order)| below(kind, order).len()).sum()
+    let weaker = |site: CallSite| {
+        let to = below(site.kind, site.order).into_iter();
+        to.map(move |to| Weakening { site: site.clone(), to })
+    };
+    let all = sites.into_values().flat_map(weaker);
+    all.map(|weakening| (reason_for(&weakening), weakening)).map(|(reason, weakening)| (weakening, reason)).collect()
 }
 
 /// What the scenario itself does is not.
@@ -312,7 +320,7 @@ pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(
     let matched = |kept: &Kept| {
         report.rows.iter().any(|row| matches!(row.outcome, Outcome::Kept(other) if std::ptr::eq(other, kept)))
     };
-    report.stale = KEPT.iter().filter(|kept| surveyed(kept) && !matched(kept)).collect();
+    report.stale = reasons().iter().filter(|kept| surveyed(kept) && !matched(kept)).collect();
     report
 }
 
@@ -362,9 +370,7 @@ fn settle(weakening: Weakening, runs: &[Run<'_>], effort: &Effort) -> Row {
             }
         }
     }
-    let text = line_of(site.file, site.line).map(str::trim);
-    let kept = KEPT.iter().find(|kept| text.is_some_and(|text| kept.is_for(text, &weakening)));
-    Row { outcome: kept.map_or(Outcome::Unexplained, Outcome::Kept), weakening, stopped }
+    Row { outcome: reason_for(&weakening).map_or(Outcome::Unexplained, Outcome::Kept), weakening, stopped }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use filch_queue::Queue;
 #[test]
 fn every_mutant_is_killed() {
     let killed = |mutant: &Mutant| {
-        let explored = explore(&|| mutant.program(), &mutant.bounds(), &mut |_| ());
+        let explored = explore(&|| mutant.program(), &mutant.mistaken_bounds(), &mut |_| ());
         let (name, client, executions) = (mutant.name(), &mutant.client, explored.executions);
         println!("{name:<45} {client:<20} {:?} {executions:>8}", mutant.processor);
         match explored.verdict {
@@ -49,7 +49,7 @@ fn fences_are_not_missed_without_store_buffers() {
     let fences: Vec<Mutant> = mutants().into_iter().filter(|mutant| mutant.mistake.starts_with("no-fence")).collect();
     assert!(!fences.is_empty());
     for mutant in fences {
-        passes(&|| mutant.program(), &Bounds::buffer(0), &mutant.name());
+        passes(&|| mutant.program(), &Bounds { slip: mutant.slip, ..Bounds::buffer(0) }, &mutant.name());
     }
 }
 
@@ -154,7 +154,7 @@ fn file_of(mutant: &Mutant) -> PathBuf {
 
 /// The trace of a mutant under a schedule, as it is stored.
 fn trace(mutant: &Mutant, schedule: &Schedule) -> Result<String, String> {
-    let history = replay(&|| mutant.program(), mutant.processor, schedule, None)?;
+    let history = replay(&|| mutant.program(), mutant.processor, schedule, mutant.slip)?;
     let failure = history.failure().ok_or("nothing goes wrong")?;
     if !mutant.harm.is_told_by(failure) {
         return Err(format!("another thing goes wrong: {failure}"));
@@ -175,8 +175,8 @@ fn the_stored_histories_are_what_happens() {
             let schedule = stored.as_ref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("replay: ")));
             let again = schedule.and_then(|schedule| trace(&mutant, &schedule.parse().ok()?).ok());
             let text = again.unwrap_or_else(|| {
-                let failure =
-                    shortest(&|| mutant.program(), &mutant.bounds(), Duration::from_secs(60)).expect("it fails");
+                let failure = shortest(&|| mutant.program(), &mutant.mistaken_bounds(), Duration::from_secs(60))
+                    .expect("it fails");
                 trace(&mutant, &failure.schedule).unwrap_or_else(|wrong| panic!("{}: {wrong}", mutant.name()))
             });
             std::fs::write(&path, text).expect("the folder is there");

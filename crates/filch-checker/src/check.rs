@@ -308,7 +308,8 @@ fn check_mutants(flags: &Flags) -> Result {
     let progress = Progress::new(!flags.output.quiet);
     let work = |mutant: &Mutant, _: &mut dyn FnMut(u64)| {
         let bounds = tso::Bounds { stop: interrupted, ..mutant.bounds() };
-        let mutated = tso::explore(&|| mutant.program(), &bounds, &mut |_| ());
+        let mistaken = tso::Bounds { slip: mutant.slip, ..bounds.clone() };
+        let mutated = tso::explore(&|| mutant.program(), &mistaken, &mut |_| ());
         let control = tso::explore(&|| mutant.control(), &bounds, &mut |_| ());
         let is_stopped = [&mutated, &control].iter().any(|explored| matches!(explored.verdict, Verdict::Stopped));
         (!is_stopped).then_some((mutated, control))
@@ -391,7 +392,7 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
             writeln!(out, "  {row}")?;
         }
         for kept in &report.stale {
-            writeln!(out, "  stale: {}: {}", kept.file, kept.line)?;
+            writeln!(out, "  stale: {kept}")?;
         }
         for (file, line) in &report.unreached {
             writeln!(out, "  unreached: {file}:{line}")?;

@@ -146,6 +146,7 @@ impl<M: Memory> Owner<M> {
         self.bot = 0;
         self.tag = self.tag.wrapping_add(1);
         // Release: E3, pairs with the load of age in `steal`. Acquire: E2, pairs with the compare-and-swap there.
+        // kept over Release: load buffering would let thieves read the next tasks in their slots.
         let (_, top) = unpack(self.shared.age.swap(pack(self.tag, 0), Ordering::AcqRel));
         // I3: if a thief had taken the task at b, top would be above it.
         if top == b { self.shared.deq.read(b as usize) } else { None }
@@ -209,6 +210,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         // Worth nothing unless the swap succeeds.
         let task = shared.deq.read(top as usize);
         // E2: pairs with the swap in `reset`. Relaxed on failure: nothing is used.
+        // kept over Relaxed: load buffering would let the read of the slot return its next task.
         match shared.age.compare_exchange(age, pack(tag, top + 1), Ordering::Release, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot in [top, bot) holds a task")),
             Err(_) => Steal::Retry,

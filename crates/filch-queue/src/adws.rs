@@ -165,6 +165,7 @@ impl<M: Memory> Owner<M> {
             shared.busy.store(true, Ordering::Relaxed);
         }
         // E3: pairs with the store in `copied`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let cells = (0..shared.desk.thieves()).map(|cell| shared.desk.answer(cell, Ordering::Acquire));
         let named = cells.filter(|answer| matches!(answer.kind, Kind::Granted | Kind::Copying));
         let oldest = named.map(|answer| bounds.index(answer.position)).fold(bounds.front, u64::min);
@@ -253,6 +254,7 @@ impl<M: Memory> Thief<M> {
         }
         let task = ring.read(answer.position as usize);
         // E3: pairs with the loads in `collect` and `make_room`.
+        // kept over Relaxed: load buffering would let the read of the slot return its next task.
         desk.copied(cell, answer, Ordering::Release);
         Some(task.expect("a position that was granted holds a task"))
     }
@@ -260,6 +262,7 @@ impl<M: Memory> Thief<M> {
     /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; else `Pending`.
     fn collect(&mut self) -> Steal<Task> {
         // E3: pairs with the store in `copied`.
+        // kept over Relaxed: load buffering would let whoever took the task read the slot's next one.
         let Some(answer) = self.desk.answer(&self.shared.desk, Ordering::Acquire) else { return Steal::Pending };
         match answer.kind {
             Kind::Granted => match self.take(self.desk.index(), answer) {

@@ -241,10 +241,13 @@ impl<M: Memory> Blocks<M> {
     pub(crate) fn steal(&self) -> Steal<Task> {
         let entries = self.shape.entries();
         // E3: pairs with the compare-and-swap below.
+        // kept over Relaxed: only where delegation uses a block up above an open one can a block end twice in a round;
+        // to mistake the first end for the second takes two thieves and four blocks, more than loom explores.
         let mut oldest = self.sblk.load(Ordering::Acquire);
         loop {
             let (block, round) = (self.block(oldest), self.shape.round(oldest));
             // E3: pairs with the stores of an index that is not CLOSED, and of a later round.
+            // kept over Relaxed: more than loom explores, as above.
             let word = block.spos.load(Ordering::Acquire);
             let mark = Mark::from_word(word);
             if mark.round == round && mark.index < entries {
@@ -255,6 +258,7 @@ impl<M: Memory> Blocks<M> {
                 }
                 let task = self.entries.read(self.shape.slot(oldest, mark.index));
                 // E2: pairs with the load in `is_settled`.
+                // kept over Relaxed: load buffering would let the read of the slot return its next task.
                 block.done.fetch_add(1, Ordering::Release);
                 return Steal::Task(task.expect("an entry of an open block holds a task"));
             }
@@ -263,6 +267,7 @@ impl<M: Memory> Blocks<M> {
                 return Steal::Empty;
             }
             // E3: pairs with the load above, and on failure with itself.
+            // kept over Relaxed and Relaxed on failure: more than loom explores, as above.
             oldest = match self.sblk.compare_exchange(oldest, oldest + 1, Ordering::Release, Ordering::Acquire) {
                 Ok(_) => oldest + 1,
                 Err(now) => now,
@@ -282,6 +287,7 @@ impl<M: Memory> Blocks<M> {
     pub(crate) fn copy(&self, slot: usize) -> Task {
         let task = self.entries.read(slot);
         // E2: pairs with the load in `is_settled`.
+        // kept over Relaxed: load buffering would let the read of the slot return its next task.
         self.blocks[self.shape.place_of_slot(slot)].done.fetch_add(1, Ordering::Release);
         task.expect("an entry that was handed out holds a task")
     }
@@ -376,6 +382,7 @@ impl OwnerBlocks {
     fn is_settled<M: Memory>(shared: &Blocks<M>, block: u64, front: u32) -> bool {
         let done = &shared.block(block).done;
         // E2: pairs with the addition in `steal` and `copy`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let is_settled = done.load(Ordering::Acquire) == front;
         if is_settled {
             // Relaxed: the next addition is by somebody to whom the owner hands an entry out later.
@@ -410,6 +417,7 @@ impl OwnerBlocks {
                 return false;
             }
             // E3: pairs with the load in `steal`.
+            // kept over Relaxed: more than loom explores, as in `steal`.
             block.spos.store(Mark { round: shape.round(next), index: CLOSED }.word(), Ordering::Release);
             self.left[shape.place(next)] = Left { block: next, front: 0 };
             0
@@ -450,6 +458,7 @@ impl OwnerBlocks {
         let mark = Mark::from_word(spos.swap(Mark { round, index: CLOSED }.word(), Ordering::Relaxed));
         if mark.index == entries {
             // E3: pairs with the load in `steal`.
+            // kept over Relaxed: more than loom explores, as in `steal`.
             spos.store(mark.word(), Ordering::Release);
             return false;
         }

@@ -192,6 +192,7 @@ impl<M: Memory> Owner<M> {
         let over = Mark { round: shape.round(last), index: entries }.word();
         let block = self.shared.block(next);
         // E2: pairs with the addition in `steal`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         if !is_read || block.stolen.load(Ordering::Acquire) != over {
             return false;
         }
@@ -299,6 +300,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
                 }
                 let task = shared.entries.read(shape.slot(oldest, mark.index));
                 // E2: pairs with the load in `begin_block`.
+                // kept over Relaxed: load buffering would let the read of the slot return its next task.
                 block.stolen.fetch_add(1, Ordering::Release);
                 return Steal::Task(task.expect("an entry that is committed holds a task"));
             }

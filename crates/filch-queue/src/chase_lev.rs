@@ -158,6 +158,7 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
     #[cold]
     fn make_room(&mut self) -> bool {
         // E2: pairs with the compare-and-swap in `steal`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let top = self.shared.top.load(Ordering::Acquire);
         if self.bottom - top >= self.ring().capacity() as i64 {
             // SAFETY: the owner is one, and `&mut self` says that this is its only call.
@@ -240,6 +241,7 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
         // Worth nothing unless the swap succeeds.
         let task = ring.read(top as usize);
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
+        // kept over Relaxed: load buffering would let the read of the slot return its next task.
         match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot in [top, bottom) holds a task")),
             Err(_) => Steal::Retry,

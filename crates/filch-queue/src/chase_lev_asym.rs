@@ -146,6 +146,7 @@ impl<M: Asymmetric> Owner<M> {
     #[cold]
     fn make_room(&mut self) {
         // E2: pairs with the compare-and-swap in `steal`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let top = self.shared.top.load(Ordering::Acquire);
         if self.bottom - top >= self.ring().capacity() as i64 {
             // SAFETY: the owner is one, and `&mut self` says that this is its only call.
@@ -161,6 +162,8 @@ impl<M: Asymmetric> Owner<M> {
         // read–modify–write it continues the release sequences of E2.
         let won = top == b && self.shared.top.compare_exchange(b, b + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         // E1: pairs with the load in `steal`.
+        // kept over Relaxed: a light barrier is no fence that would release the pushes before; the checkers take it for
+        // one.
         self.shared.bottom.store(b + 1, Ordering::Release);
         self.bottom = b + 1;
         self.empty_at = b + 1;
@@ -235,6 +238,7 @@ impl<M: Asymmetric> crate::Thief<Task> for Thief<M> {
         // Worth nothing unless the swap succeeds.
         let task = ring.read(top as usize);
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
+        // kept over Relaxed: load buffering would let the read of the slot return its next task.
         match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot in [top, bottom) holds a task")),
             Err(_) => Steal::Retry,

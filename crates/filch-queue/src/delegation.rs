@@ -243,6 +243,9 @@ impl OwnerDesk {
     fn answer_all<M: Memory>(&mut self, desk: &Desk<M>, mut grant: impl FnMut() -> Option<u32>) {
         for word in 0..=self.more_seen.len() {
             // E2: pairs with the changes in `ask`.
+            // kept over Relaxed: a thief's last change of its cell comes before the next answer there; C11 would let
+            // the two change it in the other order, and the answer be lost; loom's variables change in the order of
+            // execution.
             let requests = desk.requests(word).load(Ordering::Acquire);
             self.answer(desk, word, requests, &mut grant);
         }
@@ -350,8 +353,10 @@ impl ThiefDesk {
         let (requests, bit) = (desk.requests(self.index / 64), 1 << (self.index % 64));
         // E2, both: pair with the load in `answer_all`.
         if self.number % 2 == 1 {
+            // kept over Relaxed: as that load.
             requests.fetch_or(bit, Ordering::Release);
         } else {
+            // kept over Relaxed: as that load.
             requests.fetch_and(!bit, Ordering::Release);
         }
     }

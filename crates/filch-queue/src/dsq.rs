@@ -222,9 +222,11 @@ impl<M: Memory> Owner<M> {
         let thieves = &self.shared.thieves;
         let free = match self.copying {
             // E2: pairs with the store in `take`.
+            // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
             Copying::Locked => thieves.tail.load(Ordering::Acquire),
             Copying::Deferred => {
                 // E2: pairs with the addition in `take`. I4: first this,
+                // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
                 let copied = thieves.copied.load(Ordering::Acquire);
                 // then tail. Relaxed: E2 makes it recent enough.
                 if thieves.tail.load(Ordering::Relaxed) != copied {
@@ -313,6 +315,7 @@ impl<M: Memory> Thief<M> {
             Copying::Locked => {
                 copy();
                 // E2: pairs with the load in `make_room`. After the copy: the owner goes by it.
+                // kept over Relaxed: load buffering would let the read of the slot return its next task.
                 thieves.tail.store(new, Ordering::Release);
             }
             Copying::Deferred => {
@@ -321,6 +324,7 @@ impl<M: Memory> Thief<M> {
                 drop(locked);
                 copy();
                 // E2: pairs with the load in `make_room`.
+                // kept over Relaxed: load buffering would let the read of the slot return its next task.
                 thieves.copied.fetch_add(i64::from(count), Ordering::Release);
             }
         }

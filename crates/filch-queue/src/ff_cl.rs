@@ -152,6 +152,7 @@ impl<M: Memory> Owner<M> {
     #[cold]
     fn make_room(&mut self) {
         // E2: pairs with the compare-and-swap in `steal`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let head = self.shared.head.load(Ordering::Acquire);
         if self.tail - head >= self.ring().capacity() as i64 {
             // SAFETY: the owner is one, and `&mut self` says that this is its only call.
@@ -223,6 +224,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
         // Acquire: I4 needs this load before the next, and nothing else.
+        // kept over Relaxed: the compiler must not exchange it with the load of T; the machines of the checker do not,
+        // and on C11, where it would tell, the owner's missing fence tells first.
         let head = shared.head.load(Ordering::Acquire);
         // E1: pairs with the stores in `push`, `pop` and `pop_last`.
         let tail = shared.tail.load(Ordering::Acquire);
@@ -235,6 +238,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         // Worth nothing unless the swap succeeds.
         let task = shared.array.current().read(head as usize);
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
+        // kept over Relaxed: load buffering would let the read of the slot return its next task.
         match shared.head.compare_exchange(head, head + 1, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot in [H, T) holds a task")),
             Err(_) => Steal::Retry,

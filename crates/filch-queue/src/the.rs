@@ -156,6 +156,7 @@ impl<M: Memory, P> Shared<M, P> {
         // Relaxed: written under the lock only.
         let head = self.head.index.load(Ordering::Relaxed);
         // E2: pairs with the load in `make_room`.
+        // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
         self.head.index.store(head + 1, Ordering::Release);
         // F: opposite the fence in `pop`.
         M::fence(Ordering::SeqCst);
@@ -165,6 +166,7 @@ impl<M: Memory, P> Shared<M, P> {
             Some(task.expect("a slot in [H, T) holds a task"))
         } else {
             // E2: pairs with the load in `make_room`.
+            // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
             self.head.index.store(head, Ordering::Release);
             None
         }
@@ -210,6 +212,7 @@ impl<M: Memory, P> OwnerEnd<M, P> {
     #[cold]
     fn make_room(&mut self) -> bool {
         // E2: pairs with the stores in `steal`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let head = self.shared.head.index.load(Ordering::Acquire);
         let limit = head + self.shared.ring.capacity() as i64 - 1;
         if self.tail >= limit {

@@ -190,6 +190,7 @@ impl<M: Memory> Owner<M> {
     #[cold]
     fn make_room(&mut self) -> bool {
         // E2: pairs with the stores in `steal`.
+        // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let (_, head) = unpack(self.shared.head.word.load(Ordering::Acquire));
         let room = self.shared.ring.capacity() as i64 - 1 - count(head, self.tail);
         if room <= 0 {
@@ -304,6 +305,7 @@ impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
         let (s, head) = unpack(shared.head.word.load(Ordering::Relaxed));
         let s = s.wrapping_add(1);
         // E2: pairs with the load in `make_room`.
+        // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
         shared.head.word.store(pack(s, head.wrapping_add(1)), Ordering::Release);
         // F: opposite nothing but the bound (I5): the claim is in memory before T is read.
         M::fence(Ordering::SeqCst);
@@ -316,6 +318,7 @@ impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
             Steal::Task(task.expect("a slot in [H, T) holds a task"))
         } else {
             // E2: pairs with the load in `make_room`. I6: s stays raised.
+            // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
             shared.head.word.store(pack(s, head), Ordering::Release);
             if answer.is_empty() { Steal::Empty } else { Steal::Aborted }
         }

@@ -10,10 +10,8 @@ use std::panic::Location;
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Native, Ordering, Sleep};
 use loom::sync::atomic as loomed;
 
-use super::explore::{
-    Turn, Turns, call, end_wait, fall_asleep, get_up, has_read, has_written, is_aside, lie_down, look_alone,
-    number_variable, order_at, outcome, take_turn, wait_for_others,
-};
+use super::context::{has_read, has_written, is_aside, number_variable, order_at, outcome};
+use super::wait::{Turn, Turns, call, end_wait, fall_asleep, get_up, lie_down, look_alone, take_turn, wait_for_others};
 use crate::Checker;
 use crate::sites::{Kind, Site};
 use crate::tso::Words;

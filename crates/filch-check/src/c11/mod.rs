@@ -56,8 +56,10 @@
 //! There are at most four threads, and a program whose threads unwind on purpose through destructors that use atomic
 //! variables is not for this memory.
 
+mod context;
 mod explore;
 mod memory;
+mod wait;
 
 pub(crate) use explore::survey;
 pub use explore::{Bounds, Explored, MAX_THREADS, Verdict, explore};

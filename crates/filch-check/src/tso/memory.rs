@@ -12,7 +12,7 @@ use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering, Sleep};
 
 use super::machine::{Machine, Mode, Op};
 use super::record::Act;
-use crate::sites::{Kind, Site};
+use crate::sites::{How, Kind, Site};
 
 thread_local! {
     /// The machine whose program runs on this thread.
@@ -263,6 +263,11 @@ impl<T: Words> Word<T> {
     fn update(&self, site: Site, order: Ordering, expected: Option<u64>, argument: u64, apply: Apply) -> (T, bool) {
         let location = self.location;
         Self::writes(argument);
+        if machine(|machine| !is_alone(machine) && machine.sites.wrong_at(site, Kind::Update) == Some(How::ByStore)) {
+            let old = expected.unwrap_or_else(|| read(Op::Load { location }, site, T::IS_ADDRESS).0);
+            store_value(location, apply(old, argument), site);
+            return (T::from_bits(old), true);
+        }
         let alone = machine(|machine| {
             machine.order_at(site, Kind::Update, order);
             is_alone(machine).then(|| {
@@ -289,6 +294,20 @@ impl<T: Words> Word<T> {
 }
 
 type Apply = fn(u64, u64) -> u64;
+
+/// The running thread stores a value.
+fn store_value(location: u32, value: u64, site: Site) {
+    let stored = machine(|machine| {
+        let thread = machine.running;
+        if machine.recorder.is_some() {
+            machine.threads[thread].site = Some(site);
+        }
+        !machine.stores_are_steps && machine.try_buffer(thread, location, value)
+    });
+    if !stored {
+        ask(Op::Store { location, value }, site);
+    }
+}
 
 fn replace(_: u64, new: u64) -> u64 {
     new
@@ -323,17 +342,25 @@ impl<T: Words> Atomic<T> for Word<T> {
                 machine.set_value(location, value);
                 return (None, true);
             }
-            let thread = machine.running;
-            if machine.recorder.is_some() {
-                machine.threads[thread].site = Some(site);
+            let is_late = matches!(machine.sites.wrong_at(site, Kind::Store), Some(How::After(_)));
+            if is_late {
+                machine.late.push((machine.running, location, value));
             }
-            (order, !machine.stores_are_steps && machine.try_buffer(thread, location, value))
+            (order, is_late)
         });
-        if !stored {
-            ask(Op::Store { location, value }, site);
+        if stored {
+            return;
         }
+        store_value(location, value, site);
         if order == Some(Ordering::SeqCst) {
             drain_own(site);
+        }
+        if machine(|machine| machine.sites.is_awaited(site)) {
+            let late = machine(|machine| {
+                let me = machine.running;
+                machine.late.extract_if(.., |&mut (thread, ..)| thread == me).collect::<Vec<_>>()
+            });
+            late.into_iter().for_each(|(_, location, value)| store_value(location, value, site));
         }
     }
 

@@ -7,8 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::explore::{Bounds, End, Failure, Phase, Quiet, Runner};
+use super::explore::{Bounds, Failure};
 use super::machine::{Machine, Op};
+use super::runner::{End, Phase, Quiet, Runner};
 use crate::program::Program;
 use crate::sites::Sites;
 
@@ -16,7 +17,7 @@ use crate::sites::Sites;
 pub fn shortest(program: &dyn Fn() -> Program, bounds: &Bounds, time: Duration) -> Option<Failure> {
     let _quiet = Quiet::new();
     let mut runner = Runner::new(bounds.processor);
-    runner.machine().sites = bounds.weakening.clone().map_or_else(Sites::default, Sites::weaken);
+    runner.machine().sites = bounds.weakening.clone().map_or_else(Sites::default, Sites::weaken).slip(bounds.slip);
     let start = Instant::now();
     for surprises in 0..=MAX_SURPRISES {
         let mut best: Option<Failure> = None;

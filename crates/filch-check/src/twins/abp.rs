@@ -17,8 +17,6 @@ pub enum Mistake {
     /// Nothing.
     #[default]
     None,
-    /// Pop does not fence between its store of bot and its load of age.
-    NoFenceInPop,
     /// A reset leaves the tag as it is.
     NoTag,
     /// A reset lowers bot after it has lowered top.
@@ -87,9 +85,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         self.bot = self.bot.checked_sub(1)?;
         let b = self.bot;
         shared.bot.store(b, Ordering::Release);
-        if mistake != Mistake::NoFenceInPop {
-            M::fence(Ordering::SeqCst);
-        }
+        M::fence(Ordering::SeqCst);
         let popped = shared.deq[b as usize].load(Ordering::Relaxed);
         let old = shared.age.load(Ordering::Relaxed);
         let (top, tag) = unpack(old);
@@ -141,14 +137,6 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = mistaken::<Abp>;
     vec![
-        row(
-            "no-fence-in-pop",
-            Mistake::NoFenceInPop,
-            Client::new(2, 2, "-", &[2]),
-            buffer(1),
-            Harm::Twice,
-            "pop's load of top overtakes its store of bot, and owner and thief take one task",
-        ),
         row(
             "no-tag",
             Mistake::NoTag,

@@ -17,8 +17,6 @@ pub enum Mistake {
     /// Nothing.
     #[default]
     None,
-    /// Pop does not fence between its store of bottom and its load of top.
-    NoFenceInPop,
     /// Pop takes the last task without swapping top.
     NoSwapForLast,
     /// A push sees a full array one task too late.
@@ -125,9 +123,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         let early = (mistake == Mistake::TopFirst).then(|| shared.top.load(Ordering::Relaxed));
         let b = self.bottom - 1;
         shared.bottom.store(b, Ordering::Release);
-        if mistake != Mistake::NoFenceInPop {
-            M::fence(Ordering::SeqCst);
-        }
+        M::fence(Ordering::SeqCst);
         let t = early.unwrap_or_else(|| shared.top.load(Ordering::Relaxed));
         if t > b {
             shared.bottom.store(b + 1, Ordering::Relaxed);
@@ -174,14 +170,6 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = mistaken::<ChaseLev>;
     vec![
-        row(
-            "no-fence-in-pop",
-            Mistake::NoFenceInPop,
-            Client::new(2, 2, "-", &[2]),
-            buffer(1),
-            Harm::Twice,
-            "pop's load of top overtakes its store of bottom, and owner and thief take one task",
-        ),
         row(
             "no-swap-for-last",
             Mistake::NoSwapForLast,

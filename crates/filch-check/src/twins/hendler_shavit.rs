@@ -21,8 +21,6 @@ pub enum Mistake {
     NoEmptyTest,
     /// The range is widened by a load and a store.
     WidenByStore,
-    /// The range is halved by a load and a store.
-    HalveByStore,
     /// A thief reads its slot before it has won it.
     CopyBeforeSwap,
     /// A pop that loses its swap takes all tasks for stolen.
@@ -103,7 +101,7 @@ impl<M: Memory> Owner<M> {
             if length == 0 {
                 return false;
             }
-            if self.shared.change(seen, pack(top, length / 2), self.mistake == Mistake::HalveByStore) {
+            if self.shared.change(seen, pack(top, length / 2), false) {
                 self.end = top + length / 2;
                 return true;
             }
@@ -188,14 +186,6 @@ pub(super) fn mutants() -> Vec<Mutant> {
             "widen-by-store",
             Mistake::WidenByStore,
             Client::new(4, 3, "+----", &[1]),
-            buffer(0),
-            Harm::NoTask,
-            "a steal between the owner's load and its store of the range is undone",
-        ),
-        row(
-            "halve-by-store",
-            Mistake::HalveByStore,
-            Client::new(1, 1, "-", &[1]),
             buffer(0),
             Harm::NoTask,
             "a steal between the owner's load and its store of the range is undone",

@@ -1,7 +1,8 @@
-//! Known-bad twins: the algorithms once more, compact, each with mistakes that can be switched on one at a time.
+//! Known mistakes. One at a call site is made in the [shipped source](crate::sites::Slip); for one of logic there is a twin, the algorithm
+//! once more, compact, whose mistakes can be switched on one at a time.
 //!
 //! A checker that finds nothing has to prove that it could. [`mutants`] lists for each mistake a small client and a machine on
-//! which the checker must find it, and on which the twin without the mistake must pass. The shortest history that shows
+//! which the checker must find it, and on which the same program without the mistake must pass. The shortest history that shows
 //! each lies in the folder `traces`.
 //!
 //! What must always hold: a twin reads like its paper, and its mistakes change nothing else.
@@ -25,6 +26,7 @@ mod mutants;
 pub mod one_exposed;
 pub mod pdq;
 pub mod search;
+mod slips;
 pub mod termination;
 pub mod the;
 pub mod thep;

@@ -7,6 +7,7 @@ use filch_queue::Queue;
 
 use crate::Program;
 use crate::scenarios::queues::{self, Client};
+use crate::sites::Slip;
 use crate::tso::{Bounds, Processor, Tso};
 
 /// A program that is wrong, and the same program without the mistake.
@@ -25,6 +26,8 @@ pub struct Mutant {
     pub delta: Option<(i64, i64)>,
     /// What is wrong with the execution that the explorer finds.
     pub harm: Harm,
+    /// The mistake, if it is one in the shipped source, and not in a twin.
+    pub slip: Option<Slip>,
     pub(super) program: Make,
     pub(super) control: Make,
 }
@@ -62,6 +65,8 @@ impl Harm {
         message.contains(match self {
             Self::Twice => "times",
             Self::Lost => "was lost",
+            // As the shipped queues say it, each of its own slots.
+            Self::NoTask if message.ends_with("holds a task") => "holds a task",
             Self::NoTask => "a slot that should hold a task is empty",
             Self::NoRoom => "takes no task",
             Self::NotEmpty => "though a pop had found the queue empty",
@@ -82,8 +87,9 @@ impl Mutant {
 
     /// What names its control: mutants of one twin may share one.
     pub fn control_name(&self) -> String {
+        let of = if self.slip.is_some() { "shipped " } else { "" };
         let delta = self.delta.map_or_else(String::new, |(_, delta)| format!(" δ={delta}"));
-        format!("{} {}{delta} {}", self.twin, self.client, machine(self.processor))
+        format!("{of}{} {}{delta} {}", self.twin, self.client, machine(self.processor))
     }
 
     /// The program with the mistake.
@@ -94,6 +100,11 @@ impl Mutant {
     /// The program without.
     pub fn control(&self) -> Program {
         (self.control)()
+    }
+
+    /// Everything, on its machine, of the program with the mistake.
+    pub fn mistaken_bounds(&self) -> Bounds {
+        Bounds { slip: self.slip, ..self.bounds() }
     }
 
     /// Everything, on its machine.
@@ -162,6 +173,7 @@ pub(super) fn mutant<Q: Queue<Tso>>(
         processor,
         delta: None,
         harm,
+        slip: None,
         program,
         control,
     }
@@ -177,6 +189,19 @@ pub(super) fn mistaken<Q: Queue<Tso, Params: Default>>(
     shows: &'static str,
 ) -> Mutant {
     mutant::<Q>(name, [mistake, Q::Params::default()], client, processor, harm, shows)
+}
+
+/// A client of a shipped queue that runs with a mistake.
+pub(super) fn slipped<Q: Queue<Tso>>(
+    (name, slip): (&str, Slip),
+    params: &Q::Params,
+    client: Client,
+    processor: Processor,
+    harm: Harm,
+    shows: &'static str,
+) -> Mutant {
+    let params = [params.clone(), params.clone()];
+    Mutant { slip: Some(slip), ..mutant::<Q>(name, params, client, processor, harm, shows) }
 }
 
 /// A mistake in a protocol, by name, on a buffer of one entry.
@@ -200,6 +225,7 @@ pub(super) fn protocol<K: Copy + Default + Send + Sync + 'static>(
         processor: buffer(1),
         delta: None,
         harm,
+        slip: None,
         program: make(mistake),
         control: make(K::default()),
     }

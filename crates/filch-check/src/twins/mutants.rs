@@ -7,7 +7,7 @@ use filch::protocol::grain;
 use super::mutant::{Harm, Mutant, buffer, protocol};
 use super::{
     abp, adws, bwos, bwos_f, chase_lev, chase_lev_asym, dsq, ff_cl, ff_the, hendler_shavit, idempotent, lace, lineage,
-    one_exposed, pdq, search, termination, the, thep, wool, wsq,
+    one_exposed, pdq, search, slips, termination, the, thep, wool, wsq,
 };
 use crate::scenarios::{guest, passing, runtime, seize};
 use crate::tso::Tso;
@@ -40,6 +40,7 @@ pub fn mutants() -> Vec<Mutant> {
         one_exposed::mutants(),
         pdq::mutants(),
         wsq::mutants(),
+        slips::mutants(),
     ]
     .into_iter()
     .flatten()

@@ -17,10 +17,6 @@ pub enum Mistake {
     /// Nothing.
     #[default]
     None,
-    /// Pop does not fence between its store of T and its load of H.
-    NoFenceInPop,
-    /// A thief does not fence between its store of H and its load of T.
-    NoFenceInSteal,
     /// A push fills the last of the W slots, which a claim that is given back may need.
     NoSpareSlot,
     /// A thief reads its slot after it has released the lock.
@@ -93,9 +89,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
         let early = (mistake == Mistake::HeadFirst).then(|| shared.head.load(Ordering::Relaxed));
         let t = self.tail - 1;
         shared.tail.store(t, Ordering::Release);
-        if mistake != Mistake::NoFenceInPop {
-            M::fence(Ordering::SeqCst);
-        }
+        M::fence(Ordering::SeqCst);
         let h = early.unwrap_or_else(|| shared.head.load(Ordering::Relaxed));
         if t + i64::from(mistake == Mistake::ConflictOffByOne) < h {
             lock::<M>(&shared.lock);
@@ -123,9 +117,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         lock::<M>(&shared.lock);
         let h = shared.head.load(Ordering::Relaxed);
         shared.head.store(h + 1, Ordering::Release);
-        if mistake != Mistake::NoFenceInSteal {
-            M::fence(Ordering::SeqCst);
-        }
+        M::fence(Ordering::SeqCst);
         let mut stolen = None;
         let has_won = h < shared.tail.load(Ordering::Acquire);
         if !has_won {
@@ -149,22 +141,6 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 pub(super) fn mutants() -> Vec<Mutant> {
     let row = mistaken::<The>;
     vec![
-        row(
-            "no-fence-in-pop",
-            Mistake::NoFenceInPop,
-            Client::new(1, 1, "-", &[1]),
-            buffer(1),
-            Harm::Twice,
-            "pop's load of H overtakes its store of T, and neither side sees the other",
-        ),
-        row(
-            "no-fence-in-steal",
-            Mistake::NoFenceInSteal,
-            Client::new(1, 1, "-", &[1]),
-            buffer(1),
-            Harm::Twice,
-            "a thief's load of T overtakes its store of H, and neither side sees the other",
-        ),
         row(
             "no-spare-slot",
             Mistake::NoSpareSlot,

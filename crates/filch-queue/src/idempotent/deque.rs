@@ -192,6 +192,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return Err(Full(task));
         }
         // E2: pairs with the load in `steal`.
+        // kept over Relaxed: C11 lets a slot be seen filled before the owner's take that came first, and the thief's
+        // swap succeed on the anchor from before that take; loom's updates see the newest value.
         self.ring().publish((head + size) as usize, task);
         let anchor = Anchor { head, size: size + 1, tag: tag + 1 };
         // E1: pairs with the load in `steal`.
@@ -205,6 +207,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let anchor = Anchor { head, size: size.checked_sub(1)?, tag };
         let task = self.ring().read(anchor.end());
         // E1: pairs with the load in `steal`.
+        // kept over Relaxed: a relaxed store would end the release of the puts before; loom raises false alarms on the
+        // clients that would show it.
         self.shared.anchor.store(anchor.pack(), Ordering::Release);
         task
     }
@@ -223,6 +227,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         let Anchor { head, size, tag } = Anchor::unpack(word);
         let Some(size) = size.checked_sub(1) else { return Steal::Empty };
         // E2: pairs with the store in `push`. Worth nothing unless the swap succeeds.
+        // kept over Relaxed: as the store in `push`.
         let task = shared.tasks.current().read_published(head as usize);
         let rest = Anchor { head: head + 1, size, tag };
         // Relaxed: what is taken was acquired before, and nobody waits for this thief's read: by E2, it read what the

@@ -155,6 +155,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             self.make_room();
         }
         // E2: pairs with the load in `steal`.
+        // kept over Relaxed: C11 lets a slot be seen filled before the owner's take that came first, and the thief's
+        // swap succeed on the anchor from before that take; loom's updates see the newest value.
         self.ring().publish(self.tail as usize, task);
         self.tail += 1;
         // E1: pairs with the load in `steal`.
@@ -190,6 +192,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
             return Steal::Empty;
         }
         // E2: pairs with the store in `push`. Worth nothing unless the swap succeeds.
+        // kept over Relaxed: as the store in `push`.
         let task = shared.tasks.current().read_published(head as usize);
         // Relaxed: what is taken was acquired before, and nobody waits for this thief's read (E2).
         match shared.head.compare_exchange(head, head + 1, Ordering::Relaxed, Ordering::Relaxed) {

@@ -160,6 +160,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return Err(Full(task));
         }
         // E2: pairs with the load in `steal`.
+        // kept over Relaxed: C11 lets a slot be seen filled before the owner's take that came first, and the thief's
+        // swap succeed on the anchor from before that take; loom's updates see the newest value.
         self.array().publish(tail as usize, task);
         self.tag = self.tag.wrapping_add(1);
         // E1: pairs with the load in `steal`.
@@ -172,6 +174,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let tail = self.tail().checked_sub(1)?;
         let task = self.array().read(tail as usize);
         // E1: pairs with the load in `steal`.
+        // kept over Relaxed: a relaxed store would end the release of the puts before; loom raises false alarms on the
+        // clients that would show it.
         self.shared.anchor.store(pack(tail, self.tag), Ordering::Release);
         task
     }
@@ -190,6 +194,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         let (tail, tag) = unpack(anchor);
         let Some(tail) = tail.checked_sub(1) else { return Steal::Empty };
         // E2: pairs with the store in `push`. Worth nothing unless the swap succeeds.
+        // kept over Relaxed: as the store in `push`.
         let task = shared.tasks.current().read_published(tail as usize);
         // Relaxed: what is taken was acquired before, and nobody waits for this thief's read: by E2, it read what the
         // slot held before the owner's next put there.

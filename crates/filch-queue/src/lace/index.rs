@@ -103,6 +103,8 @@ impl<M: Memory> SharedIndex<M> {
             return StealIndex::AllStolen;
         }
         // E1: pairs with `publish_first` and `grow_by`.
+        // kept over Relaxed: it costs nothing on x86-64; what is used is what the compare-and-swap took, which acquires
+        // too.
         let word = self.word.load(Ordering::Acquire);
         let (tail, split) = unpack(word);
         if distance(tail, split) <= 0 {
@@ -227,6 +229,7 @@ impl OwnerIndex {
                     let higher = split.wrapping_sub(amount.of(split.wrapping_sub(tail)));
                     let back = higher.wrapping_sub(self.split);
                     // Release for the tasks in between: E1, though their first publication already covers them.
+                    // kept over Relaxed: updates continue that first publication's release; this is a cold path.
                     shared.word.fetch_add(pack(0, back), Ordering::Release);
                     self.split = higher;
                 }

@@ -84,6 +84,8 @@ impl<M: Memory> Lineage<M> {
         // Relaxed: nobody else writes the word (I4).
         let life = ((self.word.load(Ordering::Relaxed) >> LIFE_SHIFT) as u32).wrapping_add(1);
         // E3: pairs with `is_over`.
+        // kept over Relaxed: a relaxed store would end the release of the job before; to loom, a store after an update
+        // continues it.
         self.word.store(u64::from(life) << LIFE_SHIFT | if known { KNOWN } else { 0 } | 1, Ordering::Release);
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
         // E5: pairs with `descends_from`, and comes after the word.
@@ -98,6 +100,8 @@ impl<M: Memory> Lineage<M> {
     #[inline]
     pub fn add(&self, parts: u32) {
         // E1: pairs with the update in `finish`, for `finish` itself then reads this thread's store.
+        // kept over Relaxed: the store that may follow ends the release of the finishes before, which the end of the
+        // job has to acquire; to loom, a store after an update continues it.
         let before = self.word.load(Ordering::Acquire);
         if (before & COUNT) + u64::from(parts) > MAX_CHILDREN {
             refuse();

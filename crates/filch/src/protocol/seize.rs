@@ -186,9 +186,14 @@ impl<M: Asymmetric> Turn<M> {
         f: impl FnOnce() -> R,
     ) -> Option<R> {
         // E2: pairs with the end of the owner's turn: the request comes after whatever it did to the limits.
+        // kept over Relaxed: a thief that overlooks what the owner has just done to its limits may see an older request
+        // stand, and write none; to go on with limits that are open takes a request, a turn of the owner and two pops
+        // more, which loom does not explore in time.
         let turns = self.turns.load(Ordering::Acquire);
         let claim = (thief + 1) << 1;
         // E2: pairs with the end of the turn of the thief before. The barrier below would do, which sanitizers do not know.
+        // kept over Relaxed: that barrier orders the same; ThreadSanitizer, which knows neither it nor fences, would
+        // report what two thieves do in turn.
         if turns % 2 != 0 || self.claim.compare_exchange(FREE, claim, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }

@@ -159,6 +159,8 @@ impl<M: Memory> JobState<M> {
         // Relaxed: this thread is the only writer (I3).
         let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
         // E3: this store ends the release sequence of the offer, which this thread has acquired, so it starts another.
+        // kept over Relaxed: a relaxed store would end the release of the offer; to loom, a store after an update
+        // continues it.
         self.0.store(count | OFFERED, Ordering::Release);
     }
 
@@ -226,6 +228,8 @@ impl<M: Memory> JobState<M> {
         // Relaxed: the count is this thief's own.
         let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
         // E1 (release) and E2 (acquire).
+        // kept over Release: the owner marks its place asleep before its thief wakes it; loom's updates always read the
+        // newest mark, and the fence of the sleep protocol, of which this component does not know, releases too.
         self.0.swap(count | kind, Ordering::AcqRel) & SLEEPS != 0
     }
 
@@ -258,6 +262,7 @@ impl<M: Memory> JobState<M> {
             return false;
         }
         // E2. On failure the job has been settled or claimed again, and the owner looks again with `status`.
+        // kept over Relaxed: as the swap in `settle`.
         word & SLEEPS != 0 || self.0.compare_exchange(word, word | SLEEPS, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 

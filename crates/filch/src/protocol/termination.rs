@@ -92,6 +92,8 @@ impl<M: Memory> Counts<M> {
     pub fn sets_out(&self) {
         self.created(1);
         // F: pairs with the fence in `all_home`.
+        // kept over AcqRel: the victim's relaxed look at the stolen task lies between the two fences, so only their one
+        // order tells; to loom, a fence also acquires what other threads have seen before it.
         M::fence(Ordering::SeqCst);
     }
 
@@ -120,6 +122,7 @@ impl<M: Memory> Counts<M> {
         // Relaxed: the fence makes it E1, as an acquire would.
         let home: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Relaxed)).sum();
         // F: pairs with the fence in `sets_out`; and E1: with `finished`.
+        // kept over AcqRel: as that fence.
         M::fence(Ordering::SeqCst);
         // Relaxed: by E1 and F.
         let set_out: u64 = workers.iter().map(|worker| worker.counts.0.0.load(Ordering::Relaxed)).sum();

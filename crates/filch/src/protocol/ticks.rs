@@ -77,9 +77,12 @@ impl<M: Sleep> Ticks<M> {
     /// The clock's thread: raises all flags. Whatever else tells owners to answer comes after it.
     pub fn make(&self) {
         // E1.
+        // kept over AcqRel and nothing: TSO keeps the clock's two stores in order, and what an owner sees after them;
+        // C11 does not, and loom cannot run the scenario.
         M::fence(Ordering::SeqCst);
         for flag in &self.flags {
             // E2.
+            // kept over Relaxed: as the fence.
             flag.store(true, Ordering::Release);
         }
     }
@@ -89,6 +92,7 @@ impl<M: Sleep> Ticks<M> {
     pub fn is_due(&self, index: usize) -> Option<bool> {
         let flag = self.flags.get(index)?;
         // Relaxed: the swap decides. E2: a store in its place could come late, and wipe out the next tick.
+        // kept over Relaxed: as the clock's store.
         Some(flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Acquire))
     }
 }

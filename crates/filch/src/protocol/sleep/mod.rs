@@ -269,6 +269,8 @@ impl<M: Sleep> Place<M> {
         // Relaxed: whoever has the seat has set or cleared this itself, or acquired it with the seat.
         let guest = self.word.load(Ordering::Relaxed) & GUEST;
         // Release: a waker that sees the worker asleep sees what it wants.
+        // kept over Relaxed: a waker that sees the mark alone wakes nobody, and then the sleeper's last look finds the
+        // work: a round is lost, no work.
         self.word.store(guest | if wanted == ANY { IDLE } else { WAITING }, Ordering::Release);
         // E1: before the requests.
         M::fence(Ordering::SeqCst);
@@ -277,6 +279,8 @@ impl<M: Sleep> Place<M> {
     /// After the requests, before the last look.
     pub fn settled(&self) {
         // E1, E2.
+        // kept over AcqRel and nothing: on TSO, counting oneself drains the buffer, so one fence is enough there; C11 needs
+        // both (argued in README.md), in programs larger than loom explores in time.
         M::fence(Ordering::SeqCst);
     }
 
@@ -290,6 +294,8 @@ impl<M: Sleep> Place<M> {
     pub fn sleep(&self) {
         loop {
             // E3: pairs with `rouse`.
+            // kept over Relaxed: what came before a wake-up is seen without it, one round later: whoever wakes looks at
+            // the queues and at its task again, and announces itself before it trusts what it saw.
             let word = self.word.load(Ordering::Acquire);
             if state(word) == AWAKE {
                 return;
@@ -348,6 +354,8 @@ impl<M: Sleep> Place<M> {
     /// The guest, awake, gives the seat back and wakes the worker's own thread.
     pub fn hand_over(&self) {
         // E5. Nobody but the guest changes a place whose worker is awake.
+        // kept over Relaxed: what the guest did in the seat is not seen without it by C11, where a thread's later store
+        // does not continue the release of its update before; on loom it does.
         self.word.store(AWAKE, Ordering::Release);
         M::wake_one(&self.word);
     }
@@ -356,6 +364,7 @@ impl<M: Sleep> Place<M> {
     #[inline]
     pub fn would_help(&self, wants: impl FnOnce(Wanted) -> bool) -> bool {
         // Acquire: pairs with `announce`, so that `wanted` belongs to this sleep or a later one.
+        // kept over Relaxed: as the store there.
         state(self.word.load(Ordering::Acquire)) != AWAKE && wants(self.wanted.load(Ordering::Relaxed))
     }
 
@@ -379,6 +388,10 @@ impl<M: Sleep> Place<M> {
     /// Marks the place awake, and returns what it said.
     fn rouse(&self, sleepers: &Sleepers<M>) -> u32 {
         // E3 (release). Acquire: the subtraction below must not come before the announcement's addition.
+        // kept over Release: otherwise the count of sleepers may pass below zero, which costs others a look or a
+        // wake-up for nobody.
+        // kept over Acquire: what came before a wake-up is seen without it, one round later: whoever wakes looks at the
+        // queues and at its task again, and announces itself before it trusts what it saw.
         let former = self.word.fetch_and(GUEST, Ordering::AcqRel);
         if state(former) != AWAKE {
             let search = if state(former) == WAITING { 0 } else { SEARCHING };

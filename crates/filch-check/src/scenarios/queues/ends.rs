@@ -1,0 +1,65 @@
+//! Whether a queue is as good as new when its client has ended.
+//!
+//! What must always hold: what is not tried again was left in a state that has passed: see [`outcome`](crate::outcome).
+
+use std::any::TypeId;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex};
+
+use filch_queue::Queue;
+use filch_queue::as_new::{Endings, Trial};
+
+use super::lock;
+use crate::outcome::mix;
+use crate::scenario::Checker;
+
+/// What is known of the ends of a client's executions, on all machines: see [`outcome`](crate::outcome).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// For each kind of queue.
+    new: HashMap<u64, Arc<Endings>>,
+    /// The outcomes that have left a queue as good as new.
+    passed: HashSet<u64>,
+}
+
+impl Ends {
+    /// Proves a queue as good as new, unless one was that was left in the same state.
+    pub(super) fn prove<M: Checker, Q: Queue<M>>(
+        &self,
+        trial: &Trial<Q, M>,
+        params: &Q::Params,
+        owner: &mut Q::Owner,
+        thieves: &mut [Q::Thief],
+    ) {
+        let mut hasher = DefaultHasher::new();
+        TypeId::of::<(Q, M)>().hash(&mut hasher);
+        write!(Letters(&mut hasher), "{params:?}").expect("a hasher takes everything");
+        let kind = hasher.finish();
+        let outcome = mix(kind, M::outcome());
+        let known = || lock(&self.0);
+        if known().passed.contains(&outcome) {
+            return;
+        }
+        let new = known().new.get(&kind).cloned();
+        let new = new.unwrap_or_else(|| Arc::new(trial.of_new(thieves.len())));
+        trial.passes_like(&new, owner, thieves);
+        let mut known = known();
+        known.new.insert(kind, new);
+        known.passed.insert(outcome);
+    }
+}
+
+/// Hashes what is written.
+struct Letters<'h>(&'h mut DefaultHasher);
+
+impl Write for Letters<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
+}

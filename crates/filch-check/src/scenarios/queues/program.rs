@@ -1,0 +1,218 @@
+//! The program of a client: every task that was pushed is taken, and accounted for.
+//!
+//! What must always hold: a thread's side of the queue is its own until it has ended.
+
+use std::sync::{Arc, Mutex};
+
+use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
+use filch_queue::as_new::Trial;
+use filch_queue::{Delivery, Full, Order, Owner, Queue, Steal, StealMany, Task, Thief};
+
+use super::taken::{Contents, Taken};
+use super::{Act, Client, lock, task};
+use crate::Program;
+use crate::scenario::Checker;
+
+/// The order of operations that are single steps: none, if the queue has steps of its own.
+struct Turns<M: Memory>(Option<M::AtomicU32>);
+
+impl<M: Memory> Turns<M> {
+    fn take(&self) {
+        if let Some(turns) = &self.0 {
+            // Pairs with itself, as the lock that it stands for does.
+            turns.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// What a thief does in one attempt: it asks for so many tasks, and gets them in its bag.
+type Attempt<T> = fn(&mut T, usize, &mut Vec<Task>) -> Steal<usize>;
+
+/// The program of a client of queue `Q`.
+///
+/// # Panics
+/// If its thieves ask for several tasks at once: [`program_of_many`] is for these.
+pub fn program<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
+    assert!(client.most.is_none(), "the thieves ask for several tasks at once");
+    let attempt: Attempt<Q::Thief> = |thief, _, bag| {
+        thief.steal().map(|task| {
+            bag.push(task);
+            1
+        })
+    };
+    program_with::<M, Q>(client, params, attempt, |trial| trial)
+}
+
+/// The program of a client of queue `Q` whose thieves ask for several tasks at once.
+pub fn program_of_many<M: Checker, Q: Queue<M, Thief: StealMany<Task>>>(
+    client: &Client,
+    params: &Q::Params,
+) -> Program {
+    program_with::<M, Q>(client, params, StealMany::steal_many, Trial::of_many)
+}
+
+fn program_with<M: Checker, Q: Queue<M>>(
+    client: &Client,
+    params: &Q::Params,
+    attempt: Attempt<Q::Thief>,
+    trial: fn(Trial<Q, M>) -> Trial<Q, M>,
+) -> Program {
+    let delivery = Q::PROMISES.delivery;
+    let (capacity, leaves_new, lies_before) = (client.capacity, client.leaves_new, client.before);
+    let (mut owner, thieves) = Q::make(client.capacity, client.thieves.len(), params);
+    let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
+    let pushes = client.before + client.owner.iter().filter(|&&act| act == Act::Push).count();
+    let contents = Arc::new(Contents::<M>::new(pushes));
+    let turns = Arc::new(Turns::<M>(client.in_turns.then(|| Atomic::new(0))));
+    for _ in 0..client.before {
+        push(&mut owner, &taken, &contents, &turns);
+    }
+    let owner = Arc::new(Mutex::new(Some(owner)));
+    let mut threads: Vec<(String, Box<dyn FnOnce()>)> = Vec::new();
+    {
+        let (owner, taken, acts) = (Arc::clone(&owner), Arc::clone(&taken), client.owner.clone());
+        let (contents, turns) = (Arc::clone(&contents), Arc::clone(&turns));
+        threads.push((
+            "owner".into(),
+            Box::new(move || {
+                let mut mine = lock(&owner).take().expect("the owner is put there once");
+                for act in acts {
+                    match act {
+                        Act::Push => {
+                            M::note(|| format!("push {}", lock(&taken).pushed + 1));
+                            push(&mut mine, &taken, &contents, &turns);
+                        }
+                        Act::Pop => {
+                            M::note(|| "pop".into());
+                            turns.take();
+                            let from = lock(&taken).begin();
+                            let popped = mine.pop();
+                            M::note(|| popped.map_or("nothing".into(), |task| format!("popped {}", task.id())));
+                            pop(popped, from, &taken, &contents, delivery);
+                        }
+                        Act::Poll => {
+                            M::note(|| "poll".into());
+                            turns.take();
+                            mine.poll();
+                        }
+                    }
+                }
+                *lock(&owner) = Some(mine);
+            }),
+        ));
+    }
+    let thieves: Vec<_> = thieves.into_iter().map(|thief| Arc::new(Mutex::new(Some(thief)))).collect();
+    let most = client.most.unwrap_or(1);
+    for (index, (thief, &steals)) in thieves.iter().zip(&client.thieves).enumerate() {
+        let (thief, taken, contents) = (Arc::clone(thief), Arc::clone(&taken), Arc::clone(&contents));
+        let turns = Arc::clone(&turns);
+        threads.push((
+            format!("thief {}", index + 1),
+            Box::new(move || {
+                let mut mine = lock(&thief).take().expect("the thief is put there once");
+                for _ in 0..steals {
+                    M::note(|| "steal".into());
+                    turns.take();
+                    let (mut bag, from) = (Vec::new(), lock(&taken).begin());
+                    let stolen = attempt(&mut mine, most, &mut bag);
+                    M::note(|| match stolen {
+                        Steal::Task(_) => {
+                            bag.iter().map(|task| format!("stole {}", task.id())).collect::<Vec<_>>().join(", ")
+                        }
+                        other => format!("{other:?}"),
+                    });
+                    assert_eq!(stolen.task().unwrap_or(0), bag.len(), "the answer is not what is in the bag");
+                    assert!(bag.len() <= most, "{} tasks are more than {most}", bag.len());
+                    let is_promised = !leaves_new || Q::PROMISES.may_answer(&stolen);
+                    assert!(is_promised, "{stolen:?} is no answer of this queue");
+                    if bag.is_empty() {
+                        lock(&taken).end_in_vain(from, stolen.is_empty());
+                    }
+                    for task in bag {
+                        let mut taken = lock(&taken);
+                        taken.take(task.id().get(), from);
+                        contents.take(task.id().get(), &taken, delivery);
+                        taken.by_thieves[index].push(task.id().get());
+                    }
+                }
+                *lock(&thief) = Some(mine);
+            }),
+        ));
+    }
+    let (params, ends) = (params.clone(), client.ends.clone());
+    let trial = trial(Trial::new(capacity, &params));
+    let finally = Box::new(move || {
+        let ended = |thief: &Arc<Mutex<Option<Q::Thief>>>| lock(thief).take().expect("the thief has ended");
+        let mut thieves: Vec<_> = thieves.iter().map(ended).collect();
+        let mut owner = lock(&owner).take().expect("the owner has ended");
+        let last = lock(&taken).begin();
+        loop {
+            let before = lock(&taken).all().count();
+            for (index, thief) in thieves.iter_mut().enumerate() {
+                if let Some(task) = thief.quiesce() {
+                    let mut taken = lock(&taken);
+                    taken.take(task.id().get(), last);
+                    contents.take(task.id().get(), &taken, delivery);
+                    taken.by_thieves[index].push(task.id().get());
+                }
+            }
+            while let Some(task) = owner.pop() {
+                pop(Some(task), last, &taken, &contents, delivery);
+            }
+            if !Q::PROMISES.owner_must_poll {
+                break;
+            }
+            // The owner may have answered a thief meanwhile.
+            owner.poll();
+            if lock(&taken).all().count() == before {
+                break;
+            }
+        }
+        lock(&taken).check(&Q::PROMISES, lies_before);
+        if leaves_new {
+            return ends.prove::<M, Q>(&trial, &params, &mut owner, &mut thieves);
+        }
+        // It is not only empty but usable.
+        let first = lock(&taken).pushed + 1;
+        let ids: Vec<usize> = (first..first + capacity.min(2)).filter(|&id| owner.push(task(id)).is_ok()).collect();
+        assert!(!ids.is_empty(), "the emptied queue takes no task");
+        let popped: Vec<usize> = std::iter::from_fn(|| owner.pop()).map(|task| task.id().get()).collect();
+        let expected: Vec<usize> = match Q::PROMISES.order {
+            Order::Lifo => ids.into_iter().rev().collect(),
+            Order::Fifo => ids,
+        };
+        assert_eq!(popped, expected, "the emptied queue returns other tasks than it was given");
+    });
+    Program { threads, finally }
+}
+
+fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents: &Contents<M>, turns: &Turns<M>) {
+    let id = lock(taken).pushed + 1;
+    contents.write(id);
+    turns.take();
+    match owner.push(task(id)) {
+        Ok(()) => lock(taken).pushed = id,
+        Err(Full(refused)) => assert_eq!(refused, task(id), "a full queue returns the task it refuses"),
+    }
+}
+
+fn pop<M: Checker>(
+    popped: Option<Task>,
+    from: usize,
+    taken: &Mutex<Taken>,
+    contents: &Contents<M>,
+    delivery: Delivery,
+) {
+    let mut taken = lock(taken);
+    match popped {
+        Some(task) => {
+            taken.take(task.id().get(), from);
+            contents.take(task.id().get(), &taken, delivery);
+            taken.pop(task.id().get());
+        }
+        None => {
+            taken.end_in_vain(from, false);
+            taken.found_empty_at = taken.pushed;
+        }
+    }
+}

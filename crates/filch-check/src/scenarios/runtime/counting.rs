@@ -1,0 +1,112 @@
+//! Counts of work, and whoever asks whether all of it is done.
+//!
+//! What must always hold: the end is found only if there is no work left.
+
+use std::sync::{Arc, Mutex};
+
+use filch::protocol::termination::Counts;
+use filch_memory::{Atomic, Memory, Ordering};
+
+use crate::Program;
+use crate::scenario::Checker;
+use crate::scenarios::queues::lock;
+
+/// Two workers pass pieces of work through a cell each, counting them; a third asks whether all is done.
+pub fn termination<M: Checker>(looks: usize) -> Program {
+    struct Shared<M: Memory> {
+        counts: [Counts<M>; 2],
+        /// Whether a piece is on its way to worker 1.
+        passed: M::AtomicBool,
+    }
+    let shared: Arc<Shared<M>> = Arc::new(Shared { counts: Default::default(), passed: Atomic::new(false) });
+    shared.counts[0].created(1);
+    let (first, second, third) = (Arc::clone(&shared), Arc::clone(&shared), Arc::clone(&shared));
+    let finished: Arc<[Mutex<bool>; 3]> = Arc::default();
+    let (a, b, c) = (Arc::clone(&finished), Arc::clone(&finished), finished);
+    let root = move || {
+        M::note(|| "splits the root".into());
+        first.counts[0].created(1);
+        first.passed.store(true, Ordering::Release);
+        *lock(&a[0]) = true;
+        first.counts[0].finished();
+    };
+    let other = move || {
+        // Two looks for the piece, then it stays unfinished.
+        for _ in 0..2 {
+            if second.passed.load(Ordering::Acquire) {
+                second.counts[1].created(1);
+                M::note(|| "has got a piece, and splits it".into());
+                *lock(&b[1]) = true;
+                second.counts[1].finished();
+                *lock(&b[2]) = true;
+                second.counts[1].finished();
+                break;
+            }
+        }
+    };
+    let reader = move || {
+        for _ in 0..looks {
+            if Counts::all_done(&third.counts) {
+                let undone = (0..3).filter(|&piece| !*lock(&c[piece])).count();
+                assert_eq!(undone, 0, "found all done with {undone} pieces left");
+            }
+        }
+    };
+    Program {
+        threads: vec![
+            ("worker 0".into(), Box::new(root)),
+            ("worker 1".into(), Box::new(other)),
+            ("reader".into(), Box::new(reader)),
+        ],
+        finally: Box::new(|| ()),
+    }
+}
+
+/// Worker 0 has a task that worker 1 may steal; each sets out and comes home. A third asks whether all are at home.
+pub fn all_home<M: Checker>(looks: usize) -> Program {
+    struct Shared<M: Memory> {
+        counts: [Counts<M>; 2],
+        /// Worker 0's queue: whether the task is in it.
+        task: M::AtomicBool,
+        /// Whether it has been run.
+        done: M::AtomicBool,
+    }
+    let shared: Arc<Shared<M>> =
+        Arc::new(Shared { counts: Default::default(), task: Atomic::new(true), done: Atomic::new(false) });
+    shared.counts[0].sets_out();
+    let (first, second, third) = (Arc::clone(&shared), Arc::clone(&shared), shared);
+    // Relaxed, as all that queues that return a task twice can be relied on for.
+    let takes =
+        |shared: &Shared<M>| shared.task.compare_exchange(true, false, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    let owner = move || {
+        if takes(&first) {
+            M::note(|| "runs the task".into());
+            first.done.store(true, Ordering::Relaxed);
+        }
+        first.counts[0].comes_home();
+    };
+    let thief = move || {
+        second.counts[1].sets_out();
+        if takes(&second) {
+            M::note(|| "runs the task".into());
+            second.done.store(true, Ordering::Relaxed);
+        }
+        second.counts[1].comes_home();
+    };
+    let reader = move || {
+        for _ in 0..looks {
+            if Counts::all_home(&third.counts) {
+                // Relaxed: a worker comes home after what it has done.
+                assert!(third.done.load(Ordering::Relaxed), "found all at home before the task was done");
+            }
+        }
+    };
+    Program {
+        threads: vec![
+            ("worker 0".into(), Box::new(owner)),
+            ("worker 1".into(), Box::new(thief)),
+            ("reader".into(), Box::new(reader)),
+        ],
+        finally: Box::new(|| ()),
+    }
+}

@@ -1,0 +1,210 @@
+//! Small trees of tasks, and an owner whose forks must wake a sleeper.
+//!
+//! What must always hold: every task runs once, and its result reaches its joiner.
+
+use std::cell::Cell as Plain;
+use std::sync::{Arc, Mutex};
+
+use filch::protocol::grain;
+use filch::protocol::sleep::{ANY, Dormitory};
+use filch::protocol::waiting::{Searcher, Sleeper, search};
+use filch_memory::{Atomic, Memory, Ordering};
+
+use super::Threads;
+use super::patience::Rounds;
+use super::worker::{CAPACITY, COARSE, Waiting, Worker};
+use crate::Program;
+use crate::scenario::Checker;
+use crate::scenarios::queues::lock;
+
+/// What the workers other than the first do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Try to steal so many times.
+    Try(usize),
+    /// Steal once and give the loot back.
+    GiveBack,
+    /// Steal whatever there is, or sleep, until the root is done; after so many rounds without finding anything.
+    Live(u32),
+}
+
+/// Worker 0 runs the tree, whose root is task 0; the others help.
+pub fn fork_join<M: Checker>(
+    tree: &'static [&'static [usize]],
+    workers: usize,
+    waiting: Waiting,
+    others: Others,
+    grain: grain::Params,
+) -> Program {
+    let mut team = Worker::<M>::team(workers, waiting, tree, grain);
+    let shared = Arc::clone(&team[0].team);
+    let total = Arc::new(Mutex::new(0));
+    let mut threads: Threads = Vec::new();
+    for mut worker in team.drain(..).rev() {
+        let (me, total) = (worker.me, Arc::clone(&total));
+        let body = move || match (me, others) {
+            (0, _) => {
+                worker.begins();
+                let result = worker.run(0, 0);
+                *lock(&total) = result;
+                worker.close();
+            }
+            (_, Others::Try(times)) => {
+                for _ in 0..times {
+                    worker.steal_and_run(0, 0);
+                }
+            }
+            (_, Others::GiveBack) => {
+                worker.gives_back = true;
+                worker.steal_and_run(0, 0);
+            }
+            (_, Others::Live(patience)) => {
+                worker.patience = patience;
+                worker.live();
+            }
+        };
+        threads.insert(0, (format!("worker {me}"), Box::new(body)));
+    }
+    let finally = Box::new(move || {
+        let ran = lock(&shared.ran).clone();
+        assert!(ran.iter().all(|&times| times == 1), "tasks ran this often: {ran:?}");
+        assert_eq!(*lock(&total), tree.len(), "the root's result");
+    });
+    Program { threads, finally }
+}
+
+/// A worker that says when it sleeps, looks for one task, and finds none the first times.
+struct Napper<M: Memory> {
+    worker: Worker<M>,
+    /// Odd while it is asleep or about to be; `SERVED` in the end.
+    phase: Arc<M::AtomicU32>,
+    sleeps: Plain<u32>,
+    /// How often it goes to sleep, or sees something in its last look, instead of looking for work.
+    naps: Option<u32>,
+    rounds: Plain<u32>,
+    served: Plain<bool>,
+}
+
+const SERVED: u32 = u32::MAX;
+
+impl<M: Checker> Napper<M> {
+    fn says(&self, phase: u32) {
+        self.phase.store(phase, Ordering::Release);
+    }
+}
+
+impl<M: Checker> Sleeper for Napper<M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        self.worker.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        self.worker.me
+    }
+
+    fn parks(&self) {
+        self.rounds.set(self.rounds.get() + 1);
+        self.sleeps.set(self.sleeps.get() + 1);
+        self.says(2 * self.sleeps.get() - 1);
+        M::note(|| "sleeps".into());
+    }
+}
+
+impl<M: Checker> Searcher for Napper<M> {
+    type Find = (usize, usize);
+    type Patience = Rounds<M>;
+
+    fn patience(&self) -> Rounds<M> {
+        Rounds::new(self.worker.patience)
+    }
+
+    fn find(&self) -> Option<(usize, usize)> {
+        if self.sleeps.get() > 0 {
+            self.says(2 * self.sleeps.get());
+        }
+        if self.naps.is_some() { None } else { self.worker.steal(0) }
+    }
+
+    fn leaves_more(&self, _: &(usize, usize)) -> bool {
+        true
+    }
+
+    fn run(&self, find: (usize, usize)) {
+        self.worker.run_stolen(find, 0);
+        self.served.set(true);
+    }
+
+    fn share(&self) {}
+
+    fn ask(&self) {
+        self.worker.ask(0);
+    }
+
+    fn sees_any(&self) -> bool {
+        let sees = self.worker.team.desks[0].index.has_shared();
+        self.rounds.set(self.rounds.get() + u32::from(sees));
+        sees
+    }
+}
+
+/// Worker 1 wants one task and sleeps until it gets it. Worker 0 forks and joins, as `+` and `-` say, and once the other
+/// sleeps it forks again: this must wake the sleeper.
+///
+/// With `naps`, worker 1 does not look for work but goes to sleep so often: what it finds is of no account. Before it first sleeps it
+/// stays awake for so many rounds, which it is known for.
+pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, grain: grain::Params) -> Program {
+    const LEAVES: &[&[usize]] = &[&[] as &[usize]; CAPACITY + 1];
+    let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES, grain);
+    let (mut thief, worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
+    thief.patience = rounds;
+    let phase: Arc<M::AtomicU32> = Arc::new(Atomic::new(0));
+    let mine = Arc::clone(&phase);
+    let own = move || {
+        worker.begins();
+        let mut head = 0;
+        let fork = |head: &mut usize| {
+            worker.push(1, *head);
+            *head += 1;
+        };
+        for act in owner.chars() {
+            if act == '+' {
+                fork(&mut head);
+            } else {
+                head -= 1;
+                worker.join(head);
+            }
+        }
+        loop {
+            let now = mine.load(Ordering::Acquire);
+            if now == SERVED {
+                break;
+            }
+            // Asleep, and not about to be woken, which nobody but this worker does.
+            if now % 2 == 1 && worker.dormitory().place(1).would_help(|_| true) {
+                M::note(|| "sees the other asleep".into());
+                let is_overlooked = grain == COARSE && worker.desk().index.has_shared();
+                assert!(!is_overlooked, "a worker sleeps though there is a task for it");
+                fork(&mut head);
+            }
+            while mine.load(Ordering::Acquire) == now {
+                M::spin_loop();
+            }
+        }
+        while head > 0 {
+            head -= 1;
+            worker.join(head);
+        }
+    };
+    let steal = move || {
+        let (sleeps, rounds, served) = (Plain::new(0), Plain::new(0), Plain::new(false));
+        let napper = Napper { worker: thief, phase, sleeps, naps, rounds, served };
+        search(&napper, ANY, &|| naps.map_or_else(|| napper.served.get(), |naps| napper.rounds.get() >= naps));
+        napper.says(SERVED);
+    };
+    Program {
+        threads: vec![("worker 0".into(), Box::new(own)), ("worker 1".into(), Box::new(steal))],
+        finally: Box::new(|| ()),
+    }
+}

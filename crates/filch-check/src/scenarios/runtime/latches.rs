@@ -1,0 +1,83 @@
+//! Whoever waits until others have ended their parts: a worker, or a thread of no pool.
+//!
+//! What must always hold: what the others did is there when the wait is over.
+
+use std::sync::Arc;
+
+use filch::protocol::grain;
+use filch::protocol::latch::{Event, Latch, Waiter};
+use filch::protocol::sleep::ANY_MEANWHILE;
+use filch::protocol::waiting::search;
+use filch_memory::{Cell, Memory};
+
+use super::Threads;
+use super::worker::{Team, Waiting, Worker};
+use crate::Program;
+use crate::scenario::Checker;
+
+/// Who waits for a latch: a worker.
+struct Waits<M: Memory>(Arc<Team<M>>, usize);
+
+impl<M: Memory> Clone for Waits<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0), self.1)
+    }
+}
+
+impl<M: Checker> Waiter for Waits<M> {
+    fn wake(&self) {
+        self.0.dormitory.notify(self.1);
+    }
+}
+
+/// A worker waits until so many others have each ended a thing; what they did is there then.
+pub fn latch<M: Checker>(things: usize) -> Program {
+    let worker = Worker::<M>::team(1, Waiting::Sleeps, &[], grain::Params::FINE).pop().expect("a worker");
+    let waits = Waits(Arc::clone(&worker.team), 0);
+    ended::<M, _>(things, waits, move |is_over, _| search(&worker, ANY_MEANWHILE, is_over))
+}
+
+/// As [`latch`], and it is no worker that waits.
+pub fn event<M: Checker>(things: usize) -> Program {
+    ended::<M, _>(things, Arc::new(Event::<M>::default()), |is_over, event| {
+        while !is_over() {
+            M::note(|| "sleeps".into());
+            event.wait();
+        }
+    })
+}
+
+fn ended<M, W>(things: usize, waiter: W, wait: impl FnOnce(&dyn Fn() -> bool, &W) + 'static) -> Program
+where
+    M: Checker,
+    W: Waiter + 'static,
+{
+    struct Frame<M: Memory, W> {
+        latch: Latch<M, W>,
+        done: Vec<M::Cell<usize>>,
+    }
+    let frame = Arc::new(Frame {
+        latch: Latch::<M, W>::new(things, waiter),
+        done: (0..things).map(|_| Cell::new(0)).collect(),
+    });
+    let mut threads: Threads = Vec::new();
+    for thing in 0..things {
+        let frame = Arc::clone(&frame);
+        let end = move || {
+            M::note(|| "ends a thing".into());
+            // SAFETY: a cell of the program; the checker reports any other access at the same time.
+            frame.done[thing].with_mut(|done| unsafe { *done = 1 });
+            // SAFETY: each thread ends one thing; the frame is kept by the program.
+            unsafe { Latch::end(&raw const frame.latch) };
+        };
+        threads.push((format!("thread {}", thing + 1), Box::new(end)));
+    }
+    let wait = move || {
+        let Frame { latch, done } = &*frame;
+        wait(&|| latch.is_over(), latch.waiter());
+        // SAFETY: as above.
+        assert!(done.iter().all(|done| done.with(|done| unsafe { *done }) == 1));
+    };
+    threads.insert(0, ("waiter".into(), Box::new(wait)));
+    Program { threads, finally: Box::new(|| ()) }
+}

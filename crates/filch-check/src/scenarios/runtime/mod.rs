@@ -1,0 +1,27 @@
+//! filch's own protocols, together: fork, join, steal, leapfrog, sleep, wake; latches, mail, searching.
+//!
+//! A worker here is a worker of the default pool reduced to its protocols, which are those that ship: [`split`](filch::protocol::split) forks and joins,
+//! [`waiting`](filch::protocol::waiting) waits, [`JobState`](filch::protocol::state::JobState) says who has a task, [`Dormitory`](filch::protocol::sleep::Dormitory) who sleeps, [`Latch`](filch::protocol::latch::Latch) what has
+//! ended. What is restated is how a thief takes a task and runs it: filch's slots and closures are made for speed on one memory.
+//!
+//! What is checked: every task of a small tree runs once, its result reaches its joiner, nobody sleeps for ever, and a
+//! task's memory is never used by two threads without an order between them.
+
+mod clocks;
+mod counting;
+mod forking;
+mod latches;
+mod patience;
+mod posting;
+mod searching;
+mod worker;
+
+pub use clocks::{beat, ticks};
+pub use counting::{all_home, termination};
+pub use forking::{Others, fork_join, wake_up};
+pub use latches::{event, latch};
+pub use posting::{posted, posted_to_a_joiner};
+pub use searching::{pieces, push_unfenced};
+pub use worker::{COARSE, FICKLE, Waiting};
+
+type Threads = Vec<(String, Box<dyn FnOnce()>)>;

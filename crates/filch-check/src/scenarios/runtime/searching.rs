@@ -1,0 +1,176 @@
+//! Idle workers that search, sleep, and are woken for what others publish.
+//!
+//! What must always hold: nobody sleeps while there is a piece for it.
+
+use std::cell::Cell as Plain;
+use std::sync::Arc;
+
+use filch::protocol::sleep::{ANY, Dormitory};
+use filch::protocol::waiting::{Searcher, Sleeper, has_pushed, search};
+use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering};
+
+use super::Threads;
+use super::patience::Rounds;
+use crate::Program;
+use crate::scenario::Checker;
+
+/// Idle workers that search, sleep and wake each other: pieces of work are published, all at once, and each of as many workers wants
+/// one. All but the last sleep when it begins, and the last is about to look once more before it sleeps too. A worker that sleeps while
+/// there is a piece for it sleeps for ever.
+pub fn pieces<M: Checker>(workers: usize) -> Program {
+    struct Shared<M: Memory> {
+        dormitory: Dormitory<M>,
+        pieces: M::AtomicUsize,
+    }
+    struct Taker<M: Memory> {
+        shared: Arc<Shared<M>>,
+        me: usize,
+        has: Plain<bool>,
+    }
+    impl<M: Checker> Sleeper for Taker<M> {
+        type Memory = M;
+        fn dormitory(&self) -> &Dormitory<M> {
+            &self.shared.dormitory
+        }
+        fn index(&self) -> usize {
+            self.me
+        }
+        fn parks(&self) {
+            M::note(|| "sleeps".into());
+        }
+    }
+    impl<M: Checker> Searcher for Taker<M> {
+        type Find = ();
+        type Patience = Rounds<M>;
+        fn patience(&self) -> Rounds<M> {
+            // The last one begins in the middle of a search.
+            Rounds::new(u32::from(self.me + 1 == self.shared.dormitory.len()))
+        }
+        fn find(&self) -> Option<()> {
+            let mut pieces = self.shared.pieces.load(Ordering::Relaxed);
+            while pieces != 0 {
+                let less = pieces - 1;
+                match self.shared.pieces.compare_exchange(pieces, less, Ordering::Acquire, Ordering::Relaxed) {
+                    Ok(_) => return Some(()),
+                    Err(now) => pieces = now,
+                }
+            }
+            None
+        }
+        fn leaves_more(&self, (): &()) -> bool {
+            self.sees_any()
+        }
+        fn run(&self, (): ()) {
+            M::note(|| "has a piece".into());
+            self.has.set(true);
+        }
+        fn share(&self) {}
+        fn ask(&self) {}
+        fn sees_any(&self) -> bool {
+            self.shared.pieces.load(Ordering::Acquire) != 0
+        }
+    }
+    let shared = Arc::new(Shared::<M> { dormitory: Dormitory::new(workers), pieces: Atomic::new(0) });
+    let publisher = Arc::clone(&shared);
+    let publish = move || {
+        M::note(|| "publishes the pieces".into());
+        publisher.pieces.fetch_add(workers, Ordering::Release);
+        if publisher.dormitory.sleepers().sleepers_after() {
+            publisher.dormitory.wake_for_any(0);
+        }
+    };
+    let mut threads: Threads = vec![("publisher".to_owned(), Box::new(publish))];
+    for me in 0..workers {
+        let taker = Taker { shared: Arc::clone(&shared), me, has: Plain::new(false) };
+        threads.push((format!("worker {me}"), Box::new(move || search(&taker, ANY, &|| taker.has.get()))));
+    }
+    Program { threads, finally: Box::new(|| ()) }
+}
+
+/// An owner pushes a task, without a fence, to a queue that anybody can steal from, and does nothing else, as in a long task. So many
+/// lie in the queue before, and as many thieves take one of them, or the new one; one more thief sleeps until there is one for it. Before
+/// it does so it passes a barrier for the owner, unless it forgets.
+pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, forgets: bool) -> Program {
+    struct Shared<M: Memory> {
+        dormitory: Dormitory<M>,
+        /// A queue: how many tasks have been pushed, and how many taken.
+        pushed: M::AtomicUsize,
+        taken: M::AtomicUsize,
+    }
+    impl<M: Memory> Shared<M> {
+        fn steal(&self) -> bool {
+            let mut taken = self.taken.load(Ordering::Relaxed);
+            while taken < self.pushed.load(Ordering::Acquire) {
+                match self.taken.compare_exchange(taken, taken + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => return true,
+                    Err(now) => taken = now,
+                }
+            }
+            false
+        }
+    }
+    struct Worker<M: Memory> {
+        shared: Arc<Shared<M>>,
+        me: usize,
+        has: Plain<bool>,
+        forgets: bool,
+    }
+    impl<M: Checker + Asymmetric> Sleeper for Worker<M> {
+        type Memory = M;
+        fn dormitory(&self) -> &Dormitory<M> {
+            &self.shared.dormitory
+        }
+        fn index(&self) -> usize {
+            self.me
+        }
+        fn settles(&self) {
+            // As where the system has barriers.
+            self.dormitory().place(self.me).settled();
+            if !self.forgets {
+                M::heavy_barrier();
+            }
+        }
+        fn parks(&self) {
+            M::note(|| "sleeps".into());
+        }
+    }
+    impl<M: Checker + Asymmetric> Searcher for Worker<M> {
+        type Find = ();
+        type Patience = Rounds<M>;
+        fn patience(&self) -> Rounds<M> {
+            Rounds::new(0)
+        }
+        fn find(&self) -> Option<()> {
+            self.shared.steal().then_some(())
+        }
+        fn leaves_more(&self, (): &()) -> bool {
+            self.sees_any()
+        }
+        fn run(&self, (): ()) {
+            M::note(|| "has a task".into());
+            self.has.set(true);
+        }
+        fn share(&self) {}
+        fn ask(&self) {}
+        fn sees_any(&self) -> bool {
+            self.shared.taken.load(Ordering::Relaxed) < self.shared.pushed.load(Ordering::Relaxed)
+        }
+    }
+    let dormitory = Dormitory::<M>::new(2);
+    let shared = Arc::new(Shared { dormitory, pushed: Atomic::new(before), taken: Atomic::new(0) });
+    let worker = |me| Worker { shared: Arc::clone(&shared), me, has: Plain::new(false), forgets };
+    let (owner, sleeper) = (worker(0), worker(1));
+    let push = move || {
+        M::note(|| "pushes a task".into());
+        let was_empty = owner.shared.taken.load(Ordering::Relaxed) == before;
+        owner.shared.pushed.store(before + 1, Ordering::Release);
+        has_pushed(&owner, was_empty);
+    };
+    let sleep = move || search(&sleeper, ANY, &|| sleeper.has.get());
+    let mut threads: Threads = vec![("owner".to_owned(), Box::new(push)), ("sleeper".to_owned(), Box::new(sleep))];
+    for thief in 1..=before {
+        let shared = Arc::clone(&shared);
+        threads.push((format!("thief {thief}"), Box::new(move || _ = shared.steal())));
+    }
+    Program { threads, finally: Box::new(|| ()) }
+}

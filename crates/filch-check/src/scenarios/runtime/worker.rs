@@ -1,0 +1,372 @@
+//! A worker, reduced to its protocols: it forks and joins, steals, runs what it stole, reads its mail.
+//!
+//! What must always hold: a worker's stack is its own from `head` up; a task's content is used by whoever has the task.
+
+use std::cell::{Cell as Plain, RefCell};
+use std::sync::{Arc, Mutex};
+
+use filch::protocol::grain::{self, Time};
+use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::sleep::{ANY, Dormitory, Wanted};
+use filch::protocol::split;
+use filch::protocol::state::{JobState, Settled, Theft};
+use filch::protocol::waiting::{Joiner, Searcher, Sleeper, await_job, search};
+use filch_memory::{Atomic, Cell, Memory, Ordering};
+use filch_queue::lace::index::{SharedIndex, StealIndex};
+
+use super::patience::{Awake, Rounds};
+use crate::scenario::Checker;
+use crate::scenarios::queues::lock;
+
+/// Slots of a worker's stack: more than any tree here needs.
+pub(super) const CAPACITY: usize = 6;
+/// Limits compare addresses.
+pub(super) const SLOT: usize = 64;
+pub(super) const BOTTOM: usize = 64;
+
+pub(super) fn address(slot: usize) -> usize {
+    BOTTOM + slot * SLOT
+}
+
+/// A slot of a task stack.
+pub(super) struct Slot<M: Memory> {
+    pub(super) state: JobState<M>,
+    /// The task, then its result.
+    pub(super) content: M::Cell<usize>,
+}
+
+/// What the others see of a worker.
+pub(super) struct Desk<M: Memory> {
+    pub(super) index: SharedIndex<M>,
+    pub(super) limits: Limits<M>,
+    pub(super) slots: Vec<Slot<M>>,
+    /// How many jobs have been posted to it.
+    pub(super) mail: M::AtomicUsize,
+}
+
+pub(super) struct Team<M: Memory> {
+    pub(super) desks: Vec<Desk<M>>,
+    pub(super) grain: grain::Params,
+    pub(super) dormitory: Dormitory<M>,
+    pub(super) closing: M::AtomicBool,
+    pub(super) waiting: Waiting,
+    /// For each task, the numbers of its parts.
+    pub(super) tree: &'static [&'static [usize]],
+    /// How often each task ran.
+    pub(super) ran: Mutex<Vec<usize>>,
+}
+
+/// What a worker does whose task is stolen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Leapfrogs, and sleeps when there is nothing to steal.
+    Sleeps,
+    /// Tries to leapfrog so many times, and then stays awake.
+    Leaps(usize),
+}
+
+/// A worker, on its own thread.
+pub(super) struct Worker<M: Memory> {
+    pub(super) team: Arc<Team<M>>,
+    pub(super) me: usize,
+    pub(super) owner: RefCell<split::Owner>,
+    /// How many posted jobs it has run.
+    pub(super) read: Plain<usize>,
+    /// Rounds that it stays awake when it is idle and finds nothing.
+    pub(super) patience: u32,
+    /// Whether it gives back what it steals.
+    pub(super) gives_back: bool,
+}
+
+impl<M: Checker> Sleeper for Worker<M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        &self.team.dormitory
+    }
+
+    fn index(&self) -> usize {
+        self.me
+    }
+
+    fn parks(&self) {
+        M::note(|| "sleeps".into());
+    }
+}
+
+impl<M: Checker> Sharer for Worker<M> {
+    fn has_aside(&self) -> bool {
+        false
+    }
+
+    /// Nothing takes any time.
+    fn now(&self) -> Time {
+        0
+    }
+
+    fn grain(&self) -> grain::Params {
+        self.team.grain
+    }
+}
+
+/// Owners that share whatever they fork.
+pub const COARSE: grain::Params =
+    grain::Params { window: u32::MAX, doubt: u32::MAX, ready: 0, vain: 0, fine: 0, patience: 0 };
+/// Owners that share what they fork until the second join, and again once they have been asked.
+pub const FICKLE: grain::Params = grain::Params { window: 1, doubt: 1, ready: 1, vain: 2, fine: 0, patience: 0 };
+
+impl<M: Checker> Worker<M> {
+    pub(super) fn team(
+        workers: usize,
+        waiting: Waiting,
+        tree: &'static [&'static [usize]],
+        grain: grain::Params,
+    ) -> Vec<Self> {
+        let mut owners = Vec::new();
+        let desks = (0..workers).map(|_| {
+            let (index, owner) = split::Owner::new();
+            owners.push(owner);
+            let slot = |_| Slot { state: JobState::default(), content: Cell::new(usize::MAX) };
+            let slots = (0..CAPACITY).map(slot).collect();
+            Desk { index, limits: Limits::closed(), slots, mail: Atomic::new(0) }
+        });
+        let team = Arc::new(Team {
+            desks: desks.collect(),
+            grain,
+            dormitory: Dormitory::new(workers),
+            closing: Atomic::new(false),
+            waiting,
+            tree,
+            ran: Mutex::new(vec![0; tree.len()]),
+        });
+        let worker = |(me, owner)| Self {
+            team: Arc::clone(&team),
+            me,
+            owner: RefCell::new(owner),
+            read: Plain::new(0),
+            patience: 0,
+            gives_back: false,
+        };
+        owners.into_iter().enumerate().map(worker).collect()
+    }
+
+    pub(super) fn desk(&self) -> &Desk<M> {
+        &self.team.desks[self.me]
+    }
+
+    pub(super) fn stack(&self) -> split::Stack<'_, M> {
+        let Desk { index, limits, .. } = self.desk();
+        split::Stack { shared: index, limits, bottom: BOTTOM, slot_size: SLOT, capacity: CAPACITY }
+    }
+
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + Clone + use<M> {
+        let me = self.me;
+        (0..self.team.desks.len()).filter(move |&victim| victim != me)
+    }
+
+    /// Its stack is empty, and it runs something.
+    pub(super) fn begins(&self) {
+        self.owner.borrow_mut().begins(&self.stack(), self);
+    }
+
+    /// Runs a task on the stack from `head` up; the result is the number of tasks in its subtree.
+    pub(super) fn run(&self, task: usize, head: usize) -> usize {
+        M::note(|| format!("runs task {task}"));
+        lock(&self.team.ran)[task] += 1;
+        let parts = self.team.tree[task];
+        for (offset, &part) in parts.iter().enumerate() {
+            self.push(part, head + offset);
+        }
+        (0..parts.len()).rev().map(|offset| self.join(head + offset)).sum::<usize>() + 1
+    }
+
+    pub(super) fn push(&self, task: usize, head: usize) {
+        M::note(|| format!("forks task {task}"));
+        // SAFETY: a cell of the program; the checker reports any other access at the same time.
+        self.desk().slots[head].content.with_mut(|content| unsafe { *content = task });
+        if !self.desk().limits.admits_push(address(head)) {
+            self.owner.borrow_mut().pushed(&self.stack(), self, head);
+        }
+    }
+
+    pub(super) fn join(&self, head: usize) -> usize {
+        let slot = &self.desk().slots[head];
+        M::note(|| format!("joins slot {head}"));
+        // SAFETY: as in `push`.
+        let content = || slot.content.with(|content| unsafe { *content });
+        if self.desk().limits.admits_pop(address(head)) || self.owner.borrow_mut().take_back(&self.stack(), self, head)
+        {
+            return self.run(content(), head);
+        }
+        let settled = await_job(&Joining { worker: self, head: head + 1, leaps: Plain::new(0) }, &slot.state);
+        let result = content();
+        slot.state.reset();
+        self.owner.borrow_mut().joined(&self.stack());
+        if settled == Settled::Unrun { self.run(result, head) } else { result }
+    }
+
+    pub(super) fn ask(&self, victim: usize) {
+        let desk = &self.team.desks[victim];
+        if !desk.index.is_all_stolen() && victim != self.me {
+            desk.limits.request(|| 0);
+        }
+    }
+
+    /// Wins a slot of a worker, or asks it for more.
+    pub(super) fn steal(&self, victim: usize) -> Option<(usize, usize)> {
+        let desk = &self.team.desks[victim];
+        M::note(|| format!("tries worker {victim}"));
+        loop {
+            match desk.index.steal() {
+                StealIndex::Index(index) => return Some((victim, index as usize)),
+                StealIndex::Retry => {}
+                StealIndex::NothingShared => {
+                    self.ask(victim);
+                    return None;
+                }
+                StealIndex::AllStolen => return None,
+            }
+        }
+    }
+
+    /// Runs what was won, on the stack from `head` up, or gives it back.
+    pub(super) fn run_stolen(&self, (victim, index): (usize, usize), head: usize) {
+        let slot = &self.team.desks[victim].slots[index];
+        slot.state.claim(self.me, head);
+        let owner_sleeps = if self.gives_back {
+            slot.state.give_back()
+        } else {
+            // SAFETY: as in `push`.
+            let task = slot.content.with(|content| unsafe { *content });
+            let result = self.run(task, head);
+            // SAFETY: as in `push`.
+            slot.content.with_mut(|content| unsafe { *content = result });
+            slot.state.finish(false)
+        };
+        M::note(|| format!("has settled slot {index} of worker {victim}"));
+        if owner_sleeps {
+            self.dormitory().place(victim).wake(self.dormitory().sleepers());
+        }
+    }
+
+    pub(super) fn steal_and_run(&self, victim: usize, head: usize) -> bool {
+        let found = self.steal(victim);
+        found.inspect(|&found| self.run_stolen(found, head)).is_some()
+    }
+
+    /// Runs what has been posted to this worker.
+    pub(super) fn read_mail(&self) -> bool {
+        let posted = self.desk().mail.load(Ordering::Acquire);
+        posted > self.read.replace(posted)
+    }
+
+    pub(super) fn has_mail(&self) -> bool {
+        self.desk().mail.load(Ordering::Acquire) > self.read.get()
+    }
+
+    /// An idle worker's life, until the team closes.
+    pub(super) fn live(&self) {
+        // Relaxed: the fences of the sleep protocol order it, as they would work.
+        search(self, ANY, &|| self.team.closing.load(Ordering::Relaxed));
+    }
+
+    pub(super) fn close(&self) {
+        M::note(|| "closes".into());
+        self.team.closing.store(true, Ordering::Relaxed);
+        self.dormitory().notify_all();
+    }
+}
+
+impl<M: Checker> Searcher for Worker<M> {
+    type Find = (usize, usize);
+    type Patience = Rounds<M>;
+
+    fn patience(&self) -> Rounds<M> {
+        Rounds::new(self.patience)
+    }
+
+    fn find(&self) -> Option<(usize, usize)> {
+        self.read_mail();
+        self.others().find_map(|victim| self.steal(victim))
+    }
+
+    fn leaves_more(&self, _: &(usize, usize)) -> bool {
+        true
+    }
+
+    fn leaves_many(&self, &(victim, _): &(usize, usize)) -> bool {
+        self.team.desks[victim].index.has_shared()
+    }
+
+    fn run(&self, find: (usize, usize)) {
+        self.begins();
+        self.run_stolen(find, 0);
+    }
+
+    fn share(&self) {}
+
+    fn ask(&self) {
+        self.others().for_each(|victim| self.ask(victim));
+    }
+
+    fn sees_any(&self) -> bool {
+        self.has_mail() || self.others().any(|victim| self.team.desks[victim].index.has_shared())
+    }
+}
+
+/// A worker whose task is stolen.
+pub(super) struct Joining<'w, M: Memory> {
+    pub(super) worker: &'w Worker<M>,
+    /// What it runs meanwhile lies from here up.
+    pub(super) head: usize,
+    pub(super) leaps: Plain<usize>,
+}
+
+impl<M: Checker> Sleeper for Joining<'_, M> {
+    type Memory = M;
+
+    fn dormitory(&self) -> &Dormitory<M> {
+        self.worker.dormitory()
+    }
+
+    fn index(&self) -> usize {
+        self.worker.me
+    }
+
+    fn parks(&self) {
+        M::note(|| "sleeps on its task".into());
+    }
+}
+
+impl<M: Checker> Joiner for Joining<'_, M> {
+    type Patience = Awake<M>;
+
+    fn patience(&self) -> Awake<M> {
+        Awake::new(self.worker.team.waiting != Waiting::Sleeps)
+    }
+
+    fn leap(&self, _: &JobState<M>, theft: Theft) -> bool {
+        if self.worker.team.waiting == Waiting::Leaps(self.leaps.get()) {
+            return false;
+        }
+        self.leaps.set(self.leaps.get() + 1);
+        // A failure is not to be waited after while there are leaps left.
+        self.worker.steal_and_run(theft.thief, self.head) || self.worker.team.waiting != Waiting::Sleeps
+    }
+
+    fn run_mail(&self) -> bool {
+        self.worker.read_mail()
+    }
+
+    fn wanted(&self, theft: Theft) -> Wanted {
+        theft.thief as Wanted
+    }
+
+    fn ask(&self, theft: Theft) {
+        self.worker.ask(theft.thief);
+    }
+
+    fn sees_any(&self, theft: Theft) -> bool {
+        self.worker.has_mail() || self.worker.team.desks[theft.thief].index.has_shared()
+    }
+}

@@ -1,0 +1,288 @@
+//! The abstract machine TSO\[S\]: memory, one store buffer per thread, and what each step does to them.
+//!
+//! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
+//! section 2; for unbounded buffers, Owens, Sarkar and Sewell, *A Better x86 Memory Model: x86-TSO*, TPHOLs 2009.
+//!
+//! **Processes.** Three for each thread, all scheduled alike: the thread itself; its store buffer, whose step moves the
+//! oldest entry to memory; with coalescing, the extra entry B between buffer and memory. The buffer's step then moves
+//! its oldest entry into B, on top of an entry of the same location or if B is empty, and B's step writes memory.
+//!
+//! **Steps.** Only what others can tell apart is a step to be scheduled: reading memory, writing memory, and reading
+//! the own buffer (which others cannot see, but which is ordered with that entry's leaving it). Filling the own
+//! buffer and passing a fence happen at once, as soon as they can: to do them later would give no behaviour that doing
+//! them at once and draining later does not give. The exception is a program with a barrier on all threads, which
+//! empties the buffers of others: there a store is a step too.
+//!
+//! **Order.** Every step carries a vector clock of the steps that it depends on: those of its own process, the store
+//! before its drain, the drains before a fence is passed, and for every location the write before each read, the
+//! reads before the next write. Two steps that race, that is, depend on each other with nothing in between, are
+//! reported to the explorer, which reverses them. A second clock has only the order that a program may rely on (from
+//! a store to who reads it), and accesses to cells that it leaves unordered are errors.
+//!
+//! * `thread`: a thread, its store buffer, and what it does at once.
+//! * `word`: memory.
+//! * `footprint`: what a step touches.
+//! * `step`: what a step does.
+//! * `order`: the clocks.
+//!
+//! What must always hold: two steps that are not ordered by their clocks can be exchanged, if neighbours, without
+//! changing what either reads or the state after both.
+
+mod footprint;
+mod order;
+mod step;
+mod thread;
+mod word;
+
+use filch_memory::Ordering;
+
+use self::thread::Thread;
+use self::word::{Plain, Word};
+use super::clock::{Clock, MAX_THREADS};
+use super::record::{Act, Recorder, Row};
+use crate::outcome::{ALONE, Outcome, mix};
+use crate::sites::{Kind, Site, Sites};
+
+/// How the machine is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Entries of each thread's store buffer: 0 is sequential consistency, `usize::MAX` plain TSO.
+    pub buffer: usize,
+    /// Whether an entry beyond the buffer merges stores to one location after they have left the buffer.
+    pub coalesces: bool,
+}
+
+/// What a thread is about to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// Nothing: it is running its private code, or has not begun.
+    Run,
+    Load {
+        location: u32,
+    },
+    /// With no buffer, or one that is full, or where stores are steps.
+    Store {
+        location: u32,
+        value: u64,
+    },
+    /// `expected`: of a compare-and-swap.
+    Update {
+        location: u32,
+        expected: Option<u64>,
+        argument: u64,
+        apply: fn(u64, u64) -> u64,
+    },
+    /// Until the own buffer is empty.
+    Fence,
+    /// Until something changes that was read since the last one.
+    Spin,
+    /// A futex's wait.
+    Wait {
+        location: u32,
+        expected: u64,
+    },
+    Asleep {
+        location: u32,
+    },
+    Wake {
+        location: u32,
+        all: bool,
+    },
+    /// Empties everybody's buffer.
+    Barrier,
+    Done,
+}
+
+/// A step that has been taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) process: usize,
+    /// The how-manieth of its process, from 1.
+    pub(crate) index: u16,
+    pub(crate) clock: Clock,
+}
+
+/// Why an execution was cut short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Violation(pub(crate) String);
+
+/// What the operations of a thread mean at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// One thread, no buffers: before the start, after the end, and while a thread is thrown away.
+    Alone,
+    Threads,
+}
+
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) processor: Processor,
+    pub(crate) mode: Mode,
+    pub(crate) running: usize,
+    pub(crate) threads: Vec<Thread>,
+    words: Vec<Word>,
+    words_used: usize,
+    plain: Vec<Plain>,
+    pub(crate) steps: Vec<Step>,
+    /// Earlier steps that the newest one races with.
+    pub(crate) races: Vec<u32>,
+    last_barrier: Option<u32>,
+    scratch: Vec<u32>,
+    /// Stores that a mistake makes late: thread, location, value.
+    pub(crate) late: Vec<(usize, u32, u64)>,
+    /// Whether stores are steps: once a program has been seen to use the barrier.
+    pub(crate) stores_are_steps: bool,
+    pub(crate) barrier_seen: bool,
+    pub(crate) violation: Option<Violation>,
+    pub(crate) sites: Sites,
+    pub(crate) recorder: Option<Recorder>,
+    /// Answers to `choose`, and how many of them this execution has used.
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices_made: usize,
+    /// Looks in waiting loops of a thread that is alone.
+    pub(crate) looks_alone: usize,
+    pub(crate) outcome: Outcome,
+    /// Its number, once the threads have ended; and how many words there were then.
+    pub(crate) came_to: u64,
+    words_left: usize,
+}
+
+/// An answer to `choose`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    /// Steps taken before it.
+    pub(crate) step: usize,
+    pub(crate) value: usize,
+    /// How many answers there are.
+    pub(crate) count: usize,
+}
+
+impl Machine {
+    pub(crate) fn new(processor: Processor) -> Self {
+        Self {
+            processor,
+            mode: Mode::Alone,
+            running: 0,
+            threads: Vec::new(),
+            words: Vec::new(),
+            words_used: 0,
+            plain: Vec::new(),
+            steps: Vec::new(),
+            races: Vec::new(),
+            last_barrier: None,
+            scratch: Vec::new(),
+            late: Vec::new(),
+            stores_are_steps: false,
+            barrier_seen: false,
+            violation: None,
+            sites: Sites::default(),
+            recorder: None,
+            choices: Vec::new(),
+            choices_made: 0,
+            looks_alone: 0,
+            outcome: Outcome::default(),
+            came_to: 0,
+            words_left: 0,
+        }
+    }
+
+    /// Ready for the next execution.
+    pub(crate) fn reset(&mut self) {
+        self.mode = Mode::Alone;
+        self.words_used = 0;
+        self.plain.clear();
+        self.steps.clear();
+        self.races.clear();
+        self.late.clear();
+        self.last_barrier = None;
+        self.violation = None;
+        self.choices_made = 0;
+        self.looks_alone = 0;
+        self.outcome.reset();
+        self.threads.iter_mut().for_each(Thread::reset);
+    }
+
+    /// All threads have ended.
+    pub(crate) fn end(&mut self) {
+        self.mode = Mode::Alone;
+        self.words_left = self.words_used;
+        let left = |word: &Word| if word.is_address { self.outcome.name(word.value) } else { word.value };
+        self.came_to = self.outcome.number(self.words[..self.words_used].iter().map(left));
+    }
+
+    pub(crate) fn set_threads(&mut self, count: usize) {
+        assert!(count <= MAX_THREADS, "a program has at most {MAX_THREADS} threads");
+        self.threads.resize_with(count, Thread::new);
+    }
+
+    pub(crate) fn processes(&self) -> usize {
+        3 * self.threads.len()
+    }
+
+    /// A process's thread and role: 0 the thread, 1 its buffer, 2 the extra entry.
+    pub(crate) fn role(&self, process: usize) -> (usize, usize) {
+        (process % self.threads.len(), process / self.threads.len())
+    }
+
+    /// Names the execution up to the order of steps that nobody can tell apart: who read from whom, and the order of
+    /// the writes to each location.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let threads = self.threads.iter().map(|thread| thread.fingerprint);
+        threads.chain(self.words[..self.words_left].iter().map(|word| word.fingerprint)).fold(0, mix)
+    }
+
+    /// Who runs, for the outcome.
+    pub(crate) fn reader(&self) -> usize {
+        if self.mode == Mode::Alone { ALONE } else { self.running + 1 }
+    }
+
+    /// Enters what a thread has just done into the history.
+    #[cold]
+    pub(crate) fn record(&mut self, thread: usize, act: Act) {
+        let (site, buffer) = (self.threads[thread].site, self.buffered(thread).collect());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.rows.push(Row { thread, act, site, buffer });
+        }
+    }
+
+    pub(crate) fn violate(&mut self, why: String) {
+        self.violation.get_or_insert(Violation(why));
+    }
+
+    /// The next answer, or the first of a new question.
+    pub(crate) fn choose(&mut self, count: usize) -> usize {
+        assert!(count > 0, "there is nothing to choose from");
+        if self.choices_made == self.choices.len() {
+            self.choices.push(Choice { step: self.steps.len(), value: 0, count });
+        }
+        let choice = &mut self.choices[self.choices_made];
+        choice.count = count;
+        self.choices_made += 1;
+        let value = choice.value.min(count - 1);
+        let reader = self.reader();
+        self.outcome.reads(reader, value as u64, true);
+        value
+    }
+
+    /// Sets the answers, for a repetition.
+    pub(crate) fn preset_choices(&mut self, values: &[usize]) {
+        self.choices = values.iter().map(|&value| Choice { step: 0, value, count: usize::MAX }).collect();
+    }
+
+    /// Why nobody can take a step though somebody has not finished.
+    pub(crate) fn stuck(&self) -> String {
+        let waits = self.threads.iter().enumerate().filter_map(|(index, thread)| match thread.op {
+            Op::Asleep { .. } => Some(format!("thread {index} sleeps")),
+            Op::Spin => Some(format!("thread {index} waits for a change")),
+            Op::Done => None,
+            _ => Some(format!("thread {index} is stuck")),
+        });
+        format!("nobody can take a step: {}", waits.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The ordering that an operation is to use: its own, but for surveys and weakenings.
+    #[inline]
+    pub(crate) fn order_at(&mut self, site: Site, kind: Kind, order: Ordering) -> Option<Ordering> {
+        if self.sites.is_idle() { Some(order) } else { self.sites.visit(site, kind, order) }
+    }
+}

@@ -1,0 +1,207 @@
+//! One execution of a program: its threads as coroutines, and a question for each step.
+//!
+//! What must always hold: nobody has a reference to the machine while a thread of the program runs; a thread that is thrown away unwinds,
+//! alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+
+use super::machine::{Machine, Mode, Op, Processor};
+use super::memory::{ThrownAway, with_machine};
+use super::schedule::{Actor, Schedule};
+use crate::program::Program;
+
+/// Runs programs on one machine.
+pub(crate) struct Runner {
+    machine: *mut Machine,
+    stacks: Vec<DefaultStack>,
+}
+
+type Thread = Coroutine<(), (), Option<String>, DefaultStack>;
+
+/// How one execution ended.
+pub(crate) enum End {
+    Complete,
+    Failed(String),
+}
+
+impl Runner {
+    pub(crate) fn new(processor: Processor) -> Self {
+        Self { machine: Box::into_raw(Box::new(Machine::new(processor))), stacks: Vec::new() }
+    }
+
+    pub(crate) fn machine(&mut self) -> &mut Machine {
+        // SAFETY: allocated in `new` and freed in `drop`; `&mut self`, so no program is running.
+        unsafe { &mut *self.machine }
+    }
+
+    /// Runs a program once; `next` decides which of the enabled processes takes each step, and is told of the step after
+    /// it. `None` breaks the execution off.
+    pub(crate) fn run(
+        &mut self,
+        program: &dyn Fn() -> Program,
+        next: &mut dyn FnMut(&mut Machine, Phase) -> Option<usize>,
+    ) -> End {
+        let raw = self.machine;
+        // SAFETY: the machine lives as long as `self`. Below, references to it are confined to single expressions that run no
+        // code of the program's.
+        unsafe { with_machine(raw, || self.run_on(raw, program, next)) }
+    }
+
+    fn run_on(
+        &mut self,
+        raw: *mut Machine,
+        program: &dyn Fn() -> Program,
+        next: &mut dyn FnMut(&mut Machine, Phase) -> Option<usize>,
+    ) -> End {
+        // SAFETY: see `run`.
+        let machine = || unsafe { &mut *raw };
+        machine().reset();
+        let Program { threads, finally } = program();
+        let count = threads.len();
+        machine().set_threads(count);
+        if let Some(recorder) = &mut machine().recorder {
+            recorder.names = threads.iter().map(|(name, _)| name.clone()).collect();
+        }
+        let mut running: Vec<Thread> = Vec::with_capacity(count);
+        for (index, (_, body)) in threads.into_iter().enumerate() {
+            let stack = self.stacks.pop().unwrap_or_else(|| DefaultStack::new(1 << 18).expect("memory for a stack"));
+            running.push(Coroutine::with_stack(stack, move |yielder, ()| {
+                // SAFETY: as in `machine` above.
+                unsafe { &mut *raw }.threads[index].yielder = yielder;
+                catch_unwind(AssertUnwindSafe(body)).err().and_then(|payload| message(&*payload))
+            }));
+        }
+        machine().mode = Mode::Threads;
+        let resume = |running: &mut Vec<Thread>, index: usize| {
+            machine().running = index;
+            if let CoroutineResult::Return(panic) = running[index].resume(()) {
+                machine().threads[index].op = Op::Done;
+                if let Some(panic) = panic {
+                    machine().violate(panic);
+                }
+            }
+        };
+        (0..count).for_each(|index| resume(&mut running, index));
+        let mut end = None;
+        while end.is_none() {
+            // Whatever can go on without a step does.
+            let mut settled = machine().violation.is_some();
+            while !settled {
+                settled = true;
+                for index in 0..count {
+                    if machine().unblock(index) {
+                        resume(&mut running, index);
+                        settled = machine().violation.is_some();
+                    }
+                }
+            }
+            if let Some(violation) = machine().violation.take() {
+                end = Some(End::Failed(violation.0));
+            } else if machine().enabled() != 0 {
+                match next(machine(), Phase::Choose) {
+                    Some(process) => {
+                        machine().step(process);
+                        next(machine(), Phase::Taken);
+                    }
+                    None => end = Some(End::Complete),
+                }
+            } else if machine().threads.iter().all(|thread| matches!(thread.op, Op::Done)) {
+                machine().end();
+                let verdict = catch_unwind(AssertUnwindSafe(finally)).err().and_then(|payload| message(&*payload));
+                self.stacks.extend(running.into_iter().map(Coroutine::into_stack));
+                return verdict.map_or(End::Complete, End::Failed);
+            } else {
+                end = Some(End::Failed(machine().stuck()));
+            }
+        }
+        // Thrown away: each thread unwinds, alone.
+        machine().mode = Mode::Alone;
+        for (index, mut thread) in running.into_iter().enumerate() {
+            machine().running = index;
+            while !thread.done() {
+                thread.resume(());
+            }
+            self.stacks.push(thread.into_stack());
+        }
+        drop(catch_unwind(AssertUnwindSafe(|| drop(finally))));
+        end.expect("the loop ends with a value")
+    }
+
+    /// The schedule of the last run.
+    pub(crate) fn schedule(&mut self) -> Schedule {
+        let machine = self.machine();
+        let steps = machine.steps.iter().map(|step| {
+            let (thread, role) = machine.role(step.process);
+            Actor { role, thread }
+        });
+        let steps = steps.collect();
+        let mut choices: Vec<usize> =
+            machine.choices[..machine.choices_made].iter().map(|choice| choice.value).collect();
+        while choices.last() == Some(&0) {
+            choices.pop();
+        }
+        Schedule { steps, choices }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw` in `new`; no program is running.
+        drop(unsafe { Box::from_raw(self.machine) });
+    }
+}
+
+/// What the explorer is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// For the process that takes the next step.
+    Choose,
+    /// To look at the step just taken.
+    Taken,
+}
+
+fn message(payload: &(dyn std::any::Any + Send)) -> Option<String> {
+    if payload.is::<ThrownAway>() {
+        return None;
+    }
+    let text = payload.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()));
+    Some(text.unwrap_or_else(|| "a panic".to_owned()))
+}
+
+thread_local! {
+    static EXPLORING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// A failing execution is a result, reported with its history; its panic message on standard error would be noise.
+fn be_quiet_about_expected_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !EXPLORING.get() {
+                usual(info);
+            }
+        }));
+    });
+}
+
+/// Says that panics on this thread are results, as long as it lives.
+pub(crate) struct Quiet(bool);
+
+impl Quiet {
+    pub(crate) fn new() -> Self {
+        be_quiet_about_expected_panics();
+        Self(EXPLORING.replace(true))
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        EXPLORING.set(self.0);
+    }
+}
