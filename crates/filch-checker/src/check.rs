@@ -4,12 +4,13 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use filch_catalogue::unknown;
 use filch_check::check::{Check, Limits, Outcome, Room, Wanted, plan};
 use filch_check::tso::{self, Schedule, Verdict};
 use filch_check::twins::{Mutant, mutants};
 use filch_check::weaken::{self, Effort, weaken};
 use filch_check::{Scenario, Setting, scenarios};
-use filch_schedulers::{QUEUES, unknown};
+use filch_schedulers::PROMISES;
 use serde::Serialize;
 
 use crate::error::{Error, Result, usage};
@@ -91,7 +92,7 @@ fn limits(flags: &Flags, check: &Check) -> Limits {
     let mut limits = Limits { preemptions, stop: interrupted, ..Limits::default() };
     match flags.executions {
         Some(executions) => (limits.executions, limits.time) = (executions.into(), None),
-        None if flags.all && QUEUES.iter().any(|queue| queue.name == check.scenario.subject) => {
+        None if flags.all && PROMISES.iter().any(|queue| queue.name == check.scenario.subject) => {
             (limits.executions, limits.time) = (250_000, Some(Duration::from_secs(60)));
         }
         None => {}

@@ -1,6 +1,6 @@
 //! The columns of results, each defined once: the table on the terminal, the report and the JSON summary show the same.
 
-use filch_workloads::Memory;
+use filch_catalogue::Memory;
 
 use crate::error::{Result, usage};
 use crate::stats::{Estimate, Sample};
@@ -294,7 +294,7 @@ fn named<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<&'static Column
     let mut chosen: Vec<&Column> = Vec::new();
     for name in names {
         let column = COLUMNS.iter().find(|column| column.name == name);
-        let column = column.ok_or_else(|| usage(filch_schedulers::unknown("column", name, &known)))?;
+        let column = column.ok_or_else(|| usage(filch_catalogue::unknown("column", name, &known)))?;
         if !chosen.iter().any(|chosen| chosen.name == column.name) {
             chosen.push(column);
         }

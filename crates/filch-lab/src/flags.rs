@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use filch_catalogue::Style;
 use filch_console::flags::{Output, count, workers};
-use filch_schedulers::Style;
 
 /// A style, by its name.
 fn style() -> impl TypedValueParser<Value = Style> {

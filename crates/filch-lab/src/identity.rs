@@ -6,9 +6,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use filch::Wait;
-use filch_schedulers::{POOLS, Style};
-use filch_workloads::Workload;
+use filch_catalogue::{POOLS, Style, WAITS, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -136,7 +134,7 @@ impl SchedulerId {
 
     /// The waiting strategy, if it is not the library's.
     fn unusual_wait(&self) -> Option<&str> {
-        self.wait.as_deref().filter(|wait| *wait != Wait::default().name())
+        self.wait.as_deref().filter(|wait| *wait != WAITS[0].name)
     }
 
     /// The same but for a parameter of its pool, and what that was.

@@ -1,13 +1,13 @@
 //! Programs by their names, as the command line and experiments write them.
 
-use filch_workloads::{Memory, Spec, Workload, specs};
+use filch_catalogue::{Memory, Spec, Workload, specs};
 
 use crate::error::{Result, usage};
 use crate::flags::Size;
 
 /// The parameter values of a command line, as `name=value`.
 pub(crate) fn assignment(text: &str) -> Result<(String, String)> {
-    filch_schedulers::assignment(text).map_err(usage)
+    filch_catalogue::assignment(text).map_err(usage)
 }
 
 /// The name in `fib:n=40,cutoff=3`.

@@ -1,7 +1,7 @@
 //! One measured run: the line that every table, plot and report is a view of.
 
+use filch_catalogue::Workload;
 use filch_protocol::{Hello, Machine, Ran, now};
-use filch_workloads::Workload;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -8,8 +8,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use filch_catalogue::PEERS;
 use filch_protocol::PREFIX;
-use filch_schedulers::PEERS;
 
 use crate::error::{Result, usage};
 

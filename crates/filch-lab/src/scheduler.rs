@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use filch::Wait;
+use filch_catalogue::{Kind, PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, Workload, list_queues, why_not_for};
 use filch_protocol::{Description, Order};
-use filch_schedulers::{PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, list_queues, why_not_for};
-use filch_workloads::{Kind, Workload};
 
 use crate::error::{Error, Result, usage};
 use crate::identity::{Placement, SchedulerId};
@@ -20,7 +18,7 @@ pub(crate) enum Scheduler {
     /// The plain sequential program.
     Serial,
     /// One of filch's pools.
-    Filch { pool: PoolTuning, style: Style, wait: Wait },
+    Filch { pool: PoolTuning, style: Style, wait: &'static str },
     /// filch's worklists, on a queue.
     Worklist(Tuning),
     /// Somebody else's scheduler.
@@ -97,12 +95,12 @@ fn styled(name: &str) -> Option<Style> {
 
 /// A sentence for a name that is not in a list.
 fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
-    usage(filch_schedulers::unknown(what, name, known))
+    usage(filch_catalogue::unknown(what, name, known))
 }
 
 impl Scheduler {
     /// From `--pool`, for this program: an error if nothing has this name.
-    pub(crate) fn from_pool(workload: &Workload, name: &str, style: Style, wait: Wait) -> Result<Suited> {
+    pub(crate) fn from_pool(workload: &Workload, name: &str, style: Style, wait: &'static str) -> Result<Suited> {
         if name == "serial" {
             return Ok(Ok(Self::Serial));
         }
@@ -114,7 +112,7 @@ impl Scheduler {
     }
 
     /// `serial`, a pool, or the default pool in closure style.
-    fn from_fork_join_pool(name: &str, style: Style, wait: Wait) -> Result<Suited> {
+    fn from_fork_join_pool(name: &str, style: Style, wait: &'static str) -> Result<Suited> {
         let (start, rest) = name.split_once(':').unwrap_or((name, ""));
         let default = POOLS[0].name;
         let (start, style) = styled(start).map_or((start, style), |style| (default, style));
@@ -199,7 +197,7 @@ impl Scheduler {
             Self::Filch { pool, style, wait } => {
                 settings.extend(pool.set().iter().cloned());
                 settings.insert("style".to_owned(), style.name().to_owned());
-                settings.insert("wait".to_owned(), wait.to_string());
+                settings.insert("wait".to_owned(), (*wait).to_owned());
             }
             Self::Worklist(tuning) => settings.extend(tuning.set().iter().cloned()),
             Self::Serial | Self::Peer(_) | Self::Foreign(_) => {}
@@ -239,7 +237,7 @@ impl Scheduler {
             Self::Serial => SchedulerId::named("serial"),
             Self::Filch { pool, style, wait } => SchedulerId {
                 pool: Some(pool.to_string()),
-                wait: Some(wait.to_string()),
+                wait: Some((*wait).to_owned()),
                 style: Some(style.name().to_owned()),
                 ..SchedulerId::named("filch")
             },

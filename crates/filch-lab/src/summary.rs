@@ -170,7 +170,7 @@ fn baseline(rows: &[Row]) -> Option<SchedulerId> {
 pub(crate) fn summarize(runs: &[Run], asked: &[ProgramId]) -> Vec<Program> {
     let mut programs: Vec<Program> =
         grouped(runs, |run| &run.program).into_iter().map(|(id, runs)| program(id, &runs)).collect();
-    let listed = |id: &ProgramId| filch_workloads::specs().iter().position(|spec| spec.name == id.workload);
+    let listed = |id: &ProgramId| filch_catalogue::specs().iter().position(|spec| spec.name == id.workload);
     let place = |id: &ProgramId| {
         let asked = asked.iter().position(|known| known == id);
         (asked.unwrap_or(usize::MAX), listed(id).unwrap_or(usize::MAX))

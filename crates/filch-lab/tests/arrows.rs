@@ -17,19 +17,40 @@ const TABLE: &[Row] = &[
     ("filch", &["filch-memory", "filch-queue", "filch-macros"]),
     ("filch-check", &["filch-memory", "filch-queue", "filch"]),
     ("filch-sim", &[]),
-    ("filch-workloads", &["filch"]),
-    ("filch-schedulers", &["filch", "filch-queue", "filch-workloads"]),
+    // What there is, by name: nobody's code.
+    ("filch-catalogue", &[]),
+    ("filch-workloads", &["filch", "filch-catalogue"]),
+    ("filch-schedulers", &["filch", "filch-queue", "filch-catalogue"]),
     ("filch-protocol", &[]),
     // The ground floor for what it counts.
     (
         "filch-runner",
-        &["filch-memory", "filch", "filch-queue", "filch-workloads", "filch-schedulers", "filch-protocol"],
+        &[
+            "filch-memory",
+            "filch",
+            "filch-queue",
+            "filch-catalogue",
+            "filch-workloads",
+            "filch-schedulers",
+            "filch-protocol",
+        ],
     ),
     // The queues by name: `FILCH_POOL` chooses among pools made of them.
     ("rayon-core", &["filch", "filch-queue"]),
-    ("filch-peers", &["filch-workloads", "filch-schedulers", "filch-runner"]),
+    ("filch-peers", &["filch-catalogue", "filch-workloads", "filch-runner"]),
     ("filch-console", &[]),
-    ("filch-checker", &["filch", "filch-queue", "filch-check", "filch-workloads", "filch-schedulers", "filch-console"]),
+    (
+        "filch-checker",
+        &[
+            "filch",
+            "filch-queue",
+            "filch-check",
+            "filch-catalogue",
+            "filch-workloads",
+            "filch-schedulers",
+            "filch-console",
+        ],
+    ),
     (
         "filch-probe",
         &[
@@ -42,8 +63,8 @@ const TABLE: &[Row] = &[
             "filch-console",
         ],
     ),
-    // Descriptions, and no scheduler that it could run.
-    ("filch-lab", &["filch", "filch-queue", "filch-workloads", "filch-schedulers", "filch-protocol", "filch-console"]),
+    // Descriptions, and no scheduler or program that it could run: neither here nor through those that it may use.
+    ("filch-lab", &["filch-catalogue", "filch-protocol", "filch-console"]),
 ];
 
 /// An arrow `from` → `to` of the workspace, normal or build.
@@ -109,7 +130,10 @@ fn the_table_points_down_only() {
 #[test]
 fn the_ground_floor_uses_nothing() {
     let grounded: Vec<_> = TABLE.iter().filter(|(_, permitted)| permitted.is_empty()).map(|row| row.0).collect();
-    assert_eq!(grounded, ["filch-memory", "filch-macros", "filch-sim", "filch-protocol", "filch-console"]);
+    assert_eq!(
+        grounded,
+        ["filch-memory", "filch-macros", "filch-sim", "filch-catalogue", "filch-protocol", "filch-console"]
+    );
 }
 
 #[test]

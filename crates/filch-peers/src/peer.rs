@@ -75,7 +75,7 @@ impl Scheduler for Peer {
     }
 
     fn version(&self) -> String {
-        let listed = filch_schedulers::PEERS.iter().find(|peer| peer.name == self.name).and_then(|peer| peer.version);
+        let listed = filch_catalogue::PEERS.iter().find(|peer| peer.name == self.name).and_then(|peer| peer.version);
         listed.map_or_else(self.version, str::to_owned)
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use filch_catalogue::PEERS;
 use filch_peers::all;
 use filch_runner::{Job, Scheduler};
-use filch_schedulers::PEERS;
-use filch_workloads::{Workload, specs};
+use filch_workloads::{Prepare, Workload, specs};
 
 const STACK_BYTES: usize = 16 << 20;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use filch_peers::all;
 use filch_runner::{Job, Scheduler};
-use filch_workloads::Workload;
+use filch_workloads::{Prepare, Workload};
 
 #[test]
 fn one_worker_is_one_thread() {

@@ -68,7 +68,7 @@ impl Counters {
 ///
 /// ```
 /// use filch_runner::{Contender, Sequential};
-/// use filch_workloads::Workload;
+/// use filch_workloads::{Prepare, Workload};
 ///
 /// let mut queens = Workload::new("queens", &[("n".into(), "8".into())]).and_then(|made| made.prepare()).unwrap();
 /// assert_eq!(Sequential.run(&mut queens)?.to_string(), "92");

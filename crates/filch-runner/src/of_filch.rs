@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
+use filch_catalogue::{Knob, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{
-    COMMON, Common, Knob, POOL_KNOBS, POOLS, PoolTuning, STEAL, Settings, Style, Tunable, Tuning, worklist,
-};
+use filch_schedulers::{Common, ForPool, POOLS, Settings, Tunable, worklist};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
@@ -41,7 +40,7 @@ pub struct OfFilch {
 /// ```
 /// use filch_queue::Lace;
 /// use filch_runner::{Job, Scheduler};
-/// use filch_workloads::Workload;
+/// use filch_workloads::{Prepare, Workload};
 ///
 /// let lace = filch_runner::filch("lace").pool_of_many::<Lace>().many::<Lace>();
 /// let fib = Workload::new("fib", &[("n".into(), "15".into())]).unwrap();
@@ -59,7 +58,7 @@ impl OfFilch {
     pub fn pool<P: Pool<Settings: Tunable>>(self) -> Self {
         let start =
             |style, tuning: &PoolTuning, settings| in_handles::<P>(style, || build(tuning, settings, |own| own));
-        self.pools::<P>(start, COMMON)
+        self.pools::<P>(start, false)
     }
 
     /// It runs fork–join programs on the pool on this queue, whose thieves can take several tasks at once.
@@ -68,7 +67,7 @@ impl OfFilch {
             let loot = |own: QueueSettings<Q>| if tuning.steals_many() { own.loot(usize::MAX) } else { own };
             in_handles::<Queued<Q>>(style, || build(tuning, settings, loot))
         };
-        self.pools::<Queued<Q>>(start, &[COMMON, &[STEAL]].concat())
+        self.pools::<Queued<Q>>(start, true)
     }
 
     /// The pool's parameters have these values unless others are set.
@@ -77,8 +76,8 @@ impl OfFilch {
         Self { defaults, ..self }
     }
 
-    fn pools<P: Pool<Settings: Tunable>>(self, start: StartPool, more: &[Knob]) -> Self {
-        let knobs = [&P::Settings::knobs(), more, POOL_KNOBS].concat();
+    fn pools<P: Pool<Settings: Tunable>>(self, start: StartPool, many: bool) -> Self {
+        let knobs = [with_common(&P::Settings::knobs(), many), POOL_KNOBS.to_vec()].concat();
         Self { pool: Some((start, knobs)), ..self }
     }
 
@@ -96,14 +95,14 @@ impl OfFilch {
                 },
             ))
         };
-        self.pools::<Split>(start, COMMON)
+        self.pools::<Split>(start, false)
     }
 
     /// It runs worklists and jobs on this queue, whose thieves take one task at a time.
     pub fn once<Q: Queue<Params: Tunable>>(self) -> Self {
         let start =
             |tuning: &Tuning, workers, kind, pin| contender::exactly_once(worklist::<Q>(tuning, workers)?, kind, pin);
-        self.lists::<Q>(start, COMMON)
+        self.lists::<Q>(start, false)
     }
 
     /// As [`OfFilch::once`], with thieves that can take many.
@@ -113,7 +112,7 @@ impl OfFilch {
             let list = if tuning.steals_many() { list.loot(usize::MAX) } else { list };
             contender::exactly_once(list, kind, pin)
         };
-        self.lists::<Q>(start, &[COMMON, &[STEAL]].concat())
+        self.lists::<Q>(start, true)
     }
 
     /// It runs worklists whose tasks may be run twice on this queue, which may return one twice.
@@ -122,11 +121,11 @@ impl OfFilch {
             Kind::Worklist => contender::at_least_once(worklist::<Q>(tuning, workers)?, pin),
             _ => Err("a task may be returned twice, and a job must not be run twice".to_owned()),
         };
-        self.lists::<Q>(start, COMMON)
+        self.lists::<Q>(start, false)
     }
 
-    fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, more: &[Knob]) -> Self {
-        let knobs = [&Q::Params::knobs(), more].concat();
+    fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, many: bool) -> Self {
+        let knobs = with_common(&Q::Params::knobs(), many);
         Self { list: Some((start, knobs)), ..self }
     }
 

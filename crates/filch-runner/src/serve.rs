@@ -12,7 +12,7 @@ use filch_protocol::{
     Description, Hello, Load, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION, cpu_time,
     peak_rss_bytes,
 };
-use filch_workloads::{Instance, Memory, Workload, specs};
+use filch_workloads::{Instance, Memory, Prepare, Workload, specs};
 use serde_json::{Map, Value};
 
 use crate::{Contender, Counts, Job, Scheduler};

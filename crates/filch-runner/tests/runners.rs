@@ -3,9 +3,8 @@
 mod common;
 
 use common::{Runner, order, own, set};
+use filch_catalogue::{Lists, POOLS, PoolTuning, QUEUES, STEAL, Tuning, WAITS, why_not, why_not_for};
 use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
-use filch_queue::Delivery;
-use filch_schedulers::{POOLS, PoolTuning, QUEUES, STEAL, Tuning, WAITS, knobs, why_not, why_not_for};
 use filch_workloads::{Kind, Workload};
 
 /// All fork–join programs, so small that a run takes a millisecond.
@@ -87,7 +86,7 @@ fn all_programs_are_there() {
 
 #[test]
 fn programs_are_right_on_every_pool() {
-    each(POOLS, |pool| {
+    each(&POOLS, |pool| {
         for &program in PROGRAMS {
             for workers in [1, 2, 8] {
                 is_right(pool.name, &order(program, workers, &[]));
@@ -106,7 +105,7 @@ fn the_sequential_programs_are_right() {
 
 #[test]
 fn interrupts_change_no_answer() {
-    each(POOLS, |pool| {
+    each(&POOLS, |pool| {
         for interrupts in ["flag", "signal"] {
             for &program in PROGRAMS {
                 is_right(pool.name, &order(program, 2, &[("interrupts", interrupts), ("every", "50us")]));
@@ -117,10 +116,10 @@ fn interrupts_change_no_answer() {
 
 #[test]
 fn the_default_pool_has_every_style_and_way_of_waiting() {
-    for (wait, _) in WAITS {
+    for wait in WAITS.iter() {
         for style in ["handles", "levels", "closures"] {
             for &program in PROGRAMS {
-                is_right(POOLS[0].name, &order(program, 2, &[("style", style), ("wait", wait.name())]));
+                is_right(POOLS[0].name, &order(program, 2, &[("style", style), ("wait", wait.name)]));
             }
         }
     }
@@ -139,11 +138,11 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
         let workload = Workload::new(program.0, &parameters).expect("the parameters are right");
         for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
             let can = match workload.kind() {
-                Kind::Jobs => queue.delivery == Delivery::ExactlyOnce,
+                Kind::Jobs => queue.lists != Lists::Twice,
                 _ => why_not_for(queue, workload.is_idempotent()).is_none(),
             };
             // The second one is full all the time, or steals several tasks.
-            let steals = knobs(queue.name).contains(&STEAL);
+            let steals = queue.knobs().iter().any(|knob| knob.name == STEAL);
             let other = if steals { ("steal", "half") } else { ("capacity", "5") };
             for settings in [&[][..], &[other]] {
                 for workers in [1, 2, 8] {
@@ -192,7 +191,7 @@ const VALUES: &[(&str, &str)] = &[
 
 #[test]
 fn programs_are_right_whatever_is_set_of_a_pool() {
-    for pool in POOLS {
+    for pool in POOLS.iter() {
         for knob in pool.knobs() {
             let values: Vec<_> = VALUES.iter().filter(|(name, _)| *name == knob.name).collect();
             let fits =
@@ -213,12 +212,12 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
 #[test]
 fn worklists_and_jobs_are_right_whatever_is_set_of_a_queue() {
     for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
-        for knob in knobs(queue.name) {
+        for knob in queue.knobs() {
             let fits = |value: &str| Tuning::parse(queue.name, &format!("{}={value}", knob.name)).is_ok();
             let values = VALUES.iter().filter(|&&(name, value)| name == knob.name && fits(value));
             assert!(values.clone().count() > 0, "{}: {}", queue.name, knob.name);
             for &(name, value) in values {
-                let is_once = queue.delivery == Delivery::ExactlyOnce;
+                let is_once = queue.lists != Lists::Twice;
                 let programs = if is_once { &[LISTS[6], LISTS[9]][..] } else { &[LISTS[3]] };
                 for &program in programs {
                     is_right(queue.name, &order(program, 2, &[(name, value)]));
@@ -265,7 +264,7 @@ fn what_was_pushed_is_what_the_program_has() {
 
 #[test]
 fn pools_count_for_each_worker() {
-    for pool in POOLS {
+    for pool in POOLS.iter() {
         for workers in [1, 3] {
             for ran in runs(pool.name, &order(PROGRAMS[0], workers, &[])).expect("it runs") {
                 assert_eq!((ran.workers.len(), ran.expected_tasks), (workers, None));

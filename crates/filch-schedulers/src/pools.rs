@@ -1,16 +1,14 @@
 //! The table of pools: a new one is a row here, and a runner.
 
-use std::str::FromStr;
-
 use filch::pool::{Clock, HeartbeatSettings, QueueSettings, Request, WoolSettings};
 use filch::{Interrupts, Wait};
+use filch_catalogue::{Knob, Lists, PoolSpec as Described};
 use filch_queue::{Capacity, ChaseLev, MemoryModel, Promises, Queue, Stealable};
 
-use crate::queues::knobs;
+use crate::queues::described_queues;
 use crate::tunable::Tunable;
-use crate::tuning::{COMMON, Common, POOL_KNOBS, PoolTuning};
-use crate::unknown;
-use crate::values::Knob;
+use crate::tuning::Common;
+use crate::words;
 
 /// What is set of the pool on [`BwosL`](filch_queue::BwosL) unless somebody sets something else: blocks so short that fork–join, which seldom
 /// has many tasks in one queue, fills them; and, since each block has lines of its own, not so many.
@@ -44,13 +42,9 @@ pub struct PoolSpec {
     pub memory_model: MemoryModel,
     /// What is set of it unless somebody sets something else, each as `NAME=VALUE`, between colons.
     pub defaults: &'static str,
-    knobs: fn() -> Vec<Knob>,
-    check: fn(&PoolTuning) -> Result<(), String>,
-}
-
-/// Whether a pool with such parameters of its own can be tuned so.
-fn check<S: Tunable>(tuning: &PoolTuning) -> Result<(), String> {
-    tuning.apply::<S>(Settings::of(1)).map(drop)
+    own: fn() -> Vec<Knob>,
+    /// Whether it has the queue's thieves.
+    is_on_queue: bool,
 }
 
 impl PoolSpec {
@@ -61,80 +55,38 @@ impl PoolSpec {
             Capacity::Grows => "grows",
             Capacity::Ring | Capacity::Array => "fixed, then inline",
         };
-        let knobs = || [knobs(Q::PROMISES.name), POOL_KNOBS.to_vec()].concat();
-        let check = check::<QueueSettings<Q>>;
-        Self { name, summary, paper, progress, capacity, stealable, memory_model, defaults: "", knobs, check }
+        let own = <QueueSettings<Q> as Tunable>::knobs;
+        let is_on_queue = true;
+        Self { name, summary, paper, progress, capacity, stealable, memory_model, defaults: "", own, is_on_queue }
     }
 
-    /// As this one, with parameters of its own.
+    /// As this one, with parameters of its own, whose thieves take one task at a time.
     const fn with<S: Tunable>(self) -> Self {
-        let knobs = || [&S::knobs(), COMMON, POOL_KNOBS].concat();
-        Self { knobs, check: check::<S>, ..self }
+        Self { own: S::knobs, is_on_queue: false, ..self }
     }
 
-    /// Its parameters.
+    /// In the words of a catalogue.
     ///
     /// ```
-    /// use filch_schedulers::POOLS;
-    ///
-    /// let wool = POOLS.iter().find(|pool| pool.name == "wool").unwrap();
-    /// assert!(wool.knobs().iter().any(|knob| knob.name == "chunk"));
+    /// let wool = filch_schedulers::POOLS.iter().find(|pool| pool.name == "wool").unwrap();
+    /// assert!(wool.described().knobs().iter().any(|knob| knob.name == "chunk"));
     /// ```
-    pub fn knobs(&self) -> Vec<Knob> {
-        (self.knobs)()
-    }
-
-    /// Whether it can be tuned so.
-    pub(crate) fn check(&self, tuning: &PoolTuning) -> Result<(), String> {
-        (self.check)(tuning)
-    }
-}
-
-/// How a program's forks reach the pool.
-///
-/// ```
-/// assert_eq!(filch_schedulers::Style::Handles.name(), "handles");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Each task receives a worker handle.
-    Handles,
-    /// Handles whose types tell levels of the recursion apart, so that the compiler inlines it: see
-    /// [`InLevels`](filch_workloads::InLevels).
-    Levels,
-    /// Plain closures; the worker is found in thread-local storage.
-    Closures,
-}
-
-impl Style {
-    /// All of them.
-    pub const EVERY: [Self; 3] = [Self::Handles, Self::Levels, Self::Closures];
-
-    /// What it means, in one line.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Handles => "each task receives a worker handle",
-            Self::Levels => "handles whose types tell levels of the recursion apart, so that the compiler inlines it",
-            Self::Closures => "plain closures; the worker is found in thread-local storage",
+    pub fn described(&self) -> Described {
+        let &Self { name, summary, paper, progress, capacity, stealable, memory_model, defaults, own, is_on_queue } =
+            self;
+        let is_many = |name| described_queues().iter().any(|queue| queue.name == name && queue.lists == Lists::Many);
+        Described {
+            name,
+            summary,
+            paper,
+            progress,
+            capacity,
+            stealable: words::stealable(stealable),
+            memory: words::memory(memory_model),
+            defaults,
+            many: is_on_queue && is_many(name),
+            own: own(),
         }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Handles => "handles",
-            Self::Levels => "levels",
-            Self::Closures => "closures",
-        }
-    }
-}
-
-impl FromStr for Style {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let names = Self::EVERY.map(Self::name);
-        Self::EVERY.into_iter().find(|style| style.name() == name).ok_or_else(|| unknown("style", name, &names))
     }
 }
 

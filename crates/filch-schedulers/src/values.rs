@@ -1,124 +1,142 @@
-//! Values as people write them, between colons, and how each kind is read.
+//! Parameters as types are made of them: each is named, explained and bounded where it is read, and nowhere else.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use filch_catalogue::values::{self, Parsed, Share};
+use filch_catalogue::{Knob, Takes, Values};
 use filch_queue::Amount;
 
-/// A parameter: its name, and what it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Knob {
-    /// What it is set by.
-    pub name: &'static str,
-    /// What it means.
-    pub help: &'static str,
+/// What is set, and a list of all that was asked for.
+///
+/// ```
+/// use filch_catalogue::Values;
+/// use filch_schedulers::Reader;
+///
+/// let set = [("spare".to_owned(), "4".to_owned())];
+/// let reader = Reader::of(Values::of(&set));
+/// assert_eq!(reader.number("spare", "slots that stay free", 1, 0..=100), Ok(4));
+/// assert_eq!(reader.asked()[0].name, "spare");
+/// ```
+#[derive(Debug)]
+pub struct Reader<'v> {
+    set: Values<'v>,
+    asked: RefCell<Vec<Knob>>,
 }
 
-/// What is set of something, by name. Where a name stands twice, the last one counts.
-///
-/// ```
-/// use filch_schedulers::Values;
-///
-/// let set = [("n".to_owned(), "4".to_owned()), ("n".to_owned(), "many".to_owned())];
-/// let number = |text: &str| text.parse::<u32>().map_err(|_| "is not a number".to_owned());
-/// assert_eq!(Values::of(&set[..1]).get("n", number), Ok(Some(4)));
-/// assert_eq!(Values::of(&set).get("n", number), Err("n=`many` is not a number".to_owned()));
-/// assert_eq!(Values::of(&set).get("m", number), Ok(None));
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Values<'v>(&'v [(String, String)]);
-
-impl<'v> Values<'v> {
-    /// Names and values.
-    pub fn of(set: &'v [(String, String)]) -> Self {
-        Self(set)
+impl<'v> Reader<'v> {
+    /// Of what is set.
+    pub fn of(set: Values<'v>) -> Self {
+        Self { set, asked: RefCell::default() }
     }
 
-    /// The value of this name, as `read` reads it, if it is set.
+    /// All parameters that were asked for so far.
+    pub fn asked(&self) -> Vec<Knob> {
+        self.asked.borrow().clone()
+    }
+
+    /// What is set.
+    pub(crate) fn set(&self) -> Values<'v> {
+        self.set
+    }
+
+    pub(crate) fn note(&self, name: &'static str, help: &'static str, takes: Takes) {
+        self.asked.borrow_mut().push(Knob::new(name, help, takes));
+    }
+
+    fn ask<T>(
+        &self,
+        (name, help, takes): (&'static str, &'static str, Takes),
+        default: T,
+        read: impl FnOnce(&str) -> Parsed<T>,
+    ) -> Parsed<T> {
+        self.note(name, help, takes);
+        self.set.get_or(name, default, read)
+    }
+
+    /// A number within bounds.
     ///
     /// # Errors
-    /// What `read` says of the value, after what is set.
-    pub fn get<T>(&self, name: &str, read: impl FnOnce(&str) -> Parsed<T>) -> Parsed<Option<T>> {
-        let Some((_, value)) = self.0.iter().rev().find(|(known, _)| known == name) else { return Ok(None) };
-        read(value).map(Some).map_err(|why| format!("{name}=`{value}` {why}"))
+    /// What is wrong with it: a sentence without its subject, as of all that follow.
+    pub fn number(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        default: usize,
+        bounds: RangeInclusive<usize>,
+    ) -> Parsed<usize> {
+        let (least, most) = bounds.into_inner();
+        self.ask((name, help, Takes::Number(least, most)), default, values::number(least, most))
     }
 
-    /// As [`Values::get`], or else `default`.
+    /// A number within bounds, or a word, which gives `None`.
     ///
     /// # Errors
-    /// As [`Values::get`].
-    pub fn get_or<T>(&self, name: &str, default: T, read: impl FnOnce(&str) -> Parsed<T>) -> Parsed<T> {
-        Ok(self.get(name, read)?.unwrap_or(default))
+    /// As [`Reader::number`].
+    pub fn number_or(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        default: Option<usize>,
+        bounds: RangeInclusive<usize>,
+        word: &'static str,
+    ) -> Parsed<Option<usize>> {
+        let (least, most) = bounds.into_inner();
+        let takes = Takes::NumberOr(least, most, Cow::Borrowed(word));
+        self.ask((name, help, takes), default, values::number_or(least, most, word))
     }
-}
 
-/// A value, or what is wrong with the text: the end of a sentence.
-pub(crate) type Parsed<T> = Result<T, String>;
-
-/// A name and a value, from `NAME=VALUE`.
-///
-/// ```
-/// assert_eq!(filch_schedulers::assignment("n=40"), Ok(("n".into(), "40".into())));
-/// assert!(filch_schedulers::assignment("n").is_err());
-/// ```
-pub fn assignment(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        _ => Err(format!("`{text}` sets nothing: write it as NAME=VALUE, for example n=40")),
+    /// A number from 1 up, if it is set.
+    ///
+    /// # Errors
+    /// As [`Reader::number`].
+    pub fn positive(&self, name: &'static str, help: &'static str) -> Parsed<Option<NonZeroU32>> {
+        self.note(name, help, Takes::Number(1, values::MOST_POSITIVE));
+        self.set.get(name, values::positive)
     }
-}
 
-/// A number within these bounds.
-pub(crate) fn number(least: usize, most: usize) -> impl Fn(&str) -> Parsed<usize> {
-    move |text| {
-        let number = text.replace('_', "").parse().ok().filter(|number| (least..=most).contains(number));
-        number.ok_or_else(|| format!("is not a number from {least} to {most}"))
+    /// One of these words.
+    ///
+    /// # Errors
+    /// As [`Reader::number`].
+    pub fn word<T: Copy>(&self, name: &'static str, help: &'static str, default: T, words: &[(&str, T)]) -> Parsed<T> {
+        let all: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
+        self.ask((name, help, Takes::Words(all.join(", ").into())), default, values::word(words))
     }
-}
 
-/// A number from 1 up.
-pub(crate) fn positive(text: &str) -> Parsed<NonZeroU32> {
-    const MOST: usize = 1 << 30;
-    Ok(NonZeroU32::new(number(1, MOST)(text)? as u32).expect("1 at least"))
-}
-
-/// One of these words.
-pub(crate) fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&str) -> Parsed<T> {
-    move |text| {
-        let found = words.iter().find(|(word, _)| *word == text);
-        found.map(|&(_, value)| value).ok_or_else(|| {
-            let all: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
-            format!("is not one of {}", all.join(", "))
+    /// How many of several tasks.
+    ///
+    /// # Errors
+    /// As [`Reader::number`].
+    pub fn amount(&self, name: &'static str, help: &'static str, default: Amount) -> Parsed<Amount> {
+        self.ask((name, help, Takes::Share), default, |text| {
+            Ok(match values::share(text)? {
+                Share::One => Amount::One,
+                Share::Half => Amount::Half,
+                Share::All => Amount::All,
+                Share::AllButOne => Amount::AllButOne,
+                Share::UpTo(most) => Amount::UpTo(most),
+            })
         })
     }
-}
 
-pub(crate) fn amount(text: &str) -> Parsed<Amount> {
-    let words =
-        [("one", Amount::One), ("half", Amount::Half), ("all", Amount::All), ("all-but-one", Amount::AllButOne)];
-    let up_to = || text.parse().ok().and_then(NonZeroU32::new).map(Amount::UpTo);
-    word(&words)(text).or_else(|why| up_to().ok_or(format!("{why}, or a number")))
-}
+    /// A time.
+    ///
+    /// # Errors
+    /// As [`Reader::number`].
+    pub fn time(&self, name: &'static str, help: &'static str, default: Duration) -> Parsed<Duration> {
+        self.ask((name, help, Takes::Time), default, values::duration)
+    }
 
-pub(crate) fn duration(text: &str) -> Parsed<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit: fn(u64) -> Duration = match &text[digits..] {
-        "ns" => Duration::from_nanos,
-        "us" | "µs" => Duration::from_micros,
-        "ms" => Duration::from_millis,
-        "s" => Duration::from_secs,
-        "" if text == "0" => Duration::from_nanos,
-        _ => return Err("is not a time: write it as 500ns, 30us or 2ms".to_owned()),
-    };
-    // No more than an hour, so that no sum of times is out of range.
-    let time = text[..digits].parse().ok().map(unit).filter(|&time| time <= Duration::from_secs(3600));
-    time.ok_or_else(|| "is not a time of at most an hour".to_owned())
-}
-
-/// A time between two ticks.
-pub(crate) fn period(text: &str) -> Parsed<Duration> {
-    match duration(text) {
-        Ok(Duration::ZERO) => Err("is no time between two ticks".to_owned()),
-        other => other,
+    /// A time between two ticks, if it is set.
+    ///
+    /// # Errors
+    /// As [`Reader::number`].
+    pub fn period(&self, name: &'static str, help: &'static str) -> Parsed<Option<Duration>> {
+        self.note(name, help, Takes::Period);
+        self.set.get(name, values::period)
     }
 }

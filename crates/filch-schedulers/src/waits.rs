@@ -2,8 +2,6 @@
 
 use filch::Wait;
 
-use crate::unknown;
-
 /// All waiting strategies, the default first.
 pub const WAITS: &[(Wait, &str)] = &[
     (Wait::LeapfrogRandom, "leapfrog, and when that finds nothing, steal from anyone"),
@@ -22,7 +20,5 @@ pub const WAITS: &[(Wait, &str)] = &[
 /// # Errors
 /// If there is none: a sentence.
 pub fn wait(name: Option<&str>) -> Result<Wait, String> {
-    let Some(name) = name else { return Ok(Wait::default()) };
-    let names: Vec<&str> = WAITS.iter().map(|(wait, _)| wait.name()).collect();
-    name.parse().map_err(|_| unknown("waiting strategy", name, &names))
+    filch_catalogue::wait(name)?.parse().map_err(|error: filch::UnknownWait| error.to_string())
 }

@@ -1,7 +1,8 @@
 //! Every queue is found by its name.
 
+use filch_catalogue::{POOLS, Tuning, list_queues};
 use filch_queue::{Delivery, Order, Progress, Queue};
-use filch_schedulers::{POOLS, QUEUES, QueueUser, Tuning, list_queues, with_queue};
+use filch_schedulers::{PROMISES, QueueUser, with_queue};
 
 struct Name;
 
@@ -15,16 +16,16 @@ impl QueueUser for Name {
 
 #[test]
 fn every_name_leads_to_its_queue() {
-    for (row, queue) in QUEUES.iter().enumerate() {
+    for (row, queue) in PROMISES.iter().enumerate() {
         assert_eq!(with_queue(queue.name, Name), Some(queue.name));
-        assert!(QUEUES[..row].iter().all(|other| other.name != queue.name), "{} stands twice", queue.name);
+        assert!(PROMISES[..row].iter().all(|other| other.name != queue.name), "{} stands twice", queue.name);
     }
     assert_eq!(with_queue("no-such-queue", Name), None);
 }
 
 #[test]
 fn queues_whose_thieves_wait_for_the_owner_are_refused() {
-    for queue in QUEUES {
+    for queue in PROMISES {
         let waits = queue.steal_progress == Progress::WaitsForOwner;
         assert_eq!(Tuning::parse(queue.name, "").is_err(), waits, "{}", queue.name);
         assert_eq!(list_queues().contains(&queue.name), !waits, "{}", queue.name);
@@ -33,7 +34,7 @@ fn queues_whose_thieves_wait_for_the_owner_are_refused() {
 
 #[test]
 fn every_queue_that_pools_can_use_has_one() {
-    for queue in QUEUES {
+    for queue in PROMISES {
         let is_fit = (queue.order, queue.delivery) == (Order::Lifo, Delivery::ExactlyOnce)
             && queue.steal_progress != Progress::WaitsForOwner;
         let pools = POOLS.iter().filter(|pool| pool.name == queue.name).count();

@@ -3,14 +3,19 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
+use filch_catalogue::{Knob, POOLS, PoolTuning, QUEUES, Tuning, list_queues};
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::pdq::{receiver, sender};
 use filch_queue::{Amount, BlockSize, CrossTaking, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
-use filch_schedulers::{Common, POOLS, PoolTuning, SHORT_BLOCKS, Settings, Tunable, Tuning, knobs, list_queues};
+use filch_schedulers::{Common, ForPool, ForQueue, SHORT_BLOCKS, Settings, Tunable};
 
 fn tuning(queue: &'static str, rest: &str) -> Tuning {
     Tuning::parse(queue, rest).unwrap_or_else(|error| panic!("{queue}:{rest}: {error:?}"))
+}
+
+fn knobs(queue: &str) -> Vec<Knob> {
+    QUEUES.iter().find(|row| row.name == queue).expect("it is in the list").knobs()
 }
 
 fn refused(queue: &'static str, rest: &str) -> String {
@@ -148,7 +153,7 @@ fn what_a_pool_has_by_default_others_can_be_set_instead() {
     assert_eq!(block(""), (entries(4), Some(8192)));
     assert_eq!(block("block=16"), (entries(16), Some(8192)));
     assert_eq!(block("capacity=100:block=sqrt"), (BlockSize::SquareRoot, Some(100)));
-    for pool in POOLS {
+    for pool in POOLS.iter() {
         assert!(PoolTuning::parse(pool.name, pool.defaults).is_ok(), "{}", pool.name);
     }
 }
@@ -156,7 +161,7 @@ fn what_a_pool_has_by_default_others_can_be_set_instead() {
 /// No pool is without a value for a parameter that it lists.
 #[test]
 fn every_knob_of_every_pool_can_be_turned() {
-    for pool in POOLS {
+    for pool in POOLS.iter() {
         for knob in pool.knobs() {
             let set = |value: &str| match knob.name {
                 "every" => format!("interrupts=flag:every={value}"),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use filch::worklist::Tally;
 
-use crate::uts::tree::Count;
+use crate::uts::Count;
 
 /// What a run computed, or for a program that works in place, how much.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Comparisons that the checks of answers share.
 
-use crate::params::hash;
+use filch_catalogue::programs::hash;
 
 /// The same for two sequences of words only if, but for a chance of 2⁻⁶⁴, they have the same words equally often.
 pub(crate) fn multiset(words: impl IntoIterator<Item = u64>) -> u64 {

@@ -14,62 +14,18 @@
 //! is computed by the same operations in any schedule, hence the result is that of the sequential program, which is the
 //! same recursion, bit for bit. The check compares L·(Lᵀ·x) with A·x for a random x.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::cholesky::{LEAF, Params};
+use filch_catalogue::programs::hash;
+
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::inputs::uniform;
-use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Serial};
 
-/// Rows and columns of a leaf.
-const LEAF: usize = 16;
-
-/// The size of the matrix.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: usize,
-    nonzeros: usize,
-    seed: u64,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "cholesky",
-        summary: "Cholesky decomposition of a sparse matrix in a tree of quadrants",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[
-            ParamSpec { name: "n", help: "rows and columns", default: "1000" },
-            ParamSpec { name: "nonzeros", help: "elements drawn below the diagonal", default: "6000" },
-            ParamSpec { name: "seed", help: "seed of the elements", default: "1" },
-        ],
-        quick: &[("n", "500"), ("nonzeros", "2000")],
-        compare: &[("n", "1000"), ("nonzeros", "6000")],
-        paper: &[("n", "4000"), ("nonzeros", "40000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 1, 1 << 20, "")? as usize,
-            nonzeros: settings.whole("nonzeros", 0, 1 << 40, "")? as usize,
-            seed: settings.whole("seed", 0, u64::MAX, "")?,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.nonzeros.to_string(), self.seed.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    /// The input and the result, if that has every block.
-    fn memory_bytes(&self) -> u64 {
-        let blocks = self.n.div_ceil(LEAF) as u64;
-        let bytes = (LEAF * LEAF * 8) as u64;
-        bytes * (blocks * (blocks + 1) + self.nonzeros as u64)
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let order = LEAF * self.n.div_ceil(LEAF).next_power_of_two();
@@ -101,6 +57,7 @@ enum Tree {
     /// Upper left, upper right, lower left, lower right.
     Quadrants(Box<[Option<Tree>; 4]>),
 }
+
 use Tree::{Leaf, Quadrants};
 
 impl Tree {

@@ -4,43 +4,17 @@
 //! halves are merged back. A merge forks as well: it puts the median of the longer run in its place, finds where it
 //! belongs in the other, and merges what is below and above. Below the cut-off all is sequential.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::cilksort::Params;
+
 use crate::ForkJoin;
 use crate::answer::Answer;
-use crate::keys::{Choice, Keys};
-use crate::params::{ParamError, Settings, filled};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::inputs::filled;
+use crate::keys::Keys;
+use crate::spec::{Forks, Prepare, Runs};
 
-/// How many keys of which kind, and the cut-off.
-#[derive(Clone, Copy, Debug)]
-pub struct Params(Choice);
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "cilksort",
-        summary: "merge sort with a parallel merge",
-        source: "Cilk; Private deques (Acar, Charguéraud, Rainey, 2013)",
-        params: &Choice::params("4000000", "2048"),
-        quick: &[("n", "1000000")],
-        compare: &[("n", "4000000")],
-        paper: &[("n", "240000000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Choice::parse(settings, 1).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        3 * self.0.bytes()
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let keys = Keys::new("cilksort", self.0)?;

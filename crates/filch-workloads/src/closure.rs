@@ -12,52 +12,18 @@
 //! in Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014, figure 11. The sizes are ours.
 
 use filch::worklist::{Queue, Team};
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::closure::Params;
 
 use crate::answer::Listed;
-use crate::graph::{CACHE, DEGREE, GRAPH, Input, Marking, Marks, N, ROOT, SEED};
-use crate::params::{ParamError, ParamSpec, Settings};
-use crate::spec::{self, Lists, Spec};
+use crate::graph::{Marking, Marks, ROOT};
+use crate::spec::{Lists, Prepare};
 
-/// The graph.
-#[derive(Clone, Debug)]
-pub struct Params {
-    input: Input,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "closure",
-        summary: "transitive closure of a vertex, a task per vertex that may be run twice",
-        source: "Idempotent work stealing (Michael, Vechev, Saraswat, 2009); Morrison, Afek (2014)",
-        params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, SEED, CACHE],
-        quick: &[("n", "100000")],
-        compare: &[("n", "300000")],
-        paper: &[("n", "10000000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
 
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self { input: Input::parse(Self::SPEC.name, settings)? })
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.input.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        self.input.memory_bytes() + Marks::bytes(self.input.vertices())
-    }
-
-    fn is_idempotent(&self) -> bool {
-        true
-    }
-
     fn prepare(&self) -> Result<Instance, ParamError> {
-        Ok(Instance { marks: Marks::new(Self::SPEC.name, &self.input)? })
+        Ok(Instance { marks: Marks::new(self.input.name, &self.input)? })
     }
 }
 

@@ -12,65 +12,21 @@
 //! Every number is computed by the same operations in any schedule, so the result is that of the sequential program,
 //! bit for bit. The check transforms it back and compares it with the input.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::fft::Params;
+
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::divided::Both;
-use crate::inputs::{made, uniform};
-use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::inputs::{filled, made, uniform};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain, Serial};
 
 /// Loops over fewer pairs are not worth a look at whether somebody wants work.
 const LOOP: usize = 4096;
 
-/// How many numbers, and the cut-off.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: usize,
-    cutoff: usize,
-    grain: usize,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "fft",
-        summary: "fast Fourier transform by halves",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[
-            ParamSpec { name: "n", help: "complex numbers, a power of two", default: "2097152" },
-            ParamSpec { name: "cutoff", help: "no forks for so many numbers or fewer", default: "1024" },
-            ParamSpec { name: "grain", help: "pairs of a loop that are a task; 0: split on demand", default: "0" },
-        ],
-        quick: &[("n", "524288")],
-        compare: &[("n", "2097152")],
-        paper: &[("n", "67108864")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        let n = settings.whole("n", 1, 1 << 40, "")? as usize;
-        if !n.is_power_of_two() {
-            return Err(settings.bad("n", "is not a power of two"));
-        }
-        Ok(Self {
-            n,
-            cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
-            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.cutoff.to_string(), self.grain.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    /// The input, two arrays, the roots of unity, and two arrays of the check.
-    fn memory_bytes(&self) -> u64 {
-        6 * 16 * self.n as u64
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let number = |index| Complex { re: 2.0 * uniform(1, index) - 1.0, im: 2.0 * uniform(2, index) - 1.0 };
@@ -309,7 +265,7 @@ mod tests {
         let n = 256;
         for cutoff in [1, 8, 1024] {
             let params = Params { n, cutoff, grain: 0 };
-            let mut instance = spec::Params::prepare(&params).expect("there is memory");
+            let mut instance = params.prepare().expect("there is memory");
             instance.reset();
             instance.serial();
             let (input, numbers) = instance.numbers();

@@ -2,109 +2,27 @@
 //!
 //! `n < 2` gives `n`; else fork `n-1` and `n-2` and add. There are F(n+1) - 1 forks.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::fib::{Params, Unrolled, forks, number};
+
 use crate::ForkJoin;
 use crate::answer::{Answer, expect};
-use crate::params::{ParamError, ParamSpec, Settings};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::spec::{Forks, Prepare, Runs};
 
-/// Beyond this a run would take years, and the count of forks would soon leave 64 bits.
-const LARGEST: u64 = 90;
-
-/// Which number, and below which argument to stop forking.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: u64,
-    cutoff: u64,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "fib",
-        summary: "Fibonacci numbers by naive recursion, a fork per call",
-        source: "Lace (van Dijk, van de Pol, 2014); Cilk",
-        params: &[N, ParamSpec { name: "cutoff", help: "no forks from this argument downwards", default: "0" }],
-        quick: &[("n", "32")],
-        compare: &[("n", "35")],
-        paper: &[("n", "50")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self { n: parse_n(settings)?, cutoff: settings.whole("cutoff", 0, LARGEST, "")? })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.cutoff.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        Some(forks(self.n, self.cutoff))
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         Ok(Instance { params: *self })
     }
 }
 
-/// Which number; three levels of the recursion are one function.
-#[derive(Clone, Copy, Debug)]
-pub struct Unrolled {
-    n: u64,
-}
-
-impl spec::Params for Unrolled {
-    const SPEC: Spec = Spec {
-        name: "fib-unrolled",
-        summary: "fib with three levels of the recursion in one function, by `#[filch::inline_recursion(3)]`",
-        source: "as fib",
-        params: &[N],
-        ..Params::SPEC
-    };
+impl Prepare for Unrolled {
     type Instance = UnrolledInstance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        parse_n(settings).map(|n| Self { n })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        Some(forks(self.n, 0))
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
 
     fn prepare(&self) -> Result<UnrolledInstance, ParamError> {
         Ok(UnrolledInstance { n: self.n })
     }
-}
-
-const N: ParamSpec = ParamSpec { name: "n", help: "which Fibonacci number", default: "36" };
-
-fn parse_n(settings: &Settings<'_>) -> Result<u64, ParamError> {
-    settings.whole("n", 0, LARGEST, ", beyond which a run takes years")
-}
-
-/// Forks of a run, which follow the same recurrence as the numbers do.
-fn forks(n: u64, cutoff: u64) -> u64 {
-    let (mut previous, mut this) = (0, 0);
-    for _ in cutoff.max(1)..n {
-        (previous, this) = (this, previous + this + 1);
-    }
-    this
-}
-
-/// The known answer.
-fn number(n: u64) -> u64 {
-    (0..n).fold((0, 1), |(this, next), _| (next, this + next)).0
 }
 
 /// The program; it needs no memory.

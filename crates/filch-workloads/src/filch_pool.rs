@@ -62,7 +62,7 @@ impl<P: Pool> Executor for ThreadPool<P> {
 /// The programs by handle [in two levels](filch::Worker::in_levels), so that the compiler inlines their recursion.
 ///
 /// ```
-/// use filch_workloads::{Executor, InLevels, Workload};
+/// use filch_workloads::{Executor, InLevels, Prepare, Workload};
 ///
 /// let pool = filch::ThreadPool::new(2)?;
 /// let mut fib = Workload::new("fib", &[("n".into(), "15".into())])?.prepare()?;
@@ -83,7 +83,7 @@ impl Executor for InLevels<'_> {
 /// It runs on the pool that the thread belongs to, and otherwise on the global one.
 ///
 /// ```
-/// use filch_workloads::{Executor, FilchClosures, Workload};
+/// use filch_workloads::{Executor, FilchClosures, Prepare, Workload};
 ///
 /// let pool = filch::ThreadPool::new(2)?;
 /// let mut fib = Workload::new("fib", &[("n".into(), "15".into())])?.prepare()?;

@@ -13,58 +13,17 @@
 
 use std::f64::consts::PI;
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs;
+use filch_catalogue::programs::heat::Params;
+
 use crate::answer::Answer;
 use crate::mesh::{Mesh, Stencil};
-use crate::params::{ParamError, ParamSpec, Settings};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
-/// The plate, the steps, and the cut-off.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    nx: usize,
-    ny: usize,
-    steps: usize,
-    leaf: usize,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "heat",
-        summary: "diffusion of heat by explicit steps, strips of columns in parallel",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[
-            ParamSpec { name: "nx", help: "columns", default: "1024" },
-            ParamSpec { name: "ny", help: "points in a column", default: "1024" },
-            ParamSpec { name: "steps", help: "steps in time", default: "100" },
-            ParamSpec { name: "leaf", help: "columns of a strip that is not split", default: "10" },
-        ],
-        quick: &[("nx", "512"), ("ny", "512")],
-        compare: &[("nx", "1024"), ("ny", "1024")],
-        paper: &[("nx", "4096"), ("ny", "1024")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            nx: settings.whole("nx", 3, 1 << 20, "")? as usize,
-            ny: settings.whole("ny", 3, 1 << 20, "")? as usize,
-            steps: settings.whole("steps", 1, 1 << 40, "")? as usize,
-            leaf: settings.whole("leaf", 1, 1 << 20, "")? as usize,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        [self.nx, self.ny, self.steps, self.leaf].map(|value| value.to_string()).to_vec()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        Some(self.steps as u64 * forks(self.nx - 2, self.leaf))
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        Mesh::<Step>::bytes(self.nx as u64 * self.ny as u64)
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let (dx, dy) = (PI / (self.nx - 1) as f64, PI / (self.ny - 1) as f64);
@@ -75,11 +34,6 @@ impl spec::Params for Params {
         let mesh = Mesh::new("heat", (self.nx, self.ny), self.steps, step, temperature)?;
         Ok(Instance { params: *self, mesh, time: dt * self.steps as f64 })
     }
-}
-
-/// Forks of a loop that halves down to `leaf`.
-fn forks(columns: usize, leaf: usize) -> u64 {
-    if columns <= leaf { 0 } else { 1 + forks(columns / 2, leaf) + forks(columns - columns / 2, leaf) }
 }
 
 /// A step in time: Δt/Δx² and Δt/Δy².
@@ -143,7 +97,7 @@ impl Runs for Instance {
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
-        spec::Params::tasks(&self.params)
+        programs::Params::tasks(&self.params)
     }
 
     fn digest(&self) -> u64 {
@@ -168,7 +122,7 @@ mod tests {
     #[test]
     fn it_is_near_the_exact_solution() {
         let params = Params { nx: 40, ny: 30, steps: 300, leaf: 10 };
-        let mut plate = spec::Params::prepare(&params).expect("there is memory");
+        let mut plate = params.prepare().expect("there is memory");
         plate.reset();
         plate.serial();
         assert!(plate.time > 0.3 && plate.error() < 2e-3, "{} after {}", plate.error(), plate.time);

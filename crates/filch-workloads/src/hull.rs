@@ -18,103 +18,34 @@
 //! run, bit for bit.
 
 use std::collections::HashSet;
-use std::fmt;
+
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hull::{Cloud, Params};
 
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
 use crate::divided::Both;
-use crate::inputs::{made, uniform};
-use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::inputs::{filled, made, uniform};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
-/// How points are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cloud {
-    /// Evenly in the unit disc.
-    Uniform,
-    /// As the stars of a globular cluster, by Plummer's model.
-    Plummer,
-}
-
-const CLOUDS: &[(&str, Cloud)] = &[("uniform", Cloud::Uniform), ("plummer", Cloud::Plummer)];
-
-impl fmt::Display for Cloud {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Uniform => "uniform",
-            Self::Plummer => "plummer",
-        })
-    }
-}
-
-impl Cloud {
-    fn point(self, seed: u64, index: u64) -> Point {
-        let (mass, turn) = (uniform(seed, 2 * index), uniform(seed, 2 * index + 1));
-        let radius = match self {
-            Self::Uniform => mass.sqrt(),
-            // The part `mass` of all stars is within this radius.
-            Self::Plummer => (mass.max(1e-9).powf(-2.0 / 3.0) - 1.0).sqrt().recip(),
-        };
-        let (sin, cos) = (2.0 * std::f64::consts::PI * turn).sin_cos();
-        Point { x: radius * cos, y: radius * sin }
-    }
-}
-
-/// How many points of which kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: usize,
-    input: Cloud,
-    cutoff: usize,
-    grain: usize,
-    seed: u64,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "hull",
-        summary: "convex hull of points in the plane by quickhull",
-        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
-        params: &[
-            ParamSpec { name: "n", help: "points", default: "5000000" },
-            ParamSpec { name: "input", help: "uniform or plummer", default: "uniform" },
-            ParamSpec { name: "cutoff", help: "no forks for so many points or fewer", default: "4096" },
-            ParamSpec { name: "grain", help: "segments that are a task; 0: split on demand", default: "0" },
-            ParamSpec { name: "seed", help: "seed of the points", default: "1" },
-        ],
-        quick: &[("n", "1000000")],
-        compare: &[("n", "5000000")],
-        paper: &[("n", "100000000")],
+/// The point of this number.
+fn point(cloud: Cloud, seed: u64, index: u64) -> Point {
+    let (mass, turn) = (uniform(seed, 2 * index), uniform(seed, 2 * index + 1));
+    let radius = match cloud {
+        Cloud::Uniform => mass.sqrt(),
+        // The part `mass` of all stars is within this radius.
+        Cloud::Plummer => (mass.max(1e-9).powf(-2.0 / 3.0) - 1.0).sqrt().recip(),
     };
+    let (sin, cos) = (2.0 * std::f64::consts::PI * turn).sin_cos();
+    Point { x: radius * cos, y: radius * sin }
+}
+
+impl Prepare for Params {
     type Instance = Instance;
 
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 2, 1 << 40, "")? as usize,
-            input: settings.word("input", settings.text("input"), CLOUDS)?,
-            cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
-            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
-            seed: settings.whole("seed", 0, u64::MAX, "")?,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        let [n, cutoff, grain] = [self.n, self.cutoff, self.grain].map(|value| value.to_string());
-        vec![n, self.input.to_string(), cutoff, grain, self.seed.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    /// The points, and those that are sorted into sets.
-    fn memory_bytes(&self) -> u64 {
-        2 * 16 * self.n as u64
-    }
-
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let points = made("hull", self.n, |index| self.input.point(self.seed, index))?;
+        let points = made("hull", self.n, |index| point(self.input, self.seed, index))?;
         let work = filled("hull", self.n, Point::default())?;
         let quickhull = Quickhull { cutoff: self.cutoff, grain: Grain::from_param(self.grain, 1) };
         Ok(Instance { quickhull, points, work, hull: Vec::new() })
@@ -464,7 +395,7 @@ mod tests {
         {
             for seed in 1..5 {
                 let params = Params { n, input, cutoff: 64, grain: 0, seed };
-                let mut instance = spec::Params::prepare(&params).expect("there is memory");
+                let mut instance = params.prepare().expect("there is memory");
                 instance.reset();
                 let answer = instance.serial();
                 assert_eq!(instance.check(&answer), Ok(()));

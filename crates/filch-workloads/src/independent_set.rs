@@ -24,61 +24,27 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::independent_set::Params;
+
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::graph::{CACHE, DEGREE, GRAPH, Graph, N, SEED};
-use crate::inputs::shuffled;
-use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::rounds::{Choice, append, rounds};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::graph::Graph;
+use crate::inputs::{filled, shuffled};
+use crate::rounds::{append, rounds};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
-/// The graph.
-#[derive(Clone, Debug)]
-pub struct Params(Choice);
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "mis",
-        summary: "maximal independent set of a graph by deterministic reservations",
-        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
-        params: &[
-            GRAPH,
-            ParamSpec { default: "1000000", ..N },
-            DEGREE,
-            SEED,
-            CACHE,
-            ParamSpec { name: "grain", help: "vertices that are a task; 0: split on demand", default: "0" },
-        ],
-        quick: &[("n", "262144")],
-        compare: &[("n", "1000000")],
-        paper: &[("n", "40000000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
 
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Choice::parse(Self::SPEC.name, settings).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    /// The graph, and of each vertex its place in the order, two states, and what sorting takes.
-    fn memory_bytes(&self) -> u64 {
-        self.0.input.memory_bytes() + (4 + 2 + 16) * u64::from(self.0.input.vertices())
-    }
-
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let graph = self.0.input.graph()?;
+        let graph = Graph::of(&self.0.input)?;
         let n = graph.vertices();
-        let states = filled(Self::SPEC.name, n as usize, UNDECIDED)?.into_iter().map(AtomicU8::new).collect();
+        let states = filled(self.0.input.name, n as usize, UNDECIDED)?.into_iter().map(AtomicU8::new).collect();
         let order = shuffled(ORDER_SEED, n);
-        Ok(Instance { graph, order, states, grain: self.0.grain(256), right: OnceLock::new() })
+        Ok(Instance { graph, order, states, grain: Grain::from_param(self.0.grain, 256), right: OnceLock::new() })
     }
 }
 
@@ -91,7 +57,9 @@ fn priority(vertex: u32) -> u64 {
 }
 
 const UNDECIDED: u8 = 0;
+
 const IN: u8 = 1;
+
 const OUT: u8 = 2;
 
 /// The program, its graph, and the set.

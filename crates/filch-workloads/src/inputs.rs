@@ -1,46 +1,30 @@
 //! Inputs: numbers by hash, and arrays of them filled in parallel.
 
-use std::fmt;
-
 use filch::ThreadPool;
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::keys::Distribution;
 
 use crate::divided::Rows;
-use crate::params::{ParamError, filled, hash};
 
-/// How numbers are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distribution {
-    /// Evenly: keys over all 32-bit numbers, real numbers from 0 to 1.
-    Random,
-    /// Exponentially: keys with a mean of an eighth of their number, so that small ones occur many times; real numbers with
-    /// a mean of 1.
-    Exponential,
-}
-
-/// The words for [`Distribution`].
-pub(crate) const DISTRIBUTIONS: &[(&str, Distribution)] =
-    &[("random", Distribution::Random), ("exponential", Distribution::Exponential)];
-
-impl fmt::Display for Distribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Random => "random",
-            Self::Exponential => "exponential",
-        })
-    }
-}
-
-impl Distribution {
+/// How its numbers are drawn.
+pub(crate) trait Draws: Copy {
     /// Key `index` of `n`.
-    pub(crate) fn key(self, seed: u64, index: u64, n: usize) -> u32 {
+    fn key(self, seed: u64, index: u64, n: usize) -> u32;
+
+    /// Real number `index`.
+    fn real(self, seed: u64, index: u64) -> f64;
+}
+
+impl Draws for Distribution {
+    fn key(self, seed: u64, index: u64, n: usize) -> u32 {
         match self {
             Self::Random => (hash(seed, index) >> 32) as u32,
             Self::Exponential => (exponential(seed, index) * (n as f64 / 8.0)) as u32,
         }
     }
 
-    /// Real number `index`.
-    pub(crate) fn real(self, seed: u64, index: u64) -> f64 {
+    fn real(self, seed: u64, index: u64) -> f64 {
         match self {
             Self::Random => uniform(seed, index),
             Self::Exponential => exponential(seed, index),
@@ -68,6 +52,19 @@ pub(crate) fn shuffled(seed: u64, n: u32) -> Vec<u32> {
 
 /// From so many elements on, making an input is worth threads.
 const PARALLEL: usize = 1 << 18;
+
+/// `len` copies of `value`, or an error where there is no memory for them.
+pub(crate) fn filled<T: Clone>(workload: &'static str, len: usize, value: T) -> Result<Vec<T>, ParamError> {
+    let mut items = Vec::new();
+    let bytes_needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+    items.try_reserve_exact(len).map_err(|_| ParamError::TooLarge {
+        workload,
+        bytes_needed,
+        bytes_available: filch_catalogue::programs::available_memory(),
+    })?;
+    items.resize(len, value);
+    Ok(items)
+}
 
 /// An array of `value(0)`, `value(1)`, …, made by all processors if it is long.
 pub(crate) fn made<T>(workload: &'static str, len: usize, value: impl Fn(u64) -> T + Sync) -> Result<Vec<T>, ParamError>

@@ -10,50 +10,18 @@
 //! The tree depends on the rounding of the areas and on nothing else, so the sum is the same in every run, bit for bit.
 //! For large n the tolerance is less than the last bit of an area; then a leaf is where the rounded areas agree.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::integrate::Params;
+
 use crate::ForkJoin;
 use crate::answer::{Answer, Real};
-use crate::params::{ParamError, ParamSpec, Settings};
-use crate::spec::{self, Forks, Runs, Spec};
-
-/// Beyond this a run would take days.
-const LARGEST: u64 = 1_000_000;
+use crate::spec::{Forks, Prepare, Runs};
 
 /// Two trapezoids as good as one.
 const TOLERANCE: f64 = 1e-9;
 
-/// The end of the interval.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: u32,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "integrate",
-        summary: "integral of (x² + 1)·x by adaptive halving, a fork per halving",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[ParamSpec { name: "n", help: "end of the interval, which begins at 0", default: "1000" }],
-        quick: &[("n", "500")],
-        compare: &[("n", "1000")],
-        paper: &[("n", "10000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self { n: settings.whole("n", 1, LARGEST, ", beyond which a run takes days")? as u32 })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         Ok(Instance { params: *self })

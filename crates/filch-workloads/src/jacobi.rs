@@ -11,59 +11,20 @@
 //! together. With it, all halve down to so many rows. A point is computed in the same way whoever does it, so the mesh
 //! must be that of the sequential program, bit for bit.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::jacobi::Params;
+
 use crate::answer::Answer;
 use crate::inputs::uniform;
 use crate::mesh::{Mesh, Stencil};
-use crate::params::{ParamError, ParamSpec, Settings};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
 /// Points that take some 10 µs.
 const POINTS: usize = 20_000;
 
-/// The size of the mesh.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: usize,
-    sweeps: usize,
-    grain: usize,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "jacobi",
-        summary: "means of neighbours on an n × n mesh, rows in parallel",
-        source: "Fence-free work stealing (Morrison, Afek, 2014)",
-        params: &[
-            ParamSpec { name: "n", help: "rows and columns", default: "1024" },
-            ParamSpec { name: "sweeps", help: "how often all points are computed", default: "100" },
-            ParamSpec { name: "grain", help: "rows that are a task; 0: split on demand", default: "0" },
-        ],
-        quick: &[("n", "512")],
-        compare: &[("n", "1024")],
-        paper: &[("n", "1024")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 3, 1 << 20, "")? as usize,
-            sweeps: settings.whole("sweeps", 1, 1 << 40, "")? as usize,
-            grain: settings.whole("grain", 0, 1 << 20, "")? as usize,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.sweeps.to_string(), self.grain.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        Mesh::<Mean>::bytes(self.n as u64 * self.n as u64)
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let n = self.n;

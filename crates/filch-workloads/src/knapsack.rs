@@ -15,80 +15,18 @@
 
 #![allow(clippy::disallowed_types, reason = "one shared number, no protocol that a checker should see")]
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::knapsack::{Params, Values};
 
 use crate::ForkJoin;
 use crate::answer::{Answer, expect};
-use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::spec::{Forks, Prepare, Runs};
 
-/// How values are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// From the weight.
-    Correlated,
-    /// By themselves.
-    Independent,
-}
-
-const VALUES: &[(&str, Values)] = &[("correlated", Values::Correlated), ("independent", Values::Independent)];
-
-impl fmt::Display for Values {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Correlated => "correlated",
-            Self::Independent => "independent",
-        })
-    }
-}
-
-/// How many items of which kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    items: usize,
-    range: u64,
-    input: Values,
-    seed: u64,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "knapsack",
-        summary: "0/1 knapsack by branch and bound",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[
-            ParamSpec { name: "items", help: "things to choose from", default: "48" },
-            ParamSpec { name: "range", help: "the largest weight", default: "10000" },
-            ParamSpec { name: "input", help: "values correlated with weights, or independent", default: "correlated" },
-            ParamSpec { name: "seed", help: "seed of weights and values", default: "1" },
-        ],
-        quick: &[("items", "46")],
-        compare: &[("items", "48")],
-        paper: &[("items", "32")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            items: settings.whole("items", 1, 200, ", beyond which a run may take years")? as usize,
-            range: settings.whole("range", 1, 100_000, "")?,
-            input: settings.word("input", settings.text("input"), VALUES)?,
-            seed: settings.whole("seed", 0, u64::MAX, "")?,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.items.to_string(), self.range.to_string(), self.input.to_string(), self.seed.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let number = |index: usize| 1 + hash(self.seed, index as u64) % self.range;

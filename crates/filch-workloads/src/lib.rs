@@ -1,11 +1,12 @@
 //! The programs that filch is measured with.
 //!
-//! Each program is a module: its parameters, a plain sequential version (the `Ts` of every table), a fork–join version
-//! written once against [`ForkJoin`], and a check of its answer. [`Workload`] makes any of them from names and values
-//! as people type them; [`Instance`] holds its data and runs it.
+//! Each program is a module: a plain sequential version (the `Ts` of every table), a fork–join version written once
+//! against [`ForkJoin`], and a check of its answer. Its parameters are in the module of the same name of
+//! [`filch_catalogue::programs`]. [`Workload`] chooses any of them from names and values as people type them; [`Instance`]
+//! holds its data and runs it.
 //!
 //! ```
-//! use filch_workloads::{Executor, Serial, Workload};
+//! use filch_workloads::{Executor, Prepare, Serial, Workload};
 //!
 //! let queens = Workload::new("queens", &[("n".into(), "8".into())])?;
 //! let mut instance = queens.prepare()?;
@@ -30,7 +31,6 @@ mod inputs;
 mod keys;
 mod matrix;
 mod mesh;
-mod params;
 mod rounds;
 mod spec;
 mod workload;
@@ -64,9 +64,8 @@ pub mod uts;
 pub mod wsq;
 
 pub use answer::{Answer, Listed, Real};
+pub use filch_catalogue::{Kind, Memory, ParamError, ParamSpec, Preset, Spec, Workload, specs};
 pub use filch_pool::{FilchClosures, InLevels};
 pub use fork_join::{Executor, ForkJoin, Grain, Program, SameBranches, Serial, fork_by_halves};
-pub use inputs::Distribution;
-pub use params::{Memory, ParamError, ParamSpec, suggest};
-pub use spec::{Kind, Preset, Spec};
-pub use workload::{Instance, Workload, specs};
+pub use spec::Prepare;
+pub use workload::Instance;

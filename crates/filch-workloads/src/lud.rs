@@ -13,45 +13,19 @@
 //! hence the result is that of the sequential program, which is the same recursion, bit for bit. The check compares
 //! L·(U·x) with A·x for a random x.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::lud::Params;
+use filch_catalogue::programs::matrix::Layout;
+
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::inputs::uniform;
-use crate::matrix::{Into, Layout, Size, product, quadrants, quadrants_mut};
-use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::inputs::{filled, uniform};
+use crate::matrix::{Elements, Into, product, quadrants, quadrants_mut};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Serial};
 
-/// The size of the matrix, and the cut-off.
-#[derive(Clone, Copy, Debug)]
-pub struct Params(Size);
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "lud",
-        summary: "LU decomposition by quadrants",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[Size::PARAMS[0], ParamSpec { default: "32", ..Size::PARAMS[1] }],
-        quick: &[("n", "512")],
-        compare: &[("n", "1024")],
-        paper: &[("n", "1024")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Size::parse(settings).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        2 * self.0.matrix_bytes()
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let layout = self.0.layout();
@@ -61,7 +35,7 @@ impl spec::Params for Params {
         let input = layout.matrix("lud", unit, |row, column| {
             2.0 * uniform(1, (row * n + column) as u64) - 1.0 + n as f64 * unit(row, column)
         })?;
-        Ok(Instance { layout, input, matrix: filled("lud", layout.len(), 0.0)? })
+        Ok(Instance { layout, input, matrix: filled("lud", layout.elements(), 0.0)? })
     }
 }
 

@@ -22,72 +22,41 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::matching::Params;
+
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::graph::{CACHE, DEGREE, GRAPH, N, SEED};
-use crate::inputs::shuffled;
-use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::rounds::{Choice, append, rounds};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::graph::Graph;
+use crate::inputs::{filled, shuffled};
+use crate::rounds::{append, rounds};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
-/// The graph.
-#[derive(Clone, Debug)]
-pub struct Params(Choice);
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "matching",
-        summary: "maximal matching of a graph by deterministic reservations",
-        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
-        params: &[
-            GRAPH,
-            ParamSpec { default: "3000000", ..N },
-            DEGREE,
-            SEED,
-            CACHE,
-            ParamSpec { name: "grain", help: "edges that are a task; 0: split on demand", default: "0" },
-        ],
-        quick: &[("n", "1000000")],
-        compare: &[("n", "3000000")],
-        paper: &[("n", "40000000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
 
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Choice::parse(Self::SPEC.name, settings).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    /// The graph while it is made; then of each edge its ends twice, its number, and what sorting takes; of each vertex two
-    /// numbers.
-    fn memory_bytes(&self) -> u64 {
-        let input = &self.0.input;
-        input.memory_bytes() + (8 + 8 + 16 + 4) * input.edges() + 8 * u64::from(input.vertices())
-    }
-
     fn prepare(&self) -> Result<Instance, ParamError> {
-        const NAME: &str = Params::SPEC.name;
-        let graph = self.0.input.graph()?;
+        let name = self.0.input.name;
+        let graph = Graph::of(&self.0.input)?;
         let drawn: Vec<(u32, u32)> = graph.edges().collect();
         let Some(count) = u32::try_from(drawn.len()).ok().filter(|&count| count < RESERVED) else {
             return Err(ParamError::BadValue {
-                workload: NAME,
+                workload: name,
                 param: "n",
                 value: graph.vertices().to_string(),
                 why: "gives too many edges: there are at most 2147483647".to_owned(),
             });
         };
         let edges = shuffled(11, count).into_iter().map(|edge| drawn[edge as usize]).collect();
-        let ends = filled(NAME, graph.vertices() as usize, FREE)?.into_iter().map(AtomicU32::new).collect();
-        Ok(Instance { edges, numbers: (0..count).collect(), ends, grain: self.0.grain(512), right: OnceLock::new() })
+        let ends = filled(name, graph.vertices() as usize, FREE)?.into_iter().map(AtomicU32::new).collect();
+        Ok(Instance {
+            edges,
+            numbers: (0..count).collect(),
+            ends,
+            grain: Grain::from_param(self.0.grain, 512),
+            right: OnceLock::new(),
+        })
     }
 }
 

@@ -6,52 +6,18 @@
 
 use std::marker::PhantomData;
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::matmul::{LEAF, Params, Side, forks};
+
 use crate::ForkJoin;
 use crate::answer::Answer;
 use crate::checks::sequence;
-use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::inputs::filled;
+use crate::spec::{Forks, Prepare, Runs};
 
-/// Up to here all sums are whole numbers that single precision holds: 4 n < 2²⁴.
-const LARGEST: u64 = 1 << 20;
-
-/// The sides of a leaf add up to no more.
-const LEAF: u32 = 64;
-
-/// The size of the matrices.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: u32,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "matmul",
-        summary: "product of two n × n matrices by recursion on the longest side",
-        source: "Lace (van Dijk, van de Pol, 2014); Cilk",
-        params: &[ParamSpec { name: "n", help: "rows and columns", default: "1024" }],
-        quick: &[("n", "512")],
-        compare: &[("n", "1024")],
-        paper: &[("n", "4096")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        let n = settings.whole("n", 1, LARGEST, ", beyond which single precision is not exact")?;
-        Ok(Self { n: n as u32 })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        Some(forks(self.n, self.n, self.n))
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        3 * 4 * u64::from(self.n) * u64::from(self.n)
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let len = self.n as usize * self.n as usize;
@@ -68,33 +34,6 @@ fn fill(matrix: &mut [f32], seed: u64) {
     for (value, index) in matrix.iter_mut().zip(0..) {
         *value = (hash(seed, index) % 5) as f32 - 2.0;
     }
-}
-
-/// Forks of a product, by the same recursion.
-fn forks(m: u32, n: u32, p: u32) -> u64 {
-    if m + n + p <= LEAF {
-        return 0;
-    }
-    let halves = |x: u32| (x / 2, x - x / 2);
-    match Side::longest(m, n, p) {
-        Side::Rows => {
-            let (first, second) = halves(m);
-            1 + both(first, second, |m| forks(m, n, p))
-        }
-        Side::Inner => {
-            let (first, second) = halves(n);
-            both(first, second, |n| forks(m, n, p))
-        }
-        Side::Columns => {
-            let (first, second) = halves(p);
-            1 + both(first, second, |p| forks(m, n, p))
-        }
-    }
-}
-
-/// The sum for both halves, which differ by one at most and mostly not at all.
-fn both(first: u32, second: u32, forks: impl Fn(u32) -> u64) -> u64 {
-    if first == second { 2 * forks(first) } else { forks(first) + forks(second) }
 }
 
 /// The program and its matrices, row by row.
@@ -177,26 +116,6 @@ impl Forks for Instance {
 fn times(matrix: &[f32], x: &[i64]) -> Vec<i64> {
     let dot = |row: &[f32]| row.iter().zip(x).fold(0i64, |sum, (&a, &x)| sum.wrapping_add((a as i64).wrapping_mul(x)));
     matrix.chunks_exact(x.len()).map(dot).collect()
-}
-
-enum Side {
-    Rows,
-    Inner,
-    Columns,
-}
-
-impl Side {
-    /// The longest side; of equal ones the first in the order rows, inner, columns.
-    #[inline(always)]
-    fn longest(m: u32, n: u32, p: u32) -> Self {
-        if m >= n && m >= p {
-            Self::Rows
-        } else if n >= m && n >= p {
-            Self::Inner
-        } else {
-            Self::Columns
-        }
-    }
 }
 
 /// A block of C to become, or to have added, the product of blocks of A (m × n) and B (n × p).

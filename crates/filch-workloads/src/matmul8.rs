@@ -13,83 +13,26 @@
 //! What they stress: little. Forks are rare and alike, so this is where all schedulers should agree. The sequential
 //! program is the recursion in place.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::matmul8::{InPlace, Temporaries};
+
 use crate::answer::Answer;
 use crate::divided::Both;
 use crate::fork_join::join4;
-use crate::matrix::{Buffers, Factors, Into, Size, instance_of_factors, product, quadrants, quadrants_mut};
-use crate::params::{ParamError, Settings};
-use crate::spec::{self, Forks, Spec};
+use crate::matrix::{Buffers, Factors, Into, instance_of_factors, product, quadrants, quadrants_mut};
+use crate::spec::{Forks, Prepare};
 use crate::{ForkJoin, Grain, Serial};
 
-/// The size of the matrices, and the cut-off.
-#[derive(Clone, Copy, Debug)]
-pub struct InPlace(Size);
-
-impl spec::Params for InPlace {
-    const SPEC: Spec = Spec {
-        name: "matmul-inplace",
-        summary: "product of matrices by quadrants, four products at a time",
-        source: "Private deques (Acar, Charguéraud, Rainey, 2013)",
-        params: &Size::PARAMS,
-        quick: &[("n", "384")],
-        compare: &[("n", "768")],
-        paper: &[("n", "3500")],
-    };
+impl Prepare for InPlace {
     type Instance = InPlaceInstance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Size::parse(settings).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        Some(self.0.forks())
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        3 * self.0.matrix_bytes()
-    }
 
     fn prepare(&self) -> Result<InPlaceInstance, ParamError> {
         Ok(InPlaceInstance { factors: Factors::new("matmul-inplace", self.0)?, forks: Some(self.0.forks()) })
     }
 }
 
-/// The size of the matrices, and the cut-off, for the form with temporaries.
-#[derive(Clone, Copy, Debug)]
-pub struct Temporaries(Size);
-
-impl spec::Params for Temporaries {
-    const SPEC: Spec = Spec {
-        name: "matmul-temp",
-        summary: "product of matrices by quadrants, eight products at a time",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &Size::PARAMS,
-        quick: &[("n", "384")],
-        compare: &[("n", "768")],
-        paper: &[("n", "1024")],
-    };
+impl Prepare for Temporaries {
     type Instance = TemporariesInstance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Size::parse(settings).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    /// With a temporary matrix on each level for each processor.
-    fn memory_bytes(&self) -> u64 {
-        self.0.bytes_with(4)
-    }
 
     fn prepare(&self) -> Result<TemporariesInstance, ParamError> {
         Ok(TemporariesInstance { factors: Factors::new("matmul-temp", self.0)?, forks: None })

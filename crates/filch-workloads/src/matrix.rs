@@ -7,46 +7,34 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::matrix::{GROUP, Layout, Size};
+
 use crate::ForkJoin;
 use crate::answer::Answer;
 use crate::checks::sequence;
 use crate::fork_join::join4;
-use crate::inputs::made;
-use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
+use crate::inputs::{filled, made};
 
-/// The number by which the sides of tiles are divisible: as much of a row as fits a few registers.
-const GROUP: usize = 8;
+/// Where elements are, and matrices made so.
+pub(crate) trait Elements {
+    /// The row and the column of an element.
+    fn position(&self, index: usize) -> (usize, usize);
 
-/// Where the elements of a matrix are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    /// Rows and columns, without padding.
-    pub(crate) n: usize,
-    /// Rows and columns of a tile.
-    pub(crate) tile: usize,
-    /// How often the matrix is quartered.
-    levels: u32,
+    /// A matrix of these values; in the padding, `padding`.
+    fn matrix(
+        &self,
+        workload: &'static str,
+        padding: impl Fn(usize, usize) -> f64 + Sync,
+        value: impl Fn(usize, usize) -> f64 + Sync,
+    ) -> Result<Vec<f64>, ParamError>;
+
+    /// Shows every element of a matrix: row, column, value.
+    fn visit(&self, matrix: &[f64], see: impl FnMut(usize, usize, f64));
 }
 
-impl Layout {
-    /// The layout for order `n` with tiles of order `most` or a little more.
-    pub(crate) fn new(n: usize, most: usize) -> Self {
-        let levels = n.div_ceil(most).next_power_of_two().ilog2();
-        let tile = n.div_ceil(1 << levels).next_multiple_of(GROUP);
-        Self { n, tile, levels }
-    }
-
-    /// Rows and columns with padding.
-    pub(crate) fn order(&self) -> usize {
-        self.tile << self.levels
-    }
-
-    /// Elements with padding.
-    pub(crate) fn len(&self) -> usize {
-        self.order() * self.order()
-    }
-
-    /// The row and the column of an element.
+impl Elements for Layout {
     fn position(&self, index: usize) -> (usize, usize) {
         let area = self.tile * self.tile;
         let (which, within) = (index / area, index % area);
@@ -58,21 +46,19 @@ impl Layout {
         (row * self.tile + within / self.tile, column * self.tile + within % self.tile)
     }
 
-    /// A matrix of these values; in the padding, `padding`.
-    pub(crate) fn matrix(
+    fn matrix(
         &self,
         workload: &'static str,
         padding: impl Fn(usize, usize) -> f64 + Sync,
         value: impl Fn(usize, usize) -> f64 + Sync,
     ) -> Result<Vec<f64>, ParamError> {
-        made(workload, self.len(), |index| {
+        made(workload, self.elements(), |index| {
             let (row, column) = self.position(index as usize);
             if row < self.n && column < self.n { value(row, column) } else { padding(row, column) }
         })
     }
 
-    /// Shows every element of a matrix: row, column, value.
-    pub(crate) fn visit(&self, matrix: &[f64], mut see: impl FnMut(usize, usize, f64)) {
+    fn visit(&self, matrix: &[f64], mut see: impl FnMut(usize, usize, f64)) {
         let area = self.tile * self.tile;
         for (which, tile) in matrix.chunks_exact(area).enumerate() {
             let (top, left) = self.position(which * area);
@@ -238,52 +224,6 @@ impl Drop for Buffer<'_> {
     }
 }
 
-/// The parameters of a program that multiplies matrices.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    pub(crate) n: usize,
-    pub(crate) cutoff: usize,
-}
-
-impl Size {
-    pub(crate) const PARAMS: [ParamSpec; 2] = [
-        ParamSpec { name: "n", help: "rows and columns", default: "1024" },
-        ParamSpec { name: "cutoff", help: "no forks for so many rows or fewer", default: "64" },
-    ];
-
-    pub(crate) fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 1, 1 << 20, "")? as usize,
-            cutoff: settings.whole("cutoff", GROUP as u64, 1 << 20, "")? as usize,
-        })
-    }
-
-    pub(crate) fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.cutoff.to_string()]
-    }
-
-    pub(crate) fn layout(&self) -> Layout {
-        Layout::new(self.n, self.cutoff)
-    }
-
-    /// Bytes of a matrix.
-    pub(crate) fn matrix_bytes(&self) -> u64 {
-        8 * self.layout().len() as u64
-    }
-
-    /// Bytes of two factors, their product, and so many temporary quadrants on each level for each processor.
-    pub(crate) fn bytes_with(&self, quadrants: u64) -> u64 {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        (3 + quadrants * processors / 3 + 1) * self.matrix_bytes()
-    }
-
-    /// Forks of [`product`].
-    pub(crate) fn forks(&self) -> u64 {
-        // Every level has two times three forks, and eight times as many products as the one above.
-        (0..self.layout().levels).fold(0, |forks, _| 6 + 8 * forks)
-    }
-}
-
 /// Two factors and the place for their product. The factors are small whole numbers, so that all sums are exact and any order
 /// of additions gives the same.
 #[derive(Debug)]
@@ -307,7 +247,7 @@ impl Factors {
             layout,
             a: matrix(1)?,
             b: matrix(2)?,
-            c: filled(workload, layout.len(), f64::NAN)?,
+            c: filled(workload, layout.elements(), f64::NAN)?,
             buffers: Buffers::default(),
         })
     }
@@ -401,6 +341,7 @@ macro_rules! instance_of_factors {
         }
     };
 }
+
 pub(crate) use instance_of_factors;
 
 #[cfg(test)]
@@ -417,7 +358,7 @@ mod tests {
             }
             let order = layout.order();
             let matrix = layout.matrix("test", |_, _| -1.0, |row, column| (row * order + column) as f64);
-            let mut seen = vec![false; layout.len()];
+            let mut seen = vec![false; layout.elements()];
             layout.visit(&matrix.expect("there is memory"), |row, column, value| {
                 let inside = row < n && column < n;
                 assert_eq!(value, if inside { (row * order + column) as f64 } else { -1.0 });

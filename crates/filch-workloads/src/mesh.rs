@@ -5,11 +5,12 @@
 
 use std::cell::OnceCell;
 
+use filch_catalogue::ParamError;
+
 use crate::answer::Answer;
 use crate::checks::{same_bits, sequence};
 use crate::divided::Rows;
-use crate::inputs::made;
-use crate::params::{ParamError, filled};
+use crate::inputs::{filled, made};
 use crate::{ForkJoin, Grain};
 
 /// Computes the inner points of a row from the row above, itself and the row below.
@@ -30,11 +31,6 @@ pub(crate) struct Mesh<S> {
 }
 
 impl<S: Stencil> Mesh<S> {
-    /// Bytes of a mesh with so many points: the input, two arrays, and the right result with its second array.
-    pub(crate) fn bytes(points: u64) -> u64 {
-        5 * 8 * points
-    }
-
     pub(crate) fn new(
         workload: &'static str,
         (rows, width): (usize, usize),

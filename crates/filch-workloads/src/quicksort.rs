@@ -8,43 +8,16 @@
 //! Θ(log n), some 10 for the size of the source, whatever the scheduler does. What a thief gets is large, so there are
 //! few steals.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::quicksort::Params;
+
 use crate::ForkJoin;
 use crate::answer::Answer;
-use crate::keys::{Choice, Keys};
-use crate::params::{ParamError, Settings};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::keys::Keys;
+use crate::spec::{Forks, Prepare, Runs};
 
-/// How many keys of which kind, and the cut-off.
-#[derive(Clone, Copy, Debug)]
-pub struct Params(Choice);
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "quicksort",
-        summary: "quicksort with a sequential partition",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &Choice::params("2000000", "1000"),
-        quick: &[("n", "500000")],
-        compare: &[("n", "2000000")],
-        paper: &[("n", "100000000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Choice::parse(settings, 2).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        2 * self.0.bytes()
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         Ok(Instance { cutoff: self.0.cutoff, keys: Keys::new("quicksort", self.0)?, forks: None })

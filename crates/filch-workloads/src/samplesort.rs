@@ -14,63 +14,22 @@
 //! comparisons as once in one piece, but the library gains less on short pieces, and the sample and the transposition
 //! come on top: with one worker the program takes some 1.7 times as long.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::samplesort::Params;
+
 use crate::answer::{Answer, expect};
 use crate::checks::{multiset, sequence, sorted};
 use crate::divided::{Both, Pieces, Rows};
-use crate::inputs::{DISTRIBUTIONS, Distribution, made};
-use crate::params::{ParamError, ParamSpec, Settings, filled, hash};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::inputs::{Draws, filled, made};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
 /// Keys in the sample for each bucket.
 const OVERSAMPLING: usize = 8;
 
-/// How many keys of which kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    n: usize,
-    input: Distribution,
-    grain: usize,
-    seed: u64,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "samplesort",
-        summary: "sample sort of floating-point numbers",
-        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
-        params: &[
-            ParamSpec { name: "n", help: "keys", default: "2000000" },
-            ParamSpec { name: "input", help: "random or exponential", default: "random" },
-            ParamSpec { name: "grain", help: "blocks that are a task; 0: split on demand", default: "0" },
-            ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
-        ],
-        quick: &[("n", "500000")],
-        compare: &[("n", "2000000")],
-        paper: &[("n", "240000000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 1, 1 << 40, "")? as usize,
-            input: settings.word("input", settings.text("input"), DISTRIBUTIONS)?,
-            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
-            seed: settings.whole("seed", 0, u64::MAX, "")?,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.input.to_string(), self.grain.to_string(), self.seed.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        3 * 8 * self.n as u64 + 4 * (self.blocks() * self.buckets()) as u64
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let input = made("samplesort", self.n, |index| self.input.real(self.seed, index))?;
@@ -85,21 +44,6 @@ impl spec::Params for Params {
             ends: filled("samplesort", self.blocks() * self.buckets(), 0)?,
             fingerprint,
         })
-    }
-}
-
-impl Params {
-    /// Keys of a block, but for the last one.
-    fn block(&self) -> usize {
-        2 * self.n.isqrt()
-    }
-
-    fn blocks(&self) -> usize {
-        self.n.div_ceil(self.block())
-    }
-
-    fn buckets(&self) -> usize {
-        self.n.isqrt().div_ceil(2)
     }
 }
 

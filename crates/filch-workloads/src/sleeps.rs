@@ -7,92 +7,19 @@
 //!
 //! What they stress: sharing, waking, and nothing else. While a leaf sleeps its worker answers nobody.
 
-use std::fmt;
 use std::thread;
 use std::time::Duration;
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::sleeps::{Grain, MOST_LEAVES, SHORTEST, Shape, Spread};
+
 use crate::answer::{Answer, expect};
-use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::spec::{self, Forks, Runs, Spec};
+use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain as LoopGrain};
 
-const MOST_LEAVES: u64 = 1_000_000;
-/// A minute, in microseconds.
-const LONGEST: u64 = 60_000_000;
-
-/// How the leaves of `spread` are forked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// Halves, down to single leaves.
-    Tree,
-    /// A leaf beside all others, which come first: all are forked before one is run.
-    List,
-    /// A leaf, beside all others: the first is run while nobody has forked the third.
-    Backwards,
-    /// All at once.
-    Forks,
-    /// A loop.
-    Loop,
-}
-
-const SHAPES: &[(&str, Shape)] = &[
-    ("tree", Shape::Tree),
-    ("list", Shape::List),
-    ("backwards", Shape::Backwards),
-    ("forks", Shape::Forks),
-    ("loop", Shape::Loop),
-];
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, _) = SHAPES.iter().find(|(_, shape)| shape == self).expect("every shape is in the list");
-        f.write_str(name)
-    }
-}
-
-/// How many leaves of which length, and how they are forked.
-#[derive(Clone, Copy, Debug)]
-pub struct Spread {
-    n: u64,
-    micros: u64,
-    shape: Shape,
-}
-
-impl spec::Params for Spread {
-    const SPEC: Spec = Spec {
-        name: "spread",
-        summary: "leaves that sleep equally long, as a tree, a list or a loop",
-        source: "filch",
-        params: &[
-            ParamSpec { name: "n", help: "how many leaves", default: "16" },
-            ParamSpec { name: "micros", help: "how long each sleeps, in microseconds", default: "5000" },
-            ParamSpec { name: "shape", help: "tree, list, backwards, forks or loop", default: "tree" },
-        ],
-        quick: &[("n", "8"), ("micros", "2000")],
-        compare: &[("n", "16"), ("micros", "5000")],
-        paper: &[("n", "16"), ("micros", "50000")],
-    };
+impl Prepare for Spread {
     type Instance = SpreadInstance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 1, MOST_LEAVES, "")?,
-            micros: settings.whole("micros", 0, LONGEST, ", a minute")?,
-            shape: settings.word("shape", settings.text("shape"), SHAPES)?,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.micros.to_string(), self.shape.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
 
     fn prepare(&self) -> Result<SpreadInstance, ParamError> {
         Ok(SpreadInstance { params: *self })
@@ -107,7 +34,7 @@ pub struct SpreadInstance {
 
 impl Runs for SpreadInstance {
     fn serial(&mut self) -> Answer {
-        Answer::Number((0..self.params.n).map(|_| self.params.leaf()).sum())
+        Answer::Number((0..self.params.n).map(|_| self.leaf()).sum())
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
@@ -129,7 +56,7 @@ impl Runs for SpreadInstance {
 impl Forks for SpreadInstance {
     fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
         let Spread { n, shape, .. } = self.params;
-        let plan = &self.params;
+        let plan = &*self;
         let leaves = match shape {
             Shape::Tree => plan.tree(j, n),
             Shape::List => plan.list(j, n),
@@ -144,10 +71,10 @@ impl Forks for SpreadInstance {
     }
 }
 
-impl Spread {
+impl SpreadInstance {
     /// One leaf; counts it.
     fn leaf(&self) -> u64 {
-        thread::sleep(Duration::from_micros(self.micros));
+        thread::sleep(Duration::from_micros(self.params.micros));
         1
     }
 
@@ -176,52 +103,8 @@ impl Spread {
     }
 }
 
-/// How many leaves, how long the longest sleeps, and which of all trees.
-#[derive(Clone, Copy, Debug)]
-pub struct Grain {
-    n: u64,
-    longest: u64,
-    seed: u64,
-}
-
-/// Of a leaf, in microseconds.
-const SHORTEST: u64 = 10;
-
-impl spec::Params for Grain {
-    const SPEC: Spec = Spec {
-        name: "grain",
-        summary: "leaves that sleep between 10 µs and the longest, under random forks and loops",
-        source: "filch",
-        params: &[
-            ParamSpec { name: "n", help: "how many leaves", default: "200" },
-            ParamSpec { name: "longest", help: "how long the longest sleeps, in microseconds", default: "10000" },
-            ParamSpec { name: "seed", help: "which of all trees", default: "1" },
-        ],
-        quick: &[("n", "40"), ("longest", "2000")],
-        compare: &[("n", "100"), ("longest", "4000")],
-        paper: &[("n", "1000"), ("longest", "100000")],
-    };
+impl Prepare for Grain {
     type Instance = GrainInstance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self {
-            n: settings.whole("n", 1, MOST_LEAVES, "")?,
-            longest: settings.whole("longest", SHORTEST, LONGEST, ", a minute")?,
-            seed: settings.whole("seed", 0, u64::MAX, "")?,
-        })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.n.to_string(), self.longest.to_string(), self.seed.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
 
     fn prepare(&self) -> Result<GrainInstance, ParamError> {
         Ok(GrainInstance { params: *self })
@@ -236,11 +119,11 @@ pub struct GrainInstance {
 
 impl Runs for GrainInstance {
     fn serial(&mut self) -> Answer {
-        Answer::Number(self.params.leaves(0..self.params.n))
+        Answer::Number(self.leaves(0..self.params.n))
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
-        let right = (0..self.params.n).fold(0, |sum: u64, leaf| sum.wrapping_add(self.params.mark(leaf)));
+        let right = (0..self.params.n).fold(0, |sum: u64, leaf| sum.wrapping_add(self.mark(leaf)));
         expect(answer, &Answer::Number(right))
     }
 
@@ -255,21 +138,21 @@ impl Runs for GrainInstance {
 
 impl Forks for GrainInstance {
     fn fork_join<J: ForkJoin>(&mut self, j: J) -> Answer {
-        Answer::Number(self.params.node(j, 0, self.params.n))
+        Answer::Number(self.node(j, 0, self.params.n))
     }
 }
 
-impl Grain {
+impl GrainInstance {
     /// What a leaf adds to the answer, so that none is left out or run twice.
     fn mark(&self, leaf: u64) -> u64 {
-        hash(self.seed, leaf)
+        hash(self.params.seed, leaf)
     }
 
     /// How long a leaf sleeps.
     fn length(&self, leaf: u64) -> Duration {
         // In [0, 1): the upper bits as a fraction.
         let place = (self.mark(leaf) >> 11) as f64 / (1_u64 << 53) as f64;
-        let (shortest, longest) = (SHORTEST as f64, self.longest as f64);
+        let (shortest, longest) = (SHORTEST as f64, self.params.longest as f64);
         Duration::from_nanos((1e3 * shortest * (longest / shortest).powf(place)) as u64)
     }
 
@@ -289,7 +172,7 @@ impl Grain {
             return self.leaf(first);
         }
         // Another one for each node.
-        let chance = hash(!self.seed, first.wrapping_mul(MOST_LEAVES).wrapping_add(end));
+        let chance = hash(!self.params.seed, first.wrapping_mul(MOST_LEAVES).wrapping_add(end));
         match chance % 4 {
             0 if count <= 40 => {
                 let block = |sum: u64, block: std::ops::Range<u64>| sum.wrapping_add(self.leaves(block));
@@ -316,9 +199,10 @@ mod tests {
 
     #[test]
     fn leaves_are_as_often_short_as_long() {
-        let grain = Grain { n: 10_000, longest: 100_000, seed: 3 };
-        let shorter =
-            |micros: u64| (0..grain.n).filter(|&leaf| grain.length(leaf) < Duration::from_micros(micros)).count();
+        let grain = GrainInstance { params: Grain { n: 10_000, longest: 100_000, seed: 3 } };
+        let shorter = |micros: u64| {
+            (0..grain.params.n).filter(|&leaf| grain.length(leaf) < Duration::from_micros(micros)).count()
+        };
         assert_eq!((shorter(SHORTEST), shorter(100_000)), (0, 10_000));
         for (micros, share) in [(100, 2500), (1000, 5000), (10_000, 7500)] {
             assert!(shorter(micros).abs_diff(share) < 300, "{} below {micros} µs", shorter(micros));

@@ -14,62 +14,29 @@
 //!
 //! **Source.** Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*, PPoPP 2009, after David Bader and Guojing
 //! Cong; Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014. The sizes are ours.
+
 #![allow(clippy::disallowed_types, reason = "parents are the program's result, no algorithm to check")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use filch::worklist::{Queue, Team};
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::spanning_tree::Params;
 
 use crate::answer::{Answer, Listed, expect};
-use crate::graph::{CACHE, DEGREE, GRAPH, Graph, Input, N, ROOT, SEED};
-use crate::params::{ParamError, ParamSpec, Settings, filled};
-use crate::spec::{self, Lists, Runs, Spec};
+use crate::graph::{Graph, ROOT};
+use crate::inputs::filled;
+use crate::spec::{Lists, Prepare, Runs};
 
 /// Not a vertex: there is no parent yet.
 const NONE: u32 = u32::MAX;
 
-/// The graph.
-#[derive(Clone, Debug)]
-pub struct Params {
-    input: Input,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "spanning-tree",
-        summary: "a spanning tree, a task per vertex that may be run twice",
-        source: "Idempotent work stealing (Michael, Vechev, Saraswat, 2009); Morrison, Afek (2014)",
-        params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, SEED, CACHE],
-        quick: &[("n", "100000")],
-        compare: &[("n", "300000")],
-        paper: &[("n", "10000000")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
 
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self { input: Input::parse(Self::SPEC.name, settings)? })
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.input.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        // A parent, a mark of what can be reached, and one of the check for each vertex.
-        self.input.memory_bytes() + 6 * u64::from(self.input.vertices())
-    }
-
-    fn is_idempotent(&self) -> bool {
-        true
-    }
-
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let graph = self.input.graph()?;
-        let parents = filled(Self::SPEC.name, graph.vertices() as usize, NONE)?;
+        let graph = Graph::of(&self.input)?;
+        let parents = filled(self.input.name, graph.vertices() as usize, NONE)?;
         let right = graph.reach(ROOT);
         Ok(Instance { graph, parents: parents.into_iter().map(AtomicU32::new).collect(), right })
     }

@@ -1,71 +1,29 @@
-//! What every program says of itself, and what it can be asked to do.
-
-use std::fmt;
+//! What every program can be asked to do.
 
 use filch::worklist::Queue;
 use filch::{jobs, worklist};
+use filch_catalogue::ParamError;
 
 use crate::ForkJoin;
 use crate::answer::{Answer, Listed};
-use crate::params::{ParamError, ParamSpec, Settings};
 
-/// Values of some parameters, by name; the others keep their defaults.
-pub type Preset = &'static [(&'static str, &'static str)];
+/// What a program with its data can be made of.
+///
+/// ```
+/// use filch_workloads::{Prepare, Workload};
+///
+/// let mut fib = Workload::new("fib", &[("n".into(), "20".into())])?.prepare()?;
+/// assert_eq!(fib.serial().to_string(), "6765");
+/// # Ok::<(), filch_workloads::ParamError>(())
+/// ```
+pub trait Prepare {
+    /// The program with its data.
+    type Instance;
 
-/// How a program makes its tasks, hence who can run it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// It forks and joins: any [`Executor`](crate::Executor) runs it.
-    ForkJoin,
-    /// Its tasks make others, which nobody waits for one by one: [`filch::worklist`] runs it.
-    Worklist,
-    /// Its tasks make others, and wait for some with all their descendants: [`filch::jobs`] runs it.
-    Jobs,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ForkJoin => "fork–join",
-            Self::Worklist => "worklist",
-            Self::Jobs => "job",
-        })
-    }
-}
-
-/// What there is to know about a workload before it is made.
-#[derive(Clone, Copy, Debug)]
-pub struct Spec {
-    /// The name it is asked for by.
-    pub name: &'static str,
-    /// What it computes, in one line.
-    pub summary: &'static str,
-    /// The paper or program that it comes from.
-    pub source: &'static str,
-    /// Its parameters.
-    pub params: &'static [ParamSpec],
-    /// A size of some 10 to 50 ms sequentially.
-    pub quick: Preset,
-    /// A size of some 50 to 200 ms sequentially.
-    pub compare: Preset,
-    /// The size of the source.
-    pub paper: Preset,
-}
-
-/// The parameters of a program.
-pub(crate) trait Params: Sized {
-    const SPEC: Spec;
-    type Instance: Runs;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError>;
-    /// The values in the order of `SPEC.params`.
-    fn values(&self) -> Vec<String>;
-    fn tasks(&self) -> Option<u64>;
-    fn memory_bytes(&self) -> u64;
-    fn is_idempotent(&self) -> bool {
-        false
-    }
+    /// Makes the input.
+    ///
+    /// # Errors
+    /// If the system does not give the memory.
     fn prepare(&self) -> Result<Self::Instance, ParamError>;
 }
 

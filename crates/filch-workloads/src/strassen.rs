@@ -10,47 +10,17 @@
 //!
 //! The input is small whole numbers, hence all results are exact and Freivalds' check decides.
 
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::strassen::Params;
+
 use crate::answer::Answer;
 use crate::divided::Both;
-use crate::matrix::{
-    Buffer, Buffers, Factors, Into, Size, instance_of_factors, quadrants, quadrants_mut, tile_product,
-};
-use crate::params::{ParamError, Settings};
-use crate::spec::{self, Forks, Spec};
+use crate::matrix::{Buffer, Buffers, Factors, Into, instance_of_factors, quadrants, quadrants_mut, tile_product};
+use crate::spec::{Forks, Prepare};
 use crate::{ForkJoin, Grain, Serial};
 
-/// The size of the matrices, and the cut-off.
-#[derive(Clone, Copy, Debug)]
-pub struct Params(Size);
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "strassen",
-        summary: "product of matrices by Strassen's algorithm",
-        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &Size::PARAMS,
-        quick: &[("n", "512")],
-        compare: &[("n", "1024")],
-        paper: &[("n", "4096")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Size::parse(settings).map(Self)
-    }
-
-    fn values(&self) -> Vec<String> {
-        self.0.values()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
-    /// With three products and two sums on each level for each processor.
-    fn memory_bytes(&self) -> u64 {
-        self.0.bytes_with(3 + 2)
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         Ok(Instance { factors: Factors::new("strassen", self.0)?, forks: None })
@@ -82,6 +52,7 @@ enum Factor<'m> {
     Sum(&'m [f64], &'m [f64]),
     Difference(&'m [f64], &'m [f64]),
 }
+
 use Factor::{Difference, Quadrant, Sum};
 
 /// A factor that has been formed.

@@ -14,123 +14,20 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use filch::worklist::{Queue, Team};
+use filch_catalogue::ParamError;
+use filch_catalogue::programs;
+use filch_catalogue::programs::hash;
+use filch_catalogue::programs::trees::{Form, Params};
 
 use crate::answer::{Answer, Listed, expect};
-use crate::params::{ParamError, ParamSpec, Settings, hash};
-use crate::spec::{self, Lists, Runs, Spec};
+use crate::spec::{Lists, Prepare, Runs};
 use crate::uts;
 
-/// Beyond this a run would take days.
-const MOST_NODES: u64 = 1 << 40;
-
-/// The form of a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Complete, with many children to a node.
-    Fat,
-    /// Complete, with few.
-    Thin,
-    /// Each node on a path has the next one and a leaf for children.
-    Comb,
-}
-
-const FORMS: &[(&str, Form)] = &[("fat", Form::Fat), ("thin", Form::Thin), ("comb", Form::Comb)];
-
-impl Form {
-    /// Children to a node, and levels below the root, unless something else is asked for.
-    const fn default(self) -> (u64, u64) {
-        match self {
-            Self::Fat => (100, 3),
-            Self::Thin => (2, 19),
-            Self::Comb => (2, 500_000),
-        }
-    }
-}
-
-/// Which tree, and the work of a node.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    form: Form,
-    fanout: u32,
-    depth: u32,
-    spin: u64,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "trees",
-        summary: "a walk over a fat tree, a thin one or a comb, a task per node",
-        source: "PadWS (Wang et al., SPAA 2024)",
-        params: &[
-            ParamSpec { name: "tree", help: "fat, thin or comb", default: "thin" },
-            ParamSpec { name: "fanout", help: "children of an inner node", default: "" },
-            ParamSpec { name: "depth", help: "levels below the root", default: "" },
-            ParamSpec { name: "spin", help: "nanoseconds of work at each node", default: "0" },
-        ],
-        quick: &[("tree", "thin"), ("depth", "16"), ("spin", "200")],
-        compare: &[("tree", "thin"), ("depth", "18"), ("spin", "200")],
-        paper: &[("tree", "thin"), ("depth", "19")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        let form = settings.word("tree", settings.text("tree"), FORMS)?;
-        let (fanout, depth) = form.default();
-        let params = Self {
-            form,
-            fanout: settings.whole_or("fanout", fanout, (1, u32::MAX.into()), "")? as u32,
-            depth: settings.whole_or("depth", depth, (0, u32::MAX.into()), "")? as u32,
-            spin: settings.whole("spin", 0, 1_000_000_000, ", a second")?,
-        };
-        if form == Form::Comb && u64::from(params.fanout) != fanout {
-            return Err(settings.bad("fanout", "is not 2, the number of children in a comb"));
-        }
-        if params.size().is_none() {
-            return Err(settings.bad("depth", "makes a tree of more than 2^40 nodes, which takes days"));
-        }
-        Ok(params)
-    }
-
-    fn values(&self) -> Vec<String> {
-        let form = FORMS.iter().find(|&&(_, form)| form == self.form).map_or("", |(name, _)| name);
-        vec![form.to_owned(), self.fanout.to_string(), self.depth.to_string(), self.spin.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        self.size().map(|count| count.nodes)
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         Ok(Instance { params: *self, rounds: rounds(self.spin) })
-    }
-}
-
-impl Params {
-    /// How large the tree is, unless it is too large.
-    fn size(&self) -> Option<uts::Count> {
-        let (fanout, depth) = (u64::from(self.fanout), u64::from(self.depth));
-        let (nodes, leaves) = match (self.form, fanout) {
-            (Form::Comb, _) => (2 * depth + 1, depth + 1),
-            (_, 1) => (depth + 1, 1),
-            _ => {
-                let leaves = fanout.checked_pow(self.depth).filter(|&leaves| leaves <= MOST_NODES)?;
-                // The sum over the levels.
-                ((leaves * fanout - 1) / (fanout - 1), leaves)
-            }
-        };
-        (nodes <= MOST_NODES).then_some(uts::Count { nodes, leaves, depth: self.depth })
-    }
-
-    /// The children of a node, as their heights, and the last one first to be run by a depth-first walk.
-    fn children(&self, height: u32) -> impl Iterator<Item = u32> {
-        let Self { form, fanout, .. } = *self;
-        let children = if height == 0 { 0 } else { fanout };
-        // In a comb the leaf is run first, so that a queue never has more than two tasks.
-        (0..children).map(move |child| if form == Form::Comb && child > 0 { 0 } else { height - 1 })
     }
 }
 
@@ -179,6 +76,14 @@ impl Seen {
 }
 
 impl Instance {
+    /// The children of a node, as their heights, and the last one first to be run by a depth-first walk.
+    fn children(&self, height: u32) -> impl Iterator<Item = u32> {
+        let Params { form, fanout, .. } = self.params;
+        let children = if height == 0 { 0 } else { fanout };
+        // In a comb the leaf is run first, so that a queue never has more than two tasks.
+        (0..children).map(move |child| if form == Form::Comb && child > 0 { 0 } else { height - 1 })
+    }
+
     fn visit(&self, seen: &mut Seen, height: u32) {
         work(self.rounds);
         seen.add(height);
@@ -201,7 +106,7 @@ impl Runs for Instance {
         let mut stack = vec![self.params.depth];
         while let Some(height) = stack.pop() {
             self.visit(&mut seen, height);
-            stack.extend(self.params.children(height));
+            stack.extend(self.children(height));
         }
         self.answer(&[seen])
     }
@@ -212,7 +117,7 @@ impl Runs for Instance {
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
-        spec::Params::tasks(&self.params)
+        programs::Params::tasks(&self.params)
     }
 }
 
@@ -224,7 +129,7 @@ impl Lists for Instance {
             |_| Seen::default(),
             |crew, seen, height| {
                 this.visit(seen, height);
-                this.params.children(height).for_each(|child| crew.push(child));
+                this.children(height).for_each(|child| crew.push(child));
             },
         );
         Listed { answer: self.answer(&run.states), tallies: run.tallies, duplicates: None }

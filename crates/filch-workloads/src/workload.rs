@@ -1,41 +1,25 @@
-//! The one list of all programs: any of them by its name.
+//! Any program by its name, with its data: from the [list](filch_catalogue::for_each_program) of all.
 
 use filch::worklist::Queue;
 use filch::{jobs, worklist};
+use filch_catalogue::programs::{self, Chosen, Params};
+use filch_catalogue::{Kind, ParamError, Spec, Workload, for_each_program};
 
 use crate::answer::{Answer, Listed};
-use crate::params::{ParamError, Settings, check_memory, suggest};
-use crate::spec::{Forks, Kind, Lists, Makes, Params, Runs, Spec};
-use crate::{
-    ForkJoin, Program, cholesky, cilksort, closure, fft, fib, heat, hull, independent_set, integrate, jacobi, knapsack,
-    lud, matching, matmul, matmul8, pseudo_dfs, queens, quicksort, samplesort, sleeps, spanning_tree, strassen, trees,
-    uts, wsq,
-};
+use crate::spec::{Forks, Lists, Makes, Prepare, Runs};
+use crate::{ForkJoin, Program};
 
-macro_rules! workloads {
+macro_rules! instances {
     (
-        fork_join { $($forks:ident($forks_module:ident :: $forks_params:ident, $forks_instance:ident)),* $(,)? }
-        worklist { $($lists:ident($lists_module:ident :: $lists_params:ident, $lists_instance:ident)),* $(,)? }
-        jobs { $($makes:ident($makes_module:ident :: $makes_params:ident, $makes_instance:ident)),* $(,)? }
+        fork_join { $($forks:ident($forks_module:ident::$forks_params:ident),)* }
+        worklist { $($lists:ident($lists_module:ident::$lists_params:ident),)* }
+        jobs { $($makes:ident($makes_module:ident::$makes_params:ident),)* }
     ) => {
-        workloads! {
+        instances! {
             all
-            $($forks($forks_module::$forks_params, $forks_instance),)*
-            $($lists($lists_module::$lists_params, $lists_instance),)*
-            $($makes($makes_module::$makes_params, $makes_instance),)*
-        }
-
-        impl Spec {
-            /// How the program makes its tasks.
-            pub fn kind(&self) -> Kind {
-                let lists: &[&str] = &[$(<$lists_module::$lists_params as Params>::SPEC.name),*];
-                let makes: &[&str] = &[$(<$makes_module::$makes_params as Params>::SPEC.name),*];
-                match self.name {
-                    name if lists.contains(&name) => Kind::Worklist,
-                    name if makes.contains(&name) => Kind::Jobs,
-                    _ => Kind::ForkJoin,
-                }
-            }
+            $($forks($forks_module::$forks_params),)*
+            $($lists($lists_module::$lists_params),)*
+            $($makes($makes_module::$makes_params),)*
         }
 
         impl Program for Instance {
@@ -56,7 +40,7 @@ macro_rules! workloads {
             ///
             /// ```
             /// use filch::worklist::Worklist;
-            /// use filch_workloads::Workload;
+            /// use filch_workloads::{Prepare, Workload};
             ///
             /// let mut closure = Workload::new("closure", &[("n".into(), "1000".into())])?.prepare()?;
             /// closure.reset();
@@ -86,7 +70,7 @@ macro_rules! workloads {
             ///
             /// ```
             /// use filch::jobs::Jobs;
-            /// use filch_workloads::Workload;
+            /// use filch_workloads::{Prepare, Workload};
             ///
             /// let mut wsq = Workload::new("wsq", &[])?.prepare()?;
             /// let run = wsq.run_jobs(&mut Jobs::new(2).start()?);
@@ -104,12 +88,7 @@ macro_rules! workloads {
             }
         }
     };
-    (all $($variant:ident($module:ident :: $params:ident, $instance:ident),)*) => {
-        #[derive(Clone, Debug)]
-        enum Made {
-            $($variant($module::$params)),*
-        }
-
+    (all $($variant:ident($module:ident::$params:ident),)*) => {
         /// A program with its input and room for its output, to be run any number of times.
         ///
         /// Call [`reset`](Self::reset) before every run and [`check`](Self::check) after it: some answers are in the
@@ -117,40 +96,28 @@ macro_rules! workloads {
         #[derive(Debug)]
         #[non_exhaustive]
         pub enum Instance {
-            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::$instance)),*
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`](crate::", stringify!($module), ").")]
+                $variant(<programs::$module::$params as Prepare>::Instance)
+            ),*
+        }
+
+        impl Prepare for Workload {
+            type Instance = Instance;
+
+            fn prepare(&self) -> Result<Instance, ParamError> {
+                match self.chosen() {
+                    $(Chosen::$variant(params) => params.prepare().map(Instance::$variant)),*
+                }
+            }
         }
 
         impl Instance {
             fn spec(&self) -> &'static Spec {
                 match self {
-                    $(Self::$variant(_) => const { &<$module::$params as Params>::SPEC }),*
+                    $(Self::$variant(_) => const { &<programs::$module::$params as Params>::SPEC }),*
                 }
             }
-        }
-
-        const SPECS: &[Spec] = &[$(<$module::$params as Params>::SPEC),*];
-
-        impl Made {
-            fn parse(spec: &Spec, settings: &Settings<'_>) -> Result<Self, ParamError> {
-                $(if spec.name == <$module::$params as Params>::SPEC.name {
-                    return Params::parse(settings).map(Self::$variant);
-                })*
-                unreachable!("every specification in the list is one of the above")
-            }
-
-            fn prepare(&self) -> Result<Instance, ParamError> {
-                match self {
-                    $(Self::$variant(params) => params.prepare().map(Instance::$variant)),*
-                }
-            }
-        }
-
-        macro_rules! on_made {
-            ($of:expr, $p:ident => $result:expr) => {
-                match $of {
-                    $(Made::$variant($p) => $result),*
-                }
-            };
         }
 
         macro_rules! on_instance {
@@ -163,117 +130,7 @@ macro_rules! workloads {
     };
 }
 
-workloads! {
-    fork_join {
-        Fib(fib::Params, Instance),
-        FibUnrolled(fib::Unrolled, UnrolledInstance),
-        Queens(queens::Params, Instance),
-        Uts(uts::Params, Instance),
-        Matmul(matmul::Params, Instance),
-        Cilksort(cilksort::Params, Instance),
-        Quicksort(quicksort::Params, Instance),
-        Integrate(integrate::Params, Instance),
-        Jacobi(jacobi::Params, Instance),
-        Heat(heat::Params, Instance),
-        Fft(fft::Params, Instance),
-        Strassen(strassen::Params, Instance),
-        Lud(lud::Params, Instance),
-        Knapsack(knapsack::Params, Instance),
-        MatmulInPlace(matmul8::InPlace, InPlaceInstance),
-        MatmulTemporaries(matmul8::Temporaries, TemporariesInstance),
-        Samplesort(samplesort::Params, Instance),
-        Hull(hull::Params, Instance),
-        Cholesky(cholesky::Params, Instance),
-        IndependentSet(independent_set::Params, Instance),
-        Matching(matching::Params, Instance),
-        Spread(sleeps::Spread, SpreadInstance),
-        Grain(sleeps::Grain, GrainInstance),
-    }
-    worklist {
-        PseudoDfs(pseudo_dfs::Params, Instance),
-        Closure(closure::Params, Instance),
-        SpanningTree(spanning_tree::Params, Instance),
-        Trees(trees::Params, Instance),
-    }
-    jobs {
-        Wsq(wsq::Params, Instance),
-    }
-}
-
-/// All workloads.
-///
-/// ```
-/// assert!(filch_workloads::specs().iter().any(|spec| spec.name == "fib"));
-/// ```
-pub fn specs() -> &'static [Spec] {
-    SPECS
-}
-
-/// A program and its parameters.
-///
-/// ```
-/// use filch_workloads::Workload;
-///
-/// let fib = Workload::new("fib", &[("n".into(), "30".into())])?;
-/// assert_eq!(fib.params(), [("n", "30".to_owned()), ("cutoff", "0".to_owned())]);
-/// assert_eq!(fib.tasks(), Some(1_346_268));
-/// # Ok::<(), filch_workloads::ParamError>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Workload {
-    spec: &'static Spec,
-    made: Made,
-}
-
-impl Workload {
-    /// The workload of this name with some parameters set; of several values for one parameter the last one counts.
-    pub fn new(name: &str, set: &[(String, String)]) -> Result<Self, ParamError> {
-        let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
-            let suggestions = suggest(name, SPECS.iter().map(|spec| spec.name));
-            return Err(ParamError::UnknownWorkload { name: name.to_owned(), suggestions });
-        };
-        let made = Made::parse(spec, &Settings::new(spec.name, spec.params, set)?)?;
-        let workload = Self { spec, made };
-        check_memory(spec.name, workload.memory_bytes())?;
-        Ok(workload)
-    }
-
-    /// The name it was asked for by.
-    pub fn name(&self) -> &'static str {
-        self.spec.name
-    }
-
-    /// How the program makes its tasks.
-    pub fn kind(&self) -> Kind {
-        self.spec.kind()
-    }
-
-    /// Whether it is a worklist program whose tasks may be run twice.
-    pub fn is_idempotent(&self) -> bool {
-        on_made!(&self.made, params => params.is_idempotent())
-    }
-
-    /// All parameters with their values.
-    pub fn params(&self) -> Vec<(&'static str, String)> {
-        let values = on_made!(&self.made, params => params.values());
-        self.spec.params.iter().map(|param| param.name).zip(values).collect()
-    }
-
-    /// The forks of one run, or of worklists and jobs the tasks, where that is known beforehand; see also [`Instance::tasks`].
-    pub fn tasks(&self) -> Option<u64> {
-        on_made!(&self.made, params => params.tasks())
-    }
-
-    /// Bytes of input and output together.
-    pub fn memory_bytes(&self) -> u64 {
-        on_made!(&self.made, params => params.memory_bytes())
-    }
-
-    /// Makes the input.
-    pub fn prepare(&self) -> Result<Instance, ParamError> {
-        self.made.prepare()
-    }
-}
+for_each_program!(instances);
 
 impl Instance {
     /// The name of its workload.

@@ -14,51 +14,15 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use filch::jobs::{JobWorker, Team};
 use filch::worklist::Queue;
+use filch_catalogue::ParamError;
+use filch_catalogue::programs;
+use filch_catalogue::programs::wsq::Params;
 
 use crate::answer::{Answer, Listed, expect};
-use crate::params::{ParamError, ParamSpec, Settings};
-use crate::spec::{self, Makes, Runs, Spec};
+use crate::spec::{Makes, Prepare, Runs};
 
-/// How many jobs, and how long they are.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    rounds: u32,
-    jobs: u32,
-}
-
-impl spec::Params for Params {
-    const SPEC: Spec = Spec {
-        name: "wsq",
-        summary: "many small jobs of one parent",
-        source: "WSQ (injinj/WSQ)",
-        params: &[
-            ParamSpec { name: "k", help: "rounds of a job, some 1.5 ns each", default: "100" },
-            ParamSpec { name: "jobs", help: "children of the one job", default: "10000" },
-        ],
-        quick: &[("k", "1000")],
-        compare: &[("k", "5000")],
-        paper: &[("k", "100")],
-    };
+impl Prepare for Params {
     type Instance = Instance;
-
-    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
-        let rounds = settings.whole("k", 0, 1_000_000_000, ", a second")? as u32;
-        let jobs = settings.whole("jobs", 0, 10_000_000, ", which take 610 MiB")? as u32;
-        Ok(Self { rounds, jobs })
-    }
-
-    fn values(&self) -> Vec<String> {
-        vec![self.rounds.to_string(), self.jobs.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        // With their parent.
-        Some(u64::from(self.jobs) + 1)
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        u64::from(self.jobs) * 64
-    }
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         Ok(Instance { params: *self })
@@ -109,7 +73,7 @@ impl Runs for Instance {
     }
 
     fn tasks(&self, _: &Answer) -> Option<u64> {
-        spec::Params::tasks(&self.params)
+        programs::Params::tasks(&self.params)
     }
 }
 

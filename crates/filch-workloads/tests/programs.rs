@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use filch_workloads::{
-    Answer, Executor, FilchClosures, ForkJoin, Instance, Program, Serial, Workload, forks_by_halves, specs,
+    Answer, Executor, FilchClosures, ForkJoin, Instance, Prepare, Program, Serial, Workload, forks_by_halves, specs,
 };
 
 /// Runs sequentially and counts forks.

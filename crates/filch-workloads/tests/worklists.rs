@@ -2,7 +2,7 @@
 
 use filch::worklist::{Team, Worklist};
 use filch_queue::{BwosF, ChaseLev, Queue, for_each_queue};
-use filch_workloads::{Answer, Instance, Kind, Listed, Workload, specs};
+use filch_workloads::{Answer, Instance, Kind, Listed, Prepare, Workload, specs};
 
 fn instance(name: &str, set: &[(&str, &str)]) -> Instance {
     let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();

@@ -10,9 +10,10 @@ use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use filch_catalogue::unknown;
 use filch_queue::as_new::Trial;
 use filch_queue::{Delivery, Full, Owner, Progress as StealProgress, Promises, Queue, Steal, Task, Thief};
-use filch_schedulers::{QUEUES, QueueUser, unknown, with_queue};
+use filch_schedulers::{PROMISES, QueueUser, with_queue};
 
 use super::{any_seed, as_float};
 use crate::error::{Error, Result, usage};
@@ -31,12 +32,12 @@ const HUNG: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(crate) fn queues(flags: &Flags) -> Result {
-    let known: Vec<&str> = QUEUES.iter().map(|queue| queue.name).collect();
+    let known: Vec<&str> = PROMISES.iter().map(|queue| queue.name).collect();
     if let Some(name) = flags.queues.iter().find(|name| !known.contains(&name.as_str())) {
         return Err(usage(unknown("queue", name, &known)));
     }
     let wanted = |queue: &&Promises| flags.queues.is_empty() || flags.queues.iter().any(|name| name == queue.name);
-    let mut tallies: Vec<Tally> = QUEUES.iter().filter(wanted).map(Tally::new).collect();
+    let mut tallies: Vec<Tally> = PROMISES.iter().filter(wanted).map(Tally::new).collect();
     let first = flags.seed.unwrap_or_else(any_seed);
     crate::interrupt::watch()?;
     let progress = Progress::new(!flags.quiet);

@@ -8,7 +8,7 @@ pub(crate) mod points;
 
 use std::path::PathBuf;
 
-use filch::Wait;
+use filch_catalogue::WAITS;
 
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId, SchedulerId};
@@ -97,7 +97,7 @@ impl Program {
 #[derive(Clone, Debug)]
 pub(crate) enum Contender {
     /// One of filch's pools or queues, as `--pools` has it: `lace`, `bwos-l:block=64`, `filch-levels`.
-    Pool { name: String, wait: Wait },
+    Pool { name: String, wait: &'static str },
     /// Somebody else's scheduler.
     Peer(String),
     /// Somebody's runner.
@@ -107,7 +107,7 @@ pub(crate) enum Contender {
 impl Contender {
     /// A pool or queue, whose workers wait as is usual.
     pub(crate) fn pool(name: impl Into<String>) -> Self {
-        Self::Pool { name: name.into(), wait: Wait::default() }
+        Self::Pool { name: name.into(), wait: WAITS[0].name }
     }
 
     pub(crate) fn peer(name: impl Into<String>) -> Self {

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use filch_catalogue::Workload;
 use filch_protocol::{Order, cores};
-use filch_workloads::Workload;
 
 use super::{Contender, Experiment, Sweep};
 use crate::error::Result;
@@ -159,8 +159,8 @@ fn candidates(
     Ok(match contender {
         Contender::Pool { name, wait } => {
             let names = Sweep::spread(experiment.sweep.as_ref(), name).into_iter();
-            let style = filch_schedulers::Style::Handles;
-            names.map(|name| Scheduler::from_pool(program, &name, style, *wait)).collect::<Result<_>>()?
+            let style = filch_catalogue::Style::Handles;
+            names.map(|name| Scheduler::from_pool(program, &name, style, wait)).collect::<Result<_>>()?
         }
         Contender::Peer(name) => vec![Scheduler::from_peer(program, name)?],
         Contender::Runner(path) => {

@@ -18,7 +18,7 @@ pub(crate) fn all() -> Vec<Experiment> {
 pub(crate) fn find(name: &str) -> Result<Experiment> {
     let all = all();
     let names: Vec<&str> = all.iter().filter_map(|experiment| experiment.name).collect();
-    let unknown = || usage(filch_schedulers::unknown("experiment", name, &names));
+    let unknown = || usage(filch_catalogue::unknown("experiment", name, &names));
     all.iter().find(|experiment| experiment.name == Some(name)).cloned().ok_or_else(unknown)
 }
 

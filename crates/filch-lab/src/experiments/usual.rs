@@ -1,8 +1,7 @@
 //! What `filch compare` does unless something else is asked for.
 
-use filch::Wait;
+use filch_catalogue::{Kind, WAITS, Workload, specs};
 use filch_protocol::cores;
-use filch_workloads::{Kind, Workload, specs};
 
 use crate::experiment::{Contender, Effort, Entry, Experiment, Program};
 use crate::flags::Size;
@@ -53,7 +52,7 @@ const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r", "idem-lifo"];
 pub(crate) fn experiment() -> Experiment {
     let entry = |texts: &[Option<&str>; 3]| {
         let name = name_of(texts.iter().flatten().next().copied().unwrap_or_default());
-        let contenders = [pools(name, Kind::ForkJoin, true, Wait::default()), peers(Kind::ForkJoin)].concat();
+        let contenders = [pools(name, Kind::ForkJoin, true, WAITS[0].name), peers(Kind::ForkJoin)].concat();
         Entry { program: Program::sized(*texts), contenders }
     };
     Experiment {
@@ -79,11 +78,11 @@ pub(crate) fn every_program() -> Vec<String> {
 }
 
 /// The pools that run a program, or the queues.
-pub(crate) fn pools_for(workload: &Workload, wait: Wait) -> Vec<Contender> {
+pub(crate) fn pools_for(workload: &Workload, wait: &'static str) -> Vec<Contender> {
     pools(workload.name(), workload.kind(), workload.is_idempotent(), wait)
 }
 
-fn pools(name: &str, kind: Kind, is_idempotent: bool, wait: Wait) -> Vec<Contender> {
+fn pools(name: &str, kind: Kind, is_idempotent: bool, wait: &'static str) -> Vec<Contender> {
     let names: Vec<&str> = match kind {
         // Where forks are all there is, in each style.
         Kind::ForkJoin if name == "fib" => POOLS.iter().copied().chain(STYLED.iter().map(|&(name, ..)| name)).collect(),

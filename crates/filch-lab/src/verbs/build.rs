@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use filch_schedulers::{PEERS, POOLS, list_queues, unknown};
+use filch_catalogue::{PEERS, POOLS, list_queues, unknown};
 
 use crate::error::{Result, usage};
 use crate::flags::Build as Flags;

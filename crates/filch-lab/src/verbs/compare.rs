@@ -13,7 +13,7 @@ pub(crate) fn compare(flags: &Flags) -> Result {
 }
 
 fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
-    let wait = filch_schedulers::wait(flags.wait.as_deref()).map_err(crate::error::usage)?;
+    let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(crate::error::usage)?;
     let usual = usual::experiment();
     let entry = |text: String| {
         let program = parse(&text, size)?;

@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use filch_queue::{Capacity, Delivery, MemoryModel, Progress, Promises, Stealable};
-use filch_workloads::Workload;
-
-use filch_schedulers::{Knob, PEERS, POOLS, PeerSpec, PoolSpec, QUEUES, WAITS, knobs, list_queues, why_not};
+use filch_catalogue::{
+    Knob, Lists, PEERS, POOLS, PeerSpec, PoolSpec, QUEUES, QueueSpec, WAITS, WaitSpec, Workload, why_not,
+};
 
 use crate::columns::COLUMNS;
 use crate::error::Result;
@@ -99,27 +98,23 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 fn pools() -> Vec<Vec<String>> {
     let split = &POOLS[0];
     let pool = |name, summary, pool: &PoolSpec| {
-        let (stealable, memory) = (stealable(pool.stealable), memory(pool.memory_model));
         let is_queue = QUEUES.iter().any(|queue| queue.name == name && why_not(queue).is_none());
         let runs = if is_queue { "fork–join, worklists" } else { "fork–join" };
         let set = parameters_of(&pool.knobs(), pool.defaults);
-        row([name, runs, stealable, pool.progress, pool.capacity, memory, pool.paper, summary, &set])
+        row([name, runs, pool.stealable, pool.progress, pool.capacity, pool.memory, pool.paper, summary, &set])
     };
     let pools = POOLS.iter().map(|spec| pool(spec.name, spec.summary, spec));
     let styled = STYLED.iter().map(|(name, _, summary)| pool(name, summary, split));
     let serial = row(["serial", "everything", "", "", "", "", "none", "the plain sequential program", ""]);
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name)).map(|queue| {
-        let (runs, why) = match (queue.delivery, queue.steal_progress) {
-            (Delivery::AtLeastOnce, _) => ("idempotent worklists", "not for fork–join: a task may be returned twice"),
-            (_, Progress::WaitsForOwner) => {
-                ("", "not for fork–join: an owner that waits at a join would hold up a thief")
-            }
-            _ => ("worklists", "not for fork–join: the owner's end is first in, first out"),
+        let (runs, why) = match queue.lists {
+            Lists::Twice => ("idempotent worklists", "not for fork–join: a task may be returned twice"),
+            Lists::Never => ("", "not for fork–join: an owner that waits at a join would hold up a thief"),
+            Lists::Once | Lists::Many => ("worklists", "not for fork–join: the owner's end is first in, first out"),
         };
-        let (progress, capacity) = (progress(queue.steal_progress), capacity(queue.capacity));
-        let (stealable, memory) = (stealable(queue.stealable), memory(queue.memory_model));
-        let set = parameters_of(&knobs(queue.name), "");
-        row([queue.name, runs, stealable, progress, capacity, memory, queue.paper, why, &set])
+        let QueueSpec { name, stealable, progress, capacity, memory, paper, .. } = queue;
+        let set = parameters_of(&queue.knobs(), "");
+        row([name, runs, stealable, progress, capacity, memory, paper, why, &set])
     });
     pools.chain(styled).chain([serial]).chain(others).collect()
 }
@@ -133,18 +128,28 @@ fn parameters_of(knobs: &[Knob], defaults: &str) -> String {
     }
 }
 
+/// Two of the same name and meaning, though one may take more values.
+fn is_same(a: &Knob, b: &Knob) -> bool {
+    (a.name, a.help) == (b.name, b.help)
+}
+
 /// The parameters of queues and of pools, those of the same name and meaning once.
 fn parameters() -> Vec<Vec<String>> {
-    let queues: Vec<(&str, Vec<Knob>)> = list_queues().into_iter().map(|name| (name, knobs(name))).collect();
+    let queues: Vec<(&str, Vec<Knob>)> =
+        QUEUES.iter().filter(|queue| why_not(queue).is_none()).map(|queue| (queue.name, queue.knobs())).collect();
     let pools: Vec<(&str, Vec<Knob>)> = POOLS.iter().map(|pool| (pool.name, pool.knobs())).collect();
     let mut found: Vec<Knob> = Vec::new();
     for knob in queues.iter().chain(&pools).flat_map(|(_, knobs)| knobs) {
-        if !found.contains(knob) {
-            found.push(*knob);
+        if !found.iter().any(|other| is_same(other, knob)) {
+            found.push(knob.clone());
         }
     }
     let with = |all: &[(&'static str, Vec<Knob>)], knob: &Knob, everybody: &'static str| {
-        let with: Vec<&str> = all.iter().filter(|(_, knobs)| knobs.contains(knob)).map(|&(name, _)| name).collect();
+        let with: Vec<&str> = all
+            .iter()
+            .filter(|(_, knobs)| knobs.iter().any(|other| is_same(other, knob)))
+            .map(|&(name, _)| name)
+            .collect();
         if with.len() == all.len() { vec![everybody] } else { with }
     };
     let row_of = |knob: &Knob| {
@@ -158,52 +163,13 @@ fn parameters() -> Vec<Vec<String>> {
 }
 
 fn queues() -> Vec<Vec<String>> {
-    let queue = |promises: &Promises| {
-        let delivery = match promises.delivery {
-            Delivery::ExactlyOnce => "once",
-            Delivery::AtLeastOnce => "at least once",
-        };
-        let (stealable, progress) = (stealable(promises.stealable), progress(promises.steal_progress));
-        let (capacity, memory) = (capacity(promises.capacity), memory(promises.memory_model));
-        let set = parameters_of(&knobs(promises.name), "");
-        row([promises.name, delivery, stealable, progress, capacity, memory, promises.paper, &set])
+    let queue = |queue: &QueueSpec| {
+        let QueueSpec { name, lists, stealable, progress, capacity, memory, paper, .. } = queue;
+        let delivery = if *lists == Lists::Twice { "at least once" } else { "once" };
+        let set = parameters_of(&queue.knobs(), "");
+        row([name, delivery, stealable, progress, capacity, memory, paper, &set])
     };
     QUEUES.iter().map(queue).collect()
-}
-
-fn stealable(stealable: Stealable) -> &'static str {
-    match stealable {
-        Stealable::All => "all",
-        Stealable::AllButNewest => "all but the newest δ",
-        Stealable::OtherBlocks => "other blocks",
-        Stealable::Shared => "what is shared",
-        Stealable::OldestOnly => "the oldest",
-        Stealable::OnRequest => "on request",
-    }
-}
-
-fn progress(steal: Progress) -> &'static str {
-    match steal {
-        Progress::Blocking => "blocking",
-        Progress::LockFree => "lock-free",
-        Progress::OwnerDependent => "by request",
-        Progress::WaitsForOwner => "waits for the owner",
-    }
-}
-
-fn capacity(capacity: Capacity) -> &'static str {
-    match capacity {
-        Capacity::Grows => "grows",
-        Capacity::Ring | Capacity::Array => "fixed",
-    }
-}
-
-fn memory(model: MemoryModel) -> &'static str {
-    match model {
-        MemoryModel::Rust => "any",
-        MemoryModel::AsymmetricBarriers => "any; barriers",
-        MemoryModel::BoundedTso => "bounded TSO",
-    }
 }
 
 fn workloads() -> Vec<Vec<String>> {
@@ -211,7 +177,7 @@ fn workloads() -> Vec<Vec<String>> {
         let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if values.is_empty() { "default".to_owned() } else { values.join(" ") }
     };
-    let workload = |spec: &filch_workloads::Spec| {
+    let workload = |spec: &filch_catalogue::Spec| {
         let sizes = [("quick", spec.quick), ("compare", spec.compare), ("paper", spec.paper)];
         let sizes: Vec<String> = sizes.iter().map(|(name, values)| format!("{name} {}", preset(values))).collect();
         let params: Vec<&str> = spec.params.iter().map(|param| param.name).collect();
@@ -220,7 +186,7 @@ fn workloads() -> Vec<Vec<String>> {
         let kind = if idempotent { format!("{}, idempotent", spec.kind()) } else { spec.kind().to_string() };
         row([spec.name, &kind, spec.summary, &sizes.join("; "), &params.join(" "), spec.source])
     };
-    filch_workloads::specs().iter().map(workload).collect()
+    filch_catalogue::specs().iter().map(workload).collect()
 }
 
 fn peers() -> Vec<Vec<String>> {
@@ -243,10 +209,9 @@ fn experiments() -> Vec<Vec<String>> {
 }
 
 fn waits() -> Vec<Vec<String>> {
-    let default = filch::Wait::default();
-    let wait = |(wait, help): &(filch::Wait, &str)| {
-        let mark = if *wait == default { " (the default)" } else { "" };
-        row([&wait.to_string(), &format!("{help}{mark}")])
+    let wait = |wait: &WaitSpec| {
+        let mark = if *wait == WAITS[0] { " (the default)" } else { "" };
+        row([wait.name, &format!("{}{mark}", wait.help)])
     };
     WAITS.iter().map(wait).collect()
 }

@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
+use filch_catalogue::{Kind, Memory, POOLS, Style, Workload, wait};
 use filch_protocol::{Order, cores};
-use filch_schedulers::{POOLS, Style, wait};
-use filch_workloads::{Kind, Memory, Workload};
 
 use crate::error::{Error, Result, usage};
 use crate::export::json::Lines;

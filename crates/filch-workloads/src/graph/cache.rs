@@ -8,8 +8,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use filch_catalogue::programs::graph::{FAMILIES, Shape};
+
 use super::lists::Graph;
-use super::shape::{FAMILIES, Shape};
 use crate::checks::sequence;
 
 /// Begins every file; the last digits are the version of the format.

@@ -1,9 +1,11 @@
 //! A graph as lists of neighbours.
 
-use super::shape::Shape;
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::graph::Shape;
+
 use crate::cilksort;
 use crate::divided::Rows;
-use crate::params::{ParamError, filled};
+use crate::inputs::filled;
 use crate::{ForkJoin, Grain};
 
 /// An undirected graph whose vertices are numbers from 0 on: for each vertex, where the list of its neighbours ends, and all lists
@@ -147,13 +149,6 @@ impl Graph {
         }
         reached
     }
-}
-
-/// Bytes of a graph while it is made, when there are most.
-pub(super) fn build_bytes(shape: &Shape) -> u64 {
-    let arcs = 2 * shape.edges() as u64;
-    // Arcs and room to sort them, then arcs and lists.
-    (16 * arcs).max(12 * arcs + 8 * u64::from(shape.vertices()))
 }
 
 #[cfg(test)]

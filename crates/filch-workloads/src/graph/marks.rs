@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::input::Input;
+use filch_catalogue::ParamError;
+use filch_catalogue::programs::graph::Input;
+
 use super::lists::Graph;
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::params::{ParamError, filled};
+use crate::inputs::filled;
 use crate::spec::Runs;
 
 /// Where every search starts.
@@ -26,15 +28,10 @@ pub(crate) struct Marks {
 
 impl Marks {
     pub(crate) fn new(name: &'static str, input: &Input) -> Result<Self, ParamError> {
-        let graph = input.graph()?;
+        let graph = Graph::of(input)?;
         let marks = filled(name, graph.vertices() as usize, 0_u8)?;
         let right = graph.reach(ROOT);
         Ok(Self { graph, marks: marks.into_iter().map(AtomicU8::new).collect(), right })
-    }
-
-    /// Bytes beside the graph.
-    pub(crate) fn bytes(vertices: u32) -> u64 {
-        2 * u64::from(vertices)
     }
 
     pub(crate) fn graph(&self) -> &Graph {

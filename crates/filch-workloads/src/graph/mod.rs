@@ -9,9 +9,7 @@ mod cache;
 mod input;
 mod lists;
 mod marks;
-mod shape;
 
-pub(crate) use input::{CACHE, DEGREE, GRAPH, Input, N, SEED};
+pub use filch_catalogue::programs::graph::{Family, Shape};
 pub use lists::Graph;
 pub(crate) use marks::{Marking, Marks, ROOT};
-pub use shape::{Family, Shape};

@@ -1,67 +1,7 @@
 //! The trees: what a node is and how many children it has.
 
+use filch_catalogue::programs::uts::{Definition, Kind, Shape};
 use sha1::block_api::compress;
-
-/// How the number of children is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Either m children or none, with the same probability at every depth; the root has ⌊b⌋.
-    Binomial,
-    /// Geometrically distributed, with a mean that depends on the depth.
-    Geometric,
-    /// Geometric in the upper half of the depth limit, binomial below.
-    Hybrid,
-}
-
-/// How the mean number of children of a geometric tree changes with the depth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// Falls linearly to 0 at the depth limit.
-    Linear,
-    /// Falls exponentially.
-    Exponential,
-    /// Swings between b and 1/b, and ends at five times the depth limit.
-    Cyclic,
-    /// Is the same down to the depth limit.
-    Fixed,
-}
-
-/// What defines a tree.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Definition {
-    /// How the number of children is drawn.
-    pub kind: Kind,
-    /// How the mean changes with the depth (geometric and hybrid trees).
-    pub shape: Shape,
-    /// The depth limit of the shape (geometric and hybrid trees).
-    pub depth: u32,
-    /// Children of the root: their number (binomial) or their mean.
-    pub b: f64,
-    /// The probability of having children (binomial and hybrid trees).
-    pub q: f64,
-    /// How many children those have (binomial and hybrid trees).
-    pub m: u32,
-    /// The seed of the root's state.
-    pub seed: u32,
-}
-
-/// The size of a tree, or of what is below a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
-    /// All nodes.
-    pub nodes: u64,
-    /// Nodes without children.
-    pub leaves: u64,
-    /// The height of the deepest node; the root has height 0.
-    pub depth: u32,
-}
-
-impl Count {
-    #[inline]
-    pub(super) fn and(self, other: Self) -> Self {
-        Self { nodes: self.nodes + other.nodes, leaves: self.leaves + other.leaves, depth: self.depth.max(other.depth) }
-    }
-}
 
 /// No node of a geometric tree has more children, and none of a binomial one except its root.
 const MOST_CHILDREN: u32 = 100;

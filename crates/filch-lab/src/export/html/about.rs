@@ -1,6 +1,6 @@
 //! The part of the report that says where the numbers come from.
 
-use filch_workloads::Memory;
+use filch_catalogue::Memory;
 use maud::{Markup, html};
 
 use super::Setting;

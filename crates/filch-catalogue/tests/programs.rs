@@ -1,6 +1,6 @@
 //! Whatever is typed gives a workload or a sentence about what is wrong.
 
-use filch_workloads::{ParamError, Workload, specs};
+use filch_catalogue::{ParamError, Workload, specs};
 use proptest::prelude::*;
 
 fn new(name: &str, set: &[(&str, &str)]) -> Result<Workload, ParamError> {

@@ -1,8 +1,9 @@
-//! Families of graphs, and their edges by number.
+//! Graphs: their families, their edges by number, and the parameters by which programs choose one.
 
 use std::fmt;
+use std::path::PathBuf;
 
-use crate::params::hash;
+use super::{ParamError, ParamSpec, Settings, hash};
 
 /// What kind of graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub enum Family {
     Random,
 }
 
-pub(super) const FAMILIES: &[(&str, Family)] = &[
+pub const FAMILIES: &[(&str, Family)] = &[
     ("grid", Family::Grid),
     ("torus", Family::Torus),
     ("randlocal", Family::RandLocal),
@@ -40,7 +41,7 @@ impl fmt::Display for Family {
 
 impl Family {
     /// Edges drawn by each vertex, unless something else is asked for.
-    pub(super) const fn default_degree(self) -> u32 {
+    pub const fn default_degree(self) -> u32 {
         match self {
             Self::Grid | Self::Random => 3,
             Self::Torus => 2,
@@ -51,12 +52,12 @@ impl Family {
 }
 
 /// The most vertices: one number is left to mean none.
-pub(super) const MOST_VERTICES: u64 = u32::MAX as u64;
+pub const MOST_VERTICES: u64 = u32::MAX as u64;
 
 /// A family with its sizes and its seed: everything that a graph depends on.
 ///
 /// ```
-/// use filch_workloads::graph::{Family, Shape};
+/// use filch_catalogue::programs::graph::{Family, Shape};
 ///
 /// let torus = Shape::new(Family::Torus, 8, 2, 0).unwrap();
 /// assert_eq!((torus.vertices(), torus.edges()), (9, 18));
@@ -178,6 +179,80 @@ fn near(bits: u64) -> u64 {
     hash(bits, 0) & ((1 << space) - 1)
 }
 
+/// A program's first parameters, in this order; their defaults may differ.
+pub const GRAPH: ParamSpec =
+    ParamSpec { name: "graph", help: "grid, torus, randlocal, rmat, kgraph or random", default: "grid" };
+
+pub const N: ParamSpec =
+    ParamSpec { name: "n", help: "vertices, or more where the kind of graph needs it", default: "200000" };
+
+pub const DEGREE: ParamSpec =
+    ParamSpec { name: "degree", help: "edges drawn by each vertex; a grid's dimensions", default: "" };
+
+pub const SEED: ParamSpec = ParamSpec { name: "seed", help: "seed of the edges", default: "1" };
+
+pub const CACHE: ParamSpec = ParamSpec { name: "cache", help: "folder that keeps the graph", default: "" };
+
+/// Which graph, and where it is kept.
+#[derive(Clone, Debug)]
+pub struct Input {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub cache: Option<PathBuf>,
+}
+
+impl Input {
+    pub fn parse(name: &'static str, settings: &Settings<'_>) -> Result<Self, ParamError> {
+        const MOST_DEGREE: u64 = 1 << 16;
+        let family = settings.word(GRAPH.name, settings.text(GRAPH.name), FAMILIES)?;
+        let n = settings.whole(N.name, 1, MOST_VERTICES, ", the range of vertices")?;
+        let degree = settings.whole_or(DEGREE.name, family.default_degree().into(), (1, MOST_DEGREE), "")? as u32;
+        if family == Family::Torus && degree != 2 {
+            return Err(settings.bad(DEGREE.name, "is not 2: for a torus of more dimensions ask for a grid"));
+        }
+        let seed = settings.whole(SEED.name, 0, u64::MAX, "")?;
+        let shape = Shape::new(family, n, degree, seed)
+            .ok_or_else(|| settings.bad(N.name, "gives too many vertices: there are at most 4294967295"))?;
+        let cache = Some(settings.text(CACHE.name)).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        Ok(Self { name, shape, cache })
+    }
+
+    /// The values of the parameters above.
+    pub fn values(&self) -> Vec<String> {
+        let Self { shape, cache, .. } = self;
+        let cache = cache.as_deref().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let numbers =
+            [u64::from(shape.vertices()), shape.degree().into(), shape.seed()].map(|number| number.to_string());
+        [shape.family().to_string()].into_iter().chain(numbers).chain([cache]).collect()
+    }
+
+    pub fn vertices(&self) -> u32 {
+        self.shape.vertices()
+    }
+
+    /// Edges at most.
+    pub fn edges(&self) -> u64 {
+        self.shape.edges() as u64
+    }
+
+    /// Bytes of the graph while it is made.
+    pub fn memory_bytes(&self) -> u64 {
+        build_bytes(&self.shape)
+    }
+}
+
+/// Bytes of a mark for each vertex and of what the right marks are.
+pub(super) fn marks_bytes(vertices: u32) -> u64 {
+    2 * u64::from(vertices)
+}
+
+/// Bytes of a graph while it is made, when there are most.
+fn build_bytes(shape: &Shape) -> u64 {
+    let arcs = 2 * shape.edges() as u64;
+    // Arcs and room to sort them, then arcs and lists.
+    (16 * arcs).max(12 * arcs + 8 * u64::from(shape.vertices()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,5 +295,25 @@ mod tests {
         for upper in [rows, columns] {
             assert!((25_500..27_000).contains(&upper), "0.4 of 65536, and not {upper}");
         }
+    }
+
+    const PARAMS: &[ParamSpec] = &[GRAPH, N, DEGREE, SEED, CACHE];
+
+    fn input(set: &[(&str, &str)]) -> Result<Input, ParamError> {
+        let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Input::parse("test", &Settings::new("test", PARAMS, &set)?)
+    }
+
+    #[test]
+    fn values_are_those_that_were_given() {
+        let given = ["rmat", "1024", "4", "9", "/some/where"];
+        let set: Vec<(&str, &str)> = PARAMS.iter().map(|param| param.name).zip(given).collect();
+        assert_eq!(input(&set).expect("fine").values(), given);
+        assert_eq!(input(&[]).expect("fine").values(), ["grid", "205379", "3", "1", ""]);
+        let sentence = |set| input(set).map(|input| input.shape).expect_err("this is refused").to_string();
+        assert!(sentence(&[("graph", "ring")]).contains("is not one of grid, torus"));
+        assert!(sentence(&[("n", "0")]).contains("too small"));
+        assert!(sentence(&[("degree", "40")]).contains("too many vertices"));
+        assert!(sentence(&[("graph", "torus"), ("degree", "3")]).contains("ask for a grid"));
     }
 }

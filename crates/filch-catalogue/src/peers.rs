@@ -3,7 +3,7 @@
 /// What there is to know about somebody else's scheduler before it is built.
 ///
 /// ```
-/// assert!(filch_schedulers::PEERS.iter().any(|peer| peer.name == "rayon" && peer.package.is_none()));
+/// assert!(filch_catalogue::PEERS.iter().any(|peer| peer.name == "rayon" && peer.package.is_none()));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PeerSpec {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::names::suggest;
+
 /// One parameter of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
@@ -16,7 +18,7 @@ pub struct ParamSpec {
 /// Why a workload could not be made from the given names and values.
 ///
 /// ```
-/// use filch_workloads::Workload;
+/// use filch_catalogue::Workload;
 ///
 /// let error = Workload::new("quens", &[]).unwrap_err();
 /// assert_eq!(error.to_string(), "there is no workload `quens`; did you mean `queens`?");
@@ -98,7 +100,7 @@ fn propose(names: &[&str]) -> String {
 /// An amount of memory in bytes, told in MiB: everywhere in the same unit, so that one can be set beside another.
 ///
 /// ```
-/// use filch_workloads::Memory;
+/// use filch_catalogue::Memory;
 ///
 /// assert_eq!(Memory(3 << 19).to_string(), "1.50 MiB");
 /// assert_eq!(Memory(16 << 30).to_string(), "16384 MiB");
@@ -119,33 +121,15 @@ impl fmt::Display for Memory {
     }
 }
 
-/// The names that resemble `name`, best first, or all of them if none does.
-///
-/// ```
-/// assert_eq!(filch_workloads::suggest("mtmul", ["fib", "matmul"]), ["matmul"]);
-/// ```
-pub fn suggest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
-    const RESEMBLANCE: f64 = 0.75;
-    let known: Vec<&str> = known.into_iter().collect();
-    let name = name.to_lowercase();
-    let mut near: Vec<(f64, &str)> = known
-        .iter()
-        .map(|&other| (strsim::jaro_winkler(&name, &other.to_lowercase()), other))
-        .filter(|&(likeness, other)| likeness >= RESEMBLANCE || (!name.is_empty() && other.starts_with(&name)))
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    if near.is_empty() { known } else { near.into_iter().map(|(_, other)| other).collect() }
-}
-
 /// The given settings of one workload, all names known.
-pub(crate) struct Settings<'s> {
+pub struct Settings<'s> {
     workload: &'static str,
     params: &'static [ParamSpec],
     set: &'s [(String, String)],
 }
 
 impl<'s> Settings<'s> {
-    pub(crate) fn new(
+    pub fn new(
         workload: &'static str,
         params: &'static [ParamSpec],
         set: &'s [(String, String)],
@@ -160,23 +144,23 @@ impl<'s> Settings<'s> {
     }
 
     /// The value given for `name`, the last one if there are several.
-    pub(crate) fn given(&self, name: &str) -> Option<&'s str> {
+    pub fn given(&self, name: &str) -> Option<&'s str> {
         self.set.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.trim())
     }
 
     /// The value given for `name`, or else its default.
-    pub(crate) fn text(&self, name: &str) -> &'s str {
+    pub fn text(&self, name: &str) -> &'s str {
         let default = || self.params.iter().find(|param| param.name == name).map_or("", |param| param.default);
         self.given(name).unwrap_or_else(default)
     }
 
     /// A whole number from `least` to `most`; `limit` says why there is a `most`.
-    pub(crate) fn whole(&self, name: &'static str, least: u64, most: u64, limit: &str) -> Result<u64, ParamError> {
+    pub fn whole(&self, name: &'static str, least: u64, most: u64, limit: &str) -> Result<u64, ParamError> {
         self.parse_whole(name, self.text(name), least, most, limit)
     }
 
     /// The same for an optional parameter.
-    pub(crate) fn whole_or(
+    pub fn whole_or(
         &self,
         name: &'static str,
         otherwise: u64,
@@ -211,12 +195,7 @@ impl<'s> Settings<'s> {
     }
 
     /// A number from `least` to `most`, for an optional parameter.
-    pub(crate) fn real_or(
-        &self,
-        name: &'static str,
-        otherwise: f64,
-        (least, most): (f64, f64),
-    ) -> Result<f64, ParamError> {
+    pub fn real_or(&self, name: &'static str, otherwise: f64, (least, most): (f64, f64)) -> Result<f64, ParamError> {
         let Some(text) = self.given(name) else { return Ok(otherwise) };
         match text.parse::<f64>() {
             Ok(value) if (least..=most).contains(&value) => Ok(value),
@@ -226,7 +205,7 @@ impl<'s> Settings<'s> {
     }
 
     /// The value that belongs to the given word.
-    pub(crate) fn word<T: Copy>(&self, name: &'static str, text: &str, words: &[(&str, T)]) -> Result<T, ParamError> {
+    pub fn word<T: Copy>(&self, name: &'static str, text: &str, words: &[(&str, T)]) -> Result<T, ParamError> {
         let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
         found.map(|&(_, value)| value).ok_or_else(|| {
             let all: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
@@ -234,14 +213,14 @@ impl<'s> Settings<'s> {
         })
     }
 
-    pub(crate) fn bad(&self, name: &'static str, why: &str) -> ParamError {
+    pub fn bad(&self, name: &'static str, why: &str) -> ParamError {
         let value = self.text(name).to_owned();
         ParamError::BadValue { workload: self.workload, param: name, value, why: why.to_owned() }
     }
 }
 
 /// Refuses data that cannot fit, before anything is allocated.
-pub(crate) fn check_memory(workload: &'static str, bytes_needed: u64) -> Result<(), ParamError> {
+pub(super) fn check_memory(workload: &'static str, bytes_needed: u64) -> Result<(), ParamError> {
     match available_memory() {
         Some(bytes) if bytes_needed > bytes => {
             Err(ParamError::TooLarge { workload, bytes_needed, bytes_available: Some(bytes) })
@@ -250,31 +229,10 @@ pub(crate) fn check_memory(workload: &'static str, bytes_needed: u64) -> Result<
     }
 }
 
-/// Linux's own estimate of what can be allocated without swapping.
-fn available_memory() -> Option<u64> {
+/// Linux's own estimate of what can be allocated without swapping, in bytes; `None` elsewhere.
+pub fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     kib.checked_mul(1024)
-}
-
-/// `len` copies of `value`, or an error where there is no memory for them.
-pub(crate) fn filled<T: Clone>(workload: &'static str, len: usize, value: T) -> Result<Vec<T>, ParamError> {
-    let mut items = Vec::new();
-    let bytes_needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-    items.try_reserve_exact(len).map_err(|_| ParamError::TooLarge {
-        workload,
-        bytes_needed,
-        bytes_available: available_memory(),
-    })?;
-    items.resize(len, value);
-    Ok(items)
-}
-
-/// Well mixed bits of `(seed, index)`: the finaliser of SplitMix64. Any thread can make any element of an input.
-pub(crate) fn hash(seed: u64, index: u64) -> u64 {
-    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

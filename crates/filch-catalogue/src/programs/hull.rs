@@ -1,0 +1,77 @@
+//! Convex hull: of which points.
+
+use std::fmt;
+
+use super::{ParamError, ParamSpec, Settings, Spec, spec};
+
+/// How points are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cloud {
+    /// Evenly in the unit disc.
+    Uniform,
+    /// As the stars of a globular cluster, by Plummer's model.
+    Plummer,
+}
+
+const CLOUDS: &[(&str, Cloud)] = &[("uniform", Cloud::Uniform), ("plummer", Cloud::Plummer)];
+
+impl fmt::Display for Cloud {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Uniform => "uniform",
+            Self::Plummer => "plummer",
+        })
+    }
+}
+
+/// How many points of which kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    pub n: usize,
+    pub input: Cloud,
+    pub cutoff: usize,
+    pub grain: usize,
+    pub seed: u64,
+}
+
+impl spec::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "hull",
+        summary: "convex hull of points in the plane by quickhull",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
+        params: &[
+            ParamSpec { name: "n", help: "points", default: "5000000" },
+            ParamSpec { name: "input", help: "uniform or plummer", default: "uniform" },
+            ParamSpec { name: "cutoff", help: "no forks for so many points or fewer", default: "4096" },
+            ParamSpec { name: "grain", help: "segments that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "seed", help: "seed of the points", default: "1" },
+        ],
+        quick: &[("n", "1000000")],
+        compare: &[("n", "5000000")],
+        paper: &[("n", "100000000")],
+    };
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            n: settings.whole("n", 2, 1 << 40, "")? as usize,
+            input: settings.word("input", settings.text("input"), CLOUDS)?,
+            cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
+            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
+            seed: settings.whole("seed", 0, u64::MAX, "")?,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        let [n, cutoff, grain] = [self.n, self.cutoff, self.grain].map(|value| value.to_string());
+        vec![n, self.input.to_string(), cutoff, grain, self.seed.to_string()]
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// The points, and those that are sorted into sets.
+    fn memory_bytes(&self) -> u64 {
+        2 * 16 * self.n as u64
+    }
+}

@@ -1,0 +1,45 @@
+//! Maximal independent set: of which graph.
+
+use super::graph::{CACHE, DEGREE, GRAPH, N, SEED};
+use super::rounds::Choice;
+use super::{ParamError, ParamSpec, Settings, Spec, spec};
+
+/// The graph.
+#[derive(Clone, Debug)]
+pub struct Params(pub Choice);
+
+impl spec::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "mis",
+        summary: "maximal independent set of a graph by deterministic reservations",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
+        params: &[
+            GRAPH,
+            ParamSpec { default: "1000000", ..N },
+            DEGREE,
+            SEED,
+            CACHE,
+            ParamSpec { name: "grain", help: "vertices that are a task; 0: split on demand", default: "0" },
+        ],
+        quick: &[("n", "262144")],
+        compare: &[("n", "1000000")],
+        paper: &[("n", "40000000")],
+    };
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Choice::parse(Self::SPEC.name, settings).map(Self)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.0.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// The graph, and of each vertex its place in the order, two states, and what sorting takes.
+    fn memory_bytes(&self) -> u64 {
+        self.0.input.memory_bytes() + (4 + 2 + 16) * u64::from(self.0.input.vertices())
+    }
+}

@@ -1,0 +1,47 @@
+//! Maximal matching: of which graph.
+
+use super::graph::{CACHE, DEGREE, GRAPH, N, SEED};
+use super::rounds::Choice;
+use super::{ParamError, ParamSpec, Settings, Spec, spec};
+
+/// The graph.
+#[derive(Clone, Debug)]
+pub struct Params(pub Choice);
+
+impl spec::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "matching",
+        summary: "maximal matching of a graph by deterministic reservations",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013); PBBS",
+        params: &[
+            GRAPH,
+            ParamSpec { default: "3000000", ..N },
+            DEGREE,
+            SEED,
+            CACHE,
+            ParamSpec { name: "grain", help: "edges that are a task; 0: split on demand", default: "0" },
+        ],
+        quick: &[("n", "1000000")],
+        compare: &[("n", "3000000")],
+        paper: &[("n", "40000000")],
+    };
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Choice::parse(Self::SPEC.name, settings).map(Self)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.0.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// The graph while it is made; then of each edge its ends twice, its number, and what sorting takes; of each vertex two
+    /// numbers.
+    fn memory_bytes(&self) -> u64 {
+        let input = &self.0.input;
+        input.memory_bytes() + (8 + 8 + 16 + 4) * input.edges() + 8 * u64::from(input.vertices())
+    }
+}

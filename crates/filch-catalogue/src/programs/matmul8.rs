@@ -1,0 +1,69 @@
+//! Multiplication of square matrices by quadrants, in two forms: their sizes.
+
+use super::matrix::Size;
+use super::{ParamError, Settings, Spec, spec};
+
+/// The size of the matrices, and the cut-off.
+#[derive(Clone, Copy, Debug)]
+pub struct InPlace(pub Size);
+
+impl spec::Params for InPlace {
+    const SPEC: Spec = Spec {
+        name: "matmul-inplace",
+        summary: "product of matrices by quadrants, four products at a time",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013)",
+        params: &Size::PARAMS,
+        quick: &[("n", "384")],
+        compare: &[("n", "768")],
+        paper: &[("n", "3500")],
+    };
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Size::parse(settings).map(Self)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.0.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Some(self.0.forks())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        3 * self.0.matrix_bytes()
+    }
+}
+
+/// The size of the matrices, and the cut-off, for the form with temporaries.
+#[derive(Clone, Copy, Debug)]
+pub struct Temporaries(pub Size);
+
+impl spec::Params for Temporaries {
+    const SPEC: Spec = Spec {
+        name: "matmul-temp",
+        summary: "product of matrices by quadrants, eight products at a time",
+        source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
+        params: &Size::PARAMS,
+        quick: &[("n", "384")],
+        compare: &[("n", "768")],
+        paper: &[("n", "1024")],
+    };
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Size::parse(settings).map(Self)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.0.values()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    /// With a temporary matrix on each level for each processor.
+    fn memory_bytes(&self) -> u64 {
+        self.0.bytes_with(4)
+    }
+}

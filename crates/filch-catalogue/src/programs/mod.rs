@@ -1,0 +1,262 @@
+//! Programs by their names: what each can be asked, in which sizes, how many tasks that makes and how much memory it takes, and known
+//! answers. The programs themselves are in `filch-workloads`, whose files are called as those here.
+//!
+//! ```
+//! use filch_catalogue::Workload;
+//!
+//! let fib = Workload::new("fib", &[("n".into(), "30".into())])?;
+//! assert_eq!(fib.params(), [("n", "30".to_owned()), ("cutoff", "0".to_owned())]);
+//! assert_eq!(fib.tasks(), Some(1_346_268));
+//! # Ok::<(), filch_catalogue::ParamError>(())
+//! ```
+
+#![allow(missing_docs, reason = "fields are parameters, and constants their bounds: each `SPEC` says what they mean")]
+
+mod settings;
+mod spec;
+
+pub mod cholesky;
+pub mod cilksort;
+pub mod closure;
+pub mod fft;
+pub mod fib;
+pub mod graph;
+pub mod heat;
+pub mod hull;
+pub mod independent_set;
+pub mod integrate;
+pub mod jacobi;
+pub mod keys;
+pub mod knapsack;
+pub mod lud;
+pub mod matching;
+pub mod matmul;
+pub mod matmul8;
+pub mod matrix;
+pub mod pseudo_dfs;
+pub mod queens;
+pub mod quicksort;
+pub mod rounds;
+pub mod samplesort;
+pub mod sleeps;
+pub mod spanning_tree;
+pub mod strassen;
+pub mod trees;
+pub mod uts;
+pub mod wsq;
+
+use crate::names::suggest;
+use settings::check_memory;
+
+pub use settings::{Memory, ParamError, ParamSpec, Settings, available_memory};
+pub use spec::{Kind, Params, Preset, Spec};
+
+/// Calls a macro with the list of all programs: names of variants, and the types of parameters, by kind.
+///
+/// To add a program, add a line here: from it come the [list](specs), and in `filch-workloads` what runs it.
+///
+/// ```
+/// macro_rules! count {
+///     ($($kind:ident { $($variant:ident($module:ident::$params:ident),)* })*) => {
+///         [$([$(stringify!($variant)),*].len()),*]
+///     };
+/// }
+/// let counts = filch_catalogue::for_each_program!(count);
+/// assert_eq!(counts.iter().sum::<usize>(), filch_catalogue::specs().len());
+/// ```
+#[macro_export]
+macro_rules! for_each_program {
+    ($then:ident) => {
+        $then! {
+            fork_join {
+                Fib(fib::Params),
+                FibUnrolled(fib::Unrolled),
+                Queens(queens::Params),
+                Uts(uts::Params),
+                Matmul(matmul::Params),
+                Cilksort(cilksort::Params),
+                Quicksort(quicksort::Params),
+                Integrate(integrate::Params),
+                Jacobi(jacobi::Params),
+                Heat(heat::Params),
+                Fft(fft::Params),
+                Strassen(strassen::Params),
+                Lud(lud::Params),
+                Knapsack(knapsack::Params),
+                MatmulInPlace(matmul8::InPlace),
+                MatmulTemporaries(matmul8::Temporaries),
+                Samplesort(samplesort::Params),
+                Hull(hull::Params),
+                Cholesky(cholesky::Params),
+                IndependentSet(independent_set::Params),
+                Matching(matching::Params),
+                Spread(sleeps::Spread),
+                Grain(sleeps::Grain),
+            }
+            worklist {
+                PseudoDfs(pseudo_dfs::Params),
+                Closure(closure::Params),
+                SpanningTree(spanning_tree::Params),
+                Trees(trees::Params),
+            }
+            jobs {
+                Wsq(wsq::Params),
+            }
+        }
+    };
+}
+
+macro_rules! programs {
+    (
+        fork_join { $($forks:ident($forks_module:ident::$forks_params:ident),)* }
+        worklist { $($lists:ident($lists_module:ident::$lists_params:ident),)* }
+        jobs { $($makes:ident($makes_module:ident::$makes_params:ident),)* }
+    ) => {
+        programs! {
+            all
+            $($forks($forks_module::$forks_params),)*
+            $($lists($lists_module::$lists_params),)*
+            $($makes($makes_module::$makes_params),)*
+        }
+
+        impl Spec {
+            /// How the program makes its tasks.
+            pub fn kind(&self) -> Kind {
+                let lists: &[&str] = &[$(<$lists_module::$lists_params as Params>::SPEC.name),*];
+                let makes: &[&str] = &[$(<$makes_module::$makes_params as Params>::SPEC.name),*];
+                match self.name {
+                    name if lists.contains(&name) => Kind::Worklist,
+                    name if makes.contains(&name) => Kind::Jobs,
+                    _ => Kind::ForkJoin,
+                }
+            }
+        }
+    };
+    (all $($variant:ident($module:ident::$params:ident),)*) => {
+        /// The parameters of any program, with values.
+        #[derive(Clone, Debug)]
+        pub enum Chosen {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::$params)),*
+        }
+
+        const SPECS: &[Spec] = &[$(<$module::$params as Params>::SPEC),*];
+
+        impl Chosen {
+            fn parse(spec: &Spec, settings: &Settings<'_>) -> Result<Self, ParamError> {
+                $(if spec.name == <$module::$params as Params>::SPEC.name {
+                    return Params::parse(settings).map(Self::$variant);
+                })*
+                unreachable!("every specification in the list is one of the above")
+            }
+        }
+
+        macro_rules! on_chosen {
+            ($of:expr, $p:ident => $result:expr) => {
+                match $of {
+                    $(Chosen::$variant($p) => $result),*
+                }
+            };
+        }
+    };
+}
+
+for_each_program!(programs);
+
+/// All workloads.
+///
+/// ```
+/// assert!(filch_catalogue::specs().iter().any(|spec| spec.name == "fib"));
+/// ```
+pub fn specs() -> &'static [Spec] {
+    SPECS
+}
+
+/// A program and its parameters.
+///
+/// ```
+/// use filch_catalogue::Workload;
+///
+/// let fib = Workload::new("fib", &[("n".into(), "30".into())])?;
+/// assert_eq!(fib.params(), [("n", "30".to_owned()), ("cutoff", "0".to_owned())]);
+/// assert_eq!(fib.tasks(), Some(1_346_268));
+/// # Ok::<(), filch_catalogue::ParamError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Workload {
+    spec: &'static Spec,
+    chosen: Chosen,
+}
+
+impl Workload {
+    /// The workload of this name with some parameters set; of several values for one parameter the last one counts.
+    ///
+    /// # Errors
+    /// If there is no such workload, parameter or value, or if its data cannot fit into memory.
+    pub fn new(name: &str, set: &[(String, String)]) -> Result<Self, ParamError> {
+        let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
+            let suggestions = suggest(name, SPECS.iter().map(|spec| spec.name));
+            return Err(ParamError::UnknownWorkload { name: name.to_owned(), suggestions });
+        };
+        let chosen = Chosen::parse(spec, &Settings::new(spec.name, spec.params, set)?)?;
+        let workload = Self { spec, chosen };
+        check_memory(spec.name, workload.memory_bytes())?;
+        Ok(workload)
+    }
+
+    /// The name it was asked for by.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// How the program makes its tasks.
+    pub fn kind(&self) -> Kind {
+        self.spec.kind()
+    }
+
+    /// Its parameters, for whoever makes the program.
+    pub fn chosen(&self) -> &Chosen {
+        &self.chosen
+    }
+
+    /// Whether it is a worklist program whose tasks may be run twice.
+    pub fn is_idempotent(&self) -> bool {
+        on_chosen!(&self.chosen, params => params.is_idempotent())
+    }
+
+    /// All parameters with their values.
+    pub fn params(&self) -> Vec<(&'static str, String)> {
+        let values = on_chosen!(&self.chosen, params => params.values());
+        self.spec.params.iter().map(|param| param.name).zip(values).collect()
+    }
+
+    /// The forks of one run, or of worklists and jobs the tasks, where that is known beforehand.
+    pub fn tasks(&self) -> Option<u64> {
+        on_chosen!(&self.chosen, params => params.tasks())
+    }
+
+    /// Bytes of input and output together.
+    pub fn memory_bytes(&self) -> u64 {
+        on_chosen!(&self.chosen, params => params.memory_bytes())
+    }
+}
+
+/// Well mixed bits of `(seed, index)`: the finaliser of SplitMix64. Any thread can make any element of an input.
+///
+/// ```
+/// use filch_catalogue::programs::hash;
+///
+/// assert_eq!(hash(1, 2), hash(1, 2));
+/// assert_ne!(hash(1, 2), hash(2, 1));
+/// ```
+#[inline]
+pub fn hash(seed: u64, index: u64) -> u64 {
+    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Bytes of a mesh with so many points: the input, two arrays, and the right result with its second array.
+fn mesh_bytes(points: u64) -> u64 {
+    5 * 8 * points
+}

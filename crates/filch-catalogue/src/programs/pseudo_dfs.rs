@@ -1,0 +1,66 @@
+//! Pseudo-depth-first search: of which graph, and what a task is.
+
+use super::graph::{self, CACHE, DEGREE, GRAPH, Input, N, SEED};
+use super::{ParamError, ParamSpec, Settings, Spec, spec};
+
+/// What a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    Bag,
+    Node,
+}
+
+const TASKS: &[(&str, Task)] = &[("bag", Task::Bag), ("node", Task::Node)];
+
+/// The graph, and how it is searched.
+#[derive(Clone, Debug)]
+pub struct Params {
+    pub input: Input,
+    pub task: Task,
+    pub items: usize,
+}
+
+impl spec::Params for Params {
+    const SPEC: Spec = Spec {
+        name: "pseudo-dfs",
+        summary: "which vertices can be reached, each worker going deep; a task is a bag of vertices",
+        source: "Private deques (Acar, Charguéraud, Rainey, 2013)",
+        params: &[
+            GRAPH,
+            ParamSpec { default: "262144", ..N },
+            DEGREE,
+            SEED,
+            CACHE,
+            ParamSpec { name: "task", help: "bag, or node: each vertex by itself", default: "bag" },
+            ParamSpec { name: "items", help: "visits until a worker looks up from its bag", default: "128" },
+        ],
+        quick: &[("n", "262144")],
+        compare: &[("n", "1000000")],
+        paper: &[("n", "40000000")],
+    };
+
+    fn parse(settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            input: Input::parse(Self::SPEC.name, settings)?,
+            task: settings.word("task", settings.text("task"), TASKS)?,
+            items: settings.whole("items", 1, 1 << 40, "")? as usize,
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        let task = TASKS.iter().find(|&&(_, task)| task == self.task).map_or("", |(name, _)| name);
+        self.input.values().into_iter().chain([task.to_owned(), self.items.to_string()]).collect()
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.input.memory_bytes() + graph::marks_bytes(self.input.vertices())
+    }
+
+    fn is_idempotent(&self) -> bool {
+        self.task == Task::Node
+    }
+}

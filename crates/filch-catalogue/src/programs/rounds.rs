@@ -1,0 +1,21 @@
+//! A graph that is gone over in rounds: which one, and how much of it is a task.
+
+use super::graph::Input;
+use super::{ParamError, Settings};
+
+/// The graph, and how many of its vertices or edges are a task.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub input: Input,
+    pub grain: usize,
+}
+
+impl Choice {
+    pub fn parse(name: &'static str, settings: &Settings<'_>) -> Result<Self, ParamError> {
+        Ok(Self { input: Input::parse(name, settings)?, grain: settings.whole("grain", 0, 1 << 32, "")? as usize })
+    }
+
+    pub fn values(&self) -> Vec<String> {
+        self.input.values().into_iter().chain([self.grain.to_string()]).collect()
+    }
+}

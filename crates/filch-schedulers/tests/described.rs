@@ -1,0 +1,48 @@
+//! The catalogue says of queues, pools and waiting strategies what their types say.
+
+use std::path::Path;
+
+use filch_catalogue::{BOUNDED_TSO, WaitSpec};
+use filch_schedulers::{POOLS, WAITS, described_queues};
+use serde_json::Value;
+
+/// Compares a file of the catalogue, a JSON object a line, or writes it where it is to be blessed.
+fn compare(file: &str, rows: &[Value]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../filch-catalogue/src").join(file);
+    let said: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    if std::env::var_os("FILCH_BLESS").is_some() && cfg!(target_arch = "x86_64") {
+        std::fs::write(&path, said).expect("the file should be writable");
+        return;
+    }
+    let stored = std::fs::read_to_string(&path).expect("the file should be readable");
+    let is_here = |line: &&str| {
+        let row: Value = serde_json::from_str(line).expect("each line should be an object");
+        cfg!(target_arch = "x86_64") || row["memory"] != BOUNDED_TSO
+    };
+    let stored: String = stored.lines().filter(is_here).map(|line| format!("{line}\n")).collect();
+    let (path, how) = (path.display(), "FILCH_BLESS=1 cargo test -p filch-schedulers --test described");
+    assert!(said == stored, "{path} does not say what the types say: `{how}` writes it again\n{said}");
+}
+
+fn json(row: impl serde::Serialize) -> Value {
+    serde_json::to_value(row).expect("descriptions are JSON")
+}
+
+#[test]
+fn queues() {
+    compare("queues.jsonl", &described_queues().iter().map(json).collect::<Vec<_>>());
+}
+
+#[test]
+fn pools() {
+    compare("pools.jsonl", &POOLS.iter().map(|pool| json(pool.described())).collect::<Vec<_>>());
+}
+
+#[test]
+fn waits() {
+    assert_eq!(WAITS[0].0, filch::Wait::default(), "the default comes first");
+    compare(
+        "waits.jsonl",
+        &WAITS.iter().map(|&(wait, help)| json(WaitSpec { name: wait.name(), help })).collect::<Vec<_>>(),
+    );
+}
