@@ -82,6 +82,8 @@ impl OfFilch {
     }
 
     /// It runs fork–join programs on the default pool, in every style.
+    // So that the programs are compiled on it for the one runner that asks for it, not for all.
+    #[inline]
     pub fn default_pool(self) -> Self {
         let start = |style, tuning: &PoolTuning, settings| {
             let (pool, threads) = build::<Split>(tuning, settings, |own| own)?;
