@@ -21,6 +21,32 @@ pub(crate) struct Column {
     place: Place,
 }
 
+/// What says whose a row is: it stands before the columns.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    /// What JSON calls it.
+    pub(crate) name: &'static str,
+    /// At the head of a table; none where the table is that of one program.
+    pub(crate) heading: Option<&'static str>,
+    pub(crate) meaning: &'static str,
+}
+
+pub(crate) const PROGRAM: Identity = Identity { name: "program", heading: None, meaning: "what was run, and its size" };
+pub(crate) const SCHEDULER: Identity =
+    Identity { name: "scheduler", heading: Some("scheduler"), meaning: "what ran it, and what was set of it" };
+pub(crate) const VERSION: Identity = Identity { name: "version", heading: None, meaning: "the scheduler's version" };
+pub(crate) const WORKERS: Identity = Identity { name: "workers", heading: Some("P"), meaning: "workers" };
+pub(crate) const BASELINE: Identity =
+    Identity { name: "baseline", heading: None, meaning: "the scheduler that T/base compares with" };
+
+/// In the order of JSON.
+pub(crate) const IDENTITIES: [&Identity; 5] = [&PROGRAM, &SCHEDULER, &VERSION, &WORKERS, &BASELINE];
+
+/// The heads of a program's table, before those of the columns.
+pub(crate) fn heads() -> impl Iterator<Item = &'static str> {
+    IDENTITIES.iter().filter_map(|identity| identity.heading)
+}
+
 /// What a column's values are in, and so how they are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
@@ -337,7 +363,9 @@ mod tests {
     fn every_name_and_heading_is_unique() {
         for select in [|column: &Column| column.name, |column: &Column| column.heading] {
             let mut names: Vec<&str> = COLUMNS.iter().map(select).collect();
-            names.extend(["program", "scheduler", "version", "workers", "baseline", "P"]);
+            names.extend(IDENTITIES.iter().map(|identity| identity.name));
+            // The scheduler's is its name.
+            names.extend(WORKERS.heading);
             let all = names.len();
             names.sort_unstable();
             names.dedup();

@@ -5,7 +5,7 @@ use std::path::Path;
 pub(crate) use filch_console::json::{Lines, check_writable, write_file};
 use serde_json::{Map, Value, json};
 
-use crate::columns::Column;
+use crate::columns::{BASELINE, Column, PROGRAM, SCHEDULER, VERSION, WORKERS};
 use crate::error::{Result, usage};
 use crate::record::Run;
 use crate::summary::{Program, Row};
@@ -29,12 +29,13 @@ pub(crate) fn rows(programs: &[Program], columns: &[&Column]) -> Vec<Map<String,
 
 fn row(program: &Program, row: &Row, columns: &[&Column]) -> Map<String, Value> {
     let who = [
-        ("program", json!(program.title)),
-        ("scheduler", json!(row.label)),
-        ("version", json!(row.version)),
-        ("workers", json!(row.workers)),
-        ("baseline", json!(program.baseline.as_ref().map(ToString::to_string))),
-    ];
+        (PROGRAM, json!(program.title)),
+        (SCHEDULER, json!(row.label)),
+        (VERSION, json!(row.version)),
+        (WORKERS, json!(row.workers)),
+        (BASELINE, json!(program.baseline.as_ref().map(ToString::to_string))),
+    ]
+    .map(|(identity, value)| (identity.name, value));
     let values = columns.iter().map(|column| (column.name, value(column, row)));
     who.into_iter().chain(values).map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
-use crate::columns::{Choice, Column};
+use crate::columns::{Choice, Column, WORKERS, heads};
 use crate::summary::{Program, Row};
 use crate::terminal::{STRONG, count, duration, paint};
 
@@ -53,6 +53,9 @@ fn visible(text: &str) -> usize {
     text.lines().map(console::measure_text_width).max().unwrap_or(0)
 }
 
+/// Before the scheduler of a row of which nothing bad is known.
+const NO_MARK: &str = "  ";
+
 fn table(program: &Program, columns: &[&Column], with_intervals: bool, look: Look) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -61,8 +64,10 @@ fn table(program: &Program, columns: &[&Column], with_intervals: bool, look: Loo
     } else {
         table.force_no_tty();
     }
-    let heads = ["  scheduler", "P"].into_iter().chain(columns.iter().map(|column| column.heading));
-    table.set_header(heads.map(|head| Cell::new(head).add_attribute(Attribute::Dim)));
+    let heads = heads().chain(columns.iter().map(|column| column.heading)).enumerate();
+    // Above what stands behind the marks.
+    let head = |(index, head): (usize, &str)| if index == 0 { format!("{NO_MARK}{head}") } else { head.to_owned() };
+    table.set_header(heads.map(head).map(|head| Cell::new(head).add_attribute(Attribute::Dim)));
     let mut group = None;
     for row in &program.rows {
         // The sequential program shares the first group.
@@ -81,7 +86,7 @@ fn table(program: &Program, columns: &[&Column], with_intervals: bool, look: Loo
 
 fn cells(program: &Program, row: &Row, columns: &[&Column], with_intervals: bool, cores: usize) -> Vec<Cell> {
     let bad = !row.wrong.is_empty() || !row.broken.is_empty();
-    let mark = if bad { "✗ " } else { "  " };
+    let mark = if bad { "✗ " } else { NO_MARK };
     let mut label = Cell::new(format!("{mark}{}", row.label));
     let mut workers =
         Cell::new(if row.workers > cores { format!("{}!", row.workers) } else { row.workers.to_string() });
@@ -116,7 +121,7 @@ const LEGEND_WIDTH: usize = 120;
 /// What the columns mean, but for what the scheduler counted: that is told by `filch list columns`.
 pub(crate) fn legend(programs: &[Program], choice: &Choice, look: Look) -> String {
     let columns = choice.explained();
-    let mut parts = vec!["P: workers".to_owned()];
+    let mut parts = Vec::from_iter(WORKERS.heading.map(|heading| format!("{heading}: {}", WORKERS.meaning)));
     parts.extend(columns.iter().map(|column| format!("{}: {}", column.heading, column.meaning)));
     parts.push("Ts, T1, TP: times of the sequential program, with one worker, with P".to_owned());
     if programs.iter().any(|program| !program.capacities.is_empty()) {

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::Setting;
-use crate::columns::Column;
+use crate::columns::{Column, heads};
 use crate::experiment::Plot;
 use crate::export::svg;
 use crate::identity::SchedulerId;
@@ -95,8 +95,7 @@ impl Setting<'_> {
             table class="numbers" {
                 thead {
                     tr {
-                        th { "scheduler" }
-                        th { "P" }
+                        @for head in heads() { th { (head) } }
                         @for column in &self.columns { th data-tip=(column.meaning) { (column.heading) } }
                     }
                 }
