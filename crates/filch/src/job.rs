@@ -53,11 +53,17 @@ pub trait Body: Sized {
     /// Runs on a thief. Nobody has told.
     fn stolen(self, here: Here<'_, Self::In>) -> Self::Out;
 
-    /// Before a body like this runs inline, above what has been forked: whatever remembers the head is told.
-    fn raise(here: &Here<'_, Self::In>);
+    /// Before a body like this runs inline, above what has been forked: whatever remembers the head is told, as closure style asks.
+    #[inline(always)]
+    fn raise(here: &Here<'_, Self::In>) {
+        here.front().raise_head(here.head());
+    }
 
     /// Before a fork of this body here is popped: the same.
-    fn lower(here: &Here<'_, Self::In>);
+    #[inline(always)]
+    fn lower(here: &Here<'_, Self::In>) {
+        here.front().lower_head(here.head());
+    }
 
     /// Whether this is a branch in a function that `#[inline_recursion]` has unrolled.
     const UNROLLED: bool = false;

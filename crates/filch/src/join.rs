@@ -124,16 +124,6 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
         (self.0)()
     }
 
-    #[inline(always)]
-    fn raise(here: &Here<'_>) {
-        here.front().raise_head(here.head());
-    }
-
-    #[inline(always)]
-    fn lower(here: &Here<'_>) {
-        here.front().lower_head(here.head());
-    }
-
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {

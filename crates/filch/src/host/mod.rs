@@ -245,16 +245,6 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
         (self.work)(true)
     }
 
-    #[inline(always)]
-    fn raise(here: &Here<'_>) {
-        here.front().raise_head(here.head());
-    }
-
-    #[inline(always)]
-    fn lower(here: &Here<'_>) {
-        here.front().lower_head(here.head());
-    }
-
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {
