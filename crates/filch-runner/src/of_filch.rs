@@ -7,15 +7,12 @@ use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
 use filch_catalogue::{Knob, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{Common, ForPool, POOLS, Settings, Tunable, worklist};
+use filch_schedulers::{Common, DEFAULT_POOL, ForPool, Settings, Tunable, worklist};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
 use crate::counting::{self, Threads};
 use crate::{Contender, Job, Scheduler, serve};
-
-/// The name of the default pool. Not the table: a runner is the same whatever other pools there are.
-const DEFAULT: &str = POOLS[0].name;
 
 type Started = Result<Box<dyn Contender>, String>;
 type Built<P> = Result<(ThreadPool<P>, Threads), String>;
@@ -172,7 +169,7 @@ fn in_handles<P: Pool>(style: Style, build: impl FnOnce() -> Built<P>) -> Starte
             let (pool, threads) = build()?;
             Ok(Pooled::boxed(pool, threads, Executor::execute))
         }
-        other => Err(format!("style `{}` is for the pool `{DEFAULT}` only", other.name())),
+        other => Err(format!("style `{}` is for the pool `{DEFAULT_POOL}` only", other.name())),
     }
 }
 

@@ -19,7 +19,7 @@ mod values;
 mod waits;
 mod words;
 
-pub use pools::{POOLS, PoolSpec, SHORT_BLOCKS, Settings};
+pub use pools::{DEFAULT_POOL, SHORT_BLOCKS, Settings, described_pools};
 pub use queues::{PROMISES, QueueUser, described_queues, with_queue, worklist};
 pub use tunable::Tunable;
 pub use tuning::{Common, ForPool, ForQueue};

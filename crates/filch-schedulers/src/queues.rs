@@ -49,6 +49,14 @@ macro_rules! queues {
             None
         }
 
+        /// How worklists can use the queue of this name, if there is one.
+        pub(crate) fn lists(name: &str) -> Option<Lists> {
+            $(if name == <$queue as Queue>::PROMISES.name {
+                return Some(lists!($lists));
+            })+
+            None
+        }
+
         /// What the types say, in the words of a catalogue.
         ///
         /// ```

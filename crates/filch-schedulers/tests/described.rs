@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use filch_catalogue::{BOUNDED_TSO, WaitSpec};
-use filch_schedulers::{POOLS, WAITS, described_queues};
+use filch_schedulers::{WAITS, described_pools, described_queues};
 use serde_json::Value;
 
 /// Compares a file of the catalogue, a JSON object a line, or writes it where it is to be blessed.
@@ -35,7 +35,7 @@ fn queues() {
 
 #[test]
 fn pools() {
-    compare("pools.jsonl", &POOLS.iter().map(|pool| json(pool.described())).collect::<Vec<_>>());
+    compare("pools.jsonl", &described_pools().iter().map(json).collect::<Vec<_>>());
 }
 
 #[test]

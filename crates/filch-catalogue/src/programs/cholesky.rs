@@ -40,10 +40,6 @@ impl spec::Params for Params {
         vec![self.n.to_string(), self.nonzeros.to_string(), self.seed.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     /// The input and the result, if that has every block.
     fn memory_bytes(&self) -> u64 {
         let blocks = self.n.div_ceil(LEAF) as u64;

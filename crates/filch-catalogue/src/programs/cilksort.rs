@@ -26,10 +26,6 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         3 * self.0.bytes()
     }

@@ -28,10 +28,6 @@ impl spec::Params for Params {
         self.input.values()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         self.input.memory_bytes() + graph::marks_bytes(self.input.vertices())
     }

@@ -41,10 +41,6 @@ impl spec::Params for Params {
         vec![self.n.to_string(), self.cutoff.to_string(), self.grain.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     /// The input, two arrays, the roots of unity, and two arrays of the check.
     fn memory_bytes(&self) -> u64 {
         6 * 16 * self.n as u64

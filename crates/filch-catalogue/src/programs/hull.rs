@@ -66,10 +66,6 @@ impl spec::Params for Params {
         vec![n, self.input.to_string(), cutoff, grain, self.seed.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     /// The points, and those that are sorted into sets.
     fn memory_bytes(&self) -> u64 {
         2 * 16 * self.n as u64

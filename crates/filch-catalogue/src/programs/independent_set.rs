@@ -34,10 +34,6 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     /// The graph, and of each vertex its place in the order, two states, and what sorting takes.
     fn memory_bytes(&self) -> u64 {
         self.0.input.memory_bytes() + (4 + 2 + 16) * u64::from(self.0.input.vertices())

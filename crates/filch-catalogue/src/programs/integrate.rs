@@ -30,10 +30,6 @@ impl spec::Params for Params {
         vec![self.n.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         0
     }

@@ -37,10 +37,6 @@ impl spec::Params for Params {
         vec![self.n.to_string(), self.sweeps.to_string(), self.grain.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         mesh_bytes(self.n as u64 * self.n as u64)
     }

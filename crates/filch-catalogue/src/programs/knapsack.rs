@@ -62,10 +62,6 @@ impl spec::Params for Params {
         vec![self.items.to_string(), self.range.to_string(), self.input.to_string(), self.seed.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         0
     }

@@ -34,10 +34,6 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     /// The graph while it is made; then of each edge its ends twice, its number, and what sorting takes; of each vertex two
     /// numbers.
     fn memory_bytes(&self) -> u64 {

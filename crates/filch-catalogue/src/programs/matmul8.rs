@@ -58,10 +58,6 @@ impl spec::Params for Temporaries {
         self.0.values()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     /// With a temporary matrix on each level for each processor.
     fn memory_bytes(&self) -> u64 {
         self.0.bytes_with(4)

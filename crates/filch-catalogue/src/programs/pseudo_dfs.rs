@@ -52,10 +52,6 @@ impl spec::Params for Params {
         self.input.values().into_iter().chain([task.to_owned(), self.items.to_string()]).collect()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         self.input.memory_bytes() + graph::marks_bytes(self.input.vertices())
     }

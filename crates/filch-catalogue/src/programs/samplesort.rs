@@ -41,10 +41,6 @@ impl spec::Params for Params {
         vec![self.n.to_string(), self.input.to_string(), self.grain.to_string(), self.seed.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         3 * 8 * self.n as u64 + 4 * (self.blocks() * self.buckets()) as u64
     }

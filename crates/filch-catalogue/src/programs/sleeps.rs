@@ -74,10 +74,6 @@ impl spec::Params for Spread {
         vec![self.n.to_string(), self.micros.to_string(), self.shape.to_string()]
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         0
     }
@@ -119,10 +115,6 @@ impl spec::Params for Grain {
 
     fn values(&self) -> Vec<String> {
         vec![self.n.to_string(), self.longest.to_string(), self.seed.to_string()]
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        None
     }
 
     fn memory_bytes(&self) -> u64 {

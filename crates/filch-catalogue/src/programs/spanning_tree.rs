@@ -28,10 +28,6 @@ impl spec::Params for Params {
         self.input.values()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     fn memory_bytes(&self) -> u64 {
         // A parent, a mark of what can be reached, and one of the check for each vertex.
         self.input.memory_bytes() + 6 * u64::from(self.input.vertices())

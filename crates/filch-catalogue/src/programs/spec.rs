@@ -60,7 +60,9 @@ pub trait Params: Sized {
     fn values(&self) -> Vec<String>;
 
     /// The forks or tasks of a run, where that is known beforehand.
-    fn tasks(&self) -> Option<u64>;
+    fn tasks(&self) -> Option<u64> {
+        None
+    }
 
     /// Bytes of input and output together.
     fn memory_bytes(&self) -> u64;

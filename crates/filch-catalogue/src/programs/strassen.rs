@@ -26,10 +26,6 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    fn tasks(&self) -> Option<u64> {
-        None
-    }
-
     /// With three products and two sums on each level for each processor.
     fn memory_bytes(&self) -> u64 {
         self.0.bytes_with(3 + 2)
