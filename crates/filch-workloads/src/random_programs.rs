@@ -480,6 +480,25 @@ fn spawn_all<'c, P: Pool, C: Cargo<'c>>(s: &Scope<'c>, tasks: &'c [Node], nested
     }
 }
 
+fn spawn_all_by_handle<'c, Q, P, C>(s: &Scope<'c, Q>, tasks: &'c [Node], nested: bool, x: &'c Context<'_, P>)
+where
+    Q: Pool,
+    P: Pool,
+    C: Cargo<'c>,
+{
+    let [first, others @ ..] = tasks else { return };
+    let luggage: C = x.luggage(first);
+    s.spawn(move |w, s| {
+        if nested {
+            spawn_all_by_handle::<Q, P, C>(s, others, nested, x);
+        }
+        x.inspect(&x.travel(luggage, first, || by_handle(w, first, x)), x.value(first));
+    });
+    if !nested {
+        spawn_all_by_handle::<Q, P, C>(s, others, nested, x);
+    }
+}
+
 fn by_handle<Q: Pool, L: Level, P: Pool>(w: Worker<'_, Q, L>, node: &Node, x: &Context<'_, P>) {
     x.visit(node, || match node.cargo {
         Kind::Plain => fork_by_handle::<Q, L, P, Plain<'_>>(w, node, x),
@@ -531,6 +550,14 @@ where
         Action::MapReduceFixed { children, stride } => {
             let length = children.len() * stride;
             w.map_reduce_fixed(0..length, x.zero(), |i| x.reduce(children, *stride, i), then).0
+        }
+        Action::Scope { tasks, nested } => {
+            w.scope(|_, s| spawn_all_by_handle::<Q, P, C>(s, tasks, *nested, x));
+            x.sum_of(children)
+        }
+        Action::Closures(child) if child.id.is_multiple_of(2) => {
+            w.install(|| by_closure(child, x));
+            x.sum_of(children)
         }
         _ => x.in_any_style::<C>(node),
     }

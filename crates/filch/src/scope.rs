@@ -1,6 +1,8 @@
-//! Closure-style scopes and spawns: tasks that may outlive their spawner, though not their scope.
+//! Scopes and spawns in both styles: tasks that may outlive their spawner, though not their scope.
 //!
-//! Such a task cannot lie on the task stack, which is cut off when its spawner returns; it goes to the worker's word deque.
+//! Such a task cannot be on the task stack, which is cut off when its spawner returns; it goes to the worker's word deque.
+//!
+//! What must always hold: a scope does not end before its tasks have.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,18 +11,25 @@ use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
 
-use crate::home::current_home;
+use crate::here::Here;
+use crate::home::{Home, current_home};
 use crate::latch::{self, Latch, Waiter};
+use crate::levels::Level;
+use crate::own::Own;
 #[cfg(doc)]
 use crate::policy::Wait;
+use crate::pool::Pool;
 use crate::protocol::latch::Waiter as _;
 use crate::registry::Common;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
+use crate::worker::{Worker, in_handle_style};
 
-/// A scope for tasks that borrow from outside of it: see [`scope()`].
-pub struct Scope<'scope> {
+/// A scope for tasks that borrow from outside of it: see [`scope()`] and [`Worker::scope`].
+///
+/// In handle style, `P` is the type of the pool.
+pub struct Scope<'scope, P = ()> {
     /// For the tasks that have not ended, and for the scope's body.
     latch: Latch,
     panic: FirstPanic,
@@ -29,9 +38,10 @@ pub struct Scope<'scope> {
     tasks: Option<Arc<SegQueue<Spawned>>>,
     /// Invariant in `'scope`.
     scope: PhantomData<fn(&'scope ()) -> &'scope ()>,
+    pool: PhantomData<fn() -> P>,
 }
 
-impl fmt::Debug for Scope<'_> {
+impl<P> fmt::Debug for Scope<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope").field("pending", &self.latch.pending()).finish_non_exhaustive()
     }
@@ -73,31 +83,11 @@ where
     let Some(home) = current_home() else {
         return ThreadPool::global().install(|| scope(body));
     };
-    let scope = Scope {
-        latch: Latch::new(1, Waiter::here()),
-        panic: FirstPanic::default(),
-        common: Arc::clone(&home.common),
-        tasks: home.common.wait.is_strict().then(Arc::default),
-        scope: PhantomData,
-    };
-    // The tasks borrow from here, so nothing leaves before they have ended.
-    let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
-    // SAFETY: the body was counted, and the latch is this frame's.
-    unsafe { Latch::end(&raw const scope.latch) };
-    latch::wait(&scope.latch, scope.tasks.as_deref(), false);
-    std::mem::forget(tasks);
-    match result {
-        Ok(result) => {
-            scope.panic.resume();
-            result
-        }
-        Err(payload) => resume_unwind(payload),
-    }
+    Scope::around(home, body)
 }
 
 impl<'scope> Scope<'scope> {
-    /// Has `task` run some time before the scope ends. It may spawn further ones through its argument.
+    /// Runs `task` some time before the scope ends. It may spawn further ones through its argument.
     ///
     /// Cost: an allocation and a push to the worker's word deque; from a thread of another pool, to a shared queue.
     ///
@@ -112,6 +102,70 @@ impl<'scope> Scope<'scope> {
     /// filch::scope(|s| walk(s, 5));
     /// ```
     pub fn spawn<F>(&self, task: F)
+    where
+        F: FnOnce(&Self) + Send + 'scope,
+    {
+        self.hand_in(task);
+    }
+}
+
+impl<'scope, P: Pool> Scope<'scope, P> {
+    /// Runs `task` some time before the scope ends, with a handle of the worker that runs it. It may spawn further ones through its
+    /// second argument.
+    ///
+    /// Cost: an allocation and a push to the worker's word deque; from a thread of another pool, to a shared queue.
+    ///
+    /// ```
+    /// use filch::pool::Split;
+    /// use filch::{Scope, ThreadPool, Worker};
+    ///
+    /// fn walk<'scope>(mut w: Worker<'_>, s: &Scope<'scope, Split>, depth: u32) {
+    ///     if depth > 0 {
+    ///         s.spawn(move |w, s| walk(w, s, depth - 1));
+    ///         w.join(|_| (), |_| ());
+    ///     }
+    /// }
+    /// ThreadPool::new(2)?.run(|mut w| w.scope(|w, s| walk(w, s, 5)));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn spawn<F>(&self, task: F)
+    where
+        F: for<'b> FnOnce(Worker<'b, P>, &Self) + Send + 'scope,
+    {
+        // SAFETY: used at once, by a job of the scope's pool, which is of type `P`.
+        self.hand_in(|scope| in_handle_style(unsafe { Here::current().known::<P>() }, |w| task(w, scope)));
+    }
+}
+
+impl<'scope, P> Scope<'scope, P> {
+    /// Runs `body` and then waits for the tasks of its scope.
+    fn around<R>(home: Own<'_, Home>, body: impl FnOnce(&Self) -> R) -> R {
+        let scope = Self {
+            latch: Latch::new(1, Waiter::here()),
+            panic: FirstPanic::default(),
+            common: Arc::clone(&home.common),
+            tasks: home.common.wait.is_strict().then(Arc::default),
+            scope: PhantomData,
+            pool: PhantomData,
+        };
+        // The tasks borrow from here, so nothing leaves before they have ended.
+        let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
+        // SAFETY: the body was counted, and the latch is this frame's.
+        unsafe { Latch::end(&raw const scope.latch) };
+        latch::wait(&scope.latch, scope.tasks.as_deref(), false);
+        std::mem::forget(tasks);
+        match result {
+            Ok(result) => {
+                scope.panic.resume();
+                result
+            }
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// Hands a task to the pool, as a job of closure style.
+    fn hand_in<F>(&self, task: F)
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
@@ -131,7 +185,7 @@ impl<'scope> Scope<'scope> {
         };
         let Some(tasks) = &self.tasks else { return self.common.hand_in(job) };
         tasks.push(job);
-        // Whoever comes across this one runs one of the tasks, if the scope's own worker has left any.
+        // A worker that finds this job runs one of the tasks, if the scope's own worker has left any.
         let tasks = Arc::clone(tasks);
         // SAFETY: it borrows nothing, and jobs do not unwind; and a job has the head, for another one that it runs itself.
         let any = unsafe {
@@ -149,13 +203,90 @@ impl<'scope> Scope<'scope> {
 }
 
 /// A pointer to a scope that lives as long as the task that has it.
-struct ScopePtr<'scope>(*const Scope<'scope>);
+struct ScopePtr<'scope, P>(*const Scope<'scope, P>);
 
 // SAFETY: a scope's parts are made for sharing.
-unsafe impl Send for ScopePtr<'_> {}
+unsafe impl<P> Send for ScopePtr<'_, P> {}
 
 // SAFETY: what tasks do with their scope they do to its latch, its panic, its queue and the pool, which are made for sharing.
-unsafe impl Sync for Scope<'_> {}
+unsafe impl<P> Sync for Scope<'_, P> {}
+
+impl<P: Pool, L: Level> Worker<'_, P, L> {
+    /// Runs `body`, which may [spawn](Scope::spawn) tasks that borrow what outlives the scope, and returns once all of them
+    /// have ended. [`scope()`] in handle style: the body and the tasks get handles.
+    ///
+    /// Meanwhile thieves know how far this worker's forks reach, so that they come by all of them; `filch::scope` in code in
+    /// handle style does not tell them.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let mut squares = vec![0; 10];
+    /// pool.run(|mut w| {
+    ///     w.scope(|_, s| {
+    ///         for (i, square) in squares.iter_mut().enumerate() {
+    ///             s.spawn(move |mut w, _| *square = w.join(|_| i, |_| i).0 * i);
+    ///         }
+    ///     });
+    /// });
+    /// assert_eq!(squares[9], 81);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// What a task borrows must outlive the scope, and a task keeps no handle but its own:
+    ///
+    /// ```compile_fail,E0597
+    /// filch::ThreadPool::new(1).unwrap().run(|mut w| {
+    ///     w.scope(|_, s| {
+    ///         let local = 1;
+    ///         let local = &local;
+    ///         s.spawn(move |_, _| println!("{local}")); // may outlive the body
+    ///     });
+    /// });
+    /// ```
+    ///
+    /// ```compile_fail
+    /// filch::ThreadPool::new(1).unwrap().run(|mut w| {
+    ///     w.scope(|w, s| s.spawn(move |_, _| drop(w))); // handles are not `Send`
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// If the body or a task panics, with the payload of the body's panic or else of the first task's, once all tasks have ended.
+    pub fn scope<'scope, F, R>(&mut self, body: F) -> R
+    where
+        F: for<'b> FnOnce(Worker<'b, P>, &Scope<'scope, P>) -> R,
+    {
+        let home = self.seen().home();
+        self.install(|| {
+            Scope::around(home, |scope| {
+                // SAFETY: used at once, on a worker of the handle's pool.
+                in_handle_style(unsafe { Here::current().known::<P>() }, |w| body(w, scope))
+            })
+        })
+    }
+
+    /// Runs `task` some time on a worker of this pool, with that worker's handle, and returns at once. [`spawn()`] in handle style.
+    ///
+    /// A panic in it is reported by the panic hook and otherwise lost.
+    ///
+    /// Cost: an allocation and a push to the worker's word deque.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// pool.run(|w| w.spawn(move |mut w| sender.send(w.join(|_| 6, |_| 7)).unwrap()));
+    /// assert_eq!(receiver.recv(), Ok((6, 7)));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn spawn<F>(&self, task: F)
+    where
+        F: for<'b> FnOnce(Worker<'b, P>) + Send + 'static,
+    {
+        // SAFETY: used at once, by a job of the handle's pool, which is of type `P`.
+        let job = Spawned::detached(|| in_handle_style(unsafe { Here::current().known::<P>() }, task));
+        self.seen().home().spawn(job);
+    }
+}
 
 /// Has `task` run some time on a worker and returns at once: of the current pool, on a worker; else of the
 /// [global pool](ThreadPool::global).

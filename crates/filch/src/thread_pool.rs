@@ -26,7 +26,7 @@ use crate::registry::Common;
 use crate::spawn::Spawned;
 use crate::stats::Stats;
 use crate::ticker::Ticker;
-use crate::worker::Worker;
+use crate::worker::{Worker, in_handle_style};
 
 /// A pool of worker threads. Dropping it finishes what was spawned and joins the threads; a worker of another pool runs that one's jobs
 /// meanwhile. A task that drops its own pool waits for nobody. But no task of the pool may be waiting for somebody else who drops it.
@@ -242,16 +242,6 @@ impl<P: Pool> ThreadPool<P> {
             unsafe { interrupts::send(&common, &threads) };
         })
     }
-}
-
-/// Runs `f` with a handle, here.
-fn in_handle_style<P: Pool, F, R>(here: Here<'_, P>, f: F) -> R
-where
-    F: for<'b> FnOnce(Worker<'b, P>) -> R,
-{
-    let _detached = here.detach();
-    // SAFETY: closure style has just been detached, for as long as `f` runs.
-    f(unsafe { Worker::new(here) })
 }
 
 impl<P: Pool> Drop for ThreadPool<P> {

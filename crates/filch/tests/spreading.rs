@@ -109,6 +109,15 @@ fn meets_in_every_shape<P: Pool>(workers: usize, wait: Wait) {
             });
         });
     });
+    run(&|meeting| {
+        pool.run(|mut w| {
+            w.scope(|_, s| {
+                for _ in 0..workers {
+                    s.spawn(|_, _| meeting.attend());
+                }
+            });
+        });
+    });
 }
 
 #[test]
@@ -170,5 +179,46 @@ fn what_was_private_when_a_long_leaf_began_is_shared_for_its_owner() {
         }
         // Unless every single time the owner thought that its tasks were coarse.
         assert!(pool.stats().total().seizures > 0, "{wait}: who has shared for the owner?");
+    }
+}
+
+/// Forks `tasks` tasks by handles, and then runs `last` above them.
+fn forks_by_handle(mut w: Worker<'_>, tasks: usize, task: &(dyn Fn() + Sync), last: &(dyn Fn(Worker<'_>) + Sync)) {
+    if tasks == 0 {
+        return last(w);
+    }
+    w.join(move |w| forks_by_handle(w, tasks - 1, task, last), move |_| task());
+}
+
+/// As above; a handle tells where its head is when it goes over to closure style, or opens a scope.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_was_private_when_a_handle_opened_a_scope_is_shared_for_its_owner() {
+    const TASKS: usize = 40;
+    let _watchdog = watchdog("a scope that waits for what its worker has forked before");
+    for in_scope in [true, false] {
+        let pool: ThreadPool = Builder::new().workers(2).build().unwrap();
+        for _ in 0..10 {
+            let (busy, over, done) = (Meeting::of(2), Meeting::of(2), Meeting::of(TASKS + 1));
+            let leaf = || {
+                over.attend();
+                done.attend();
+            };
+            let last = |mut w: Worker<'_>| if in_scope { w.scope(|_, _| leaf()) } else { w.install(leaf) };
+            pool.run(|mut w| {
+                w.join(
+                    |mut w| {
+                        busy.attend();
+                        assert_eq!(w.join(|w| fib(w, 18), |_| ()).0, 2584);
+                        forks_by_handle(w, TASKS, &|| _ = done.here.fetch_add(1, SeqCst), &last);
+                    },
+                    |_| {
+                        busy.attend();
+                        over.attend();
+                    },
+                )
+            });
+        }
+        assert!(pool.stats().total().seizures > 0, "in a scope {in_scope}: who has shared for the owner?");
     }
 }

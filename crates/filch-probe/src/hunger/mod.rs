@@ -8,6 +8,7 @@ mod program;
 mod trace;
 
 use std::io::Write;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use filch::pool::{Pool, Queued, Split, Wool};
@@ -33,41 +34,74 @@ use filch_console::stats::Sample;
 /// Before each run: all workers are asleep by then.
 const SETTLE: Duration = Duration::from_millis(5);
 
-#[derive(Clone, Copy, Debug)]
-struct OnFilch;
+/// By handles.
+struct ByHandle<P>(PhantomData<P>);
 
-impl Style for OnFilch {
-    type Handle = FilchClosures;
+impl<P: Pool> Style for ByHandle<P> {
+    type Handle<'b> = Worker<'b, P>;
+    type Loops = ByClosure;
 
-    fn handle() -> FilchClosures {
+    fn in_loop() -> FilchClosures {
         FilchClosures
     }
 
-    fn scope(nodes: &[Node], announces: &(dyn Fn() + Sync), each: &(dyn Fn(&Node) + Sync)) {
-        filch::scope(|s| {
+    fn scope<F>(mut handle: Worker<'_, P>, nodes: &[Node], announces: impl Fn() + Sync, each: F)
+    where
+        F: for<'b> Fn(&Node, Worker<'b, P>) + Sync,
+    {
+        let each = &each;
+        handle.scope(|_, s| {
             for node in nodes {
                 announces();
-                s.spawn(move |_| each(node));
+                s.spawn(move |w, _| each(node, w));
             }
         });
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct OnRayon;
+enum ByClosure {}
+
+impl Style for ByClosure {
+    type Handle<'b> = FilchClosures;
+    type Loops = Self;
+
+    fn in_loop() -> FilchClosures {
+        FilchClosures
+    }
+
+    fn scope<F>(_: FilchClosures, nodes: &[Node], announces: impl Fn() + Sync, each: F)
+    where
+        F: Fn(&Node, FilchClosures) + Sync,
+    {
+        let each = &each;
+        filch::scope(|s| {
+            for node in nodes {
+                announces();
+                s.spawn(move |_| each(node, FilchClosures));
+            }
+        });
+    }
+}
+
+enum OnRayon {}
 
 impl Style for OnRayon {
-    type Handle = RayonHandle;
+    type Handle<'b> = RayonHandle;
+    type Loops = Self;
 
-    fn handle() -> RayonHandle {
+    fn in_loop() -> RayonHandle {
         RayonHandle
     }
 
-    fn scope(nodes: &[Node], announces: &(dyn Fn() + Sync), each: &(dyn Fn(&Node) + Sync)) {
+    fn scope<F>(_: RayonHandle, nodes: &[Node], announces: impl Fn() + Sync, each: F)
+    where
+        F: Fn(&Node, RayonHandle) + Sync,
+    {
+        let each = &each;
         rayon::scope(|s| {
             for node in nodes {
                 announces();
-                s.spawn(move |_| each(node));
+                s.spawn(move |_| each(node, RayonHandle));
             }
         });
     }
@@ -83,7 +117,7 @@ struct Contender {
 
 fn by_handle<P: Pool>(name: &'static str, workers: usize, wait: Wait) -> Result<Contender> {
     let pool = start::<P>(workers, wait)?;
-    Ok(Contender { name, run: Box::new(move |trace, node| pool.run(|w| trace.run::<Worker<'_, P>, OnFilch>(node, w))) })
+    Ok(Contender { name, run: Box::new(move |trace, node| pool.run(|w| trace.run::<ByHandle<P>>(node, w))) })
 }
 
 fn start<P: Pool>(workers: usize, wait: Wait) -> Result<ThreadPool<P>> {
@@ -98,7 +132,7 @@ fn contenders(workers: usize, wait: Wait) -> Result<Vec<Contender>> {
         by_handle::<Split>("filch", workers, wait)?,
         Contender {
             name: "filch-closures",
-            run: Box::new(move |trace, node| closures.install(|| trace.run::<_, OnFilch>(node, FilchClosures))),
+            run: Box::new(move |trace, node| closures.install(|| trace.run::<ByClosure>(node, FilchClosures))),
         },
         by_handle::<Wool>("filch:wool", workers, wait)?,
     ];
@@ -107,7 +141,7 @@ fn contenders(workers: usize, wait: Wait) -> Result<Vec<Contender>> {
     }
     all.push(Contender {
         name: "rayon",
-        run: Box::new(move |trace, node| rayon.install(|| trace.run::<_, OnRayon>(node, RayonHandle))),
+        run: Box::new(move |trace, node| rayon.install(|| trace.run::<OnRayon>(node, RayonHandle))),
     });
     Ok(all)
 }

@@ -11,14 +11,19 @@ use filch_workloads::{ForkJoin, Grain};
 
 use super::program::Node;
 
-/// What a program wants besides what its handle can: handles for code that has none, and scopes.
-pub(super) trait Style: Copy + Send + Sync + 'static {
-    type Handle: ForkJoin;
+/// How a program is written: what it forks by, and its scopes.
+pub(super) trait Style: 'static {
+    type Handle<'b>: for<'c> ForkJoin<Branch<'c> = Self::Handle<'c>>;
+    /// The style of the bodies of loops, which have no handle.
+    type Loops: Style;
 
-    fn handle() -> Self::Handle;
+    /// What the body of a loop forks by.
+    fn in_loop() -> <Self::Loops as Style>::Handle<'static>;
 
     /// Calls `announces`, and spawns `each`, for every node, and waits for them.
-    fn scope(nodes: &[Node], announces: &(dyn Fn() + Sync), each: &(dyn Fn(&Node) + Sync));
+    fn scope<F>(handle: Self::Handle<'_>, nodes: &[Node], announces: impl Fn() + Sync, each: F)
+    where
+        F: for<'b> Fn(&Node, Self::Handle<'b>) + Sync;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +67,7 @@ impl Trace {
     }
 
     /// Runs the program.
-    pub(super) fn run<J: ForkJoin, S: Style>(&self, node: &Node, mut j: J) {
+    pub(super) fn run<S: Style>(&self, node: &Node, mut j: S::Handle<'_>) {
         match node {
             Node::Leaf(length) => {
                 let worker = thread::current().id();
@@ -72,31 +77,31 @@ impl Trace {
             }
             Node::Fine(n, rest) => {
                 std::hint::black_box(fib(&mut j, *n));
-                self.run::<J, S>(rest, j);
+                self.run::<S>(rest, j);
             }
             Node::Join(both) => {
                 let [a, b] = &**both;
                 self.tell(What::Forked(1));
-                j.join(move |j| self.run::<_, S>(a, j), move |j| self.begin::<_, S>(b, j));
+                j.join(move |j| self.run::<S>(a, j), move |j| self.begin::<S>(b, j));
             }
             Node::Forks(nodes) => {
                 self.tell(What::Forked(nodes.len()));
-                j.fork_all(nodes, |j, node| self.begin::<_, S>(node, j), (), |(), ()| ());
+                j.fork_all(nodes, |j, node| self.begin::<S>(node, j), (), |(), ()| ());
             }
             Node::Loop(nodes) => {
                 self.tell(What::Forked(nodes.len()));
-                let block = |block: &[Node]| block.iter().for_each(|node| self.begin::<_, S>(node, S::handle()));
+                let block = |block: &[Node]| block.iter().for_each(|node| self.begin::<S::Loops>(node, S::in_loop()));
                 j.for_blocks(&nodes[..], Grain::Advice(1), block);
             }
             Node::Scope(nodes) => {
-                S::scope(nodes, &|| self.tell(What::Forked(1)), &|node| self.begin::<_, S>(node, S::handle()));
+                S::scope(j, nodes, || self.tell(What::Forked(1)), |node, j| self.begin::<S>(node, j));
             }
         }
     }
 
-    fn begin<J: ForkJoin, S: Style>(&self, node: &Node, j: J) {
+    fn begin<S: Style>(&self, node: &Node, j: S::Handle<'_>) {
         self.tell(What::Begun);
-        self.run::<J, S>(node, j);
+        self.run::<S>(node, j);
     }
 
     /// What came of it; the program has ended just now.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use filch::host::{Crew, Lease, Seat};
 use filch::levels::Level;
 use filch::pool::Pool;
-use filch::{Builder, Divisible, Interrupts, Stats, ThreadPool, Wait, Worker};
+use filch::{Builder, Divisible, Interrupts, Scope, Stats, ThreadPool, Wait, Worker};
 
 use crate::common::{EveryPool, picked};
 use crate::evil::values::Evil;
@@ -123,6 +123,12 @@ pub(crate) trait Handle {
     fn map_reduce(&mut self, is_fixed: bool, numbers: Numbers<'_>, map: &MapFn<'_>, reduce: &ReduceFn<'_>) -> Sum;
 
     fn poll(&mut self);
+
+    /// In closure style.
+    fn install(&mut self, f: Box<dyn FnOnce() -> Thing + '_>) -> Thing;
+
+    /// A scope with a task for each item, each spawned by the one before.
+    fn scope(&mut self, items: &mut [Thing], each: &(dyn Fn(&mut dyn Handle, &mut Thing) + Sync));
 }
 
 /// What a loop sums up: shared, since sums are cloned.
@@ -193,6 +199,25 @@ impl<P: Pool, L: Level> Handle for Worker<'_, P, L> {
 
     fn poll(&mut self) {
         self.poll();
+    }
+
+    fn install(&mut self, f: Box<dyn FnOnce() -> Thing + '_>) -> Thing {
+        self.install(f)
+    }
+
+    fn scope(&mut self, items: &mut [Thing], each: &(dyn Fn(&mut dyn Handle, &mut Thing) + Sync)) {
+        fn spawns<'s, P: Pool>(
+            s: &Scope<'s, P>,
+            items: &'s mut [Thing],
+            each: &'s (dyn Fn(&mut dyn Handle, &mut Thing) + Sync),
+        ) {
+            let Some((first, others)) = items.split_first_mut() else { return };
+            s.spawn(move |mut w, s| {
+                spawns(s, others, each);
+                each(&mut w, first);
+            });
+        }
+        self.scope(|_, s| spawns(s, items, each));
     }
 }
 

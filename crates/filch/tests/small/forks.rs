@@ -136,7 +136,7 @@ fn mixed(pool: &dyn AnyPool, way: usize, depth: usize, numbers: &[Thing]) -> usi
     }
     let go = |next: usize| mixed(pool, way * 5 + next, depth - 1, numbers);
     let branch = |next: usize| move |_: &mut dyn Handle| Thing::new(go(next));
-    match way % 6 {
+    match way % 8 {
         0 => run(pool, |w| {
             let (a, b) = w.join(Bulk::None, Box::new(branch(0)), Box::new(branch(1)));
             a.number() + b.number()
@@ -162,6 +162,16 @@ fn mixed(pool: &dyn AnyPool, way: usize, depth: usize, numbers: &[Thing]) -> usi
             });
             a + b
         }
+        5 => run(pool, |w| {
+            let go = || filch::join(|| go(1), || go(3));
+            let ((a, b), ()) = filch::join(go, || ());
+            a + w.install(Box::new(|| Thing::new(b))).number()
+        }),
+        6 => run(pool, |w| {
+            let mut parts = [Thing::new(1), Thing::new(4)];
+            w.scope(&mut parts, &|w, part| *part = w.install(Box::new(|| Thing::new(go(part.number())))));
+            parts.iter().map(Thing::number).sum()
+        }),
         _ => run(pool, |w| {
             let items = Box::new([1, 2].into_iter().map(Thing::new));
             w.fork_all(items, Bulk::None, &|_, next| Thing::new(go(next.number())), &mut |sum, n| sum + n.number())
@@ -175,7 +185,7 @@ fn styles_inside_each_other() {
     let _watchdog = watchdog("styles inside each other");
     with_pools(|pool| {
         let numbers = things(7);
-        for way in 0..6 {
+        for way in 0..8 {
             assert_eq!(install(pool, || mixed(pool, way, DEPTH, &numbers)), 1 << DEPTH);
         }
     });
@@ -308,7 +318,13 @@ fn scopes() {
             };
             assert_eq!(if in_handle_style { run(pool, |_| body()) } else { install(pool, body) }, NUMBERS);
         }
-        assert!(numbers.iter().enumerate().all(|(at, number)| number.number() == at + 2));
+        run(pool, |w| {
+            w.scope(&mut numbers, &|w, number| {
+                let (a, b) = w.join(Bulk::None, Box::new(|_| Thing::new(1)), Box::new(|_| Thing::new(2)));
+                number.set(number.number() + b.number() - a.number());
+            });
+        });
+        assert!(numbers.iter().enumerate().all(|(at, number)| number.number() == at + 3));
         // From a thread outside, through a scope that is borrowed.
         let total = AtomicUsize::new(0);
         install(pool, || {
