@@ -1,15 +1,16 @@
-//! What threads have executed: fences and locked instructions, which are what synchronisation costs.
+//! Counts of the fences and locked instructions that threads execute, which are the cost of synchronisation.
 //!
-//! Only with the feature `count`; without it nothing is counted, and no instruction is there for it. With it every such operation costs a
-//! few nanoseconds more, so what is counted must not be timed. It is the operations of [`Memory`](crate::Memory) and its atomics' traits that
-//! count, by which the algorithms are written, and none that is called by the standard library's own name.
+//! They exist only with the feature `count`; without it nothing is counted, and no instruction is spent on it. With it
+//! every such operation costs a few nanoseconds more, so do not time what is counted. Only the operations of
+//! [`Memory`](crate::Memory) and its atomics' traits count, through which the algorithms are written, and none that is
+//! called by the standard library's own name.
 //!
-//! A thread counts for itself what it executes as an owner, and apart from that what it executes [while it steals](stealing): thieves that
-//! find nothing try again and again, and would hide what owners do.
+//! A thread counts what it executes as an owner, and separately what it executes [while it steals](stealing): thieves
+//! that find nothing try again and again, and would hide what owners do.
 //!
-//! What must always hold: a count has one writer, its thread; readers want a statistic.
+//! Invariant: a count has one writer, its thread; readers need only a statistic.
 
-/// Has what `f` executes count as a thief's.
+/// Counts what `f` executes as a thief's.
 #[inline(always)]
 pub fn stealing<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(feature = "count")]
@@ -23,24 +24,26 @@ pub use counting::{Counted, Operations, Thread};
 pub(crate) use counting::{Kind, executes};
 
 #[cfg(feature = "count")]
-#[allow(clippy::disallowed_types, reason = "these are not the algorithms' and must not be counted")]
+#[allow(clippy::disallowed_types, reason = "these do not belong to the algorithms and must not be counted")]
 mod counting {
     use core::cell::Cell;
     use core::sync::atomic::{AtomicU64, Ordering};
     use std::sync::Arc;
 
-    /// How many operations there were of each kind.
+    /// The number of operations of each kind.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Operations {
-        /// Sequentially consistent [fences](crate::Memory::fence). Weaker ones are not counted: on x86-64 they are no instructions.
+        /// Sequentially consistent [fences](crate::Memory::fence). Weaker ones are not counted: on x86-64 they are no
+        /// instructions.
         pub fences: u64,
-        /// Atomic read–modify–writes, whether they wrote or not, and sequentially consistent stores, which are the same to a processor.
+        /// Atomic read–modify–writes, whether or not they wrote, and sequentially consistent stores, which a processor
+        /// treats alike.
         pub locked: u64,
         /// [Heavy barriers](crate::Asymmetric::heavy_barrier).
         pub barriers: u64,
     }
 
-    /// What a thread has executed.
+    /// The operations that a thread has executed.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Counted {
         /// While it did not steal.
@@ -68,7 +71,7 @@ mod counting {
         static STEALS: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// The current thread has executed one. What it does while its locals are being destroyed is not counted.
+    /// Counts an operation of the current thread. Operations during the destruction of its locals are not counted.
     pub(crate) fn executes(kind: Kind) {
         let _ = COUNTS.try_with(|counts| {
             let count = &if STEALS.get() { &counts.thief } else { &counts.owner }[kind as usize];
@@ -77,7 +80,7 @@ mod counting {
         });
     }
 
-    /// The former role, until dropped.
+    /// The former role, restored on drop.
     pub(super) struct Role(bool);
 
     impl Role {
@@ -92,7 +95,7 @@ mod counting {
         }
     }
 
-    /// A thread, for others to read what it has counted.
+    /// A thread whose counts others can read.
     ///
     /// ```
     /// use filch_memory::count::{Thread, stealing};
@@ -115,12 +118,12 @@ mod counting {
     pub struct Thread(Arc<Counts>);
 
     impl Thread {
-        /// The current one.
+        /// Returns the current thread.
         pub fn current() -> Self {
             Self(COUNTS.with(Arc::clone))
         }
 
-        /// What it has executed so far. Exact if it has stopped, and that happened before.
+        /// Returns what the thread has executed so far. Exact if the thread has stopped, and that happened before.
         pub fn counted(&self) -> Counted {
             let read = |counts: &[AtomicU64; 3]| {
                 // Relaxed: a statistic.

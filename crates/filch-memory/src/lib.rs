@@ -1,13 +1,13 @@
 //! The memory that filch's algorithms are written against.
 //!
-//! Every queue and every protocol of filch is generic over [`Memory`]. [`Native`] maps each operation to the
-//! machine's own and costs nothing; a checker implements the same trait with an abstract machine and runs the
-//! shipped source under every interleaving. What must always hold: an implementation never gives an operation a
-//! *weaker* meaning than the Rust memory model gives the same operation of `core::sync::atomic`, and no algorithm
-//! reaches an atomic except through this trait.
+//! Every queue and every protocol of filch is generic over [`Memory`]. [`Native`] maps each operation to the machine's
+//! own and costs nothing; a checker implements the same trait with an abstract machine and runs the shipped source
+//! under every interleaving. Invariant: an implementation never gives an operation a *weaker* meaning than the Rust
+//! memory model gives the same operation of `core::sync::atomic`, and no algorithm accesses an atomic except through
+//! this trait.
 //!
-//! Each operation is `#[track_caller]`: a checker knows the call site, and can lower the ordering of one site at
-//! a time to find out whether anything depends on it.
+//! Each operation is `#[track_caller]`: a checker knows the call site, and can lower the ordering of one site at a time
+//! to find out whether anything depends on it.
 //!
 //! ```
 //! use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
@@ -34,8 +34,8 @@ pub use native::{Native, NativeCell};
 /// A kind of memory: its atomics, its cells and its fences.
 ///
 /// # Safety
-/// No operation on the atomics, and no fence, is weaker than the same operation of `core::sync::atomic`, and a cell is the memory that it
-/// stands for: the algorithms keep pointers in them.
+/// No operation on the atomics, and no fence, is weaker than the same operation of `core::sync::atomic`, and a cell is
+/// the memory that it represents: the algorithms keep pointers in them.
 pub unsafe trait Memory: Sized + Send + Sync + 'static {
     /// A 32-bit word.
     type AtomicU32: AtomicInt<u32>;
@@ -52,37 +52,37 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
     /// Memory that is not atomic; a checker reports unordered accesses to it.
     type Cell<T>: Cell<T>;
 
-    /// So many pointers that are null.
+    /// Makes this many null pointers.
     ///
-    /// Cost: with [`Native`], an allocation of memory that the system hands out page by page, when a page is first used.
+    /// Cost: with [`Native`], an allocation whose pages the system provides when they are first used.
     ///
     /// # Panics
-    /// If there cannot be so many.
+    /// If there cannot be that many.
     #[track_caller]
     fn nulls<T>(count: usize) -> Box<[Self::AtomicPtr<T>]> {
         (0..count).map(|_| Atomic::new(null_mut())).collect()
     }
 
-    /// A fence, as [`core::sync::atomic::fence`].
+    /// Executes a fence, as [`core::sync::atomic::fence`].
     #[track_caller]
     fn fence(order: Ordering);
 
     /// Keeps the compiler from moving memory accesses across it and emits no instruction.
     fn compiler_fence();
 
-    /// Says that the caller waits for another thread, in a loop whose rounds only read until something changes. A
-    /// checker takes it as leave not to begin another round before that.
+    /// Announces that the caller waits for another thread, in a loop whose rounds only read until something changes. A
+    /// checker need not begin another round before that.
     #[track_caller]
     fn spin_loop();
 }
 
 /// A memory on which a thread can sleep.
 ///
-/// The two operations have the meaning of a futex: `wait` sleeps only if the word still has the expected value when
-/// the sleep begins, as one atomic step with respect to `wake_*` on the same word. They order nothing else: whoever
-/// wakes writes the word first, whoever waits reads it again.
+/// The two operations have the meaning of a futex: `wait` sleeps only if the word still has the expected value when the
+/// sleep begins, as one atomic step with respect to `wake_*` on the same word. They order nothing else: a waker writes
+/// the word first, and a woken thread reads it again.
 pub trait Sleep: Memory {
-    /// Sleeps while `word` holds `expected`, until a wake-up; may return for no reason.
+    /// Sleeps while `word` holds `expected`, until a wake-up; may return spuriously.
     fn wait(word: &Self::AtomicU32, expected: u32);
 
     /// Wakes one thread that sleeps on `word`, if there is one.
@@ -92,34 +92,34 @@ pub trait Sleep: Memory {
     fn wake_all(word: &Self::AtomicU32);
 }
 
-/// A memory with a fence that one side does not pay for.
+/// A memory with a fence that costs one side nothing.
 ///
 /// A light barrier is a sequentially consistent fence towards heavy ones, and towards nothing else: if it executes
-/// before a heavy barrier of another thread, what came before it is visible after the heavy one, and if it executes
-/// after, it sees what came before the heavy one.
+/// before a heavy barrier of another thread, everything before it is visible after the heavy one; if it executes after,
+/// it sees everything before the heavy one.
 ///
 /// # Safety
-/// That is so, once [`Asymmetric::prepare_barriers`] has returned `true`.
+/// This holds once [`Asymmetric::prepare_barriers`] has returned `true`.
 pub unsafe trait Asymmetric: Memory {
-    /// Makes the barriers ready; call it before the first of them, as often as you like. `false`: there are none on
-    /// this system, and both sides have to use [`Memory::fence`] instead.
+    /// Prepares the barriers. Call it before the first of them; further calls are harmless. `false`: this system has
+    /// none, and both sides have to use [`Memory::fence`] instead.
     #[must_use = "without barriers, both sides have to fence"]
     fn prepare_barriers() -> bool {
         true
     }
 
-    /// The cheap side: nothing but a compiler fence.
+    /// The cheap side: only a compiler fence.
     #[track_caller]
     fn light_barrier();
 
-    /// The dear side: makes every thread of the process pass a fence.
+    /// The expensive side: makes every thread of the process execute a fence.
     #[track_caller]
     fn heavy_barrier();
 }
 
 /// An atomic variable; the operations are those of `core::sync::atomic`.
 pub trait Atomic<T: Copy>: Send + Sync {
-    /// A variable holding `value`.
+    /// Makes a variable that holds `value`.
     #[track_caller]
     fn new(value: T) -> Self;
     /// Reads.
@@ -137,7 +137,7 @@ pub trait Atomic<T: Copy>: Send + Sync {
     /// The value found, if it was not `current`.
     #[track_caller]
     fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T>;
-    /// As [`Atomic::compare_exchange`], and may fail for no reason.
+    /// Does what [`Atomic::compare_exchange`] does, and may fail spuriously.
     ///
     /// # Errors
     /// The value found.
@@ -166,7 +166,7 @@ pub trait AtomicInt<T: Copy>: Atomic<T> {
 /// The closures receive raw pointers; a dereference is the caller's unsafe obligation. A checker verifies that no
 /// `with_mut` is concurrent with another access.
 pub trait Cell<T> {
-    /// A cell holding `value`.
+    /// Makes a cell that holds `value`.
     #[track_caller]
     fn new(value: T) -> Self;
     /// Calls `f` with a pointer for reading.

@@ -1,5 +1,5 @@
 //! The machine's own memory: every operation is the `core::sync::atomic` one, inlined.
-#![allow(clippy::disallowed_types, reason = "the one place where the standard atomics are named")]
+#![allow(clippy::disallowed_types, reason = "the only place that names the standard atomics")]
 
 use alloc::alloc::{alloc_zeroed, handle_alloc_error};
 use alloc::boxed::Box;
@@ -10,7 +10,7 @@ use core::sync::atomic::{self, Ordering};
 
 use crate::{Atomic, AtomicInt, Cell, Memory};
 
-/// Counts an operation, where that is wanted.
+/// Counts an operation, if counting is on.
 #[cfg(feature = "count")]
 macro_rules! executes {
     ($kind:ident) => {
@@ -32,7 +32,7 @@ macro_rules! executes {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
-// SAFETY: the operations of `core::sync::atomic` themselves, and a cell is an `UnsafeCell`.
+// SAFETY: these are the operations of `core::sync::atomic`, and a cell is an `UnsafeCell`.
 unsafe impl Memory for Native {
     type AtomicU32 = atomic::AtomicU32;
     type AtomicU64 = atomic::AtomicU64;
@@ -52,7 +52,8 @@ unsafe impl Memory for Native {
         if memory.is_null() {
             handle_alloc_error(layout);
         }
-        // SAFETY: the allocator's own, with the layout of this slice; and a null pointer is all zeros, says `ptr::null_mut`.
+        // SAFETY: the memory comes from the allocator, with the layout of this slice; a null pointer is all zeros
+        // (`ptr::null_mut`).
         unsafe { Box::from_raw(slice_from_raw_parts_mut(memory, count)) }
     }
 
@@ -73,8 +74,9 @@ unsafe impl Memory for Native {
     }
 }
 
-/// On Linux a word to sleep on is a `futex`. Where the system refuses that from the beginning, who would sleep gives the processor away;
-/// if it does so later, while threads sleep that nobody can wake any more, the process ends with a message.
+/// On Linux threads sleep on a word by `futex`. If the system refuses that from the beginning, a thread that would
+/// sleep yields instead. If the system refuses later, while threads sleep that nothing can wake any more, the process
+/// ends with a message.
 #[cfg(feature = "std")]
 impl crate::Sleep for Native {
     fn wait(word: &Self::AtomicU32, expected: u32) {
@@ -93,7 +95,7 @@ impl crate::Sleep for Native {
 #[cfg(all(feature = "std", not(target_os = "linux")))]
 use atomic_wait as futex;
 
-/// The system call itself. The crate for the other systems gives it pointers of a type that Miri rejects.
+/// The system call itself. The crate for the other systems passes it pointers of a type that Miri rejects.
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod futex {
     use core::ffi::c_int;
@@ -104,15 +106,15 @@ mod futex {
     const WAIT: c_int = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     const WAKE: c_int = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 
-    /// What is known of the system: one of the three below. It changes once.
+    /// What is known about the system: one of the three below. It changes once.
     static SYSTEM: AtomicU32 = AtomicU32::new(UNKNOWN);
     const UNKNOWN: u32 = 0;
     const WORKS: u32 = 1;
     const REFUSES: u32 = 2;
 
-    /// Whether it could be done. Not being able to wait because the word has changed, or because of a signal, counts as done.
+    /// Makes the call. It counts as done even if it did not wait because the word has changed or a signal arrived.
     fn call(word: &AtomicU32, operation: c_int, value: u32) -> io::Result<()> {
-        // SAFETY: the word is alive, and without a timeout it is all of our memory that the call touches.
+        // SAFETY: the word is alive, and without a timeout the call touches no other memory of ours.
         let outcome =
             unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, null::<libc::timespec>()) };
         if outcome >= 0 {
@@ -122,7 +124,7 @@ mod futex {
         if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) { Ok(()) } else { Err(error) }
     }
 
-    /// Whether threads can be woken: found out before the first one sleeps.
+    /// Returns whether threads can be woken; found out before the first one sleeps.
     fn works(word: &AtomicU32) -> bool {
         // Relaxed, here and below: a fact about the system, which publishes nothing.
         if SYSTEM.load(Ordering::Relaxed) == UNKNOWN {
@@ -133,7 +135,7 @@ mod futex {
     }
 
     pub(super) fn wait(word: &AtomicU32, expected: u32) {
-        // A wait that returns early is none too many: whoever waits looks again.
+        // A wait may return early: the caller checks again.
         if !works(word) || call(word, WAIT, expected).is_err() {
             std::thread::yield_now();
         }
@@ -151,14 +153,14 @@ mod futex {
         if let Err(error) = call(word, WAKE, most)
             && works(word)
         {
-            // Whoever sleeps would do so for ever. Whoever has closed standard error does not want to know why.
-            let _ = writeln!(io::stderr(), "filch: the system no longer lets threads be woken ({error}); aborting");
+            // The sleepers would sleep for ever. If standard error is closed, there is nowhere to report to.
+            let _ = writeln!(io::stderr(), "filch: the system no longer wakes threads ({error}); aborting");
             std::process::abort();
         }
     }
 }
 
-/// The heavy side is `membarrier` of Linux, which interrupts the processors that run threads of this process.
+/// The heavy side is Linux's `membarrier`, which interrupts the processors that run threads of this process.
 // SAFETY: `membarrier` is what the trait describes.
 unsafe impl crate::Asymmetric for Native {
     fn prepare_barriers() -> bool {
@@ -173,7 +175,7 @@ unsafe impl crate::Asymmetric for Native {
     fn heavy_barrier() {
         executes!(Barrier);
         membarrier::run();
-        // The call is one already, to the kernel; this says so to the compiler.
+        // The call is a fence already, to the kernel; this tells the compiler.
         atomic::fence(Ordering::SeqCst);
     }
 }
@@ -189,7 +191,7 @@ mod membarrier {
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
     }
 
-    /// Idempotent: the kernel remembers it for the process.
+    /// Idempotent: the kernel remembers the registration of the process.
     pub(super) fn register() -> bool {
         command(REGISTER_PRIVATE_EXPEDITED)
     }
@@ -206,7 +208,7 @@ mod membarrier {
     }
 
     pub(super) fn run() {
-        panic!("there are no barriers on this system");
+        panic!("this system has no barriers");
     }
 }
 
@@ -298,7 +300,7 @@ atomic!(*mut T, atomic::AtomicPtr<T>, T);
 pub struct NativeCell<T>(UnsafeCell<T>);
 
 impl<T> NativeCell<T> {
-    /// A cell holding `value`, in a constant.
+    /// Makes a cell that holds `value`, in a constant.
     pub const fn const_new(value: T) -> Self {
         Self(UnsafeCell::new(value))
     }

@@ -1,4 +1,4 @@
-//! What threads execute is counted, by the thread and in the role in which it is executed.
+//! What threads execute is counted, per thread and role.
 #![cfg(feature = "count")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use filch_memory::count::{Counted, Operations, Thread, stealing};
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Native, Ordering};
 
-/// What the current thread executes in `f`.
+/// Returns what the current thread executes in `f`.
 fn executed(f: impl FnOnce()) -> Counted {
     let before = Thread::current().counted();
     f();
@@ -23,7 +23,7 @@ fn owner(fences: u64, locked: u64) -> Counted {
     Counted { owner: Operations { fences, locked, barriers: 0 }, thief: Operations::default() }
 }
 
-/// As the algorithms are written: against any memory. The standard library's own methods are not counted.
+/// Written like the algorithms, for any memory. The standard library's own methods are not counted.
 fn counts<M: Asymmetric>() {
     let word = M::AtomicU64::new(0);
     assert_eq!(
@@ -42,7 +42,7 @@ fn counts<M: Asymmetric>() {
     assert_eq!(executed(|| _ = word.swap(1, Ordering::Relaxed)), owner(0, 1));
     let exchange = |current| _ = word.compare_exchange(current, 2, Ordering::Relaxed, Ordering::Relaxed);
     assert_eq!(executed(|| exchange(1)), owner(0, 1));
-    assert_eq!(executed(|| exchange(1)), owner(0, 1), "one that fails");
+    assert_eq!(executed(|| exchange(1)), owner(0, 1), "a failing one");
     assert_eq!(executed(|| _ = word.compare_exchange_weak(7, 2, Ordering::Relaxed, Ordering::Relaxed)), owner(0, 1));
     for update in [M::AtomicU64::fetch_add, M::AtomicU64::fetch_sub, M::AtomicU64::fetch_or, M::AtomicU64::fetch_and] {
         assert_eq!(executed(|| _ = update(&word, 1, Ordering::Relaxed)), owner(0, 1));
@@ -53,12 +53,12 @@ fn counts<M: Asymmetric>() {
 }
 
 #[test]
-fn fences_and_locked_instructions_are_counted_and_nothing_else() {
+fn only_fences_and_locked_instructions_are_counted() {
     counts::<Native>();
 }
 
 #[test]
-fn a_thiefs_are_counted_apart_until_it_has_stolen() {
+fn a_thiefs_operations_are_counted_separately() {
     let fence = || Native::fence(Ordering::SeqCst);
     let counted = executed(|| {
         fence();
@@ -75,7 +75,7 @@ fn a_thiefs_are_counted_apart_until_it_has_stolen() {
 }
 
 #[test]
-fn a_thread_counts_what_it_executes_itself() {
+fn a_thread_counts_only_its_own_operations() {
     let (other, counted) = std::thread::scope(|s| {
         let other = s.spawn(|| {
             Native::fence(Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Sleeping on a word: whoever sleeps is woken, and nobody falls asleep on a word that has changed.
+//! Sleeping on a word: sleepers are woken, and no thread falls asleep on a word that has changed.
 #![cfg(feature = "std")]
 
 use std::sync::Arc;
@@ -13,10 +13,10 @@ type Word = <Native as Memory>::AtomicU32;
 /// Far more than a wake-up takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where each step takes a thousand times as long, less is enough.
+/// Fewer where each step takes a thousand times as long.
 const ROUNDS: usize = if cfg!(miri) { 3 } else { 20 };
 
-/// Has `sleepers` threads sleep on a word until it changes, wakes them by `wake`, and fails if one stays asleep.
+/// Makes `sleepers` threads sleep on a word until it changes, wakes them by `wake`, and fails if one stays asleep.
 fn sleepers_wake(sleepers: usize, wake: impl Fn(&Word)) {
     let word: Arc<Word> = Arc::new(Atomic::new(0));
     let ready: Arc<Word> = Arc::new(Atomic::new(0));
@@ -29,14 +29,14 @@ fn sleepers_wake(sleepers: usize, wake: impl Fn(&Word)) {
                 while word.load(Ordering::Acquire) == 0 {
                     Native::wait(&word, 0);
                 }
-                woken.send(()).expect("somebody listens");
+                woken.send(()).expect("the receiver is alive");
             })
         })
         .collect();
     while (ready.load(Ordering::Relaxed) as usize) < sleepers {
         thread::yield_now();
     }
-    // Long enough for most to be asleep; the others find that the word has changed.
+    // Long enough for most to fall asleep; the others find that the word has changed.
     thread::sleep(Duration::from_millis(5));
     word.store(1, Ordering::Release);
     wake(&word);
@@ -68,12 +68,12 @@ fn all_sleepers_are_woken() {
 }
 
 #[test]
-fn nobody_sleeps_on_a_word_that_has_changed() {
+fn no_thread_sleeps_on_a_word_that_has_changed() {
     let (woken, awake) = channel();
     let thread = thread::spawn(move || {
         let word: Word = Atomic::new(1);
         Native::wait(&word, 0);
-        woken.send(()).expect("somebody listens");
+        woken.send(()).expect("the receiver is alive");
     });
     awake.recv_timeout(PATIENCE).expect("it does not sleep");
     thread.join().expect("no thread panics");

@@ -215,7 +215,7 @@ fn cannot_be_woken() {
 
 #[test]
 fn who_sleeps_and_cannot_be_woken_is_not_waited_for() {
-    aborts("cannot_be_woken", "the system no longer lets threads be woken");
+    aborts("cannot_be_woken", "the system no longer wakes threads");
 }
 
 #[test]
