@@ -1,5 +1,5 @@
-//! The instructions that the owner executes for a push and a pop while no thief is there, as a Markdown table. The
-//! table in the library's documentation is this one.
+//! The instructions that the owner executes for a push and a pop without thieves, as a Markdown table. The library's
+//! documentation contains this table.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[path = "../tests/emitted/single_step.rs"]
@@ -27,7 +27,7 @@ mod count {
 
     use crate::single_step::{Count, counted};
 
-    /// Tasks below those that are counted. Runs pass a power of two, where some queues do more.
+    /// Tasks below the counted ones. Runs pass a power of two, where some queues do more.
     const BELOW: usize = 480;
     /// Room for all of them.
     const CAPACITY: usize = 1024;
@@ -47,24 +47,24 @@ mod count {
         cells("crossbeam-deque", || Crossbeam(Worker::new_lifo()));
     }
 
-    /// The default ones, but for those that make an owner other than it is in a program.
+    /// Returns the default parameters, changed where stepping would make the owner behave unlike in a program.
     fn params<Q: Queue>() -> Q::Params {
         let mut params = Q::Params::default();
         let any: &mut dyn Any = &mut params;
         if let Some(params) = any.downcast_mut::<pdq::sender::Params>() {
-            // Step by step, its clock would always be due.
+            // Under stepping, its clock would always be due.
             params.gap = Duration::MAX / 2;
         }
         #[cfg(feature = "fence-free")]
         if let Some(delta) = any.downcast_mut::<filch_queue::Delta>() {
-            // SAFETY: one thread only.
+            // SAFETY: there is only one thread.
             *delta = unsafe { filch_queue::Delta::from_bound(filch_queue::Delta::ASSUMED_BOUND) };
         }
         params
     }
 
     fn row<Q: Queue>() {
-        // Where thieves wait for it, the owner is the same as where they are refused.
+        // Queues whose thieves wait for the owner have the same owner as those whose thieves are refused.
         if Q::PROMISES.steal_progress != Progress::WaitsForOwner {
             let params = params::<Q>();
             cells(Q::PROMISES.name, || Q::make(CAPACITY, 1, &params).0);
@@ -84,7 +84,7 @@ mod count {
         println!("| `{name}` | {} |", cells.join(" | "));
     }
 
-    /// What one costs, from the cost of `PAIRS`.
+    /// Formats the cost of one operation, from the cost of `PAIRS`.
     fn cell(all: Count) -> String {
         let each = |number: usize| number as f64 / PAIRS as f64;
         let mut cell = each(all.instructions).round().to_string();
@@ -110,7 +110,7 @@ mod count {
         black_box(owner.pop());
     }
 
-    /// What `body` costs beyond as many calls of `frame`.
+    /// Returns the cost of `body` beyond that of `PAIRS` calls of `frame`.
     fn beyond(frame: fn(), body: impl FnOnce()) -> Count {
         let ((), with) = counted(body);
         let ((), without) = counted(|| (0..PAIRS).for_each(|_| frame()));
@@ -136,7 +136,7 @@ mod count {
                 pop(owner);
             }
         };
-        // The first time, lazily bound functions are looked up, and queues that grow grow.
+        // The first time, the loader binds functions lazily, and growing queues grow.
         body();
         let no_pair = || {
             no_push();
@@ -156,7 +156,7 @@ mod count {
         [pushes, pops]
     }
 
-    /// The deque of crossbeam, which grows and shrinks as it likes.
+    /// Crossbeam's deque, which grows and shrinks on its own.
     struct Crossbeam(Worker<Task>);
 
     impl Owner<Task> for Crossbeam {

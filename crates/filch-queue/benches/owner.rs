@@ -1,4 +1,4 @@
-//! What the owner pays: a push and a pop, alone and with one thief, against crossbeam-deque.
+//! The owner's cost: a push and a pop, alone and with one thief, against crossbeam-deque.
 #![allow(missing_docs, reason = "criterion's macros")]
 #![allow(clippy::disallowed_types, reason = "a flag to stop the thief")]
 
@@ -17,7 +17,8 @@ use crossbeam_deque::Worker;
 use filch_queue::Delta;
 use filch_queue::{Owner, Progress, Queue, Task, Thief, for_each_queue};
 
-/// A tree of this depth is pushed and popped, so that a queue is neither always empty nor always the same.
+/// The depth of the tree that is pushed and popped, so that a queue is neither always empty nor always of the same
+/// length.
 const DEPTH: usize = 12;
 const TASKS: u64 = (1 << DEPTH) - 1;
 
@@ -31,7 +32,7 @@ fn tree(depth: usize, push_pop: &mut impl FnMut(bool)) {
     }
 }
 
-/// Runs `f` while another thread does `work` again and again.
+/// Runs `f` while another thread repeats `work`.
 fn beside<R>(mut work: impl FnMut() + Send, f: impl FnOnce() -> R) -> R {
     let stop = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
@@ -52,11 +53,11 @@ fn task() -> Task {
 }
 
 fn params<Q: Queue>() -> Q::Params {
-    #[cfg_attr(not(feature = "fence-free"), expect(unused_mut, reason = "nothing is to be changed"))]
+    #[cfg_attr(not(feature = "fence-free"), expect(unused_mut, reason = "nothing changes it"))]
     let mut params = Q::Params::default();
     #[cfg(feature = "fence-free")]
     if let Some(delta) = (&mut params as &mut dyn Any).downcast_mut::<Delta>() {
-        // SAFETY: no x86-64 processor is documented to have more than 128 places for pending stores; and these tasks are
+        // SAFETY: no x86-64 processor is documented to have more than 128 entries for pending stores, and these tasks
         // never run.
         *delta = unsafe { Delta::from_bound(Delta::ASSUMED_BOUND) };
     }
@@ -64,7 +65,7 @@ fn params<Q: Queue>() -> Q::Params {
 }
 
 fn filch<Q: Queue>(group: &mut BenchmarkGroup<'_, WallTime>, with_thief: bool) {
-    // In the end, its thief would wait for an owner that has gone.
+    // At the end, its thief would wait for an owner that has left.
     if Q::PROMISES.steal_progress == Progress::WaitsForOwner {
         return;
     }

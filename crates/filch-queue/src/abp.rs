@@ -3,24 +3,24 @@
 //! **Paper.** Nimar S. Arora, Robert D. Blumofe and C. Greg Plaxton, *Thread Scheduling for Multiprogrammed
 //! Multiprocessors*, SPAA 1998, <https://doi.org/10.1145/277651.277678>, figure 5.
 //!
-//! **Idea.** Tasks lie at the indices [top, bot) of an array. The owner works at bot with plain stores; thieves take at
-//! top, one compare-and-swap each. Owner and thief raise flags at each other as in
-//! [`chase_lev`](crate::chase_lev), which came later. Here indices do not grow for ever: when the owner finds the
-//! deque empty, it starts again at 0. A thief that slept meanwhile must not take the new top for the one it has seen,
-//! so top shares a word with a tag that every reset changes.
+//! **Idea.** The indices [top, bot) of an array hold the tasks. The owner works at bot with plain stores; thieves take
+//! at top, with one compare-and-swap each. Owner and thief raise flags at each other as in
+//! [`chase_lev`](crate::chase_lev), which came later. But here indices do not grow for ever: when the owner finds the
+//! deque empty, it starts again at 0. A thief that slept meanwhile must not mistake the new top for the one it has
+//! seen, so top shares a word with a tag that every reset changes.
 //!
 //! **Fields.** Each on its own line.
-//! * `age`: (tag, top). Thieves raise top; the owner resets it and changes the tag. Read by all.
+//! * `age`: (tag, top). Thieves raise top; the owner resets it and changes the tag; both read it.
 //! * `bot`: written by the owner, read by thieves.
 //! * `deq`: the slots' address and number, never written.
-//! * the owner's own: `bot` and `tag` (copies of the shared ones, which only the owner changes).
+//! * private to the owner: `bot` and `tag` (copies of the shared ones, which only the owner changes).
 //!
 //! **Invariants.**
 //! * I1: top ≤ bot outside a pop; in a pop, top ≤ bot + 1 until `reset` stores bot = 0; thieves then find nothing.
-//! * I2: under one tag, top is only raised, and a slot below bot is not written again before a pop has lowered bot to
-//!   it. A compare-and-swap that succeeds has therefore read the task at top, unless 2³² resets happened meanwhile.
-//! * I3: an index is claimed by the compare-and-swap that raises top past it; or by a pop that lowered bot to it and
-//!   then read a smaller top; or by the reset that finds top at it; never by two of them.
+//! * I2: under one tag, top only rises, and no slot below bot is written again before a pop has lowered bot to it. So a
+//!   compare-and-swap that succeeds has read the task at top, unless 2³² resets happened meanwhile.
+//! * I3: an index is claimed by the compare-and-swap that raises top past it; or by a pop that lowers bot to it and
+//!   then reads a smaller top; or by the reset that finds top at it; never by two of them.
 //!
 //! **Edges.**
 //! * E1: the stores of `bot` in `push` and `pop` (release) → its load in `steal` (acquire): slots and task contents are
@@ -28,19 +28,19 @@
 //!   an earlier push.
 //! * E2: the compare-and-swap in `steal` (release) → the swap in `reset` (acquire): a thief has read its slot before
 //!   the owner uses the slot again.
-//! * E3: the swap in `reset` (release) → the load of `age` in `steal` (relaxed, before a fence): a thief that goes by
-//!   the new top does not go by a bot from before the reset.
-//! * F: the fence in `pop` and the fence in `steal` forbid that a pop reads a top below the index it takes while a
-//!   thief at that index reads a bot above it.
+//! * E3: the swap in `reset` (release) → the load of `age` in `steal` (relaxed, before a fence): a thief that uses the
+//!   new top does not use a bot from before the reset.
+//! * F: the fences in `pop` and `steal` rule out that a pop reads a top below the index it takes while a thief at that
+//!   index reads a bot above it.
 //!
-//! **Memory model.** Rust's. Without either fence, F fails on every processor that has a store buffer, x86 included.
+//! **Memory model.** Rust's. Without either fence, F fails on every processor with a store buffer, x86 included.
 //!
 //! **Progress.** Owner wait-free, steal lock-free. **Capacity.** An array: a push is refused when bot has reached its
-//! end, however many tasks have been stolen from below, until a pop finds the deque empty or takes its last task.
+//! end, however many tasks have been stolen, until a pop finds the deque empty or takes its last task.
 //!
 //! **Departures.** The paper's machine is sequentially consistent; fences and orderings are ours. Its reset swaps the
-//! age if the last task is there, and stores it otherwise or if that fails; since after the store of bot nobody but a
-//! thief at that last task can change it, one unconditional swap does all three. Tests: `queues/battery.rs` (overflow,
+//! age if the last task is there, and stores it otherwise or if that fails. After the store of bot only a thief at that
+//! last task can change the age, so one unconditional swap does all three. Tests: `queues/battery.rs` (overflow,
 //! wrap-around, last task), and the twin's `bot-after-age`.
 //!
 //! **Names.** As in the paper; `pushBottom`, `popBottom`, `popTop` are `push`, `pop`, `steal`.
@@ -57,7 +57,7 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The ABP deque, by name: see the [module](self).
+/// The ABP deque: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -69,7 +69,7 @@ use crate::{
 /// owner.push(task(2)).unwrap();
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// assert_eq!(owner.push(task(3)), Err(Full(task(3)))); // the end of the array
-/// assert_eq!(owner.pop(), Some(task(2))); // the last one: back to the start
+/// assert_eq!(owner.pop(), Some(task(2))); // the last task: back to the start
 /// assert_eq!(owner.push(task(3)), Ok(()));
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -101,10 +101,10 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-/// A power of two, and bot reaches it.
+/// A power of two; bot reaches it.
 const MAX_CAPACITY: usize = 1 << 31;
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for Abp {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -138,7 +138,7 @@ unsafe impl<M: Memory> Queue<M> for Abp {
 }
 
 impl<M: Memory> Owner<M> {
-    /// The end of a pop that lowered bot to `b` and found top at or above it: starts again at 0.
+    /// Ends a pop that lowered bot to `b` and found top at or above it: starts again at 0.
     #[cold]
     fn reset(&mut self, b: u32) -> Option<Task> {
         // Relaxed: E3 orders it before the new age, and a thief that reads it reads no slot.
@@ -174,9 +174,9 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let b = self.bot - 1;
         // E1: pairs with the load in `steal`.
         self.shared.bot.store(b, Ordering::Release);
-        // F: opposite the fence in `steal`. Without it the load below may overtake the store above.
+        // F: pairs with the fence in `steal`. Without it the load below may overtake the store above.
         M::fence(Ordering::SeqCst);
-        // Relaxed: F decides how old this may be; nothing that thieves wrote is read on its strength.
+        // Relaxed: F limits how old this may be; the owner reads nothing that thieves wrote because of it.
         let (_, top) = unpack(self.shared.age.load(Ordering::Relaxed));
         if top >= b {
             return self.reset(b);
@@ -199,7 +199,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         // E3: pairs with the swap in `reset`; relaxed, as the fence acquires what it read. The compare-and-swap
         // validates it.
         let age = shared.age.load(Ordering::Relaxed);
-        // F: opposite the fence in `pop`.
+        // F: pairs with the fence in `pop`.
         M::fence(Ordering::SeqCst);
         // E1: pairs with the stores in `push` and `pop`.
         let bot = shared.bot.load(Ordering::Acquire);
@@ -207,7 +207,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         if bot <= top {
             return Steal::Empty;
         }
-        // Worth nothing unless the swap succeeds.
+        // Discarded unless the swap succeeds.
         let task = shared.deq.read(top as usize);
         // E2: pairs with the swap in `reset`. Relaxed on failure: nothing is used.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
@@ -219,8 +219,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed: whatever orders the push before this call makes both loads recent enough: while its task is there,
-        // nothing is reset.
+        // Relaxed: whatever orders the push before this call makes both loads recent enough. While its task is there,
+        // no reset happens.
         let (_, top) = unpack(self.shared.age.load(Ordering::Relaxed));
         top < self.shared.bot.load(Ordering::Relaxed)
     }

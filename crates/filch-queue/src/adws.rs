@@ -4,20 +4,20 @@
 //! Asynchronous Delegation*, SPAA 2024 (brief announcement), <https://doi.org/10.1145/3626183.3660261>, which names it
 //! as the part of PadWS to compare with.
 //!
-//! **Idea.** The queue is the owner's own: a ring with plain bounds. A thief asks and goes its way; the owner, at its
-//! next operation, grants its oldest task by naming the position; the thief's next attempt copies the task. A steal
+//! **Idea.** The queue is private to the owner: a ring with plain bounds. A thief asks and moves on. The owner, at its
+//! next operation, grants its oldest task by naming the position, and the thief's next attempt copies the task. A steal
 //! never waits, and never succeeds without the owner.
 //!
 //! **Fields.** Those of [`delegation`](crate::delegation), each on its own line, and
 //! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
-//! * `ring`: written by the owner, read by whoever was granted a position.
-//! * the owner's own: `front`, `back`, and `limit`, the index below which a push is known to have room.
+//! * `ring`: written by the owner, read by thieves with a granted position.
+//! * private to the owner: `front`, `back`, and `limit`, the index below which a push is known to have room.
 //!
 //! **Invariants.** Those of `delegation`, and
-//! * A1: a position below `front` was granted once; [`front`, `back`) is the owner's.
+//! * A1: each position below `front` was granted once; [`front`, `back`) is the owner's.
 //! * A2: `limit` ≤ p + capacity for `front` and for every position p that a cell names as granted or being copied, so a
-//!   push overwrites nothing that is still to be read.
-//! * A3: an answer is settled only when its task has been copied, so what a cell no longer names is no longer read.
+//!   push overwrites no slot that a thief has yet to read.
+//! * A3: an answer is settled only after its task has been copied, so no thread reads a position that no cell names.
 //!
 //! **Edges.** Those of `delegation`, and
 //! * E3: the store that ends a copy (release) → the load of the cell by its thief in `collect`, which then asks again
@@ -29,11 +29,11 @@
 //! thief that stops while it copies keeps the ring from passing that position. **Capacity.** As an array: the ring ends
 //! at the oldest position that a cell names.
 //!
-//! **Departures.** All but the idea is ours: see `delegation`. When a pop finds nothing, the owner takes back the
-//! newest task that was granted and not collected. A steal whose request was answered with nothing says that the queue
-//! is empty, and asks anew. Requests stand as in [`pad_ws`](crate::pad_ws). Tests: `queues/battery.rs` (all).
+//! **Departures.** Everything but the idea is ours: see `delegation`. When a pop finds nothing, the owner takes back
+//! the newest granted task that no thief has collected. A steal whose request was answered with nothing reports an
+//! empty queue and asks again. Requests persist as in [`pad_ws`](crate::pad_ws). Tests: `queues/battery.rs` (all).
 //!
-//! **Names.** `delegation` gives its own.
+//! **Names.** See `delegation`.
 //!
 //! **Scenarios.** `adws`, `eager_adws` and `reserved_adws` in the battery and the property tests; `adws` in the
 //! checker.
@@ -50,7 +50,7 @@ use crate::{
     StealOrder, Stealable, Task,
 };
 
-/// adws, by name: see the [module](self).
+/// adws: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -60,8 +60,8 @@ use crate::{
 /// let (mut owner, mut thieves) = <Adws as Queue>::make(64, 1, &Delegation::default());
 /// owner.push(task(1)).unwrap();
 /// owner.push(task(2)).unwrap();
-/// assert_eq!(thieves[0].steal(), Steal::Pending); // it has asked;
-/// owner.poll(); // a push or a pop would do as well
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // it has asked
+/// owner.poll(); // a push or a pop would do, too
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// assert_eq!(owner.pop(), Some(task(2)));
 /// ```
@@ -91,7 +91,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The oldest task, if it is for thieves.
+    /// Grants the oldest task, if thieves may have it.
     #[inline]
     fn grant(&mut self, keep: u32) -> Option<u32> {
         (self.back - self.front > u64::from(keep)).then(|| {
@@ -100,7 +100,7 @@ impl Bounds {
         })
     }
 
-    /// The index below `back` that a position stands for.
+    /// Returns the index below `back` that a position stands for.
     fn index(&self, position: u32) -> u64 {
         self.back - u64::from((self.back as u32).wrapping_sub(position) % POSITIONS)
     }
@@ -112,7 +112,7 @@ pub struct Thief<M: Memory = Native> {
     desk: ThiefDesk,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for Adws {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -173,7 +173,7 @@ impl<M: Memory> Owner<M> {
         bounds.back < self.limit
     }
 
-    /// A pop that finds nothing between the bounds.
+    /// Pops when there is nothing between the bounds.
     #[cold]
     fn pop_granted(&mut self) -> Option<Task> {
         if self.is_known_empty {
@@ -183,7 +183,7 @@ impl<M: Memory> Owner<M> {
         if shared.delegation.revocation == Revocation::WhenNeeded {
             let revoked = desk.revoke(&shared.desk, |position| bounds.index(position), |_| false);
             if let Some(position) = revoked {
-                // Whoever writes this slot again is the owner itself, so there is no copy to wait for.
+                // Only the owner can write this slot again, so there is no copy to wait for.
                 return shared.ring.read(position as usize);
             }
         }
@@ -191,7 +191,7 @@ impl<M: Memory> Owner<M> {
         None
     }
 
-    /// Finds out whether there are tasks besides those being copied, if there are none between the bounds.
+    /// Finds out whether any tasks are left besides those being copied, when there are none between the bounds.
     fn look_for_tasks(&mut self) {
         if self.is_known_empty || self.desk.looks_for_granted(&self.shared.desk) {
             return;
@@ -199,7 +199,7 @@ impl<M: Memory> Owner<M> {
         self.is_known_empty = true;
         // Relaxed: see `has_work_hint`.
         self.shared.busy.store(false, Ordering::Relaxed);
-        // Sends the next push to `make_room`.
+        // Makes the next push call `make_room`.
         self.limit = self.bounds.back;
     }
 }
@@ -224,12 +224,12 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         } else {
             self.pop_granted()
         };
-        // After the owner has secured its own.
+        // After the owner has secured its own task.
         self.poll_in_turn();
         popped
     }
 
-    /// Also finds out whether the queue is empty, so that thieves need not look.
+    /// Also finds out whether the queue is empty, so that thieves need not check.
     #[inline]
     fn poll(&mut self) {
         let Self { shared, desk, bounds, .. } = self;
@@ -246,7 +246,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Takes the task that a cell grants, if it does.
+    /// Takes the task that a cell grants, if it grants one.
     fn take(&self, cell: usize, answer: Answer) -> Option<Task> {
         let Shared { desk, ring, .. } = &*self.shared;
         if answer.kind != Kind::Granted || !desk.take(cell, answer, Kind::Copying) {
@@ -256,13 +256,14 @@ impl<M: Memory> Thief<M> {
         // E3: pairs with the loads in `collect` and `make_room`.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
         desk.copied(cell, answer, Ordering::Release);
-        Some(task.expect("a position that was granted holds a task"))
+        Some(task.expect("a granted position holds a task"))
     }
 
-    /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; else `Pending`.
+    /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; otherwise returns
+    /// `Pending`.
     fn collect(&mut self) -> Steal<Task> {
         // E3: pairs with the store in `copied`.
-        // kept over Relaxed: load buffering would let whoever took the task read the slot's next one.
+        // kept over Relaxed: load buffering would let a thread that took the task read the slot's next one.
         let Some(answer) = self.desk.answer(&self.shared.desk, Ordering::Acquire) else { return Steal::Pending };
         match answer.kind {
             Kind::Granted => match self.take(self.desk.index(), answer) {
@@ -270,7 +271,7 @@ impl<M: Memory> Thief<M> {
                     self.desk.settle();
                     Steal::Task(task)
                 }
-                // Somebody else has it, and may be copying: the request stays outstanding, by A3.
+                // Another thread has it and may be copying: the request stays outstanding, by A3.
                 None => Steal::Pending,
             },
             Kind::Copying => Steal::Pending,
@@ -306,8 +307,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     /// Counts the owner's tasks. Stays true until a pop or a poll finds the queue empty.
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed: raised by the push itself and lowered only when no task is left, so whatever orders a push before
-        // this call makes this recent enough.
+        // Relaxed: the push itself raises the flag, and the owner lowers it only when no task is left, so whatever
+        // orders a push before this call makes this load recent enough.
         self.shared.busy.load(Ordering::Relaxed)
     }
 }

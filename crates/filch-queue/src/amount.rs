@@ -13,7 +13,7 @@ use core::num::NonZeroU32;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Amount {
-    /// One, if there is one.
+    /// One, if there are any.
     One,
     /// Half, rounded up.
     #[default]
@@ -22,12 +22,12 @@ pub enum Amount {
     AllButOne,
     /// All of them.
     All,
-    /// So many, or as many as there are.
+    /// This many, or all if there are fewer.
     UpTo(NonZeroU32),
 }
 
 impl Amount {
-    /// How many of `count` tasks: not none, unless there are none.
+    /// Returns how many of `count` tasks to take: at least one, unless there are none.
     #[inline]
     pub const fn of(self, count: u32) -> u32 {
         match self {
@@ -57,7 +57,7 @@ impl Amount {
         }
     }
 
-    /// As [`Amount::of`], and no more than `max`.
+    /// Does what [`Amount::of`] does, and returns at most `max`.
     #[inline]
     pub(crate) fn of_at_most(self, count: u32, max: usize) -> u32 {
         u32::try_from(max).map_or(self.of(count), |max| self.of(count).min(max))

@@ -1,40 +1,41 @@
-//! Blocks: what the block-based queues share, and all of a last-in, first-out queue of blocks but its policy.
+//! Blocks: the shared parts of the block-based queues, and all of a last-in, first-out queue of blocks but its policy.
 //!
-//! [`BwosL`](crate::BwosL) is this and little else; [`PadWs`](crate::PadWs) hands out entries of the owner's block
-//! besides. See the former's file for paper and idea.
+//! [`BwosL`](crate::BwosL) adds little to this; [`PadWs`](crate::PadWs) also hands out entries of the owner's block.
+//! See `BwosL`'s file for paper and idea.
 //!
-//! A queue is an endless sequence of blocks of NE entries, of which a ring of NB is kept: block B is the ring's block
-//! B mod NB in its round B div NB. The owner works in one block, T, alone: of its entries, [0, front) have been handed
-//! out, [front, back) are the owner's, and the rest is free. Going up it opens the block that it leaves to thieves,
-//! full but for what was handed out; going down it takes the newest open block over.
+//! A queue is an endless sequence of blocks of NE entries. A ring keeps NB of them: block B is the ring's block B mod
+//! NB in its round B div NB. The owner works alone in one block, T. Of the entries of T, [0, front) have been handed
+//! out, [front, back) are the owner's, and the rest is free. When the owner goes up, it opens the block that it leaves
+//! to thieves, full except for what was handed out. When it goes down, it takes over the newest open block.
 //!
 //! **Fields.** Each on its own line.
-//! * `spos` of a block: (round, index). An index below NE is the next entry to steal; NE: all are handed out;
-//!   CLOSED: the block is the owner's, or lies above T. Raised by thieves, otherwise written by the owner.
-//! * `done` of a block: how many of the entries that were handed out have been copied. Raised by whoever copies, put to
+//! * `spos` of a block: (round, index). An index below NE is the next entry to steal; NE: all are handed out; CLOSED:
+//!   the block is the owner's, or is above T. Raised by thieves, otherwise written by the owner.
+//! * `done` of a block: how many of the entries handed out have been copied. Raised by the copying thread, reset to
 //!   zero by the owner.
 //! * `sblk`: the oldest block that thieves look at. Raised by thieves, never lowered.
 //! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
 //! * `entries`: one ring of NB · NE slots, written by the owner.
-//! * the owner's own: T, front, back, and of each block of the ring who it was and its front when it was left.
+//! * private to the owner: T, front, back, and for each block of the ring its number and its front when the owner left
+//!   it.
 //!
 //! **Invariants.**
-//! * I1: an entry is in one of three parts: handed out, to whoever raised the index past it or was granted it; open, at
-//!   or above the index of an open block; or the owner's.
-//! * I2: done ≤ number handed out since it was last zero; when the two are equal, nobody reads the block's entries
+//! * I1: an entry is in one of three parts: handed out, to the thread that raised the index past it or was granted it;
+//!   open, at or above the index of an open block; or the owner's.
+//! * I2: done ≤ number handed out since done was last zero; when the two are equal, no thread reads the block's entries
 //!   any more. Only then are they written again.
 //! * I3: once `sblk` has passed a block, that block is never opened or taken over again in its round; so `sblk` ≤ T.
 //! * I4: a block above T is closed or has not begun its round; thieves take nothing there.
 //!
 //! **Edges.**
 //! * E1: the opening store of `spos` (release) → the compare-and-swap in `steal` (acquire): entries and task contents.
-//!   The word may have returned to the value that the thief loaded; it is the swap that says whose entries are there.
-//! * E2: the addition to `done` after a copy (release) → its load in `is_settled` (acquire): the copy is made
-//!   before the entry is used again.
+//!   The word may have returned to the value that the thief loaded; the swap decides whose entries are there.
+//! * E2: the addition to `done` after a copy (release) → its load in `is_settled` (acquire): the copy is made before
+//!   the entry is used again.
 //! * E3: a store of `spos` (release) → its load in `steal` (acquire) → the raising of `sblk` (release) → its load in
 //!   `steal` (acquire). Delegation may exhaust a block above an open one, and the owner may come back to it: `spos` can
-//!   then be at NE twice in one round. Whoever comes to a block has seen all that happened to it before the one below
-//!   was opened for the last time, so it does not take the first end for the second, and pass tasks by.
+//!   then be at NE twice in one round. A thief that comes to a block has seen all that happened to it before the block
+//!   below was last opened, so it does not mistake the first end for the second, and does not skip tasks.
 
 use alloc::boxed::Box;
 use core::num::NonZeroUsize;
@@ -44,7 +45,7 @@ use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
 use crate::slots::Ring;
 use crate::{Full, Padded, Steal, Task};
 
-/// How long the blocks of a block-based queue are.
+/// The length of the blocks of a block-based queue.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -53,20 +54,20 @@ use crate::{Full, Padded, Steal, Task};
 /// let (mut owner, mut thieves) = <BwosL as Queue>::make(64, 1, &BlockSize::Entries(NonZeroUsize::MIN));
 /// let task = filch_queue::Task::from_id(NonZeroUsize::MIN);
 /// owner.push(task).unwrap();
-/// assert!(thieves[0].steal().is_empty()); // the owner's block is its own,
+/// assert!(thieves[0].steal().is_empty()); // the owner's block is private
 /// owner.push(task).unwrap();
-/// assert!(thieves[0].steal().is_task()); // and blocks of one task are soon full
+/// assert!(thieves[0].steal().is_task()); // a block of one task is full
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockSize {
     /// About the square root of the capacity, as PadWS's authors recommend: 64 entries for 8192.
     #[default]
     SquareRoot,
-    /// So many entries, rounded up to a power of two.
+    /// This many entries, rounded up to a power of two.
     Entries(NonZeroUsize),
 }
 
-/// How many blocks of how many entries, both powers of two.
+/// The number of blocks and of their entries, both powers of two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Logarithm of NE.
@@ -76,7 +77,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// One block more than `capacity` tasks fill, since the oldest may be in use by a thief when all others are full.
+    /// Makes one block more than `capacity` tasks fill, since a thief may be using the oldest when all others are full.
     pub(crate) fn new(capacity: usize, size: BlockSize) -> Self {
         const MOST: usize = 1 << 30;
         let capacity = capacity.max(1);
@@ -110,32 +111,33 @@ impl Shape {
         1 << (self.entries + self.blocks)
     }
 
-    /// Where in the ring a block is.
+    /// Returns the place of a block in the ring.
     #[inline]
     pub(crate) fn place(self, block: u64) -> usize {
         (block & (self.blocks() - 1)) as usize
     }
 
-    /// Which time round the ring a block is. Wraps after 2³² rounds, which no thief sleeps through.
+    /// Returns the round of a block. Wraps after 2³² rounds, longer than any thief sleeps.
     #[inline]
     pub(crate) fn round(self, block: u64) -> u32 {
         (block >> self.blocks) as u32
     }
 
-    /// The slot of an entry. Any number with the same block of the ring and entry in its low bits will do.
+    /// Returns the slot of an entry. Any number with the same block of the ring and the same entry in its low bits will
+    /// do.
     #[inline]
     pub(crate) fn slot(self, block: u64, entry: u32) -> usize {
         (self.place(block) << self.entries) + entry as usize
     }
 
-    /// The ring's block that a slot is in.
+    /// Returns the ring's block that contains a slot.
     #[inline]
     pub(crate) fn place_of_slot(self, slot: usize) -> usize {
         slot >> self.entries
     }
 }
 
-/// A round or lap, and an index: one word, so that a thief's compare-and-swap fails once the block is another one.
+/// A round or lap, and an index: one word, so that a thief's compare-and-swap fails once the block has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) round: u32,
@@ -153,7 +155,7 @@ impl Mark {
         Self { round: (word >> 32) as u32, index: word as u32 }
     }
 
-    /// Whether this is of a later round than `round`.
+    /// Returns whether this is of a later round than `round`.
     #[inline]
     pub(crate) fn is_after(self, round: u32) -> bool {
         (self.round.wrapping_sub(round) as i32) > 0
@@ -168,7 +170,7 @@ struct Block<M: Memory> {
     done: Padded<M::AtomicU32>,
 }
 
-/// What owner and thieves share.
+/// The state that owner and thieves share.
 pub(crate) struct Blocks<M: Memory = Native> {
     shape: Shape,
     blocks: Box<[Block<M>]>,
@@ -177,15 +179,15 @@ pub(crate) struct Blocks<M: Memory = Native> {
     busy: Padded<M::AtomicBool>,
 }
 
-/// What became of a block of the ring when the owner was last in it.
+/// The state of a block of the ring when the owner last left it.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     block: u64,
-    /// How many of its entries had been handed out.
+    /// The number of its entries that had been handed out.
     front: u32,
 }
 
-/// What the owner keeps for itself.
+/// The owner's private state.
 pub(crate) struct OwnerBlocks {
     /// T.
     block: u64,
@@ -193,14 +195,14 @@ pub(crate) struct OwnerBlocks {
     base: usize,
     front: u32,
     back: u32,
-    /// NE, or `back` if the next push has more to do than to write its entry.
+    /// NE, or `back` if the next push has to do more than write its entry.
     limit: u32,
     is_known_empty: bool,
     left: Box<[Left]>,
 }
 
 impl<M: Memory> Blocks<M> {
-    /// A queue whose blocks are all used up, except the first of round 1, which is the owner's.
+    /// Makes a queue whose blocks are all used up, except the first of round 1, which is the owner's.
     pub(crate) fn new(capacity: usize, size: BlockSize) -> (Self, OwnerBlocks) {
         let shape = Shape::new(capacity, size);
         let (count, entries) = (shape.blocks(), shape.entries());
@@ -241,13 +243,13 @@ impl<M: Memory> Blocks<M> {
     pub(crate) fn steal(&self) -> Steal<Task> {
         let entries = self.shape.entries();
         // E3: pairs with the compare-and-swap below.
-        // kept over Relaxed: only where delegation uses a block up above an open one can a block end twice in a round;
-        // to mistake the first end for the second takes two thieves and four blocks, more than loom explores.
+        // kept over Relaxed: a block can end twice in a round only if delegation exhausts a block above an open one. To
+        // mistake the first end for the second takes two thieves and four blocks, more than loom explores.
         let mut oldest = self.sblk.load(Ordering::Acquire);
         loop {
             let (block, round) = (self.block(oldest), self.shape.round(oldest));
             // E3: pairs with the stores of an index that is not CLOSED, and of a later round.
-            // kept over Relaxed: more than loom explores, as above.
+            // kept over Relaxed: loom does not explore that much, as above.
             let word = block.spos.load(Ordering::Acquire);
             let mark = Mark::from_word(word);
             if mark.round == round && mark.index < entries {
@@ -267,7 +269,7 @@ impl<M: Memory> Blocks<M> {
                 return Steal::Empty;
             }
             // E3: pairs with the load above, and on failure with itself.
-            // kept over Relaxed and Relaxed on failure: more than loom explores, as above.
+            // kept over Relaxed and Relaxed on failure: loom does not explore that much, as above.
             oldest = match self.sblk.compare_exchange(oldest, oldest + 1, Ordering::Release, Ordering::Acquire) {
                 Ok(_) => oldest + 1,
                 Err(now) => now,
@@ -275,27 +277,28 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// Whether the owner has been in a block, and above it since.
+    /// Returns whether the owner has been in a block, and above it since.
     fn has_left(&self, block: u64) -> bool {
-        // Relaxed: if it is taken back meanwhile, thieves wait at it: the one below is exhausted for good (I3).
+        // Relaxed: if the owner takes it back meanwhile, thieves wait at it: the block below is exhausted for good
+        // (I3).
         let mark = Mark::from_word(self.block(block).spos.load(Ordering::Relaxed));
         mark.round == self.shape.round(block) && mark.index != CLOSED
     }
 
-    /// The task in a slot that was handed out to the caller, who must be a thief, then to be used again.
+    /// Returns the task in a slot handed out to the calling thief, and frees the slot.
     #[inline]
     pub(crate) fn copy(&self, slot: usize) -> Task {
         let task = self.entries.read(slot);
         // E2: pairs with the load in `is_settled`.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
         self.blocks[self.shape.place_of_slot(slot)].done.fetch_add(1, Ordering::Release);
-        task.expect("an entry that was handed out holds a task")
+        task.expect("an entry handed out holds a task")
     }
 
     #[inline]
     pub(crate) fn has_work_hint(&self) -> bool {
-        // Relaxed: raised by the push itself and lowered only when no task is left, so whatever orders a push before
-        // this call makes this recent enough.
+        // Relaxed: the push itself raises the flag, and the owner lowers it only when no task is left, so whatever
+        // orders a push before this call makes this load recent enough.
         self.busy.load(Ordering::Relaxed)
     }
 }
@@ -322,26 +325,26 @@ impl OwnerBlocks {
         shared.entries.read(self.base + self.back as usize)
     }
 
-    /// Whether a pop has found nothing, and there was no push since.
+    /// Returns whether a pop has found nothing since the last push.
     #[inline]
     pub(crate) fn is_known_empty(&self) -> bool {
         self.is_known_empty
     }
 
-    /// The number of tasks in the owner's block.
+    /// Returns the number of tasks in the owner's block.
     #[inline]
     pub(crate) fn own(&self) -> u32 {
         self.back - self.front
     }
 
-    /// Hands out the oldest task of the owner's block, which has one: its slot.
+    /// Hands out the oldest task of the owner's block, which has one, and returns its slot.
     #[inline]
     pub(crate) fn grant(&mut self) -> usize {
         self.front += 1;
         self.base + self.front as usize - 1
     }
 
-    /// About how many tasks there are besides those handed out.
+    /// Returns about how many tasks there are besides those handed out.
     pub(crate) fn len_hint<M: Memory>(&self, shared: &Blocks<M>) -> usize {
         if self.is_known_empty {
             return 0;
@@ -351,7 +354,7 @@ impl OwnerBlocks {
         let below = self.block.saturating_sub(shared.sblk.load(Ordering::Relaxed)).min(shape.blocks());
         let oldest = self.block - below;
         let mark = Mark::from_word(shared.block(oldest).spos.load(Ordering::Relaxed));
-        // The oldest may be over, though no thief has passed it by; the others have been opened whole, or nearly.
+        // The oldest may be exhausted, though no thief has passed it; the others were opened whole, or nearly.
         let gone = match shape.round(oldest) {
             _ if below == 0 => 0,
             round if mark.is_after(round) => entries,
@@ -360,7 +363,7 @@ impl OwnerBlocks {
         (self.own() + below as u32 * entries - gone) as usize
     }
 
-    /// Finds a place for the next task; `false` if there is none.
+    /// Finds a slot for the next task; `false` if there is none.
     #[cold]
     fn make_room<M: Memory>(&mut self, shared: &Blocks<M>) -> bool {
         if self.is_known_empty {
@@ -378,14 +381,14 @@ impl OwnerBlocks {
         true
     }
 
-    /// Whether the `front` entries of a block that were handed out have been copied: then they can be used again.
+    /// Returns whether the `front` entries of a block that were handed out have been copied and can be used again.
     fn is_settled<M: Memory>(shared: &Blocks<M>, block: u64, front: u32) -> bool {
         let done = &shared.block(block).done;
         // E2: pairs with the addition in `steal` and `copy`.
         // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let is_settled = done.load(Ordering::Acquire) == front;
         if is_settled {
-            // Relaxed: the next addition is by somebody to whom the owner hands an entry out later.
+            // Relaxed: the next addition comes from a thread to which the owner hands out an entry later.
             done.store(0, Ordering::Relaxed);
         }
         is_settled
@@ -397,7 +400,7 @@ impl OwnerBlocks {
         (self.front, self.back, self.limit) = (front, back, shared.shape.entries());
     }
 
-    /// Leaves a full block for the next one, or uses it again; `false` if neither can be had.
+    /// Leaves a full block for the next one, or uses it again; `false` if neither is possible.
     fn go_up<M: Memory>(&mut self, shared: &Blocks<M>) -> bool {
         let (shape, entries) = (shared.shape, shared.shape.entries());
         if self.front == entries && Self::is_settled(shared, self.block, entries) {
@@ -407,17 +410,17 @@ impl OwnerBlocks {
         let next = self.block + 1;
         let left = self.left[shape.place(next)];
         let front = if left.block == next {
-            // It was left downwards, and its entries below `front` may still be being copied.
+            // The owner left it downwards, and thieves may still be copying its entries below `front`.
             if Self::is_settled(shared, next, left.front) { 0 } else { left.front }
         } else {
             let block = shared.block(next);
             let exhausted = Mark { round: shape.round(left.block), index: entries }.word();
-            // Relaxed: the owner wrote all but the index, and of the index nothing is read but that it is at its end.
+            // Relaxed: the owner wrote everything but the index, and it only tests whether the index is at its end.
             if block.spos.load(Ordering::Relaxed) != exhausted || !Self::is_settled(shared, next, entries) {
                 return false;
             }
             // E3: pairs with the load in `steal`.
-            // kept over Relaxed: more than loom explores, as in `steal`.
+            // kept over Relaxed: loom does not explore that much, as in `steal`.
             block.spos.store(Mark { round: shape.round(next), index: CLOSED }.word(), Ordering::Release);
             self.left[shape.place(next)] = Left { block: next, front: 0 };
             0
@@ -427,7 +430,7 @@ impl OwnerBlocks {
         true
     }
 
-    /// Opens the owner's block from `front` on. The owner enters the next one.
+    /// Opens the owner's block from `front` on. The owner then enters the next one.
     fn leave_open<M: Memory>(&mut self, shared: &Blocks<M>) {
         let shape = shared.shape;
         self.left[shape.place(self.block)].front = self.front;
@@ -436,33 +439,33 @@ impl OwnerBlocks {
         shared.block(self.block).spos.store(open, Ordering::Release);
     }
 
-    /// The newest block below the owner's that has tasks, or had a moment ago.
+    /// Returns the newest block below the owner's that has tasks, or had a moment ago.
     pub(crate) fn open_below<M: Memory>(&self, shared: &Blocks<M>) -> Option<u64> {
         let shape = shared.shape;
         // Relaxed: never lowered, and nothing below it is open (I3); an old value costs only time.
         let oldest = shared.sblk.load(Ordering::Relaxed).max(self.block + 1 - shape.blocks());
         (oldest..self.block).rev().find(|&block| {
-            // Relaxed: the owner opened it, so this is at least as new; the swap decides.
+            // Relaxed: the owner opened it, so this is at least that new; the swap decides.
             let mark = Mark::from_word(shared.block(block).spos.load(Ordering::Relaxed));
             mark.round == shape.round(block) && mark.index < shape.entries()
         })
     }
 
-    /// Takes back what is left of an open block, and makes it the owner's, which must be empty; `false` if nothing is
-    /// left. The blocks in between must be exhausted.
+    /// Takes back what is left of an open block and makes it the owner's block. The owner's current block must be
+    /// empty, and the blocks in between exhausted. Returns `false` if nothing is left.
     pub(crate) fn take_over<M: Memory>(&mut self, shared: &Blocks<M>, block: u64) -> bool {
         let (shape, entries) = (shared.shape, shared.shape.entries());
         let (spos, round) = (&shared.block(block).spos, shape.round(block));
-        // Relaxed: the owner takes only what it wrote. The swap, and not a load and a store, because thieves may take
-        // entries until it happens.
+        // Relaxed: the owner takes only what it wrote. A swap, not a load and a store, because thieves may take entries
+        // until it happens.
         let mark = Mark::from_word(spos.swap(Mark { round, index: CLOSED }.word(), Ordering::Relaxed));
         if mark.index == entries {
             // E3: pairs with the load in `steal`.
-            // kept over Relaxed: more than loom explores, as in `steal`.
+            // kept over Relaxed: loom does not explore that much, as in `steal`.
             spos.store(mark.word(), Ordering::Release);
             return false;
         }
-        // No thief is past `block`, so none believes the blocks in between to be open.
+        // No thief is past `block`, so none sees the blocks in between as open.
         for between in block + 1..self.block {
             let closed = Mark { round: shape.round(between), index: CLOSED }.word();
             // Relaxed: published with `block`, the next time that it is opened: E3.
@@ -474,13 +477,13 @@ impl OwnerBlocks {
         true
     }
 
-    /// Whether it is not known yet that there are no tasks, and there are none but those that were handed out.
+    /// Returns whether no tasks remain but those handed out, and this is not yet known.
     #[inline]
     pub(crate) fn may_be_found_empty<M: Memory>(&self, shared: &Blocks<M>) -> bool {
         self.front == self.back && !self.is_known_empty && self.open_below(shared).is_none()
     }
 
-    /// Remembers that there is no task in any block.
+    /// Records that there is no task in any block.
     pub(crate) fn found_empty<M: Memory>(&mut self, shared: &Blocks<M>) {
         self.is_known_empty = true;
         // Relaxed: see `has_work_hint`.
@@ -488,19 +491,19 @@ impl OwnerBlocks {
         if self.front > 0 && Self::is_settled(shared, self.block, self.front) {
             (self.front, self.back) = (0, 0);
         }
-        // Sends the next push to `make_room`.
+        // Makes the next push call `make_room`.
         self.limit = self.back;
     }
 
-    /// The block of a slot that was handed out and has not been copied. No such slot lies above T.
+    /// Returns the block of a slot that was handed out and has not been copied. No such slot is above T.
     pub(crate) fn block_of<M: Memory>(&self, shared: &Blocks<M>, slot: usize) -> u64 {
         let place = shared.shape.place_of_slot(slot) as u64;
         self.block - (self.block.wrapping_sub(place) & (shared.shape.blocks() - 1))
     }
 
-    /// The task in a slot that was handed out, and taken back.
+    /// Returns the task in a slot that was handed out and taken back.
     pub(crate) fn take_handed_out<M: Memory>(&mut self, shared: &Blocks<M>, slot: usize) -> Option<Task> {
-        // Relaxed: the owner itself is whom E2 tells.
+        // Relaxed: E2 would inform the owner, which is this thread.
         shared.blocks[shared.shape.place_of_slot(slot)].done.fetch_add(1, Ordering::Relaxed);
         shared.entries.read(slot)
     }

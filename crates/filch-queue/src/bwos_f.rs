@@ -1,52 +1,51 @@
-//! BWoS, first in, first out: a queue in blocks, of which the owner reads one to itself.
+//! BWoS, first in, first out: a queue in blocks, one of which the owner alone reads.
 //!
 //! **Paper.** Jiawei Wang, Bohdan Trach, Ming Fu, Diogo Behrens, Jonathan Schwender, Yutao Liu, Jitang Lei, Viktor
 //! Vafeiadis, Hermann Härtig and Haibo Chen, *BWoS: Formally Verified Block-based Work Stealing for Parallel
 //! Processing*, OSDI 2023, <https://www.usenix.org/conference/osdi23/presentation/wang-jiawei> (USENIX gives no DOI),
 //! section 3.
 //!
-//! **Idea.** The queue is a ring of blocks. The owner writes at the newest block and reads at the oldest, the
-//! consumer's, which it has to itself; thieves take from the blocks in between and from what is written of the newest,
-//! one compare-and-swap each. When the owner has read its block it takes the next one over: one swap stops the thieves
-//! there and says where they stopped.
+//! **Idea.** The queue is a ring of blocks. The owner writes to the newest block and reads from the oldest, the
+//! consumer's, which is its own. Thieves take from the blocks in between and from the written part of the newest, with
+//! one compare-and-swap each. When the owner has read its block, it takes over the next one: one swap stops the thieves
+//! there and shows where they stopped.
 //!
 //! **Fields.** Block B is the ring's block B mod NB in its lap B div NB. Each on its own line.
 //! * `committed` of a block: (lap, entries written). Written by the owner, read by thieves.
-//! * `reserved` of a block: (lap, next entry to steal), NE where there is none. Raised by thieves, otherwise written by
+//! * `reserved` of a block: (lap, next entry to steal), NE if there is none. Raised by thieves, otherwise written by
 //!   the owner.
 //! * `stolen` of a block: (lap, entries that thieves have copied or will never copy). Raised by thieves and by the
-//!   owner's takeover, started by the owner.
+//!   owner's takeover, reset by the owner.
 //! * `spos`: the oldest block that thieves look at. Raised by thieves, never lowered.
 //! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
-//! * the owner's own: the blocks that it writes (`pblk`) and reads (`cblk`), and how far it is in them.
+//! * private to the owner: the blocks that it writes (`pblk`) and reads (`cblk`), and its positions in them.
 //!
 //! **Invariants.**
-//! * I1: an entry of a lap is taken by the thief that raised `reserved` past it, or by the owner if the takeover found
+//! * I1: an entry of a lap is taken by the thief that raises `reserved` past it, or by the owner if the takeover finds
 //!   `reserved` at or below it; never by both.
 //! * I2: `stolen` = (lap, NE) only when every thief of that lap has copied what it reserved, and the owner has taken
-//!   the block over.
-//! * I3: a block begins a lap only when its last one is read and I2 holds of it.
+//!   over the block.
+//! * I3: a block begins a lap only when the owner has read its last lap and I2 holds for that one.
 //!
 //! **Edges.**
 //! * E1: the store of `committed` in `push` (release) → its load in `steal` (acquire): the entry and the task's
-//!   contents. The lap in the word says that the load saw this lap's entries.
+//!   contents. The lap in the word shows that the load saw this lap's entries.
 //! * E2: the addition to `stolen` after a copy (release) → its load in `begin_block` (acquire): the copy is made before
 //!   the entry is written again.
 //!
-//! **Memory model.** Rust's; no fence anywhere. Without E1 a thief may find an old word on Arm.
+//! **Memory model.** Rust's; no fence anywhere. Without E1 a thief may read an old word on Arm.
 //!
 //! **Progress.** Owner wait-free, steal lock-free. A thief that stops while it copies keeps one block from being used
-//! again.
-//! **Capacity.** As an array: blocks are used again in turn, so one that thieves have emptied waits for the owner to
-//! come past.
+//! again. **Capacity.** As an array: blocks are used again in turn, so one that thieves have emptied waits until the
+//! owner passes it.
 //!
-//! **Departures.** What the owner has consumed is known to it alone. `committed` carries its lap into the thief's
-//! decision, so that `reserved` need not publish it. A thief compares laps by order and not for equality: nothing moves
-//! `spos` while nobody steals, so it may be laps behind. A push that finds the next block in use is refused where the
-//! authors' programs spin. A flag says whether there may be tasks, which costs a store when the queue turns empty or
-//! ceases to be. There is one block more than the capacity needs, rounded up to a power of two. No steal takes several
-//! tasks, as one does in the authors' program, and nobody prefers long queues, as the paper's thieves do. Tests:
-//! `queues/battery.rs` (overflow, wrap-around, stress), `queues/stalled.rs`.
+//! **Departures.** Only the owner knows what it has consumed. `committed` carries its lap into the thief's decision, so
+//! that `reserved` need not publish it. A thief compares laps by order, not for equality: nothing moves `spos` while no
+//! thread steals, so it may be laps behind. A push that finds the next block in use is refused; the authors' programs
+//! spin. A flag shows whether there may be tasks, which costs a store when the queue becomes empty or non-empty. There
+//! is one block more than the capacity needs, rounded up to a power of two. No steal takes several tasks, as in the
+//! authors' program, and no thief prefers long queues, as the paper's do. Tests: `queues/battery.rs` (overflow,
+//! wrap-around, stress), `queues/stalled.rs`.
 //!
 //! **Names.** As in the paper, whose version is the lap here; `pblk` and `cblk` are its producer's and consumer's
 //! blocks.
@@ -67,7 +66,7 @@ use crate::{
     Stealable, Task,
 };
 
-/// BWoS with a first-in, first-out owner, by name: see the [module](self).
+/// BWoS with a first-in, first-out owner: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -113,7 +112,7 @@ pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
     pblk: u64,
     written: u32,
-    /// NE, or `written` if the next push has more to do than to write its entry.
+    /// NE, or `written` if the next push has to do more than write its entry.
     limit: u32,
     cblk: u64,
     consumed: u32,
@@ -125,7 +124,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for BwosF {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -149,7 +148,7 @@ unsafe impl<M: Memory> Queue<M> for BwosF {
     fn make(capacity: usize, thieves: usize, &size: &BlockSize) -> (Owner<M>, Vec<Thief<M>>) {
         let shape = Shape::new(capacity, size);
         let (count, entries) = (shape.blocks(), shape.entries());
-        // All used up in lap 0, except the first, which is the consumer's, of lap 1.
+        // All are used up in lap 0, except the first: it is the consumer's, in lap 1.
         let blocks = (0..count).map(|place| {
             let used = Mark { round: u32::from(place == 0), index: entries };
             let committed = Mark { index: if place == 0 { 0 } else { entries }, ..used };
@@ -172,7 +171,7 @@ unsafe impl<M: Memory> Queue<M> for BwosF {
 }
 
 impl<M: Memory> Owner<M> {
-    /// Finds a place for the next task; `false` if there is none.
+    /// Finds a slot for the next task; `false` if there is none.
     #[cold]
     fn make_room(&mut self) -> bool {
         if self.is_known_empty {
@@ -197,7 +196,7 @@ impl<M: Memory> Owner<M> {
             return false;
         }
         let start = Mark { round: shape.round(next), index: 0 }.word();
-        // Relaxed, all: a thief takes nothing before it has seen a `committed` of this lap that is not the first.
+        // Relaxed, all: a thief takes nothing before it has seen a `committed` of this lap above the initial one.
         block.committed.store(start, Ordering::Relaxed);
         block.stolen.store(start, Ordering::Relaxed);
         block.reserved.store(start, Ordering::Relaxed);
@@ -205,7 +204,7 @@ impl<M: Memory> Owner<M> {
         true
     }
 
-    /// Takes the next block over for reading; `false` if there is none.
+    /// Takes over the next block for reading; `false` if there is none.
     #[cold]
     fn take_over(&mut self) -> bool {
         if self.cblk == self.pblk {
@@ -215,10 +214,10 @@ impl<M: Memory> Owner<M> {
         let block = self.shared.block(next);
         let entries = shape.entries();
         let end = Mark { round: shape.round(next), index: entries }.word();
-        // Relaxed: the owner reads only what it wrote. The swap, and not a load and a store, because thieves may take
-        // entries until it happens.
+        // Relaxed: the owner reads only what it wrote. A swap, not a load and a store, because thieves may take entries
+        // until it happens.
         let reached = Mark::from_word(block.reserved.swap(end, Ordering::Relaxed)).index;
-        // Relaxed: for the owner's own eyes; as a read–modify–write it continues the release sequences of E2.
+        // Relaxed: only the owner uses it; as a read–modify–write it continues the release sequences of E2.
         block.stolen.fetch_add(u64::from(entries - reached), Ordering::Relaxed);
         (self.cblk, self.consumed) = (next, reached);
         true
@@ -229,7 +228,7 @@ impl<M: Memory> Owner<M> {
         self.is_known_empty = true;
         // Relaxed: see `has_work_hint`.
         self.shared.busy.store(false, Ordering::Relaxed);
-        // Sends the next push to `make_room`.
+        // Makes the next push call `make_room`.
         self.limit = self.written;
     }
 }
@@ -280,7 +279,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let (shared, shape) = (&*self.shared, self.shared.shape);
-        // Relaxed: only says where to look.
+        // Relaxed: only selects where to look.
         let mut oldest = shared.spos.load(Ordering::Relaxed);
         loop {
             let (block, lap) = (shared.block(oldest), shape.round(oldest));
@@ -302,10 +301,10 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
                 // E2: pairs with the load in `begin_block`.
                 // kept over Relaxed: load buffering would let the read of the slot return its next task.
                 block.stolen.fetch_add(1, Ordering::Release);
-                return Steal::Task(task.expect("an entry that is committed holds a task"));
+                return Steal::Task(task.expect("a committed entry holds a task"));
             }
             let has_begun = |block| {
-                // Relaxed: only says where to look.
+                // Relaxed: only selects where to look.
                 let mark = Mark::from_word(shared.block(block).reserved.load(Ordering::Relaxed));
                 mark.round == shape.round(block) || mark.is_after(shape.round(block))
             };
@@ -323,8 +322,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     /// Counts the tasks in the consumer's block. Stays true until a pop finds the queue empty.
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed: raised by the push itself and lowered only when no task is left, so whatever orders a push before
-        // this call makes this recent enough.
+        // Relaxed: the push itself raises the flag, and the owner lowers it only when no task is left, so whatever
+        // orders a push before this call makes this load recent enough.
         self.shared.busy.load(Ordering::Relaxed)
     }
 }

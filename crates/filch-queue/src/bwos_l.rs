@@ -1,4 +1,4 @@
-//! BWoS, last in, first out: a queue in blocks, of which the owner has one to itself.
+//! BWoS, last in, first out: a queue in blocks, one of which is the owner's alone.
 //!
 //! **Paper.** Jiawei Wang, Bohdan Trach, Ming Fu, Diogo Behrens, Jonathan Schwender, Yutao Liu, Jitang Lei, Viktor
 //! Vafeiadis, Hermann Härtig and Haibo Chen, *BWoS: Formally Verified Block-based Work Stealing for Parallel
@@ -6,25 +6,25 @@
 //! section 3.
 //!
 //! **Idea.** The queue is cut into blocks, each with its own words for synchronisation. The owner pushes and pops in
-//! one block, alone, with plain loads and stores; thieves take from the others, the oldest first, one compare-and-swap
-//! each. Owner and thieves meet only where the owner changes blocks: a full one is opened to thieves by a store, and
-//! the newest open one is taken back by a swap. A block is used again when every thief in it has finished copying.
+//! one block, alone, with plain loads and stores; thieves take from the others, the oldest first, with one
+//! compare-and-swap each. Owner and thieves meet only where the owner changes blocks: a store opens a full one to
+//! thieves, and a swap takes back the newest open one. A block is used again when every thief in it has finished
+//! copying.
 //!
-//! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks), where the protocol is.
+//! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks), which has the protocol.
 //!
-//! **Memory model.** Rust's; no fence anywhere. Without E1 of `blocks` a thief may find an old word on Arm.
+//! **Memory model.** Rust's; no fence anywhere. Without E1 of `blocks` a thief may read an old word on Arm.
 //!
 //! **Progress.** Owner wait-free, steal lock-free. A thief that stops while it copies keeps one block from being used
-//! again.
-//! **Capacity.** A ring; a push is refused while the block that it needs is in use.
+//! again. **Capacity.** A ring; a push is refused while the block that it needs is in use.
 //!
-//! **Departures.** Blocks carry rounds, so that a thief who is late by a lap knows it. A push into a block that is
-//! still being copied is refused where the authors' programs spin. A failed pop whose block is handed out and copied
-//! starts that block afresh, so that the empty queue has room for what was asked for. A flag says whether there may be
-//! tasks, which costs a store when the queue turns empty or ceases to be. The takeover is relaxed, because the owner
-//! takes back only what it wrote. There is one block more than the capacity needs, rounded up to a power of two. No
-//! steal takes several tasks, and nobody prefers long queues, as the paper's thieves do. Tests: `queues/battery.rs`
-//! (overflow, wrap-around, stress), `queues/stalled.rs`.
+//! **Departures.** Blocks carry rounds, so that a thief that is a lap late can tell. A push into a block that is still
+//! being copied is refused; the authors' programs spin. A failed pop whose block is handed out and copied starts that
+//! block again, so that the empty queue has room for the requested capacity. A flag shows whether there may be tasks,
+//! which costs a store when the queue becomes empty or non-empty. The takeover is relaxed, because the owner takes back
+//! only what it wrote. There is one block more than the capacity needs, rounded up to a power of two. No steal takes
+//! several tasks, and no thief prefers long queues, as the paper's do. Tests: `queues/battery.rs` (overflow,
+//! wrap-around, stress), `queues/stalled.rs`.
 //!
 //! **Names.** Grant, takeover and reclaim of the paper are `leave_open`, `take_over` and `is_settled`; `spos` is its
 //! thieves' front position, `done` its number of finished steals.
@@ -43,7 +43,7 @@ use crate::{
     Task,
 };
 
-/// BWoS with a last-in, first-out owner, by name: see the [module](self).
+/// BWoS with a last-in, first-out owner: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -53,7 +53,7 @@ use crate::{
 /// let blocks_of_two = BlockSize::Entries(NonZeroUsize::new(2).unwrap());
 /// let (mut owner, mut thieves) = <BwosL as Queue>::make(8, 1, &blocks_of_two);
 /// for n in 1..=4 {
-///     owner.push(task(n)).unwrap(); // the third leaves a block of two behind
+///     owner.push(task(n)).unwrap(); // the third leaves behind a block of two
 /// }
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(2)));
@@ -74,7 +74,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Blocks<M>>,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for BwosL {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -104,7 +104,7 @@ unsafe impl<M: Memory> Queue<M> for BwosL {
 }
 
 impl<M: Memory> Owner<M> {
-    /// A pop that finds the owner's block empty.
+    /// Pops when the owner's block is empty.
     #[cold]
     fn pop_below(&mut self) -> Option<Task> {
         if self.blocks.is_known_empty() {
@@ -131,7 +131,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         self.blocks.pop(&self.shared).or_else(|| self.pop_below())
     }
 
-    /// Answers nobody, but finds out whether the queue is empty, so that thieves need not look.
+    /// Answers no requests, but finds out whether the queue is empty, so that thieves need not check.
     #[inline]
     fn poll(&mut self) {
         if self.blocks.may_be_found_empty(&self.shared) {

@@ -5,25 +5,25 @@
 //! and Francesco Zappa Nardelli, *Correct and Efficient Work-Stealing for Weak Memory Models*, PPoPP 2013,
 //! <https://doi.org/10.1145/2442516.2442524>, figure 1.
 //!
-//! **Idea.** Tasks lie at the indices [top, bottom) of an endless array, folded into a ring. The owner works at bottom
-//! with plain stores; thieves take at top, one compare-and-swap each. Owner and thief raise flags at each other: the
-//! owner lowers bottom and then looks at top, a thief reads top and then looks at bottom, with a fence in between on
-//! both sides, so that they cannot both miss the other. Only the last task is contested, and there the owner
-//! swaps top like a thief. When the ring is full the owner copies it into one of double size.
+//! **Idea.** The indices [top, bottom) of an endless array, folded into a ring, hold the tasks. The owner works at
+//! bottom with plain stores; thieves take at top, with one compare-and-swap each. Owner and thief raise flags at each
+//! other: the owner lowers bottom and then reads top, a thief reads top and then bottom, each with a fence in between,
+//! so that at least one of them sees the other. Only the last task is contested, and there the owner swaps top like a
+//! thief. When the ring is full, the owner copies it into one of double size.
 //!
 //! **Fields.** Each on its own line.
 //! * `top`: raised by thieves, and by the owner for the last task; read by all. Never lowered; 64 bits do not wrap.
 //! * `bottom`: written by the owner, read by thieves.
 //! * `buffer`: the current ring and the former ones: see `growing.rs`.
-//! * the owner's own: `bottom`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index
-//!   below which a push is known to have room), `empty_at` (a bottom at which the deque is known to be empty).
+//! * private to the owner: `bottom`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the
+//!   index below which a push is known to have room), `empty_at` (a bottom at which the deque is known to be empty).
 //!
 //! **Invariants.**
 //! * I1: top ≤ bottom + 1, and top ≤ bottom outside a pop.
 //! * I2: bottom ≤ limit ≤ top + capacity, so a push overwrites no slot that may still be taken.
 //! * I3: if bottom = `empty_at`, then top = bottom.
-//! * I4: an index is claimed by the compare-and-swap that raises top past it, or by a pop that lowered bottom to it and
-//!   then read a smaller top; never by both.
+//! * I4: an index is claimed by the compare-and-swap that raises top past it, or by a pop that lowers bottom to it and
+//!   then reads a smaller top; never by both.
 //!
 //! **Edges.**
 //! * E1: every store of `bottom` (release, or relaxed after a fence) → its load in `steal` (acquire): slots, task
@@ -32,21 +32,21 @@
 //! * E2: the compare-and-swap in `steal` (release) → the load of `top` in `make_room` (acquire): a thief has read its
 //!   slot before the owner uses the slot again.
 //! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
-//! * F: the fence in `pop` and the fence in `steal` forbid that a pop reads a top below the index it takes while a
-//!   thief at that index reads a bottom above it.
+//! * F: the fences in `pop` and `steal` rule out that a pop reads a top below the index it takes while a thief at that
+//!   index reads a bottom above it.
 //!
-//! **Memory model.** Rust's. Without either fence, F fails on every processor that has a store buffer, x86 included.
+//! **Memory model.** Rust's. Without either fence, F fails on every processor with a store buffer, x86 included.
 //! Without the releases, a thief may return an old word on Arm.
 //!
-//! **Progress.** Owner wait-free (growing aside: it allocates), steal lock-free. **Capacity.** Grows; that of
+//! **Progress.** Owner wait-free (except for growing, which allocates), steal lock-free. **Capacity.** Grows;
 //! [`chase_lev_fixed`](crate::chase_lev_fixed), which is this deque on one ring, does not.
 //!
 //! **Departures.** A pop at `empty_at` returns without touching shared memory, so that an idle owner costs nothing. The
-//! swaps of top are release and relaxed instead of sequentially consistent: the proof of I4 rests on the two fences and
-//! on top's modification order, and only E2 needs more. `steal` loads top relaxed, since the fence that follows is an
+//! swaps of top are release and relaxed instead of sequentially consistent: the proof of I4 needs only the two fences
+//! and top's modification order, and only E2 needs more. `steal` loads top relaxed, since the fence that follows is an
 //! acquire fence. The ring never shrinks. Tests: `queues/battery.rs` (all), `queues/property.rs`.
 //!
-//! **Names.** As in both papers; `take` of the second is `pop` here, its `array` is `buffer`.
+//! **Names.** As in both papers, except that `take` of the second is `pop` here, and its `array` is `buffer`.
 //!
 //! **Scenarios.** `chase_lev` in the battery, the property and the stalled-thief tests; `chase-lev` in the checker.
 
@@ -62,7 +62,7 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The Chase–Lev deque, by name: see the [module](self).
+/// The Chase–Lev deque: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -84,10 +84,11 @@ struct Shared<M: Memory, B> {
     buffer: B,
 }
 
-/// The owner's side of a [`ChaseLev`] deque, or with another buffer of a [`ChaseLevFixed`](crate::ChaseLevFixed) one.
+/// The owner's side of a [`ChaseLev`] deque, or, with the other buffer, of a [`ChaseLevFixed`](crate::ChaseLevFixed)
+/// one.
 pub struct Owner<M: Memory = Native, B = GrowingRing<M>> {
     shared: Arc<Shared<M, B>>,
-    /// The newest ring of `shared.buffer`, which does not move, hence valid for as long as `shared`.
+    /// The newest ring of `shared.buffer`, which does not move, hence valid as long as `shared`.
     ring: NonNull<Ring<M>>,
     bottom: i64,
     limit: i64,
@@ -96,25 +97,25 @@ pub struct Owner<M: Memory = Native, B = GrowingRing<M>> {
 
 // SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
 unsafe impl<M: Memory, B: Buffer<M>> Send for Owner<M, B> {}
-// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+// SAFETY: a shared owner only reads; every method that writes takes `&mut self`.
 unsafe impl<M: Memory, B: Buffer<M>> Sync for Owner<M, B> {}
 
-/// A thief's side of a [`ChaseLev`] deque, or with another buffer of a [`ChaseLevFixed`](crate::ChaseLevFixed) one.
+/// A thief's side of a [`ChaseLev`] deque, or, with the other buffer, of a [`ChaseLevFixed`](crate::ChaseLevFixed) one.
 pub struct Thief<M: Memory = Native, B = GrowingRing<M>> {
     shared: Arc<Shared<M, B>>,
 }
 
-/// A deque on such a buffer.
+/// Makes a deque on the buffer `B`.
 pub(crate) fn make<M: Memory, B: Buffer<M>>(capacity: usize, thieves: usize) -> (Owner<M, B>, Vec<Thief<M, B>>) {
     let (top, bottom) = (Padded(Atomic::new(0)), Padded(Atomic::new(0)));
     let shared = Arc::new(Shared { top, bottom, buffer: B::with_room(capacity) });
     let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
     let ring = NonNull::from(shared.buffer.current());
-    // A limit of 0 sends the first push to `make_room`.
+    // A limit of 0 makes the first push call `make_room`.
     (Owner { shared, ring, bottom: 0, limit: 0, empty_at: 0 }, thieves)
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for ChaseLev {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -150,18 +151,19 @@ unsafe impl<M: Memory> Queue<M> for ChaseLev {
 impl<M: Memory, B: Buffer<M>> Owner<M, B> {
     #[inline]
     fn ring(&self) -> &Ring<M> {
-        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        // SAFETY: valid as long as `shared`, and never borrowed mutably.
         unsafe { self.ring.as_ref() }
     }
 
-    /// Raises `limit` above bottom, on a larger ring if this one is really full; `false` if it is and there is none.
+    /// Raises `limit` above bottom, on a larger ring if this one is really full; `false` if it is full and there is
+    /// none.
     #[cold]
     fn make_room(&mut self) -> bool {
         // E2: pairs with the compare-and-swap in `steal`.
         // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let top = self.shared.top.load(Ordering::Acquire);
         if self.bottom - top >= self.ring().capacity() as i64 {
-            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            // SAFETY: there is one owner, and `&mut self` makes this its only call.
             let Some(larger) = (unsafe { self.shared.buffer.larger(self.ring(), top..self.bottom) }) else {
                 return false;
             };
@@ -171,11 +173,11 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
         true
     }
 
-    /// The end of a pop that lowered bottom to `b` and found top at or above it.
+    /// Ends a pop that lowered bottom to `b` and found top at or above it.
     #[cold]
     fn pop_last(&mut self, b: i64, top: i64) -> Option<Task> {
-        // Relaxed: whoever swaps top has the task (I4), and the owner's later pushes publish themselves. As a
-        // read–modify–write it continues the release sequences of E2.
+        // Relaxed: the thread that swaps top has the task (I4), and the owner's later pushes publish themselves. As a
+        // read–modify–write the swap continues the release sequences of E2.
         let won = top == b && self.shared.top.compare_exchange(b, b + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         // E1: pairs with the load in `steal`; relaxed, as it follows pop's fence.
         self.shared.bottom.store(b + 1, Ordering::Relaxed);
@@ -206,9 +208,9 @@ impl<M: Memory, B: Buffer<M>> crate::Owner<Task> for Owner<M, B> {
         let b = self.bottom - 1;
         // E1: pairs with the load in `steal`.
         self.shared.bottom.store(b, Ordering::Release);
-        // F: opposite the fence in `steal`. Without it the load below may overtake the store above.
+        // F: pairs with the fence in `steal`. Without it the load below may overtake the store above.
         M::fence(Ordering::SeqCst);
-        // Relaxed: F decides how old this may be; nothing that thieves wrote is read on its strength.
+        // Relaxed: F limits how old this may be; the owner reads nothing that thieves wrote because of it.
         let top = self.shared.top.load(Ordering::Relaxed);
         if top >= b {
             return self.pop_last(b, top);
@@ -230,7 +232,7 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
         let shared = &*self.shared;
         // Relaxed: the compare-and-swap validates it, and the fence acquires what it read.
         let top = shared.top.load(Ordering::Relaxed);
-        // F: opposite the fence in `pop`.
+        // F: pairs with the fence in `pop`.
         M::fence(Ordering::SeqCst);
         // E1: pairs with the stores in `push`, `pop` and `pop_last`.
         let bottom = shared.bottom.load(Ordering::Acquire);
@@ -238,7 +240,7 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
             return Steal::Empty;
         }
         let ring = shared.buffer.current();
-        // Worth nothing unless the swap succeeds.
+        // Discarded unless the swap succeeds.
         let task = ring.read(top as usize);
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
@@ -258,7 +260,7 @@ impl<M: Memory, B: Buffer<M>> crate::Thief<Task> for Thief<M, B> {
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
-        // is still there, top is at most i and bottom above it.
+        // is still there, top is at most i and bottom is above i.
         let top = self.shared.top.load(Ordering::Relaxed);
         top < self.shared.bottom.load(Ordering::Relaxed)
     }

@@ -3,31 +3,32 @@
 //! **Paper.** The deque is Chase–Lev's, see [`chase_lev`](crate::chase_lev). The fence is David Goldblatt's *Asymmetric
 //! Fences*, C++ standards paper P1202, <https://wg21.link/p1202>. On Linux it is `membarrier(2)`.
 //!
-//! **Idea.** A pop needs its fence only if a thief is about. So the owner's fence becomes a promise of the compiler, and
-//! a thief, between its looks at top and at bottom, has the operating system make every running thread of the process
-//! pass a fence. A pop that began before has then shown its bottom; one that begins later finds the thief's top. The
-//! call costs the thief a microsecond or more and interrupts the owner, so it first looks whether there is anything.
+//! **Idea.** A pop needs its fence only if a thief is near. So the owner's fence becomes a compiler fence, and a thief,
+//! between its reads of top and bottom, asks the operating system to make every running thread of the process execute a
+//! fence. A pop that began before that has then published its bottom; one that begins later finds the thief's top. The
+//! call costs the thief a microsecond or more and interrupts the owner, so the thief first checks for tasks.
 //!
 //! **Fields.** Each on its own line.
 //! * `top`: raised by thieves, and by the owner for the last task; read by all. Never lowered; 64 bits do not wrap.
 //! * `bottom`: written by the owner, read by thieves.
 //! * `buffer`: the current ring and the former ones: see `growing.rs`.
-//! * both sides' own: `asymmetric`, decided when the deque is made: whether there are barriers, or both sides fence.
-//! * the owner's own: `bottom`, `ring`, `limit`, `empty_at` as in [`chase_lev`](crate::chase_lev).
+//! * private to both sides: `asymmetric`, decided when the deque is made: whether there are barriers, or both sides
+//!   fence.
+//! * private to the owner: `bottom`, `ring`, `limit`, `empty_at` as in [`chase_lev`](crate::chase_lev).
 //!
 //! **Invariants.** I1 to I4 of [`chase_lev`](crate::chase_lev).
 //!
-//! **Edges.** E1, E2 and G as there.
-//! * F: the light barrier in `pop` and the heavy barrier in `steal`, or a fence in the place of each, forbid that a pop
+//! **Edges.** E1, E2 and G of [`chase_lev`](crate::chase_lev), and
+//! * F: the light barrier in `pop` and the heavy barrier in `steal`, or a fence instead of each, rule out that a pop
 //!   reads a top below the index it takes while a thief at that index reads a bottom above it.
 //!
-//! **Memory model.** Rust's and [`Asymmetric`]: without the heavy barrier, F fails on every processor that has a store
-//! buffer. Where the system has no such barrier, and if [`Fences::Symmetric`] is asked for, Rust's.
+//! **Memory model.** Rust's and [`Asymmetric`]: without the heavy barrier, F fails on every processor with a store
+//! buffer. Where the system has no such barrier, and with [`Fences::Symmetric`], Rust's.
 //!
-//! **Progress.** Owner wait-free (growing aside: it allocates), steal lock-free. **Capacity.** Grows.
+//! **Progress.** Owner wait-free (except for growing, which allocates), steal lock-free. **Capacity.** Grows.
 //!
-//! **Departures.** Those of [`chase_lev`](crate::chase_lev). The look before the barrier is ours; a thief may find a
-//! deque empty whose first task still hides in the owner's store buffer, as elsewhere. Only Linux's barrier is used; on
+//! **Departures.** Those of [`chase_lev`](crate::chase_lev). The check before the barrier is ours; as elsewhere, a
+//! thief may find a deque empty whose first task is still in the owner's store buffer. Only Linux's barrier is used; on
 //! other systems both sides fence. Tests: `queues/battery.rs` (all), and the twin's `no-heavy-barrier`.
 //!
 //! **Names.** As in [`chase_lev`](crate::chase_lev).
@@ -47,7 +48,7 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The Chase–Lev deque with an asymmetric fence, by name: see the [module](self).
+/// The Chase–Lev deque with an asymmetric fence: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -64,13 +65,13 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct ChaseLevAsym;
 
-/// Who pays for the fence.
+/// Which side pays for the fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fences {
-    /// The thief, if the system allows it; else as `Symmetric`.
+    /// The thief pays for both, if the system allows it; otherwise as `Symmetric`.
     #[default]
     Asymmetric,
-    /// Each side for its own, as in [`ChaseLev`](crate::ChaseLev).
+    /// Each side pays for its own, as in [`ChaseLev`](crate::ChaseLev).
     Symmetric,
 }
 
@@ -83,28 +84,28 @@ struct Shared<M: Asymmetric> {
 /// The owner's side of a [`ChaseLevAsym`] deque.
 pub struct Owner<M: Asymmetric = Native> {
     shared: Arc<Shared<M>>,
-    /// The newest ring of `shared.buffer`, hence valid for as long as `shared`.
+    /// The newest ring of `shared.buffer`, hence valid as long as `shared`.
     ring: NonNull<Ring<M>>,
     bottom: i64,
     limit: i64,
     empty_at: i64,
-    /// The same on both sides: if so, the barriers are ready.
+    /// Whether the barriers are ready; the same on both sides.
     asymmetric: bool,
 }
 
 // SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
 unsafe impl<M: Asymmetric> Send for Owner<M> {}
-// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+// SAFETY: a shared owner only reads; every method that writes takes `&mut self`.
 unsafe impl<M: Asymmetric> Sync for Owner<M> {}
 
 /// A thief's side of a [`ChaseLevAsym`] deque.
 pub struct Thief<M: Asymmetric = Native> {
     shared: Arc<Shared<M>>,
-    /// As the owner's.
+    /// As in the owner.
     asymmetric: bool,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -130,7 +131,7 @@ unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
         let (buffer, ring) = GrowingRing::new(capacity);
         let shared = Arc::new(Shared { top: Padded(Atomic::new(0)), bottom: Padded(Atomic::new(0)), buffer });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), asymmetric }).collect();
-        // A limit of 0 sends the first push to `make_room`.
+        // A limit of 0 makes the first push call `make_room`.
         (Owner { shared, ring, bottom: 0, limit: 0, empty_at: 0, asymmetric }, thieves)
     }
 }
@@ -138,7 +139,7 @@ unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
 impl<M: Asymmetric> Owner<M> {
     #[inline]
     fn ring(&self) -> &Ring<M> {
-        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        // SAFETY: valid as long as `shared`, and never borrowed mutably.
         unsafe { self.ring.as_ref() }
     }
 
@@ -149,21 +150,21 @@ impl<M: Asymmetric> Owner<M> {
         // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let top = self.shared.top.load(Ordering::Acquire);
         if self.bottom - top >= self.ring().capacity() as i64 {
-            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            // SAFETY: there is one owner, and `&mut self` makes this its only call.
             self.ring = unsafe { self.shared.buffer.grow(self.ring(), top..self.bottom) };
         }
         self.limit = top + self.ring().capacity() as i64;
     }
 
-    /// The end of a pop that lowered bottom to `b` and found top at or above it.
+    /// Ends a pop that lowered bottom to `b` and found top at or above it.
     #[cold]
     fn pop_last(&mut self, b: i64, top: i64) -> Option<Task> {
-        // Relaxed: whoever swaps top has the task (I4), and the owner's later pushes publish themselves. As a
-        // read–modify–write it continues the release sequences of E2.
+        // Relaxed: the thread that swaps top has the task (I4), and the owner's later pushes publish themselves. As a
+        // read–modify–write the swap continues the release sequences of E2.
         let won = top == b && self.shared.top.compare_exchange(b, b + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         // E1: pairs with the load in `steal`.
-        // kept over Relaxed: a light barrier is no fence that would release the pushes before; the checkers take it for
-        // one.
+        // kept over Relaxed: a light barrier is not a fence that releases the earlier pushes, but the checkers treat it
+        // as one.
         self.shared.bottom.store(b + 1, Ordering::Release);
         self.bottom = b + 1;
         self.empty_at = b + 1;
@@ -192,13 +193,14 @@ impl<M: Asymmetric> crate::Owner<Task> for Owner<M> {
         let b = self.bottom - 1;
         // E1: pairs with the load in `steal`.
         self.shared.bottom.store(b, Ordering::Release);
-        // F: opposite the barrier or fence in `steal`. The load below may overtake the store above until a thief comes.
+        // F: pairs with the barrier or fence in `steal`. The load below may overtake the store above until a thief
+        // comes.
         if self.asymmetric {
             M::light_barrier();
         } else {
             M::fence(Ordering::SeqCst);
         }
-        // Relaxed: F decides how old this may be; nothing that thieves wrote is read on its strength.
+        // Relaxed: F limits how old this may be; the owner reads nothing that thieves wrote because of it.
         let top = self.shared.top.load(Ordering::Relaxed);
         if top >= b {
             return self.pop_last(b, top);
@@ -218,12 +220,12 @@ impl<M: Asymmetric> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // Relaxed, both: a look whether the barrier is worth it. The compare-and-swap validates top.
+        // Relaxed, both: they only decide whether the barrier is worthwhile. The compare-and-swap validates top.
         let top = shared.top.load(Ordering::Relaxed);
         if top >= shared.bottom.load(Ordering::Relaxed) {
             return Steal::Empty;
         }
-        // F: opposite the barrier or fence in `pop`.
+        // F: pairs with the barrier or fence in `pop`.
         if self.asymmetric {
             M::heavy_barrier();
         } else {
@@ -235,7 +237,7 @@ impl<M: Asymmetric> crate::Thief<Task> for Thief<M> {
             return Steal::Empty;
         }
         let ring = shared.buffer.current();
-        // Worth nothing unless the swap succeeds.
+        // Discarded unless the swap succeeds.
         let task = ring.read(top as usize);
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
@@ -248,7 +250,7 @@ impl<M: Asymmetric> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
-        // is still there, top is at most i and bottom above it.
+        // is still there, top is at most i and bottom is above i.
         let top = self.shared.top.load(Ordering::Relaxed);
         top < self.shared.bottom.load(Ordering::Relaxed)
     }

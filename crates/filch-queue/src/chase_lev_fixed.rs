@@ -1,18 +1,20 @@
-//! Chase–Lev on one ring: a deque that is full when its ring is.
+//! Chase–Lev on one ring: a deque that does not grow.
 //!
 //! **Paper.** David Chase and Yossi Lev, *Dynamic Circular Work-Stealing Deque*, SPAA 2005,
-//! <https://doi.org/10.1145/1073970.1073974>, without what makes it grow.
+//! <https://doi.org/10.1145/1073970.1073974>, without the growing.
 //!
-//! **Idea.** [`chase_lev`](crate::chase_lev), whose fields, invariants, edges and code these are, but the ring is part of the deque: a
-//! thief finds a task with one load less, which on a cold line is a miss, and nothing is ever copied or allocated. Next to it stands
-//! what growing costs; next to [`abp`](crate::abp), which is bounded too, what a circular array gains over one that is full at its end.
+//! **Idea.** [`chase_lev`](crate::chase_lev) with the same fields, invariants, edges and code, but with the ring inside
+//! the deque. A thief finds a task with one load less, which on a cold line is one miss less, and nothing is ever
+//! copied or allocated. A comparison with it shows the cost of growing; a comparison with [`abp`](crate::abp), which is
+//! bounded too, shows the gain of a circular array over one that is full at its end.
 //!
-//! **Memory model, progress.** As there. **Capacity.** A ring.
+//! **Memory model, progress.** As in `chase_lev`. **Capacity.** A ring.
 //!
-//! **Departures.** As there; and a push that finds no room returns its task. Tests: `queues/battery.rs` (overflow, wrap-around, last
-//! task), `queues/property.rs`.
+//! **Departures.** As in `chase_lev`; and a push that finds no room returns its task. Tests: `queues/battery.rs`
+//! (overflow, wrap-around, last task), `queues/property.rs`.
 //!
-//! **Scenarios.** `chase_lev_fixed` in the battery, the property and the stalled-thief tests; `chase-lev-fixed` in the checker.
+//! **Scenarios.** `chase_lev_fixed` in the battery, the property and the stalled-thief tests; `chase-lev-fixed` in the
+//! checker.
 
 use alloc::vec::Vec;
 
@@ -22,7 +24,7 @@ use crate::chase_lev::{Owner, Thief, make};
 use crate::slots::Ring;
 use crate::{Capacity, ChaseLev, Padded, Promises, Queue, Steal, Task};
 
-/// The Chase–Lev deque of one size, by name: see the [module](self).
+/// The Chase–Lev deque of one size: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -34,12 +36,12 @@ use crate::{Capacity, ChaseLev, Padded, Promises, Queue, Steal, Task};
 /// owner.push(task(2)).unwrap();
 /// assert_eq!(owner.push(task(3)), Err(Full(task(3))));
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
-/// assert_eq!(owner.push(task(3)), Ok(())); // in the slot that the thief has emptied
+/// assert_eq!(owner.push(task(3)), Ok(())); // in the slot that the thief emptied
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ChaseLevFixed;
 
-// SAFETY: the invariants and edges of `chase_lev.rs`, none of which asks for a second ring.
+// SAFETY: the invariants and edges of `chase_lev.rs`, none of which needs a second ring.
 unsafe impl<M: Memory> Queue<M> for ChaseLevFixed {
     type Owner = Owner<M, Padded<Ring<M>>>;
     type Thief = Thief<M, Padded<Ring<M>>>;

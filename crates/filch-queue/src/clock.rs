@@ -1,16 +1,16 @@
 //! A cheap clock for owners: events at random times, at a given rate.
 //!
-//! On x86-64 it reads the processor's time stamp counter, which costs a few nanoseconds; elsewhere, and under Miri, the system's clock.
-//! What must always hold: it says only *when* something is done, never what is right.
+//! On x86-64 it reads the processor's time stamp counter, which costs a few nanoseconds; elsewhere, and under Miri, it
+//! reads the system's clock. Invariant: it decides only *when* something happens, never whether that is correct.
 
 use core::time::Duration;
 
-/// Events whose distances are exponentially distributed.
+/// Events at exponentially distributed distances.
 #[derive(Clone, Debug)]
 pub(crate) struct Poisson {
     /// The mean distance, in ticks; 0 if an event is always due.
     mean: f64,
-    /// When the next event is due, if the clock runs. At first it is due.
+    /// When the next event is due, if the clock runs. Initially one is due.
     next: Option<u64>,
     random: fastrand::Rng,
 }
@@ -18,16 +18,17 @@ pub(crate) struct Poisson {
 impl Poisson {
     pub(crate) fn new(mean: Duration) -> Self {
         if mean.is_zero() {
-            // No chance either: a checker has to be able to repeat what happens.
+            // No randomness either: a checker must be able to repeat an execution.
             return Self { mean: 0.0, next: None, random: fastrand::Rng::with_seed(0) };
         }
         let mean = mean.as_nanos() as f64 * ticks::per_nanosecond();
-        // The first reading may lock, which a signal's handler must not.
+        // The first reading may lock, which a signal handler must not do.
         ticks::now();
         Self { mean, next: Some(0), random: fastrand::Rng::new() }
     }
 
-    /// Whether an event is due; if so, the next one is some time from now. The first call after [`Poisson::stop`] starts the clock.
+    /// Returns whether an event is due, and if so schedules the next. The first call after [`Poisson::stop`] starts the
+    /// clock.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         if self.mean == 0.0 {
@@ -41,12 +42,12 @@ impl Poisson {
         is_due
     }
 
-    /// Has the clock rest until somebody asks.
+    /// Stops the clock until the next call of [`Poisson::is_due`].
     pub(crate) fn stop(&mut self) {
         self.next = None;
     }
 
-    /// Has an event due for whoever asks next, if the clock rests.
+    /// Makes an event due at the next call of [`Poisson::is_due`], if the clock is stopped.
     pub(crate) fn skip_rest(&mut self) {
         self.next.get_or_insert(0);
     }
@@ -58,7 +59,7 @@ impl Poisson {
         self.next = Some(now.saturating_add((-self.mean * uniform.ln()) as u64));
     }
 
-    /// A random number below `bound`, or 0.
+    /// Returns a random number below `bound`, or 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         if bound <= 1 { 0 } else { self.random.usize(..bound) }
     }
@@ -71,7 +72,7 @@ mod ticks {
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
 
-    /// The time, in ticks of a clock whose rate nobody need know: some per nanosecond. A few nanoseconds.
+    /// Returns the time, in ticks of a clock of unspecified rate, a few per nanosecond. Takes a few nanoseconds.
     ///
     /// ```
     /// let start = filch_queue::clock::now();
@@ -83,7 +84,7 @@ mod ticks {
         unsafe { core::arch::x86_64::_rdtsc() }
     }
 
-    /// Measured at the first call, which takes a fifth of a millisecond.
+    /// Measures the rate at the first call, which takes a fifth of a millisecond.
     pub(super) fn per_nanosecond() -> f64 {
         static RATE: OnceLock<f64> = OnceLock::new();
         *RATE.get_or_init(|| {
@@ -102,7 +103,7 @@ mod ticks {
     use std::sync::OnceLock;
     use std::time::Instant;
 
-    /// The time, in nanoseconds.
+    /// Returns the time, in nanoseconds.
     pub fn now() -> u64 {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64
@@ -135,7 +136,7 @@ mod tests {
         let mut clock = Poisson::new(Duration::from_secs(1 << 20));
         assert!(clock.is_due() && !clock.is_due());
         clock.skip_rest();
-        assert!(!clock.is_due(), "it does not rest");
+        assert!(!clock.is_due(), "the clock is running");
         clock.stop();
         assert!(!clock.is_due());
         clock.stop();

@@ -1,28 +1,28 @@
 //! Delegation: thieves ask, and the owner answers with a place to copy the task from.
 //!
-//! Shared by [`PadWs`](crate::PadWs) and [`Adws`](crate::Adws); their files name the paper, which leaves all of this
-//! open. A thief asks by changing its bit of a bitmap, and goes its way. The owner compares the bitmap with the one it
-//! saw last, at every operation, and writes to the cell of each thief that asked: a position whose task the thief may
-//! copy, or that it has none. Owner and thieves therefore never race for a task, and the owner needs no fence.
+//! [`PadWs`](crate::PadWs) and [`Adws`](crate::Adws) share it; their files name the paper, which leaves all of this
+//! open. A thief asks by changing its bit of a bitmap, and moves on. At every operation the owner compares the bitmap
+//! with the one it saw last, and writes to the cell of each thief that asked: either a position whose task the thief
+//! may copy, or that it has none. So owner and thieves never race for a task, and the owner needs no fence.
 //!
 //! **Fields.** Each on its own line.
 //! * `requests`: a bit for each thief, 64 in a word, changed by that thief. The owner only reads it, so that it stays
-//!   in its cache while nobody asks.
+//!   in the owner's cache while no thief asks.
 //! * `cells`: one for each thief: (number of the request, kind, position). Written by the owner as the answer to that
-//!   request; then changed by whoever takes the task.
-//! * the owner's own: the bits it has seen, and how many requests of each thief it has answered.
-//! * a thief's own: the number of its last request, and whether that is outstanding.
+//!   request; then changed by the thread that takes the task.
+//! * private to the owner: the bits it has seen, and how many requests of each thief it has answered.
+//! * private to a thief: the number of its last request, and whether that is outstanding.
 //!
 //! **Invariants.**
-//! * D1: a request is outstanding until its thief has seen it answered and the answer settled: none, or taken.
-//!   A thief with a request outstanding makes no other.
-//! * D2: so the owner overwrites only settled answers, and a granted task is named by a cell until it is taken.
+//! * D1: a request is outstanding until its thief has seen that it is answered and that the answer is settled: none, or
+//!   taken. A thief with an outstanding request makes no other.
+//! * D2: so the owner overwrites only settled answers, and a cell names a granted task until it is taken.
 //! * D3: a granted task is taken by the one compare-and-swap that changes its cell, whose word is unique by its number.
 //!
 //! **Edges.**
 //! * E1: the owner's store of an answer (release) → the compare-and-swap in `take` (acquire): entry and task contents.
-//! * E2: a change of `requests` (release) → its load in `answer_all` (acquire): whatever settled the last answer came before
-//!   the next one.
+//! * E2: a change of `requests` (release) → its load in `answer_all` (acquire): the settling of the last answer comes
+//!   before the next answer.
 
 use alloc::boxed::Box;
 use core::num::NonZeroU32;
@@ -42,15 +42,15 @@ use crate::Padded;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delegation {
-    /// Whether thieves take what was granted to others.
+    /// Whether thieves take tasks granted to others.
     pub cross_taking: CrossTaking,
-    /// Whether the owner takes back what it has granted.
+    /// Whether the owner takes back tasks that it has granted.
     pub revocation: Revocation,
-    /// When thieves ask. Without meaning in [`Adws`](crate::Adws), where there is no other way to a task.
+    /// When thieves ask. Ignored by [`Adws`](crate::Adws), where asking is the only way to a task.
     pub prefetch: Prefetch,
-    /// How many of its tasks, in [`PadWs`](crate::PadWs) of those in its block, the owner does not grant.
+    /// How many of its tasks the owner does not grant; in [`PadWs`](crate::PadWs), of the tasks in its block.
     pub keep: u32,
-    /// At which of its pushes and pops the owner looks for requests.
+    /// The owner checks for requests at one in this many pushes and pops.
     pub poll_every: NonZeroU32,
 }
 
@@ -66,7 +66,7 @@ impl Default for Delegation {
     }
 }
 
-/// Whether a thief that finds nothing takes what was granted to another thief and not collected.
+/// Whether a thief that finds nothing takes a task that was granted to another thief and not collected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CrossTaking {
     /// Never.
@@ -74,15 +74,15 @@ pub enum CrossTaking {
     /// It looks at one other thief's cell, the next one each time.
     #[default]
     One,
-    /// It looks at all of them.
+    /// It looks at all other cells.
     Each,
 }
 
-/// Whether the owner takes back granted tasks that nobody has collected.
+/// Whether the owner takes back granted tasks that no thief has collected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Revocation {
-    /// Never: a task that was granted waits for a thief. If thieves do not take what is granted to others, it waits for
-    /// that very thief, and a pop may return an older task first.
+    /// Never: a granted task waits for a thief. If thieves do not take tasks granted to others, it waits for its own
+    /// thief, and a pop may return an older task first.
     Off,
     /// When a pop finds no newer task.
     #[default]
@@ -99,10 +99,10 @@ pub enum Prefetch {
     Always,
 }
 
-/// What a cell says of a request.
+/// The state of a request, in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Taken, and copied if that matters; or there never was a request.
+    /// Taken, and copied where that matters; or there never was a request.
     Taken = 0,
     /// There was no task.
     Nothing = 1,
@@ -139,38 +139,38 @@ impl Answer {
     }
 }
 
-/// What owner and thieves share.
+/// The state that owner and thieves share.
 pub(crate) struct Desk<M: Memory = Native> {
-    /// Of the first 64 thieves.
+    /// For the first 64 thieves.
     requests: Padded<M::AtomicU64>,
     more_requests: Box<[Padded<M::AtomicU64>]>,
     cells: Box<[Padded<M::AtomicU64>]>,
 }
 
-/// What the owner keeps for itself.
+/// The owner's private state.
 pub(crate) struct OwnerDesk {
     seen: u64,
     more_seen: Box<[u64]>,
     answered: Box<[u32]>,
-    /// Whether there may be granted tasks that nobody has taken.
+    /// Whether there may be granted tasks that no thief has taken.
     has_granted: bool,
-    /// Operations from one look to the next, without that one.
+    /// The number of operations that skip the check, between two that do it.
     skipped: u32,
-    /// Those that are left.
+    /// How many of them are left.
     countdown: u32,
 }
 
-/// What a thief keeps for itself.
+/// A thief's private state.
 pub(crate) struct ThiefDesk {
     index: usize,
     number: u32,
     is_outstanding: bool,
-    /// The cell that it looks at next, when it looks at one other.
+    /// The cell that it looks at next, if it looks at one other.
     next: usize,
 }
 
 impl<M: Memory> Desk<M> {
-    /// For so many thieves; nobody has asked.
+    /// Makes a desk for this many thieves; none has asked.
     pub(crate) fn new(thieves: usize, delegation: &Delegation) -> (Self, OwnerDesk) {
         let more = thieves.div_ceil(64).saturating_sub(1);
         let desk = Self {
@@ -198,20 +198,20 @@ impl<M: Memory> Desk<M> {
         if word == 0 { &self.requests } else { &self.more_requests[word - 1] }
     }
 
-    /// The answer in a cell.
+    /// Returns the answer in a cell.
     #[track_caller]
     pub(crate) fn answer(&self, cell: usize, order: Ordering) -> Answer {
         Answer::from_word(self.cells[cell].load(order))
     }
 
-    /// Takes a granted task, if nobody was faster: D3.
+    /// Takes a granted task, unless another thread was faster: D3.
     pub(crate) fn take(&self, cell: usize, granted: Answer, kind: Kind) -> bool {
         let taken = Answer { kind, ..granted }.word();
         // E1: pairs with the store in `answer`.
         self.cells[cell].compare_exchange(granted.word(), taken, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Says that a task has been copied.
+    /// Records that a task has been copied.
     #[track_caller]
     pub(crate) fn copied(&self, cell: usize, granted: Answer, order: Ordering) {
         self.cells[cell].store(Answer { kind: Kind::Taken, ..granted }.word(), order);
@@ -219,7 +219,7 @@ impl<M: Memory> Desk<M> {
 }
 
 impl OwnerDesk {
-    /// Looks for requests if it is time, and answers them with what `grant` gives.
+    /// Checks for requests if it is time, and answers them with what `grant` returns.
     #[inline]
     pub(crate) fn poll_in_turn<M: Memory>(&mut self, desk: &Desk<M>, grant: impl FnMut() -> Option<u32>) {
         if self.countdown == 0 {
@@ -230,10 +230,10 @@ impl OwnerDesk {
         }
     }
 
-    /// Answers the requests that there are with what `grant` gives.
+    /// Answers all requests with what `grant` returns.
     #[inline]
     pub(crate) fn poll<M: Memory>(&mut self, desk: &Desk<M>, grant: impl FnMut() -> Option<u32>) {
-        // Relaxed: a request that is seen late is answered late; whoever answers looks again.
+        // Relaxed: a request seen late is answered late; `answer_all` loads again.
         if desk.requests.load(Ordering::Relaxed) != self.seen || !self.more_seen.is_empty() {
             self.answer_all(desk, grant);
         }
@@ -243,9 +243,8 @@ impl OwnerDesk {
     fn answer_all<M: Memory>(&mut self, desk: &Desk<M>, mut grant: impl FnMut() -> Option<u32>) {
         for word in 0..=self.more_seen.len() {
             // E2: pairs with the changes in `ask`.
-            // kept over Relaxed: a thief's last change of its cell comes before the next answer there; C11 would let
-            // the two change it in the other order, and the answer be lost; loom's variables change in the order of
-            // execution.
+            // kept over Relaxed: a thief's last change of its cell comes before the next answer there. C11 would allow
+            // the opposite order, and the answer would be lost; loom's variables change in the order of execution.
             let requests = desk.requests(word).load(Ordering::Acquire);
             self.answer(desk, word, requests, &mut grant);
         }
@@ -277,12 +276,12 @@ impl OwnerDesk {
         }
     }
 
-    /// Whether there may be granted tasks that nobody has taken.
+    /// Returns whether there may be granted tasks that no thief has taken.
     pub(crate) fn has_granted(&self) -> bool {
         self.has_granted
     }
 
-    /// Whether there are granted tasks that nobody has taken.
+    /// Finds out whether there are granted tasks that no thief has taken.
     pub(crate) fn looks_for_granted<M: Memory>(&mut self, desk: &Desk<M>) -> bool {
         // Relaxed: the owner wrote the grants, and one that is being taken may count.
         let mut cells = (0..desk.thieves()).map(|cell| desk.answer(cell, Ordering::Relaxed).kind);
@@ -290,8 +289,8 @@ impl OwnerDesk {
         self.has_granted
     }
 
-    /// Takes back the newest granted task, by the order that `age` gives positions, unless `is_too_old` says that there
-    /// is a newer one elsewhere.
+    /// Takes back the newest granted task, by the order that `age` gives positions, unless `is_too_old` says that a
+    /// newer one is elsewhere.
     pub(crate) fn revoke<M: Memory>(
         &mut self,
         desk: &Desk<M>,
@@ -328,7 +327,7 @@ impl ThiefDesk {
         self.index
     }
 
-    /// The answer to the request that is outstanding.
+    /// Returns the answer to the outstanding request, if it has come.
     #[track_caller]
     pub(crate) fn answer<M: Memory>(&self, desk: &Desk<M>, order: Ordering) -> Option<Answer> {
         if !self.is_outstanding {
@@ -338,7 +337,7 @@ impl ThiefDesk {
         (answer.number == self.number).then_some(answer)
     }
 
-    /// Ends the request that is outstanding: D1.
+    /// Ends the outstanding request: D1.
     pub(crate) fn settle(&mut self) {
         self.is_outstanding = false;
     }
@@ -353,15 +352,15 @@ impl ThiefDesk {
         let (requests, bit) = (desk.requests(self.index / 64), 1 << (self.index % 64));
         // E2, both: pair with the load in `answer_all`.
         if self.number % 2 == 1 {
-            // kept over Relaxed: as that load.
+            // kept over Relaxed: as for that load.
             requests.fetch_or(bit, Ordering::Release);
         } else {
-            // kept over Relaxed: as that load.
+            // kept over Relaxed: as for that load.
             requests.fetch_and(!bit, Ordering::Release);
         }
     }
 
-    /// The other cells that are to be looked at.
+    /// Returns the other cells to look at.
     pub(crate) fn others(&mut self, cells: usize, cross_taking: CrossTaking) -> impl Iterator<Item = usize> + use<> {
         let (index, others) = (self.index, cells - 1);
         let count = match cross_taking {

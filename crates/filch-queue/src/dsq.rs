@@ -4,25 +4,25 @@
 //! Stealing*, SC 2009, <https://doi.org/10.1145/1654059.1654113>, section 4.
 //!
 //! **Idea.** A boundary, split, divides the tasks: thieves take below it, under a lock and several at a time; the owner
-//! works above it as on a private stack. When the owner finds that nothing is shared it moves split up over half of its
-//! tasks, without the lock, since thieves only get more. When it has nothing private left it moves split
-//! down again, with the lock.
+//! works above it as on a private stack. When nothing is shared, the owner moves split up over half of its tasks,
+//! without the lock, since that only gives thieves more. When it has no private task left, it moves split down again,
+//! with the lock.
 //!
 //! **Fields.** Each on its own line.
 //! * `thieves`: the lock; tail, the oldest task, raised by thieves under the lock; `copied`, the number of tasks that
 //!   thieves have copied, raised by them. Read by all.
 //! * `split`: raised by the owner at any time, lowered by it under the lock; read by thieves under the lock.
-//! * `head`: one past the newest task, written by the owner, read by thieves only to know whether there is work.
+//! * `head`: one past the newest task, written by the owner, read by thieves only for the work hint.
 //! * `ring`: the slots' address and number, never written. The slots are written by the owner and read by thieves.
-//! * the owner's own: `head` and `split` (copies), `limit` (the index below which a push is known to have room).
+//! * private to the owner: `head` and `split` (copies), `limit` (the index below which a push is known to have room).
 //!
 //! **Invariants.**
 //! * I1: tail ≤ split ≤ head. Tail never falls; 64 bits do not wrap.
-//! * I2: the index tail moves past is below the split in force: split falls only under the lock.
-//! * I3: head ≤ limit ≤ c + capacity, where all indices below c have been copied: so a push overwrites no slot that
-//!   may still be read.
-//! * I4: if `copied` is read first and tail after it, and they are equal, all claims below tail have been copied:
-//!   those that are counted are among those below tail, and they add up to it.
+//! * I2: tail moves only past indices below the split in force: split falls only under the lock.
+//! * I3: head ≤ limit ≤ c + capacity, where all indices below c have been copied: so a push overwrites no slot that may
+//!   still be read.
+//! * I4: if `copied` is read before tail, and the two are equal, all claims below tail have been copied: the counted
+//!   ones are among those below tail, and they add up to it.
 //!
 //! **Edges.**
 //! * E1: the store of split in `release` (release) → its load in `take` (acquire): slots and task contents are written
@@ -33,16 +33,16 @@
 //!
 //! **Memory model.** Rust's.
 //!
-//! **Progress.** Pushing, and popping private tasks, is wait-free; popping at split and stealing are blocking.
-//! **Capacity.** A ring. With [`Copying::Deferred`] a push is refused while thieves copy, if it needs their slots.
+//! **Progress.** Pushing and popping private tasks is wait-free; popping at split and stealing are blocking.
+//! **Capacity.** A ring. With [`Copying::Deferred`] a push that needs slots which thieves are copying is refused.
 //!
-//! **Departures.** The paper's queues are in distributed memory, and the lock is a network's. A pop shares too, if two
-//! private tasks are left: with one, the next pop would take it back. A poll shares even one: whoever polls does not
-//! come to that pop for long. A pop that finds nothing shared knows that without the lock: tail does not pass split.
-//! The paper's owner waits for deferred copies; here the push is refused. Tests: `queues/battery.rs`, `queues/many.rs`.
+//! **Departures.** The paper's queues are in distributed memory, and its lock is on a network. A pop shares too, if two
+//! private tasks are left: with one, the next pop would take it back. A poll shares even one: an owner that polls is
+//! far from that pop. A pop that finds nothing shared knows so without the lock: tail does not pass split. The paper's
+//! owner waits for deferred copies; here the push is refused. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
-//! **Names.** As in the paper; its `itail` is `copied`, its `vtail` is what `limit` was computed from; put and get are
-//! `push` and `pop`.
+//! **Names.** As in the paper; its `itail` is `copied`, its `vtail` is the source of `limit`; put and get are `push`
+//! and `pop`.
 //!
 //! **Scenarios.** `dsq` and `eager_dsq` in the battery, the property and the many-at-once tests; `dsq` in the checker.
 
@@ -58,7 +58,7 @@ use crate::{
     StealOrder, Stealable, Task,
 };
 
-/// The split queue with a lock, by name: see the [module](self).
+/// The split queue with a lock: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -73,7 +73,7 @@ use crate::{
 /// }
 /// let mut loot = Vec::new();
 /// assert_eq!(thieves[0].steal_many(16, &mut loot), Steal::Task(1));
-/// owner.poll(); // pushing or popping would do as well
+/// owner.poll(); // a push or a pop would do, too
 /// assert_eq!(thieves[0].steal_many(16, &mut loot), Steal::Task(3));
 /// assert_eq!(loot, [1, 2, 3, 4].map(task));
 /// assert_eq!(owner.pop(), Some(task(6)));
@@ -81,14 +81,14 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Dsq;
 
-/// What can be tuned.
+/// The tuning parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// How much of what is shared a thief takes that asks for several tasks.
+    /// How many of the shared tasks a thief takes that asks for several.
     pub steal: Amount,
-    /// When it copies them.
+    /// When a thief copies them.
     pub copying: Copying,
-    /// What it does while somebody else has the lock.
+    /// What a thief does while another thread has the lock.
     pub contention: Contention,
 }
 
@@ -98,17 +98,18 @@ pub enum Copying {
     /// Under the lock.
     #[default]
     Locked,
-    /// After it, so that several thieves copy at the same time. The owner gets the slots back when all have finished.
+    /// After releasing the lock, so that several thieves copy at the same time. The owner gets the slots back when all
+    /// have finished.
     Deferred,
 }
 
-/// What a thief does that finds the lock taken.
+/// What a thief does when the lock is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Contention {
     /// It waits.
     #[default]
     Wait,
-    /// It goes away with [`Steal::Retry`].
+    /// It returns [`Steal::Retry`].
     Retry,
 }
 
@@ -140,10 +141,10 @@ pub struct Thief<M: Memory = Native> {
     params: Params,
 }
 
-/// [`Amount`]s are of 32-bit numbers.
+/// [`Amount`] works on 32-bit numbers.
 const MAX_CAPACITY: usize = 1 << 31;
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for Dsq {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -188,7 +189,8 @@ impl<M: Memory> Owner<M> {
 
     #[inline]
     fn is_shared_empty(&self) -> bool {
-        // Relaxed: tail publishes slots to `make_room` only. It never passes split, so what seems empty is.
+        // Relaxed: tail publishes slots to `make_room` only. It never passes split, so a part that seems empty is
+        // empty.
         self.shared.thieves.tail.load(Ordering::Relaxed) == self.split
     }
 
@@ -200,14 +202,14 @@ impl<M: Memory> Owner<M> {
         self.shared.split.store(self.split, Ordering::Release);
     }
 
-    /// Takes back half of the shared tasks, rounded up; `false` if there is none. Precondition: no private task.
+    /// Takes back half of the shared tasks, rounded up; `false` if there are none. Precondition: no private task.
     #[cold]
     fn reacquire(&mut self) -> bool {
         if self.is_shared_empty() {
             return false;
         }
         let _locked = self.shared.thieves.lock.lock();
-        // Relaxed: written under the lock only.
+        // Relaxed: written only under the lock.
         let shared = self.split - self.shared.thieves.tail.load(Ordering::Relaxed);
         let back = (shared + 1) / 2;
         self.split -= back;
@@ -225,7 +227,7 @@ impl<M: Memory> Owner<M> {
             // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
             Copying::Locked => thieves.tail.load(Ordering::Acquire),
             Copying::Deferred => {
-                // E2: pairs with the addition in `take`. I4: first this,
+                // E2: pairs with the addition in `take`. I4: first this load,
                 // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
                 let copied = thieves.copied.load(Ordering::Acquire);
                 // then tail. Relaxed: E2 makes it recent enough.
@@ -239,7 +241,7 @@ impl<M: Memory> Owner<M> {
         self.head < self.limit
     }
 
-    /// Shares, if nothing is shared and there are so many private tasks.
+    /// Shares, if nothing is shared and there are at least `least` private tasks.
     #[inline]
     fn share(&mut self, least: i64) {
         if self.head - self.split >= least && self.is_shared_empty() {
@@ -286,7 +288,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Takes shared tasks, oldest first, as many as `of` says of their number, which is not 0; returns how many.
+    /// Takes shared tasks, oldest first, as many as `of` returns for their number, which is not 0; returns how many.
     #[inline]
     fn take(&self, of: impl FnOnce(u32) -> u32, mut keep: impl FnMut(Task)) -> Steal<u32> {
         let Shared { thieves, split, ring, .. } = &*self.shared;
@@ -297,7 +299,7 @@ impl<M: Memory> Thief<M> {
                 None => return Steal::Retry,
             },
         };
-        // Relaxed: written under the lock only.
+        // Relaxed: written only under the lock.
         let tail = thieves.tail.load(Ordering::Relaxed);
         // E1: pairs with the store in `release`.
         let shared = split.load(Ordering::Acquire) - tail;
@@ -314,7 +316,7 @@ impl<M: Memory> Thief<M> {
         match self.params.copying {
             Copying::Locked => {
                 copy();
-                // E2: pairs with the load in `make_room`. After the copy: the owner goes by it.
+                // E2: pairs with the load in `make_room`. After the copy, because it frees the slots.
                 // kept over Relaxed: load buffering would let the read of the slot return its next task.
                 thieves.tail.store(new, Ordering::Release);
             }
@@ -336,21 +338,21 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let mut stolen = None;
-        self.take(|_| 1, |task| stolen = Some(task)).map(|_| stolen.expect("one is one"))
+        self.take(|_| 1, |task| stolen = Some(task)).map(|_| stolen.expect("`take` took one task"))
     }
 
     /// Counts the owner's private tasks.
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed, both: whatever orders the push before this call makes both loads recent enough: for a task at index i
-        // that is still there, tail is at most i and head above it.
+        // Relaxed, both: whatever orders the push before this call makes both loads recent enough: for a task at index
+        // i that is still there, tail is at most i and head is above i.
         let tail = self.shared.thieves.tail.load(Ordering::Relaxed);
         tail < self.shared.head.load(Ordering::Relaxed)
     }
 }
 
 impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Takes as much of what is shared as [`Params::steal`] says.
+    /// Takes as many of the shared tasks as [`Params::steal`] allows.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;

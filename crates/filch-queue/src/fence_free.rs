@@ -1,22 +1,23 @@
-//! What the fence-free queues share: δ, and the store that keeps the owner's stores countable.
+//! The shared parts of the fence-free queues: δ, and the store that keeps the owner's stores countable.
 //!
 //! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
 //! <https://doi.org/10.1145/2541940.2541987>.
 //!
-//! **Idea.** A processor with total store order executes a load while earlier stores still wait in its store buffer, so
-//! an owner that lowers T and then reads H may be seen at its old T. But the buffer has a bounded number of entries, S,
-//! and its stores reach memory in program order. If at most δ of the entries can be stores that lower T, the owner is
-//! never further than δ below the T that a thief reads. A thief that stays more than δ away needs no fence on the
-//! owner's side.
+//! **Idea.** A processor with total store order executes a load while earlier stores still wait in its store buffer. So
+//! a thief may see an owner that lowers T and then reads H at its old T. But the buffer has a bounded number of
+//! entries, S, and its stores reach memory in program order. If at most δ of the entries can be stores that lower T,
+//! the owner is never more than δ below the T that a thief reads. If the thief stays more than δ away, the owner needs
+//! no fence.
 //!
 //! **How many.** Between two stores that lower T the owner makes at least one other store, to another cache line: the
-//! pad, or in THEP the echo. So δ = ⌈S / 2⌉. Without it, a processor that merges stores to one address on their way
-//! out of the buffer could hide any number of them. S counts that last place too.
+//! pad, or in THEP the echo. So δ = ⌈S / 2⌉. Otherwise a processor that merges stores to one address as they leave the
+//! buffer could hide any number of them. S counts the place of a store that is leaving, too.
 //!
-//! **Memory model.** TSO\[S\]; Rust's has no word for it. What Rust's model says of these queues still holds and is
-//! used: releases and acquires publish tasks and slots. Only that two threads never take the same task rests on the
-//! bound, on x86-64 stores and loads keeping their kinds' order, and on the compiler's keeping the owner's accesses in
-//! program order: they are atomic, with compiler fences in between, and the emitted instructions are tested.
+//! **Memory model.** TSO\[S\], which Rust's model does not cover. Rust's model still applies to these queues where it
+//! can: releases and acquires publish tasks and slots. Only the guarantee that two threads never take the same task
+//! relies on the bound, on x86-64's order among stores and among loads, and on the compiler's keeping the owner's
+//! accesses in program order: they are atomic, with compiler fences in between, and a test checks the emitted
+//! instructions.
 
 use filch_memory::{Atomic, Memory, Ordering};
 
@@ -25,8 +26,8 @@ use crate::Padded;
 /// How far a thief keeps away from the owner: the most stores lowering T that the owner's store buffer can hide.
 ///
 /// The default is infinite, which is right for any store buffer: a thief of [`FfThe`](crate::FfThe) or
-/// [`FfCl`](crate::FfCl) then gets nothing, one of [`Thep`](crate::Thep) always waits for the owner's echo. A finite
-/// one is a promise about the processor:
+/// [`FfCl`](crate::FfCl) then gets nothing, and a thief of [`Thep`](crate::Thep) always waits for the owner's echo. A
+/// finite δ is a promise about the processor:
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -39,7 +40,7 @@ use crate::Padded;
 ///     assert_eq!(thieves[0].steal().task(), None);
 ///     owner.push(Task::from_id(NonZeroUsize::new(n).unwrap())).unwrap();
 /// }
-/// assert!(thieves[0].steal().is_task()); // one, and 64 are left
+/// assert!(thieves[0].steal().is_task()); // one task; 64 are left
 /// assert_eq!(thieves[0].steal(), Steal::Aborted);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,35 +50,35 @@ impl Delta {
     /// The safe setting: the owner may be anywhere below the T that a thief reads.
     pub const INFINITE: Self = Self(i64::MAX);
 
-    /// The bound S to assume where nothing has been measured: more than any documented store buffer has.
+    /// The bound S to assume without a measurement: larger than any documented store buffer.
     pub const ASSUMED_BOUND: usize = 128;
 
     /// Stores to other lines that the owner makes between two that lower T: its pad store, or its echo.
     const STORES_BETWEEN: usize = 1;
 
-    /// δ for a processor on which no more than `entries` stores can be pending: ⌈S / 2⌉, at least 1.
+    /// Returns δ for a processor on which at most `entries` stores can be pending: ⌈S / 2⌉, at least 1.
     ///
     /// # Safety
-    /// * On every processor that an owner of a queue made with this δ runs on, no load executes while more than
-    ///   `entries` of its thread's earlier stores are pending: the entries of the store buffer, and the one that a
-    ///   store takes on its way out of it, if there is one.
+    /// * On every processor that runs an owner of a queue made with this δ, no load executes while more than `entries`
+    ///   of its thread's earlier stores are pending: those in the store buffer, and the one, if any, that is leaving
+    ///   it.
     pub const unsafe fn from_bound(entries: usize) -> Self {
         let delta = entries.div_ceil(Self::STORES_BETWEEN + 1);
-        // SAFETY: of so many pending stores, one in two lowers T.
+        // SAFETY: of that many pending stores, one in two lowers T.
         unsafe { Self::new(if delta == 0 { 1 } else { delta }) }
     }
 
-    /// This δ, for checkers and for owners that store more between two pops.
+    /// Makes this δ, for checkers and for owners that store more between two pops.
     ///
     /// # Safety
-    /// * On every processor that an owner of a queue made with this δ runs on, no load executes while more than `delta`
-    ///   of its thread's earlier stores that lower T are pending.
+    /// * On every processor that runs an owner of a queue made with this δ, no load executes while more than `delta` of
+    ///   its thread's earlier stores that lower T are pending.
     pub const unsafe fn new(delta: usize) -> Self {
-        // More than fits is more than any queue holds.
+        // A δ too large to represent exceeds the length of any queue.
         Self(if delta > i64::MAX as usize { i64::MAX } else { delta as i64 })
     }
 
-    /// The number, if it is finite.
+    /// Returns the number, if it is finite.
     ///
     /// ```
     /// assert_eq!(filch_queue::Delta::default().get(), None);
@@ -86,7 +87,7 @@ impl Delta {
         if self.0 == i64::MAX { None } else { Some(self.0 as usize) }
     }
 
-    /// Whether the oldest of `tasks` tasks, as a thief reads T, is out of the owner's reach.
+    /// Returns whether the oldest of `tasks` tasks, counted from the T that a thief reads, is out of the owner's reach.
     #[inline]
     pub(crate) const fn is_beyond(self, tasks: i64) -> bool {
         tasks > self.0
@@ -99,9 +100,9 @@ impl Default for Delta {
     }
 }
 
-/// A word that the owner writes and nobody reads, on a cache line of its own.
+/// A word that the owner writes and no thread reads, on a cache line of its own.
 ///
-/// It lies in what owner and thieves share, so that no compiler can know that nobody reads it.
+/// The owner shares it with the thieves, so that no compiler can know that no thread reads it.
 pub(crate) struct Pad<M: Memory>(Padded<M::AtomicI64>);
 
 impl<M: Memory> Pad<M> {
@@ -109,12 +110,12 @@ impl<M: Memory> Pad<M> {
         Self(Padded(Atomic::new(0)))
     }
 
-    /// One store between two that lower T. The value varies where the pads might otherwise follow each other: T's.
+    /// Makes one store between two that lower T. Where pads might follow each other, the value varies: it is T.
     #[inline]
     pub(crate) fn store(&self, tail: i64) {
-        // Relaxed: nobody reads it.
+        // Relaxed: no thread reads it.
         self.0.store(tail, Ordering::Relaxed);
-        // Keeps the compiler from merging it with the next one.
+        // Prevents the compiler from merging this store with the next.
         M::compiler_fence();
     }
 }

@@ -1,29 +1,29 @@
-//! FF-CL: Chase–Lev whose owner does not fence.
+//! FF-CL: Chase–Lev without the owner's fence.
 //!
 //! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
 //! <https://doi.org/10.1145/2541940.2541987>, section 4.1.
 //!
-//! **Idea.** [`ChaseLev`](crate::ChaseLev) without the fence in pop: the pop's load of H may then overtake its store of
-//! T, so that a thief sees an old T. But only so many stores fit into the owner's store buffer. A thief swaps H only if
-//! it lies more than δ below the T that it reads; then the owner cannot have passed it unseen. Closer by, a thief gives
-//! up, unless it can see that the deque is empty.
+//! **Idea.** [`ChaseLev`](crate::ChaseLev) without the fence in pop: the pop's load of H may overtake its store of T,
+//! so that a thief sees an old T. But the owner's store buffer is bounded. A thief swaps H only if H is more than δ
+//! below the T that the thief reads; then the owner cannot have passed it unseen. If H is closer, the thief gives up,
+//! unless it can see that the deque is empty.
 //!
 //! **Fields.** Each on its own line.
 //! * `head`: H, raised by thieves, and by the owner for the last task; read by all. Never lowered; 64 bits do not wrap.
 //! * `tail`: T, written by the owner, read by thieves.
 //! * `array`: the current ring and the former ones: see `growing.rs`.
-//! * `pad`: written by the owner, read by nobody: see `fence_free.rs`.
-//! * the owner's own: `tail`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index below
-//!   which a push is known to have room), `empty_at` (a T at which the deque is known to be empty).
+//! * `pad`: written by the owner, never read: see `fence_free.rs`.
+//! * private to the owner: `tail`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index
+//!   below which a push is known to have room), `empty_at` (a T at which the deque is known to be empty).
 //!
 //! **Invariants.**
 //! * I1: H ≤ T + 1, and H ≤ T outside a pop.
 //! * I2: T ≤ limit ≤ H + capacity, so a push overwrites no slot that may still be taken.
 //! * I3: if T = `empty_at`, then H = T.
-//! * I4: an index is claimed by the compare-and-swap that raises H past it, or by a pop that lowered T to it and then
-//!   read a smaller H; never by both. The thief whose swap succeeds read H at the index, then T more than δ above it.
-//!   At most δ lowering stores of T were pending then, so the owner had not yet lowered T to that index; the pop that
-//!   does reads H later, not below the index, and swaps too.
+//! * I4: an index is claimed by the compare-and-swap that raises H past it, or by a pop that lowers T to it and then
+//!   reads a smaller H; never by both. The thief whose swap succeeds has read H at the index, then T more than δ above
+//!   it. At most δ lowering stores of T were pending then, so the owner had not yet lowered T to that index; the pop
+//!   that does so reads H later, finds it not below the index, and swaps too.
 //! * B: between two stores that lower T there is a store to another line: the pad; or the owner's swap, which drains
 //!   the store buffer; or, after a pop that failed, the slot of a push.
 //!
@@ -33,21 +33,20 @@
 //! * E2: the compare-and-swap in `steal` (release) → the load of H in `make_room` (acquire): a thief has read its slot
 //!   before the owner uses the slot again.
 //! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
-//! * In place of fences: the compiler keeps the store of T before the load of H in `pop`, and B bounds how many such
-//!   stores the load can overtake. In `steal` both keep the load of H before the load of T.
+//! * Instead of fences: in `pop` the compiler keeps the store of T before the load of H, and B bounds how many such
+//!   stores the load can overtake. In `steal` compiler and processor keep the load of H before the load of T.
 //!
-//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's, or with a δ too small, a task is
-//! taken twice. Without the pad, stores of T may merge, and no δ is enough.
+//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's, or if δ is too small, a task is taken
+//! twice. Without the pad, stores of T may merge, and no δ is enough.
 //!
-//! **Progress.** Owner wait-free (growing aside: it allocates). Steal lock-free, if being refused counts as an answer.
-//! **Capacity.** Grows.
+//! **Progress.** Owner wait-free (except for growing, which allocates). Steal lock-free, if a refusal counts as an
+//! answer. **Capacity.** Grows.
 //!
-//! **Departures.** Those of [`chase_lev`](crate::chase_lev). The paper counts what else the program stores between two
-//! pops; the pad store makes that one at least. Tests: `queues/battery.rs`, `queues/stalled.rs`,
-//! `emitted/main.rs`.
+//! **Departures.** Those of [`chase_lev`](crate::chase_lev). The paper counts the program's other stores between two
+//! pops; the pad store guarantees at least one. Tests: `queues/battery.rs`, `queues/stalled.rs`, `emitted/main.rs`.
 //!
-//! **Names.** H and T as in the paper, in code `head` and `tail`; put and take are `push` and `pop`. Chase–Lev's top
-//! and bottom.
+//! **Names.** H and T as in the paper, in code `head` and `tail`; put and take are `push` and `pop`. They are
+//! Chase–Lev's top and bottom.
 //!
 //! **Scenarios.** `ff_cl` and `unsure_ff_cl` in the battery, the property and the stalled-thief tests; `ff-cl` in the
 //! checker; its pop in `emitted/main.rs`.
@@ -65,13 +64,13 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The fence-free Chase–Lev deque, by name: see the [module](self).
+/// The fence-free Chase–Lev deque: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
 /// use filch_queue::{Delta, FfCl, Owner, Queue, Steal, Task, Thief};
 ///
-/// // By default δ is infinite, and a thief is never sure.
+/// // By default δ is infinite, and thieves are never sure.
 /// let (mut owner, mut thieves) = <FfCl as Queue>::make(8, 1, &Delta::default());
 /// let task = Task::from_id(NonZeroUsize::MIN);
 /// owner.push(task).unwrap();
@@ -92,7 +91,7 @@ struct Shared<M: Memory> {
 /// The owner's side of a [`FfCl`] deque.
 pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
-    /// The newest ring of `shared.array`, hence valid for as long as `shared`.
+    /// The newest ring of `shared.array`, hence valid as long as `shared`.
     ring: NonNull<Ring<M>>,
     tail: i64,
     limit: i64,
@@ -101,7 +100,7 @@ pub struct Owner<M: Memory = Native> {
 
 // SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
 unsafe impl<M: Memory> Send for Owner<M> {}
-// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+// SAFETY: a shared owner only reads; every method that writes takes `&mut self`.
 unsafe impl<M: Memory> Sync for Owner<M> {}
 
 /// A thief's side of a [`FfCl`] deque.
@@ -110,7 +109,7 @@ pub struct Thief<M: Memory = Native> {
     delta: Delta,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for FfCl {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -136,7 +135,7 @@ unsafe impl<M: Memory> Queue<M> for FfCl {
         let shared =
             Arc::new(Shared { head: Padded(Atomic::new(0)), tail: Padded(Atomic::new(0)), array, pad: Pad::new() });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), delta }).collect();
-        // A limit of 0 sends the first push to `make_room`.
+        // A limit of 0 makes the first push call `make_room`.
         (Owner { shared, ring, tail: 0, limit: 0, empty_at: 0 }, thieves)
     }
 }
@@ -144,7 +143,7 @@ unsafe impl<M: Memory> Queue<M> for FfCl {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn ring(&self) -> &Ring<M> {
-        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        // SAFETY: valid as long as `shared`, and never borrowed mutably.
         unsafe { self.ring.as_ref() }
     }
 
@@ -155,22 +154,22 @@ impl<M: Memory> Owner<M> {
         // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let head = self.shared.head.load(Ordering::Acquire);
         if self.tail - head >= self.ring().capacity() as i64 {
-            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            // SAFETY: there is one owner, and `&mut self` makes this its only call.
             self.ring = unsafe { self.shared.array.grow(self.ring(), head..self.tail) };
         }
         self.limit = head + self.ring().capacity() as i64;
     }
 
-    /// The end of a pop that lowered T to `t` and found H at or above it.
+    /// Ends a pop that lowered T to `t` and found H at or above it.
     #[cold]
     #[inline(never)]
     fn pop_last(&mut self, t: i64, head: i64) -> Option<Task> {
-        // Either way H and T meet at t + 1: if H is above t it is there already, by I1.
+        // Either way H and T meet at t + 1: if H is above t, it is already there, by I1.
         // E1: pairs with the load in `steal`.
         self.shared.tail.store(t + 1, Ordering::Release);
         self.empty_at = t + 1;
-        // Relaxed: whoever swaps H has the task (I4), and the owner's later pushes publish themselves. As a
-        // read–modify–write it continues the release sequences of E2. B: it drains the store buffer.
+        // Relaxed: the thread that swaps H has the task (I4), and the owner's later pushes publish themselves. As a
+        // read–modify–write the swap continues the release sequences of E2. B: it drains the store buffer.
         let won =
             head == t && self.shared.head.compare_exchange(t, t + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if won { self.ring().read(t as usize) } else { None }
@@ -201,7 +200,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         // I4: the processor may let the load below overtake at most δ of these stores; the compiler must let it
         // overtake none.
         M::compiler_fence();
-        // Relaxed: nothing that thieves wrote is read on its strength.
+        // Relaxed: the owner reads nothing that thieves wrote because of it.
         let head = self.shared.head.load(Ordering::Relaxed);
         if head >= t {
             return self.pop_last(t, head);
@@ -223,9 +222,9 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // Acquire: I4 needs this load before the next, and nothing else.
-        // kept over Relaxed: the compiler must not exchange it with the load of T; the machines of the checker do not,
-        // and on C11, where it would tell, the owner's missing fence tells first.
+        // Acquire: I4 needs only that this load comes before the next.
+        // kept over Relaxed: the compiler must not exchange it with the load of T. The checker's machines do not, and
+        // on C11, where the exchange would show, the owner's missing fence shows first.
         let head = shared.head.load(Ordering::Acquire);
         // E1: pairs with the stores in `push`, `pop` and `pop_last`.
         let tail = shared.tail.load(Ordering::Acquire);
@@ -235,7 +234,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         if !self.delta.is_beyond(tail - head) {
             return Steal::Aborted;
         }
-        // Worth nothing unless the swap succeeds.
+        // Discarded unless the swap succeeds.
         let task = shared.array.current().read(head as usize);
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
@@ -248,7 +247,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
-        // is still there, H is at most i and T above it.
+        // is still there, H is at most i and T is above i.
         let head = self.shared.head.load(Ordering::Relaxed);
         head < self.shared.tail.load(Ordering::Relaxed)
     }

@@ -1,35 +1,35 @@
-//! FF-THE: THE whose owner does not fence.
+//! FF-THE: THE without the owner's fence.
 //!
 //! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
 //! <https://doi.org/10.1145/2541940.2541987>, section 4.
 //!
-//! **Idea.** [`The`](crate::The) without the fence in pop: the pop's load of H may then overtake its store of T, so
-//! that a thief sees an old T. But only so many stores fit into the owner's store buffer. A thief takes a task only if
-//! it lies more than δ below the T that it reads; then the owner cannot have passed it unseen. A thief that is not sure
-//! gives up, even if there are tasks.
+//! **Idea.** [`The`](crate::The) without the fence in pop: the pop's load of H may overtake its store of T, so that a
+//! thief sees an old T. But the owner's store buffer is bounded. A thief takes a task only if the task is more than δ
+//! below the T that the thief reads; then the owner cannot have passed it unseen. A thief that is not sure gives up,
+//! even if there are tasks.
 //!
 //! **Fields.** Those of [`the`](crate::the), and on its own line
-//! * `pad`: written by the owner, read by nobody: see `fence_free.rs`.
+//! * `pad`: written by the owner, never read: see `fence_free.rs`.
 //!
-//! **Invariants.** Those of [`the`](crate::the), but for the last:
-//! * I5: an index is taken by the thief that raised H past it and then read T more than δ above it, or by a pop that
-//!   lowered T to it and then read no greater H, or under the lock; never by two. When the thief reads T its H is in
+//! **Invariants.** Those of [`the`](crate::the), except for the last:
+//! * I5: an index is taken by the thief that raises H past it and then reads T more than δ above it, or by a pop that
+//!   lowers T to it and then reads no greater H, or under the lock; never by two. When the thief reads T, its H is in
 //!   memory. At most δ lowering stores of T are not, so the owner has not yet lowered T to that index; the pop that
-//!   does will read H later, and finds it greater.
-//! * B: between two stores that lower T there is a store to another line: the pad, or the lock's when owner and thief
+//!   does so reads H later, and finds it greater.
+//! * B: between two stores that lower T there is a store to another line: the pad, or the lock's if owner and thief
 //!   met.
 //!
-//! **Edges.** Those of [`the`](crate::the). In place of F's fence in pop: the compiler keeps the store of T before the
+//! **Edges.** Those of [`the`](crate::the). Instead of F's fence in pop: the compiler keeps the store of T before the
 //! load of H, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
 //!
-//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's, or with a δ too small, a task is
-//! taken twice. Without the pad, stores of T may merge, and no δ is enough.
+//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's, or if δ is too small, a task is taken
+//! twice. Without the pad, stores of T may merge, and no δ is enough.
 //!
-//! **Progress.** Owner wait-free but where it meets a thief; there and in steals, blocking. A thief never learns
-//! whether the deque is empty: it is refused. **Capacity.** As [`The`](crate::The).
+//! **Progress.** Blocking in steals and where the owner meets a thief; otherwise the owner is wait-free. A thief never
+//! learns whether the deque is empty: it is refused. **Capacity.** As [`The`](crate::The).
 //!
-//! **Departures.** Those of [`the`](crate::the). The paper counts what else the program stores between two pops; the
-//! pad store makes that one at least. Tests: `queues/battery.rs`, `emitted/main.rs`.
+//! **Departures.** Those of [`the`](crate::the). The paper counts the program's other stores between two pops; the pad
+//! store guarantees at least one. Tests: `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** As [`The`](crate::The).
 //!
@@ -47,13 +47,13 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The fence-free THE deque, by name: see the [module](self).
+/// The fence-free THE deque: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
 /// use filch_queue::{Delta, FfThe, Owner, Queue, Steal, Task, Thief};
 ///
-/// // By default δ is infinite, and a thief is never sure.
+/// // By default δ is infinite, and thieves are never sure.
 /// let (mut owner, mut thieves) = <FfThe as Queue>::make(8, 1, &Delta::default());
 /// let task = Task::from_id(NonZeroUsize::MIN);
 /// owner.push(task).unwrap();
@@ -73,7 +73,7 @@ pub struct Thief<M: Memory = Native> {
     delta: Delta,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for FfThe {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -138,7 +138,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push` and `pop`; L with that in `pop_at_head`.
+        // E1: pairs with the stores in `push` and `pop`; L: with that in `pop_at_head`.
         match shared.steal(|head| self.delta.is_beyond(shared.tail.load(Ordering::Acquire) - head)) {
             Some(task) => Steal::Task(task),
             None => Steal::Aborted,

@@ -1,9 +1,9 @@
-//! Where the tasks of a circular deque lie: in an endless array, which is a ring, replaced by one of double size when it is full; or in one
-//! ring for ever.
+//! Storage of a circular deque: an endless array, or one ring for ever. The array is a ring that a ring of double size
+//! replaces when it is full.
 //!
-//! **Fields.** Of the array: `current`: the newest ring; replaced by the owner, read by thieves; read-mostly, on its own line.
-//! `rings` keeps every ring until both sides are dropped, because a thief may be reading an old one; together they are
-//! less than twice the newest.
+//! **Fields.** Of the array: `current` is the newest ring; the owner replaces it, thieves read it; it is read-mostly,
+//! on its own line. `rings` keeps every ring until both sides are dropped, because a thief may be reading an old one;
+//! the old ones together are smaller than the newest.
 //!
 //! **Edge.** G: the store of `current` in `grow` (release) → its load in `current` (acquire): the copies are there
 //! before the ring.
@@ -19,18 +19,18 @@ use filch_memory::{Atomic, Memory, Ordering};
 use crate::Padded;
 use crate::slots::Ring;
 
-/// What a deque that is written once for both asks of them.
+/// The storage of a deque, growing or fixed.
 pub trait Buffer<M: Memory>: Send + Sync {
-    /// Rings with so much room at first.
+    /// Makes a buffer whose first ring has room for `capacity` tasks.
     ///
     /// # Panics
     /// As [`Ring::new`].
     fn with_room(capacity: usize) -> Self;
 
-    /// The ring for thieves, and at first for the owner: valid for as long as the buffer is where it is.
+    /// Returns the ring for thieves, and initially for the owner: valid as long as the buffer does not move.
     fn current(&self) -> &Ring<M>;
 
-    /// A larger ring instead of `old`, the newest one, with the same tasks; `None` if there is no other.
+    /// Replaces `old`, the newest ring, by a larger one with the same tasks; `None` if there is no larger one.
     ///
     /// # Safety
     /// * Only the owner calls this, so that no two calls overlap.
@@ -70,7 +70,7 @@ impl<M: Memory> Buffer<M> for Padded<Ring<M>> {
 
 /// The endless array.
 pub struct GrowingRing<M: Memory> {
-    /// One of `rings`, hence valid for as long as `self`.
+    /// One of `rings`, hence valid as long as `self`.
     current: Padded<M::AtomicPtr<Ring<M>>>,
     rings: Rings<M>,
 }
@@ -80,7 +80,7 @@ struct Rings<M: Memory>(UnsafeCell<Vec<NonNull<Ring<M>>>>);
 
 // SAFETY: the rings belong to `self`, and a ring is Send and Sync: it consists of atomics.
 unsafe impl<M: Memory> Send for Rings<M> {}
-// SAFETY: through a shared reference only `keep` reaches the vector, and its caller is the one owner.
+// SAFETY: through a shared reference only `keep` accesses the vector, and only the owner calls `keep`.
 unsafe impl<M: Memory> Sync for Rings<M> {}
 
 impl<M: Memory> Rings<M> {
@@ -100,43 +100,43 @@ impl<M: Memory> Rings<M> {
 impl<M: Memory> Drop for Rings<M> {
     fn drop(&mut self) {
         for ring in self.0.get_mut().drain(..) {
-            // SAFETY: the pointer was leaked from a box in `keep`, and nobody else frees it.
+            // SAFETY: the pointer was leaked from a box in `keep`, and nothing else frees it.
             drop(unsafe { Box::from_raw(ring.as_ptr()) });
         }
     }
 }
 
 impl<M: Memory> GrowingRing<M> {
-    /// The array, and its first ring, which is the owner's to remember: valid for as long as the array.
+    /// Makes the array and its first ring, which the owner remembers: it is valid as long as the array.
     ///
     /// # Panics
     /// As [`Ring::new`].
     pub(crate) fn new(capacity: usize) -> (Self, NonNull<Ring<M>>) {
         let rings = Rings(UnsafeCell::default());
-        // SAFETY: nobody else has `rings`.
+        // SAFETY: no other thread has `rings`.
         let ring = unsafe { rings.keep(Ring::new(capacity)) };
         (Self { current: Padded(Atomic::new(ring.as_ptr())), rings }, ring)
     }
 
-    /// The ring for thieves.
+    /// Returns the ring for thieves.
     #[inline]
     pub(crate) fn current(&self) -> &Ring<M> {
         // G: pairs with the store in `grow`.
         let ring = self.current.load(Ordering::Acquire);
-        // SAFETY: the pointer is one of `rings`, valid for as long as `self`, and G makes the ring's construction
+        // SAFETY: the pointer is one of `rings`, valid as long as `self`, and G makes the ring's construction
         // happen before this.
         unsafe { &*ring }
     }
 
-    /// Replaces `old`, the newest ring, by one of double size that holds the same tasks, and returns it: valid for as
-    /// long as the array.
+    /// Replaces `old`, the newest ring, by one of double size that holds the same tasks, and returns it: valid as long
+    /// as the array.
     ///
     /// # Safety
     /// * Only the owner calls this, so that no two calls overlap.
     pub(crate) unsafe fn grow(&self, old: &Ring<M>, tasks: Range<i64>) -> NonNull<Ring<M>> {
         let new = Ring::new(old.capacity().checked_mul(2).expect("the capacity is out of range"));
         for index in tasks {
-            // A task that a thief takes meanwhile is copied for nothing.
+            // A task that a thief takes meanwhile is copied needlessly.
             let task = old.read(index as usize).expect("a slot in use holds a task");
             new.write(index as usize, task);
         }

@@ -3,43 +3,42 @@
 //! **Paper.** Danny Hendler and Nir Shavit, *Non-Blocking Steal-Half Work Queues*, PODC 2002,
 //! <https://doi.org/10.1145/571825.571876>. The form here has the same properties and fewer cases.
 //!
-//! **Idea.** The oldest tasks, about half of all, are public: a range in one word, from whose old end a thief takes as
-//! many as it likes with one compare-and-swap. The others are the owner's, which works on them as on a private stack.
-//! The owner looks at the word in every operation, but changes it only when the deque has doubled, when nothing is
-//! public any more, and to take back half of the range when it has nothing private left: a logarithm's number of
-//! times.
+//! **Idea.** The oldest tasks, about half of all, are public: one word holds their range, and a thief takes any number
+//! from its old end with one compare-and-swap. The others are the owner's, which works on them as on a private stack.
+//! The owner reads the word in every operation, but changes it only when the deque has doubled, when nothing is public
+//! any more, and to take back half of the range when nothing private is left: a logarithmic number of times.
 //!
 //! **Fields.** Each on its own line.
 //! * `range`: (top: low 32 bits, length: high 32 bits), the public indices [top, top + length). Written by all.
-//! * `bottom`: one past the newest task, written by the owner, read by thieves only to know whether there is work.
-//! * `ring`: the slots' address and number, never written. The slots are filled by the owner and emptied by whoever
-//!   takes.
-//! * the owner's own: `bottom` (a copy), `end`: one past the public range.
+//! * `bottom`: one past the newest task, written by the owner, read by thieves only for the work hint.
+//! * `ring`: the slots' address and number, never written. The owner fills the slots; the side that takes a task
+//!   empties its slot.
+//! * private to the owner: `bottom` (a copy), `end`: one past the public range.
 //!
-//! **Invariants.** (indices are 32-bit numbers that wrap)
+//! **Invariants.** (Indices are 32-bit numbers that wrap.)
 //! * I1: top ≤ end ≤ bottom, and end = top + length: a steal raises top by what it takes off length.
-//! * I2: length = 0 ⇒ top = end, and until the owner writes the word nobody does. So it need not swap then.
+//! * I2: length = 0 ⇒ top = end, and no thief writes the word until the owner does. So the owner need not swap then.
 //! * I3: every index in [top, bottom) is public, or private to the owner; it leaves the public range only by a
 //!   compare-and-swap on the word.
-//! * I4: a slot is filled only when empty, and emptied only by whoever is entitled to its index: the handshake, H1 and
+//! * I4: a slot is filled only when empty, and emptied only by the thread entitled to its index: the handshake, H1 and
 //!   H2 of [`slots`](crate::slots). Hence the word may return to an old value.
 //! * I5: after a push, and after a pop that leaves private tasks, something is public or has just been stolen.
 //!
 //! **Edges.**
-//! * E1: `publish`'s store and the compare-and-swap in `widen` (release) → the compare-and-swap in `claim` (acquire): the
-//!   public slots, and the contents of their tasks, are written before the range includes them. Updates in between, by
-//!   whomever, continue the release sequence.
+//! * E1: `publish`'s store and the compare-and-swap in `widen` (release) → the compare-and-swap in `claim` (acquire):
+//!   the public slots, and the contents of their tasks, are written before the range includes them. Updates in between,
+//!   by any thread, continue the release sequence.
 //!
 //! **Memory model.** Rust's; no fence anywhere.
 //!
-//! **Progress.** Owner wait-free (spurious failures aside): a swap that fails in `pop` fails for a task that is gone.
-//! Steal lock-free, and a thief that stops between winning its range and emptying the slots costs these slots.
+//! **Progress.** Owner wait-free (spurious failures aside): a swap that fails in `pop` fails because a task has been
+//! taken. Steal lock-free. A thief that stops between winning its range and emptying the slots costs these slots.
 //! **Capacity.** A ring; a push is refused while its slot is not empty.
 //!
-//! **Departures.** From the paper: its range has a tag in place of the handshake, a length that is a power of two, and
-//! moves when the whole length of the deque passes one; its thief takes all of the range, and its array does not wrap.
-//! Here a thief may take less, since [`steal`](crate::Thief::steal) is for one task. So a pop whose swap fails tries
-//! again: it means at most that something is gone, not that all is. Tests: `queues/battery.rs`, `queues/stalled.rs`,
+//! **Departures.** The paper's range has a tag instead of the handshake and a length that is a power of two, and moves
+//! when the deque's length passes one; its thief takes all of the range, and its array does not wrap. Here a thief may
+//! take less, since [`steal`](crate::Thief::steal) is for one task. So a pop whose swap fails tries again: the failure
+//! means at most that something is gone, not that everything is. Tests: `queues/battery.rs`, `queues/stalled.rs`,
 //! `queues/many.rs`.
 //!
 //! **Names.** The paper's `stealRange` is `range`, its `bot` is `bottom`; its `stealLast` is `end` - 1.
@@ -58,7 +57,7 @@ use crate::{
     Stealable, Task,
 };
 
-/// The steal-half deque, by name: see the [module](self).
+/// The steal-half deque: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -106,7 +105,7 @@ const fn unpack(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for HendlerShavit {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -149,12 +148,12 @@ impl<M: Memory> Owner<M> {
 
     #[inline]
     fn range(&self) -> u64 {
-        // Relaxed: what the owner takes back it wrote itself, and what it does on the strength of a length above 0 is
-        // validated by a swap. A length of 0 is true: only the owner raises it.
+        // Relaxed: the owner wrote itself what it takes back, and a swap validates what it does because of a length
+        // above 0. A length of 0 is exact: only the owner raises it.
         self.shared.range.load(Ordering::Relaxed)
     }
 
-    /// Makes half of the private tasks public, at least one. Precondition: there is one, and nothing is public.
+    /// Makes half of the private tasks public, at least one. Precondition: there are private tasks and no public ones.
     #[cold]
     fn publish(&mut self) {
         let count = (self.bottom.wrapping_sub(self.end) / 2).max(1);
@@ -163,12 +162,12 @@ impl<M: Memory> Owner<M> {
         self.end = self.end.wrapping_add(count);
     }
 
-    /// Makes half of all tasks public, the range being `word`, unless a thief or two change it meanwhile.
+    /// Makes half of all tasks public, given the range `word`, unless thieves change it meanwhile.
     #[cold]
     fn widen(&mut self, word: u64) {
         let (top, _) = unpack(word);
         let half = self.bottom.wrapping_sub(top) / 2;
-        // E1: pairs with the compare-and-swap in `claim`. Relaxed on failure: it can wait.
+        // E1: pairs with the compare-and-swap in `claim`. Relaxed on failure: the owner can widen later.
         let new = pack(top, half);
         if self.shared.range.compare_exchange(word, new, Ordering::Release, Ordering::Relaxed).is_ok() {
             self.end = top.wrapping_add(half);
@@ -184,8 +183,7 @@ impl<M: Memory> Owner<M> {
             if length == 0 {
                 return false;
             }
-            // Relaxed: what comes back was written by this thread, and an update continues the release sequence for
-            // what stays.
+            // Relaxed: this thread wrote what comes back, and an update continues the release sequence for what stays.
             let new = pack(top, length / 2);
             match self.shared.range.compare_exchange_weak(word, new, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
@@ -197,7 +195,7 @@ impl<M: Memory> Owner<M> {
         }
     }
 
-    /// Makes something public if nothing is, and there is something.
+    /// Makes a task public if none is and there are any.
     #[inline]
     fn share(&mut self) {
         if self.bottom != self.end && unpack(self.range()).1 == 0 {
@@ -246,8 +244,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Takes the oldest public tasks, as many as `of` says of their number, which is not 0; returns the first index and
-    /// how many.
+    /// Takes the oldest public tasks, as many as `of` returns for their number, which is not 0; returns the first index
+    /// and how many.
     #[inline]
     fn claim(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
         let range = &self.shared.range;
@@ -281,15 +279,15 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     /// Counts the owner's private tasks.
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed, both: whatever orders the push before this call makes both loads recent enough: for a task at index i
-        // that is still there, top is at most i and bottom above it.
+        // Relaxed, both: whatever orders the push before this call makes both loads recent enough: for a task at index
+        // i that is still there, top is at most i and bottom is above i.
         let (top, _) = unpack(self.shared.range.load(Ordering::Relaxed));
         top != self.shared.bottom.load(Ordering::Relaxed)
     }
 }
 
 impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Takes all that is public: half of the deque, more or less.
+    /// Takes all public tasks: about half of the deque.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;

@@ -1,9 +1,9 @@
 //! Work-stealing queues, one file per published algorithm.
 //!
-//! A work-stealing queue has one **owner** and any number of **thieves**. The owner is one thread; it pushes tasks
-//! and pops them again, mostly at the same end, and pays as little as possible for it. A thief is any other thread; it
-//! takes tasks from the other end when it has none of its own, and pays for the synchronisation. [`Queue::make`]
-//! hands out both sides at once: an [`Owner`] to keep, and one [`Thief`] for each thread that may steal.
+//! A work-stealing queue has one **owner** and any number of **thieves**. The owner is one thread. It pushes and pops
+//! tasks, mostly at the same end, at the least possible cost. A thief is any other thread. It takes tasks from the
+//! other end when it has none of its own, and pays for the synchronisation. [`Queue::make`] returns both sides: one
+//! [`Owner`], and one [`Thief`] for each thread that may steal.
 //!
 //! ```
 //! use core::num::NonZeroUsize;
@@ -21,7 +21,7 @@
 //!         match thief.steal() {
 //!             Steal::Task(task) => break Some(task),
 //!             Steal::Empty => break None,
-//!             // Somebody else was faster, or cannot answer yet.
+//!             // Another thread was faster, or the owner has not answered.
 //!             Steal::Retry | Steal::Aborted | Steal::Pending => std::thread::yield_now(),
 //!         }
 //!     }
@@ -29,51 +29,51 @@
 //! .join()
 //! .unwrap();
 //!
-//! assert_eq!(stolen, Some(task(1))); // the thief has the oldest task,
-//! assert_eq!(owner.pop(), Some(task(3))); // the owner its newest
+//! assert_eq!(stolen, Some(task(1))); // the thief gets the oldest task,
+//! assert_eq!(owner.pop(), Some(task(3))); // the owner gets the newest
 //! assert_eq!(owner.pop(), Some(task(2)));
 //! assert_eq!(owner.pop(), None);
 //! ```
 //!
 //! # Choosing a queue
 //!
-//! Every queue states what it promises in a constant, [`Queue::PROMISES`]: who gets which task, whether it grows,
-//! whether a thief can be refused or has to wait, which memory model it needs. Tests, checkers and schedulers read
-//! that constant; none of them knows a queue by name. [`for_each_queue`] goes through them all.
+//! Every queue states its promises in a constant, [`Queue::PROMISES`]: the order of tasks, whether the queue grows,
+//! whether a steal can be refused or has to wait, and which memory model it needs. Tests, checkers and schedulers read
+//! that constant; none of them knows a queue by name. [`for_each_queue`] lists all queues.
 //!
-//! | queue | owner's price | what thieves can take |
+//! | queue | owner's cost | what thieves can take |
 //! |---|---|---|
 //! | [`Locked`] | a lock | everything |
-//! | [`The`] | one fence per pop, a lock where it meets a thief | everything |
+//! | [`The`] | one fence per pop, a lock when it meets a thief | everything |
 //! | [`ChaseLev`] | one fence per pop | everything |
 //! | [`ChaseLevFixed`] | one fence per pop | everything; it does not grow |
-//! | [`ChaseLevAsym`] | nothing; a thief interrupts it, where the system allows | everything |
-//! | [`Abp`] | one fence per pop | everything; the array is full at its end until it has been emptied |
-//! | `FfThe` | a store per pop, a lock where it meets a thief | all but the newest δ; never sure that it is empty |
+//! | [`ChaseLevAsym`] | nothing; thieves interrupt it, where the system allows | everything |
+//! | [`Abp`] | one fence per pop | everything; a full array stays full until it is empty |
+//! | `FfThe` | a store per pop, a lock when it meets a thief | all but the newest δ; a thief never knows it empty |
 //! | `FfCl` | a store per pop | all but the newest δ |
-//! | `Thep` | a store per pop, a lock where it meets a thief | everything, if the owner pops while the thief waits |
+//! | `Thep` | a store per pop, a lock when it meets a thief | everything, if the owner pops while the thief waits |
 //! | [`Lace`] | nothing until tasks are shared or taken back | what the owner has shared; it shares when asked |
 //! | [`Dsq`] | nothing until tasks are taken back, then a lock | what the owner has shared, several at once |
 //! | [`HendlerShavit`] | nothing until the deque doubles or runs low | the older half, all of it at once |
-//! | [`BwosL`] | a swap or a store per block | all but what is in the owner's block |
-//! | [`BwosF`], first in, first out | a store per push, two atomic updates per block | all but what is in the block that it reads |
-//! | [`PadWs`] | as `BwosL`, and a look for requests | everything; from the owner's block when it answers |
-//! | [`Adws`] | a look for requests | everything, when the owner answers |
+//! | [`BwosL`] | a swap or a store per block | all but the owner's block |
+//! | [`BwosF`], first in, first out | a store per push, two atomic updates per block | all but the block the owner reads |
+//! | [`PadWs`] | as `BwosL`, and a check for requests | everything; from the owner's block when it answers |
+//! | [`Adws`] | a check for requests | everything, when the owner answers |
 //! | [`Wsq`] | one atomic update per push, two per pop | everything, several at once |
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
-//! | [`PdqR`], [`PdqR2`] | a look for requests | everything, when the owner answers |
-//! | [`PdqS`] | a look whether a thief is idle, then at the clock | everything, when the owner deals |
+//! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers |
+//! | [`PdqS`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
-//! `FfThe`, `FfCl` and `Thep` are behind the feature `fence-free` and for x86-64 only. They do without the fence
-//! because a processor's store buffer is bounded; δ, half that bound, is theirs to be told: see `Delta`.
+//! `FfThe`, `FfCl` and `Thep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
+//! buffer is bounded. They must be given δ, half that bound: see `Delta`.
 //!
 //! # What the owner pays
 //!
-//! Instructions that the owner executes on x86-64 while no thief is there, counted by stepping through a release
-//! build; and among them the fences, and the other locked instructions: atomic read-modify-writes. Those are the dear
-//! ones, tens of cycles each. A pair is a push and the pop after it, with 480 other tasks in the queue or none; a run
-//! is of 64. The caller's own instructions are subtracted. The benchmark `instructions` prints the table for your
+//! The table counts the instructions that the owner executes on x86-64 without thieves, by stepping through a release
+//! build. It names fences and other locked instructions (atomic read-modify-writes) separately, because they cost tens
+//! of cycles each. A pair is a push and the pop after it, with 480 other tasks in the queue or none. A run has 64
+//! operations. The caller's own instructions are subtracted. The benchmark `instructions` prints the table for your
 //! compiler, with all features; the benchmark `owner` measures the time.
 //!
 //! | queue | pair, over other tasks | pair, the only task | push, in a run | pop, in a run |
@@ -104,20 +104,20 @@
 //! | `locked` | 83, 4 locked | 83, 4 locked | 44, 2 locked | 43, 2 locked |
 //! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 20 | 40, 1 fence |
 //!
-//! What the table does not show is the price of company. [`The`], `FfThe` and `Thep` take their lock only when a thief
-//! is at the same task. [`Lace`], [`Dsq`] and [`HendlerShavit`] pay an atomic update when they share tasks or take
-//! shared ones back, the block queues one or two when they take a block over. And whatever thieves write and the owner
-//! reads has to be fetched from another processor.
+//! The table does not show the cost of contention. [`The`], `FfThe` and `Thep` take their lock only when a thief is at
+//! the same task. [`Lace`], [`Dsq`] and [`HendlerShavit`] make an atomic update when they share tasks or take shared
+//! ones back. The block queues make one or two when they take over a block. And the owner has to fetch from another
+//! processor whatever thieves have written.
 //!
 //! # Tasks
 //!
-//! A queue holds [`Task`]s: one non-zero word each, a pointer or a number. What it means is between whoever pushes
-//! and whoever takes. A queue never looks at it, and dropping a queue drops no task.
+//! A queue holds [`Task`]s: one non-zero word each, a pointer or a number. Its meaning is up to the threads that push
+//! and take it. A queue never looks at it, and dropping a queue drops no task.
 //!
 //! # Memory
 //!
-//! Every algorithm is written against [`filch_memory::Memory`] and runs as it stands on the machine
-//! ([`filch_memory::Native`], the default everywhere) or inside a checker.
+//! Every algorithm is written against [`filch_memory::Memory`] and runs unchanged on the machine
+//! ([`filch_memory::Native`], the default) or inside a checker.
 #![no_std]
 
 extern crate alloc;

@@ -1,15 +1,15 @@
 //! A deque behind a lock: the baseline.
 //!
 //! **Paper.** None. **Idea.** Every operation takes the lock and works on an ordinary double-ended queue. It is too
-//! simple to be wrong, so the other queues are measured against it, and tests that fail here are wrong themselves.
+//! simple to be wrong, so it is the measure for the other queues, and a test that fails here is itself wrong.
 //!
-//! **Fields.** `tasks`: owner's end at the back, thieves' end at the front; read and written under the lock.
+//! **Fields.** `tasks`: the owner's end at the back, the thieves' end at the front; read and written under the lock.
 //!
-//! **Invariants and edges.** The lock's. No code of others runs under it, so a panic cannot leave the deque half
-//! changed, and a poisoned lock is used as it is.
+//! **Invariants and edges.** The lock's. No foreign code runs under it, so a panic cannot leave the deque half changed,
+//! and a poisoned lock is still usable.
 //!
-//! **Memory model.** Rust's. The lock is the operating system's and not written against
-//! [`Memory`]: to a checker, an operation is one step.
+//! **Memory model.** Rust's. The lock is the operating system's and is not written against [`Memory`]: to a checker, an
+//! operation is one step.
 //!
 //! **Progress.** Blocking. **Capacity.** Grows. **Departures.** None. **Names.** Our own.
 //!
@@ -27,7 +27,7 @@ use crate::{
     Task,
 };
 
-/// The deque behind a lock, by name: see the [module](self).
+/// The deque behind a lock: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -62,7 +62,7 @@ pub struct Thief {
     tasks: Shared,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for Locked {
     type Owner = Owner;
     type Thief = Thief;
@@ -122,7 +122,7 @@ impl crate::Thief<Task> for Thief {
 }
 
 impl StealMany<Task> for Thief {
-    /// Takes half of what there is, rounded up.
+    /// Takes half of the tasks, rounded up.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         let mut tasks = self.tasks.lock();
         let count = tasks.len().div_ceil(2).min(max);

@@ -1,4 +1,4 @@
-//! The sequential reference: what a queue must answer when its operations do not overlap.
+//! The sequential reference: the answers of a queue whose operations do not overlap.
 
 use alloc::collections::VecDeque;
 use core::error::Error;
@@ -6,7 +6,7 @@ use core::fmt::{self, Debug, Display, Formatter};
 
 use crate::{Capacity, Full, Order, Progress, Promises, Steal, StealOrder, Stealable};
 
-/// A plain sequence of tasks that follows a real queue and judges its answers by what it promises.
+/// A plain sequence of tasks that follows a real queue and checks its answers against its promises.
 ///
 /// ```
 /// use filch_queue::{Lace, Queue, Steal, model::Model};
@@ -27,27 +27,27 @@ pub struct Model<T> {
     capacity: usize,
     /// Oldest first.
     tasks: VecDeque<T>,
-    /// Pushes since a pop found the queue empty, which is what fills an array.
+    /// Pushes since a pop found the queue empty, which fill an array.
     pushed: usize,
 }
 
 /// An answer that the model does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disagreement<T> {
-    /// A push was refused although there was room, or the refusal gave back another task.
+    /// A push was refused although there was room, or the refusal returned another task.
     Push(Full<T>),
-    /// A pop gave `found` where `expected` was due.
+    /// A pop returned `found` instead of `expected`.
     Pop {
         /// What the model would have popped.
         expected: Option<T>,
         /// What the queue popped.
         found: Option<T>,
     },
-    /// A steal gave `found` where only `expected` could be taken.
+    /// A steal returned `found` where only `expected` could be taken.
     Steal {
-        /// What the model would have given.
+        /// What the model would have returned.
         expected: Option<T>,
-        /// What the queue gave.
+        /// What the queue returned.
         found: Steal<T>,
     },
 }
@@ -56,8 +56,8 @@ impl<T: Debug> Display for Disagreement<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Push(full) => write!(f, "push refused {:?} although there was room for it", full.0),
-            Self::Pop { expected, found } => write!(f, "pop gave {found:?}, expected {expected:?}"),
-            Self::Steal { expected, found } => write!(f, "steal gave {found:?}, expected {expected:?}"),
+            Self::Pop { expected, found } => write!(f, "pop returned {found:?}, expected {expected:?}"),
+            Self::Steal { expected, found } => write!(f, "steal returned {found:?}, expected {expected:?}"),
         }
     }
 }
@@ -65,7 +65,7 @@ impl<T: Debug> Display for Disagreement<T> {
 impl<T: Debug> Error for Disagreement<T> {}
 
 impl<T: Copy + PartialEq> Model<T> {
-    /// An empty model of a queue with these promises that was made with this capacity.
+    /// Makes an empty model of a queue with these promises and this capacity.
     ///
     /// ```
     /// # use filch_queue::{ChaseLev, Queue, model::Model};
@@ -75,17 +75,17 @@ impl<T: Copy + PartialEq> Model<T> {
         Self { promises, capacity, tasks: VecDeque::new(), pushed: 0 }
     }
 
-    /// How many tasks have been pushed and not taken.
+    /// Returns the number of tasks that have been pushed and not taken.
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Whether every task has been taken.
+    /// Returns whether every task has been taken.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
-    /// The task that the owner's pop is due.
+    /// Returns the task that the owner's pop should return.
     pub fn owner_next(&self) -> Option<T> {
         match self.promises.order {
             Order::Lifo => self.tasks.back(),
@@ -94,7 +94,7 @@ impl<T: Copy + PartialEq> Model<T> {
         .copied()
     }
 
-    /// The task that a steal is due. If that depends on more than their order: the oldest, for want of a better one.
+    /// Returns the task that a steal should return. If more than the order decides, this is the oldest.
     pub fn thief_next(&self) -> Option<T> {
         match self.promises.steals {
             StealOrder::OldestFirst | StealOrder::OldestShared | StealOrder::Unordered => self.tasks.front(),
@@ -103,10 +103,10 @@ impl<T: Copy + PartialEq> Model<T> {
         .copied()
     }
 
-    /// Follows a push of `task` that was answered so.
+    /// Follows a push of `task` with this answer.
     ///
     /// # Errors
-    /// If the queue may not answer so.
+    /// If the queue may not give this answer.
     pub fn push(&mut self, task: T, answer: Result<(), Full<T>>) -> Result<(), Disagreement<T>> {
         match answer {
             Ok(()) => {
@@ -125,14 +125,14 @@ impl<T: Copy + PartialEq> Model<T> {
         }
     }
 
-    /// Follows a pop that was answered so.
+    /// Follows a pop with this answer.
     ///
     /// # Errors
-    /// If the queue may not answer so.
+    /// If the queue may not give this answer.
     pub fn pop(&mut self, found: Option<T>) -> Result<(), Disagreement<T>> {
         let expected = self.owner_next();
         match found {
-            // Everything left may have been set aside for thieves that asked.
+            // Everything left may be set aside for thieves that asked.
             None if expected.is_none() || self.promises.steal_progress == Progress::OwnerDependent => {
                 self.pushed = self.tasks.len();
                 Ok(())
@@ -145,10 +145,10 @@ impl<T: Copy + PartialEq> Model<T> {
         }
     }
 
-    /// Follows an attempt to steal that was answered so.
+    /// Follows an attempt to steal with this answer.
     ///
     /// # Errors
-    /// If the queue may not answer so.
+    /// If the queue may not give this answer.
     pub fn steal(&mut self, found: Steal<T>) -> Result<(), Disagreement<T>> {
         let expected = self.thief_next();
         let allowed = match found {
@@ -160,7 +160,7 @@ impl<T: Copy + PartialEq> Model<T> {
                 in_turn && self.remove(task)
             }
             Steal::Empty => expected.is_none() || self.promises.stealable != Stealable::All,
-            // There is nobody to lose against.
+            // No other thread competes.
             Steal::Retry => false,
             Steal::Aborted | Steal::Pending => self.promises.may_answer(&found),
         };

@@ -1,35 +1,35 @@
-//! One exposed task: a private deque whose oldest task lies where thieves can take it.
+//! One exposed task: a private deque whose oldest task is where thieves can take it.
 //!
 //! **Paper.** Described in the related work of Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel
 //! Programs by Work Stealing with Private Deques*, PPoPP 2013, <https://doi.org/10.1145/2442516.2442538>, where it is
 //! credited to Alexandros Tzannes. The protocol below is ours.
 //!
-//! **Idea.** The owner keeps its tasks in a deque of its own and puts the oldest into a cell. A thief takes what is in
-//! the cell; the owner sees at its next operation that the cell is empty and puts the next oldest there. No thief ever
-//! waits for an answer to a request, and no thief gets more than one task per operation of the owner.
+//! **Idea.** The owner keeps its tasks in a private deque and puts the oldest into a cell. A thief takes what is in the
+//! cell. At its next operation the owner sees that the cell is empty and puts the next oldest there. No thief ever
+//! waits for an answer to a request, and thieves get at most one task per operation of the owner.
 //!
 //! **Fields.** Each on its own line.
-//! * `cell`: the exposed task or null. Filled by the owner, emptied by whoever takes; read by all.
-//! * `has_private`: whether the owner's deque holds a task. Written by the owner when that changes; for hints alone.
-//! * the owner's own: `tasks`, oldest first.
+//! * `cell`: the exposed task or null. The owner fills it, either side empties it, all read it.
+//! * `has_private`: whether the owner's deque holds a task. Written by the owner when that changes; only for hints.
+//! * private to the owner: `tasks`, oldest first.
 //!
 //! **Invariants.**
 //! * I1: only the owner writes a task into the cell, and only when the cell is null.
 //! * I2: a task leaves the cell by a swap, which one thread wins.
 //! * I3: the task in the cell is older than all in the deque.
-//! * I4: after each operation of the owner, and as long as no thief has taken the exposed task, the cell is null only
-//!   if there is no task at all.
+//! * I4: after each operation of the owner, until a thief takes the exposed task, the cell is null only if there is no
+//!   task at all.
 //!
 //! **Edges.**
 //! * E1: the store of `cell` in `expose` (release) → the compare-and-swap in `steal` (acquire): the task's contents.
 //! * E2: the stores of `has_private` that clear it, in `expose_oldest` and `pop` (release) → its load in
-//!   `has_work_hint` (acquire): whoever sees the deque empty sees what has been put into the cell.
+//!   `has_work_hint` (acquire): a thread that sees the deque empty sees what has been put into the cell.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
-//! lock-free. **Capacity.** Grows.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
+//! steal lock-free. **Capacity.** Grows.
 //!
-//! **Departures.** A thief empties the cell by a compare-and-swap on what it has seen there: if the same word has come
-//! back, it is a newer task's, which the swap returns. `has_private` is ours, for workers that go to sleep.
+//! **Departures.** A thief empties the cell by a compare-and-swap on the word that it has seen there: if the same word
+//! has come back, it is a newer task's, which the swap returns. `has_private` is ours, for workers that go to sleep.
 //! Tests: `queues/battery.rs` (hints, starvation), and the checker's `hint` scenarios.
 //!
 //! **Names.** Ours.
@@ -46,7 +46,7 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The private deque with one exposed task, by name: see the [module](self).
+/// The private deque with one exposed task: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -59,7 +59,7 @@ use crate::{
 /// }
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// assert_eq!(thieves[0].steal(), Steal::Empty); // one at a time
-/// owner.poll(); // pushing or popping would do as well
+/// owner.poll(); // a push or a pop would do, too
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(2)));
 /// assert_eq!(owner.pop(), Some(task(3)));
 /// ```
@@ -82,7 +82,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for OneExposed {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -114,7 +114,7 @@ unsafe impl<M: Memory> Queue<M> for OneExposed {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn nothing_is_exposed(&self) -> bool {
-        // Relaxed: I1, and a cell that is seen to be empty late is filled late.
+        // Relaxed: I1, and the owner fills a cell late that it sees empty late.
         self.shared.cell.load(Ordering::Relaxed).is_null()
     }
 
@@ -124,7 +124,7 @@ impl<M: Memory> Owner<M> {
         self.shared.cell.store(task.word(), Ordering::Release);
     }
 
-    /// Puts the oldest of the private tasks, of which there is one at least, into the cell, which is null.
+    /// Puts the oldest private task into the cell. There is one, and the cell is null.
     #[cold]
     fn expose_oldest(&mut self) {
         self.tasks.pop_front().into_iter().for_each(|task| self.expose(task));
@@ -134,13 +134,14 @@ impl<M: Memory> Owner<M> {
         }
     }
 
-    /// Takes back the exposed task, if there is one, for an owner that has no other.
+    /// Takes back the exposed task, if there is one, when the owner has no other.
     #[cold]
     fn take_back(&self) -> Option<Task> {
         if self.nothing_is_exposed() {
             return None;
         }
-        // Relaxed: the task is the owner's own, whoever swaps has it, and thieves leave nothing in the cell.
+        // Relaxed: the task is the owner's own, the swap decides which thread has it, and thieves leave nothing in the
+        // cell.
         Task::from_word(self.shared.cell.swap(Task::NO_WORD, Ordering::Relaxed))
     }
 }
@@ -195,7 +196,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         // Relaxed: the compare-and-swap validates it, and acquires.
         let word = cell.load(Ordering::Relaxed);
         let Some(_) = Task::from_word(word) else { return Steal::Empty };
-        // E1: pairs with the store in `expose`. Relaxed on failure: nothing is used. What was loaded may dangle.
+        // E1: pairs with the store in `expose`. Relaxed on failure: nothing is used. The loaded word may dangle.
         match cell.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed) {
             Ok(word) => Task::from_word(word).map_or(Steal::Empty, Steal::Task),
             Err(_) => Steal::Retry,
@@ -204,7 +205,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // A task may go from the deque to the cell in between, not back: so the deque is looked at first.
+        // A task may move from the deque to the cell in between, but not back: so this reads the deque's flag first.
         // E2: pairs with the stores in `expose_oldest` and `pop`.
         let has_private = self.shared.has_private.load(Ordering::Acquire);
         // Relaxed: whatever orders the push before this call, or E2, makes it recent enough.

@@ -1,34 +1,34 @@
-//! PadWS: BWoS whose owner also serves thieves from its own block, when they ask.
+//! PadWS: BWoS whose owner, on request, also serves thieves from its own block.
 //!
 //! **Paper.** Jiawei Wang, Yutao Liu, Ming Fu, Hermann Härtig and Haibo Chen, *Work Stealing through Partial
 //! Asynchronous Delegation*, SPAA 2024 (brief announcement), <https://doi.org/10.1145/3626183.3660261>.
 //!
-//! **Idea.** In a queue of blocks, thieves cannot reach the owner's block, so few tasks, or a first block that fills
-//! slowly, feed nobody. Here a thief that sees no open block asks the owner and goes its way; the owner, at its next
-//! operation, grants the oldest task of its block by naming the entry. The thief's next attempt copies the task. Only
-//! the owner touches its own block's bounds, so owner and thieves never race for a task there, and no fence is needed.
+//! **Idea.** In a queue of blocks, thieves cannot reach the owner's block, so they get nothing if there are few tasks,
+//! or while the first block fills slowly. Here a thief that sees no open block asks the owner and moves on. The owner,
+//! at its next operation, grants the oldest task of its block by naming the entry, and the thief's next attempt copies
+//! the task. Only the owner touches its own block's bounds, so owner and thieves never race for a task there, and no
+//! fence is needed.
 //!
 //! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks) and of [`delegation`](crate::delegation), and
-//! * P1: a granted entry is handed out in the sense of `blocks`: its taker adds to `done`.
+//! * P1: a granted entry is handed out in the sense of `blocks`: the taker adds to `done`.
 //! * P2: when the owner goes down past a block, no granted task of that block is waiting, unless revocation is off.
 //!
 //! **Memory model.** Rust's; no fence anywhere.
 //!
 //! **Progress.** Owner wait-free. A steal from an open block is lock-free; one from the owner's block depends on the
-//! owner's next operation, and says so instead of waiting. **Capacity.** As an array: an entry that was granted is used
-//! again when its whole block is.
+//! owner's next operation, and says so instead of waiting. **Capacity.** As an array: a granted entry is used again
+//! only with its whole block.
 //!
 //! **Departures.** The announcement fixes blocks, delegation in the owner's block, answers that are positions, and that
-//! a steal collects before it asks again. Ours are the encoding, the oldest task being granted, taking what was granted
-//! to others, and revocation. An owner whose block is empty takes back what was granted there before it goes down to a
-//! lower block, not only when there is none: so a pop returns the newest task that nobody has taken, on which fork–join
-//! relies. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose
-//! request was answered with nothing says that the queue is empty, and asks anew. In filch's pools a thief collects when it comes by
-//! again, not with every attempt at anybody, so it may have asked several owners; what it does not collect is revoked or taken by
-//! other thieves. See also [`bwos_l`](crate::bwos_l).
-//! Tests: `queues/battery.rs` (all).
+//! a steal collects before it asks again. Ours are the encoding, the choice of the oldest task to grant, taking grants
+//! of others, and revocation. An owner whose block is empty takes back what was granted there before it goes down to a
+//! lower block, not only when there is none. So a pop returns the newest task that no thread has taken, as fork–join
+//! requires. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose
+//! request was answered with nothing reports an empty queue and asks again. In filch's pools a thief collects only when
+//! it next visits the queue, so it may have asked several owners; what it does not collect is revoked, or other thieves
+//! take it. See also [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
 //!
-//! **Names.** `blocks` and `delegation` give their own.
+//! **Names.** See `blocks` and `delegation`.
 //!
 //! **Scenarios.** `pad_ws`, `eager_pad_ws` and `reserved_pad_ws` in the battery and the property tests; `padws` in the
 //! checker.
@@ -45,7 +45,7 @@ use crate::{
     Revocation, Steal, StealOrder, Stealable, Task,
 };
 
-/// PadWS, by name: see the [module](self).
+/// PadWS: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -54,15 +54,15 @@ use crate::{
 /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
 /// let (mut owner, mut thieves) = <PadWs as Queue>::make(64, 1, &Params::default());
 /// owner.push(task(1)).unwrap();
-/// assert_eq!(thieves[0].steal(), Steal::Pending); // it has asked;
-/// owner.push(task(2)).unwrap(); // the owner answers in passing,
-/// assert_eq!(thieves[0].steal(), Steal::Task(task(1))); // and the thief collects and asks again
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // it has asked
+/// owner.push(task(2)).unwrap(); // the owner answers too
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1))); // the thief collects and asks again
 /// assert_eq!(owner.pop(), Some(task(2)));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PadWs;
 
-/// What can be tuned in [`PadWs`].
+/// The tuning parameters of [`PadWs`].
 ///
 /// ```
 /// use filch_queue::{BlockSize, pad_ws::Params};
@@ -71,9 +71,9 @@ pub struct PadWs;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Params {
-    /// How long the blocks are.
+    /// The length of the blocks.
     pub block_size: BlockSize,
-    /// How thieves ask for what is in the owner's block.
+    /// How thieves ask for tasks in the owner's block.
     pub delegation: Delegation,
 }
 
@@ -96,7 +96,7 @@ pub struct Thief<M: Memory = Native> {
     desk: ThiefDesk,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for PadWs {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -118,7 +118,7 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
     };
 
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
-        // Its slots are at most as many as there are positions.
+        // It has at most as many slots as there are positions.
         let (shared_blocks, blocks) = Blocks::new(capacity, params.block_size);
         let (shared_desk, desk) = Desk::new(thieves, &params.delegation);
         let shared = Arc::new(Shared { blocks: shared_blocks, desk: shared_desk, delegation: params.delegation });
@@ -128,7 +128,7 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
     }
 }
 
-/// The oldest task of the owner's block, if it is for thieves.
+/// Grants the oldest task of the owner's block, if thieves may have it.
 #[inline]
 fn grant(blocks: &mut OwnerBlocks, keep: u32) -> Option<u32> {
     (blocks.own() > keep).then(|| {
@@ -145,7 +145,7 @@ impl<M: Memory> Owner<M> {
         desk.poll_in_turn(&shared.desk, || grant(blocks, shared.delegation.keep));
     }
 
-    /// A pop that finds the owner's block empty.
+    /// Pops when the owner's block is empty.
     #[cold]
     fn pop_elsewhere(&mut self) -> Option<Task> {
         if self.blocks.is_known_empty() {
@@ -156,7 +156,7 @@ impl<M: Memory> Owner<M> {
             let below = blocks.open_below(&shared.blocks);
             if shared.delegation.revocation == Revocation::WhenNeeded {
                 let block_of = |position: u32| blocks.block_of(&shared.blocks, position as usize);
-                // Slots of one block are in the order of their tasks.
+                // The slots of one block are in the order of their tasks.
                 let age = |position: u32| block_of(position) << 32 | u64::from(position);
                 let is_too_old = |position| below.is_some_and(|below| block_of(position) <= below);
                 if let Some(position) = desk.revoke(&shared.desk, age, is_too_old) {
@@ -169,7 +169,7 @@ impl<M: Memory> Owner<M> {
                 None => break,
             }
         }
-        // With revocation there is none.
+        // With revocation there are none.
         if !desk.looks_for_granted(&shared.desk) {
             blocks.found_empty(&shared.blocks);
         }
@@ -188,12 +188,12 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
     #[inline]
     fn pop(&mut self) -> Option<Task> {
         let popped = self.blocks.pop(&self.shared.blocks).or_else(|| self.pop_elsewhere());
-        // After the owner has secured its own.
+        // After the owner has secured its own task.
         self.poll_in_turn();
         popped
     }
 
-    /// Also finds out whether the queue is empty, so that thieves need not look.
+    /// Also finds out whether the queue is empty, so that thieves need not check.
     #[inline]
     fn poll(&mut self) {
         let Self { shared, blocks, desk } = self;
@@ -210,7 +210,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Takes the task that a cell grants, if it does.
+    /// Takes the task that a cell grants, if it grants one.
     fn take(&self, cell: usize) -> Option<Task> {
         let Shared { blocks, desk, .. } = &*self.shared;
         // Relaxed: the compare-and-swap validates it.
@@ -219,14 +219,15 @@ impl<M: Memory> Thief<M> {
         is_mine.then(|| blocks.copy(answer.position as usize))
     }
 
-    /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; else `Pending`.
+    /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; otherwise returns
+    /// `Pending`.
     fn collect(&mut self) -> Steal<Task> {
-        // Relaxed: a grant is validated by the compare-and-swap, and of the others nothing is used.
+        // Relaxed: the compare-and-swap validates a grant, and nothing of the other answers is used.
         match self.desk.answer(&self.shared.desk, Ordering::Relaxed).map(|answer| answer.kind) {
             None => Steal::Pending,
             Some(Kind::Granted) => {
                 let task = self.take(self.desk.index());
-                // Taken, by this thief or by another: D1.
+                // Taken, by this thief or another: D1.
                 self.desk.settle();
                 task.map_or(Steal::Pending, Steal::Task)
             }
@@ -263,8 +264,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         self.collect().task()
     }
 
-    /// Counts the tasks in the owner's block, and those granted. Stays true until a pop or a poll finds the
-    /// queue empty.
+    /// Counts the tasks in the owner's block, and those granted. Stays true until a pop or a poll finds the queue
+    /// empty.
     #[inline]
     fn has_work_hint(&self) -> bool {
         self.shared.blocks.has_work_hint()

@@ -1,4 +1,4 @@
-//! A cache line of one's own.
+//! A cache line per value.
 
 use core::ops::{Deref, DerefMut};
 

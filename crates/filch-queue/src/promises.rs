@@ -1,4 +1,4 @@
-//! What a queue promises, as constants that tests and schedulers read.
+//! The promises of queues, as constants that tests and schedulers read.
 
 use crate::Steal;
 
@@ -26,7 +26,7 @@ pub struct Promises {
     pub delivery: Delivery,
     /// What happens when the queue is full.
     pub capacity: Capacity,
-    /// Whether a thief can be refused although there are tasks ([`Steal::Aborted`](crate::Steal::Aborted)).
+    /// Whether a steal can be refused although there are tasks ([`Steal::Aborted`](crate::Steal::Aborted)).
     pub may_abort: bool,
     /// What a thief may have to wait for.
     pub steal_progress: Progress,
@@ -34,16 +34,15 @@ pub struct Promises {
     pub stealable: Stealable,
     /// The memory model that the correctness argument needs.
     pub memory_model: MemoryModel,
-    /// Whether thieves depend on the owner's calling [`Owner::poll`](crate::Owner::poll) even when it neither pushes
-    /// nor pops.
+    /// Whether thieves need the owner to call [`Owner::poll`](crate::Owner::poll) even when it neither pushes nor pops.
     pub owner_must_poll: bool,
-    /// Whether an owner that has been asked may put its answer off because the time for it has not come. Otherwise it answers
-    /// at its next operation.
+    /// Whether the owner may delay its answer to a request until a clock permits it. Otherwise it answers at its next
+    /// operation.
     pub answers_by_clock: bool,
 }
 
 impl Promises {
-    /// Whether a thief may be told so.
+    /// Returns whether a thief may get this answer.
     ///
     /// ```
     /// use filch_queue::{ChaseLev, Queue, Steal};
@@ -87,7 +86,7 @@ pub enum StealOrder {
 pub enum Delivery {
     /// Once.
     ExactlyOnce,
-    /// Once, and perhaps again, to anybody, if somebody else took a task at the same time. For tasks that may be run
+    /// Once, and perhaps again, to any thread, if another thread took a task at the same time. For tasks that may run
     /// twice.
     AtLeastOnce,
 }
@@ -95,26 +94,26 @@ pub enum Delivery {
 /// Whether and when a push is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// Never, or only at a limit that the algorithm's file names; the capacity given to
-    /// [`Queue::make`](crate::Queue::make) is where it starts.
+    /// Never, or only at a limit that the algorithm's file names. The capacity given to
+    /// [`Queue::make`](crate::Queue::make) is the initial one.
     Grows,
-    /// A ring: the given number of tasks fits at least, less those that thieves are taking this moment.
+    /// A ring: it holds at least the given number of tasks, less those that thieves are taking at this moment.
     Ring,
-    /// An array, or a ring whose places are not used again one by one: the given number of tasks fits at least, counted
-    /// from the last time a pop found the queue empty, less those that thieves are taking this moment.
+    /// An array, or a ring that does not reuse its slots one by one: it holds at least the given number of tasks,
+    /// counted from the last pop that found the queue empty, less those that thieves are taking at this moment.
     Array,
 }
 
-/// What a thief's attempt may have to wait for.
+/// What a steal may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// A thread that stops in the middle of an operation can hold up others: there is a lock, or something like it.
+    /// A thread that stops in the middle of an operation can block others: there is a lock, or the like.
     Blocking,
-    /// No thread holds up others, wherever it stops; an attempt fails only because somebody else succeeded.
+    /// No stopped thread blocks others; an attempt fails only because another thread succeeded.
     LockFree,
-    /// The owner has to answer first; the attempt says [`Steal::Pending`](crate::Steal::Pending) and does not wait.
+    /// The owner has to answer first; the attempt returns [`Steal::Pending`](crate::Steal::Pending) and does not wait.
     OwnerDependent,
-    /// As `Blocking`, and an attempt may wait until the owner pops, or finds the queue empty. The owner must not wait
+    /// As `Blocking`, and an attempt may wait until the owner pops or finds the queue empty. The owner must not wait
     /// for a thief, and has to pop until no thief steals any more.
     WaitsForOwner,
 }
@@ -124,11 +123,11 @@ pub enum Progress {
 pub enum Stealable {
     /// All of them, at any time.
     All,
-    /// All but some of the newest; at most how many is fixed when the queue is made.
+    /// All but some of the newest; their maximum is fixed when the queue is made.
     AllButNewest,
-    /// All but those in the block that the owner takes its own from.
+    /// All but those in the block from which the owner takes its own.
     OtherBlocks,
-    /// A part that the owner has shared; it shares more while it pushes, pops or polls.
+    /// The tasks that the owner has shared; it shares more while it pushes, pops or polls.
     Shared,
     /// Only the oldest, until the owner exposes the next.
     OldestOnly,
@@ -141,9 +140,9 @@ pub enum Stealable {
 pub enum MemoryModel {
     /// Rust's, hence every target.
     Rust,
-    /// Rust's, and barriers of which one side is free ([`Asymmetric`](filch_memory::Asymmetric)), for which it has no
-    /// word. Where the system has none, the queue fences instead, and Rust's is enough: hence every target.
+    /// Rust's, and asymmetric barriers ([`Asymmetric`](filch_memory::Asymmetric)), which Rust's does not cover. Where
+    /// the system has none, the queue uses fences instead, and Rust's model is enough: hence every target.
     AsymmetricBarriers,
-    /// Total store order with store buffers of bounded length, as x86-64 processors have. Outside Rust's model.
+    /// Total store order with store buffers of bounded length, as on x86-64 processors. Outside Rust's model.
     BoundedTso,
 }

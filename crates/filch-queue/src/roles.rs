@@ -1,4 +1,4 @@
-//! The roles: who may do what to a queue.
+//! The roles: what each side of a queue may do.
 
 use alloc::vec::Vec;
 use core::error::Error;
@@ -8,7 +8,7 @@ use filch_memory::{Memory, Native};
 
 use crate::{Promises, Task};
 
-/// The owner's side of a queue. One thread has it.
+/// The owner's side of a queue, held by one thread.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -26,19 +26,18 @@ pub trait Owner<T> {
     /// Adds a task.
     ///
     /// # Errors
-    /// [`Full`] gives the task back; the queue is as it was. Usually the owner then runs the task itself.
+    /// [`Full`] returns the task and leaves the queue unchanged. The owner then usually runs the task itself.
     fn push(&mut self, task: T) -> Result<(), Full<T>>;
 
-    /// Takes a task back, which one [`Promises::order`] says. `None` means that the owner has no task left that
-    /// somebody else did not take.
+    /// Takes a task back; [`Promises::order`] says which one. `None` means that no task is left for the owner.
     fn pop(&mut self) -> Option<T>;
 
-    /// Answers thieves. Pushing and popping do so too; call it where the owner does neither for long, and in every
-    /// loop in which it waits, if [`Promises::owner_must_poll`] says so.
+    /// Answers thieves. Pushing and popping do so too. If [`Promises::owner_must_poll`], call it when the owner does
+    /// neither for long, and in every loop in which the owner waits.
     #[inline]
     fn poll(&mut self) {}
 
-    /// About how many tasks there are. Thieves may be taking some of them; a queue that does not know how many of its
+    /// Returns about how many tasks there are. Thieves may be taking some of them; a queue that does not know how many
     /// shared tasks are left may count them as one.
     fn len_hint(&self) -> usize;
 }
@@ -57,28 +56,28 @@ pub trait Owner<T> {
 /// assert_eq!(thieves[1].steal(), Steal::Empty);
 /// ```
 pub trait Thief<T> {
-    /// Tries once to take a task. Does not wait for what the owner does next, unless the queue promises
+    /// Tries once to take a task. Does not wait for the owner's next operation, unless the queue promises
     /// [`Progress::WaitsForOwner`](crate::Progress::WaitsForOwner).
     fn steal(&mut self) -> Steal<T>;
 
-    /// Settles what this thief has asked for and not received. Call it before the thread sleeps or leaves, until it
-    /// returns `None`: a task returned is this thief's, as if stolen.
+    /// Settles this thief's outstanding request. Call it before the thread sleeps or leaves, until it returns `None`: a
+    /// returned task belongs to this thief, as if stolen.
     #[inline]
     #[must_use = "a task returned belongs to the caller and is lost if ignored"]
     fn quiesce(&mut self) -> Option<T> {
         None
     }
 
-    /// Whether there may be a task in the queue: a cheap look, for a worker that is about to sleep.
+    /// Returns whether there may be a task in the queue: a cheap check for a worker that is about to sleep.
     ///
-    /// It is true if a task is there whose push is ordered before the call: it happens before it, or a sequentially
-    /// consistent fence after the push precedes one before the call. It may be true for no reason, and it counts
-    /// tasks that thieves cannot take yet; a thief that wants those must have tried to steal before it sleeps, so
-    /// that the owner knows. A task that has been set aside for a thief is there for that thief.
+    /// It is true if a task is there whose push is ordered before the call: the push happens before the call, or a
+    /// sequentially consistent fence after the push precedes one before the call. It may be true without a task, and it
+    /// counts tasks that thieves cannot take yet. A thief that wants those must try to steal before it sleeps, so that
+    /// the owner knows. A task set aside for a thief counts for that thief.
     fn has_work_hint(&self) -> bool;
 }
 
-/// A thief that can take several tasks in one go.
+/// A thief that can take several tasks at once.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -94,14 +93,14 @@ pub trait Thief<T> {
 /// ```
 pub trait StealMany<T>: Thief<T> {
     /// Tries once to take up to `max` tasks, appends them to `loot` in the order of [`Promises::steals`], and returns
-    /// how many. How many it takes below `max` is the queue's policy, most often half of what there is.
+    /// their number. The queue's policy decides how many it takes below `max`, most often half of the tasks.
     ///
-    /// The order is that of a thief alone. Where several steal at the same time, each gets its own tasks, but the loot of
-    /// one call need not be in order, nor without gaps.
+    /// The order holds for a thief alone. If several thieves steal at the same time, the loot of each call may be out
+    /// of order and have gaps.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<T>) -> Steal<usize>;
 }
 
-/// A queue algorithm on a kind of memory: a type that is only a name, and makes the two sides.
+/// A queue algorithm on a kind of memory: a type that is only a name and makes the two sides.
 ///
 /// ```
 /// use filch_queue::{Owner, Queue};
@@ -115,28 +114,28 @@ pub trait StealMany<T>: Thief<T> {
 /// ```
 ///
 /// # Safety
-/// * The two sides, [`StealMany`] included, return no words but those that have been pushed, and each as often as
-///   [`PROMISES`](Self::PROMISES) says: whoever receives a word may be the only one who does, and runs what it points to.
-/// * What happened before a push happens before its word is returned.
+/// * The two sides, [`StealMany`] included, return only words that have been pushed, and each as often as
+///   [`PROMISES`](Self::PROMISES) says: a receiver may be the only one, and runs what the word points to.
+/// * What happens before a push happens before the return of its word.
 /// * The owner's operations do not unwind: its frames hold the tasks that it takes back.
-/// * If [`THIEVES_ALIKE`](Self::THIEVES_ALIKE), a thief's handle may be shared between threads, which may call
+/// * If [`THIEVES_ALIKE`](Self::THIEVES_ALIKE), threads may share a thief's handle and call
 ///   [`steal_alike`](Self::steal_alike) and [`has_work_hint`](crate::Thief::has_work_hint) at the same time.
 pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// The owner's side.
     type Owner: Owner<Task> + Send;
     /// A thief's side.
     type Thief: Thief<Task> + Send;
-    /// What can be tuned; `()` if nothing can.
+    /// The tuning parameters; `()` if there are none.
     type Params: Clone + Default + Debug + Send + Sync;
 
-    /// What the queue promises.
+    /// The queue's promises.
     const PROMISES: Promises;
 
-    /// Whether one thief's handle serves any number of threads, because it has no state of its own. Where it does, many workers need one
-    /// handle for each queue instead of one for each pair of workers.
+    /// Whether one thief's handle serves any number of threads, because it has no state of its own. Many workers then
+    /// need one handle for each queue instead of one for each pair of workers.
     const THIEVES_ALIKE: bool = false;
 
-    /// [`Thief::steal`](crate::Thief::steal), for any number of threads at once.
+    /// Does what [`Thief::steal`](crate::Thief::steal) does, for any number of threads at once.
     ///
     /// ```
     /// use core::num::NonZeroUsize;
@@ -157,10 +156,10 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     }
 
     /// Makes an empty queue with room for `capacity` tasks, at least one (see [`Capacity`](crate::Capacity)), and
-    /// `thieves` thieves' handles, one for each thread that may steal.
+    /// `thieves` handles, one for each thread that may steal.
     ///
     /// # Panics
-    /// If `capacity` is more than the algorithm can count, or than memory holds.
+    /// If `capacity` is more than the algorithm can count or memory can hold.
     fn make(capacity: usize, thieves: usize, params: &Self::Params) -> (Self::Owner, Vec<Self::Thief>);
 }
 
@@ -180,22 +179,22 @@ fn not_alike() -> ! {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Steal<T> {
-    /// A task, now the thief's.
+    /// A task, which belongs to the thief from here on.
     Task(T),
-    /// There was nothing to take.
+    /// The queue was empty.
     Empty,
-    /// Somebody else was faster. Trying again at once is worth it.
+    /// Another thread was faster. Trying again at once is worthwhile.
     Retry,
-    /// Refused for lack of certainty, though there may be tasks. Trying again at once is useless unless the owner
-    /// pushes. Not a sign that work has run out.
+    /// Refused because the thief cannot be sure, though there may be tasks. Trying again at once is useless unless the
+    /// owner pushes. Not a sign that work has run out.
     Aborted,
-    /// The owner has been asked and has not answered. A later attempt collects the answer. Not a sign that work has
-    /// run out.
+    /// The owner has been asked and has not answered. A later attempt collects the answer. Not a sign that work has run
+    /// out.
     Pending,
 }
 
 impl<T> Steal<T> {
-    /// The task, if there is one.
+    /// Returns the task, if there is one.
     ///
     /// ```
     /// assert_eq!(filch_queue::Steal::Task(1).task(), Some(1));
@@ -208,7 +207,7 @@ impl<T> Steal<T> {
         }
     }
 
-    /// Whether a task was taken.
+    /// Returns whether a task was taken.
     ///
     /// ```
     /// assert!(filch_queue::Steal::Task(1).is_task());
@@ -218,7 +217,7 @@ impl<T> Steal<T> {
         matches!(self, Self::Task(_))
     }
 
-    /// Whether the queue was found empty.
+    /// Returns whether the queue was empty.
     ///
     /// ```
     /// assert!(!filch_queue::Steal::<u8>::Aborted.is_empty());
@@ -228,7 +227,7 @@ impl<T> Steal<T> {
         matches!(self, Self::Empty)
     }
 
-    /// Whether trying again at once is worth it.
+    /// Returns whether trying again at once is worthwhile.
     ///
     /// ```
     /// assert!(filch_queue::Steal::<u8>::Retry.is_retry());
@@ -238,7 +237,7 @@ impl<T> Steal<T> {
         matches!(self, Self::Retry)
     }
 
-    /// The same outcome with another task.
+    /// Returns the same outcome with another task.
     ///
     /// ```
     /// use filch_queue::Steal;

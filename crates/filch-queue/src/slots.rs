@@ -1,17 +1,17 @@
-//! Where tasks lie: ring buffers of one-word slots.
+//! Storage for tasks: ring buffers of one-word slots.
 //!
-//! [`Ring`] is only storage: relaxed reads and writes, made safe by an index protocol around them. A thief may read a
-//! slot that it turns out not to own; the slots are atomic, so that read is defined, and the word is thrown away.
+//! [`Ring`] is only storage: relaxed reads and writes, made safe by the index protocol of its user. A thief may read a
+//! slot that it turns out not to own. The slots are atomic, so that read is defined, and the thief discards the word.
 //!
 //! [`HandshakeRing`] is for protocols in which a thief first wins an index and then reads the slot. The slot itself
-//! says when it may be used again:
+//! shows when it may be used again:
 //!
 //! * H1: only the owner fills a slot, and only one that it has seen empty.
-//! * H2: whoever is entitled to an index, the owner or the one thief that won it, empties its slot after reading it.
+//! * H2: the thread entitled to an index, the owner or the one thief that won it, empties its slot after reading it.
 //!
-//! Hence a thief's read comes before the owner's next write in the slot's own modification order, however long the
-//! thief sleeps in between, and it does not matter if the word of the index protocol returns to an old value: whoever
-//! wins an index takes what the slot holds now. A thief that never wakes up costs the ring one slot.
+//! Hence a thief's read comes before the owner's next write in the slot's modification order, however long the thief
+//! sleeps in between. It does not matter if the word of the index protocol returns to an old value: the winner of an
+//! index takes what the slot holds at that time. A thief that never wakes up costs the ring one slot.
 
 use alloc::boxed::Box;
 
@@ -32,21 +32,21 @@ use crate::{Full, Task};
 /// assert_eq!(ring.read(2), Some(task));
 /// ```
 pub struct Ring<M: Memory = Native> {
-    /// A power of two of them, hence never none.
+    /// The length is a power of two, hence not zero.
     slots: Box<[M::AtomicPtr<()>]>,
 }
 
 impl<M: Memory> Ring<M> {
-    /// A ring of empty slots: `capacity` of them, at least one, rounded up to a power of two.
+    /// Makes a ring of empty slots: `capacity` of them, at least one, rounded up to a power of two.
     ///
     /// # Panics
-    /// If the power of two does not exist, or memory does not hold it.
+    /// If the power of two does not exist or does not fit in memory.
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1).checked_next_power_of_two().expect("the capacity is out of range");
         Self { slots: M::nulls(capacity) }
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.slots.len()
@@ -59,7 +59,7 @@ impl<M: Memory> Ring<M> {
         unsafe { self.slots.get_unchecked(index & mask) }
     }
 
-    /// The task in a slot. Ordered by nothing: the index protocol says what it is worth.
+    /// Returns the task in a slot. The read orders nothing: the index protocol decides whether the task is valid.
     #[inline]
     #[track_caller]
     pub fn read(&self, index: usize) -> Option<Task> {
@@ -67,7 +67,7 @@ impl<M: Memory> Ring<M> {
         Task::from_word(self.slot(index).load(Ordering::Relaxed))
     }
 
-    /// Puts a task into a slot, whatever was there.
+    /// Puts a task into a slot, whatever it held.
     #[inline]
     #[track_caller]
     pub fn write(&self, index: usize, task: Task) {
@@ -75,7 +75,8 @@ impl<M: Memory> Ring<M> {
         self.slot(index).store(task.word(), Ordering::Relaxed);
     }
 
-    /// As [`Ring::read`], and what its [`Ring::publish`] knew is known: for protocols whose index does not say so.
+    /// Does what [`Ring::read`] does, and acquires from the slot's [`Ring::publish`]: for protocols whose index does
+    /// not.
     #[inline]
     #[track_caller]
     pub fn read_published(&self, index: usize) -> Option<Task> {
@@ -83,7 +84,7 @@ impl<M: Memory> Ring<M> {
         Task::from_word(self.slot(index).load(Ordering::Acquire))
     }
 
-    /// As [`Ring::write`], for [`Ring::read_published`].
+    /// Does what [`Ring::write`] does, for [`Ring::read_published`].
     #[inline]
     #[track_caller]
     pub fn publish(&self, index: usize, task: Task) {
@@ -92,7 +93,7 @@ impl<M: Memory> Ring<M> {
     }
 }
 
-/// A ring in which an empty slot says so: see the [module](self).
+/// A ring whose slots show that they are empty: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -108,15 +109,15 @@ impl<M: Memory> Ring<M> {
 pub struct HandshakeRing<M: Memory = Native>(Ring<M>);
 
 impl<M: Memory> HandshakeRing<M> {
-    /// A ring of empty slots: `capacity` of them, at least one, rounded up to a power of two.
+    /// Makes a ring of empty slots: `capacity` of them, at least one, rounded up to a power of two.
     ///
     /// # Panics
-    /// If the power of two does not exist, or memory does not hold it.
+    /// If the power of two does not exist or does not fit in memory.
     pub fn new(capacity: usize) -> Self {
         Self(Ring::new(capacity))
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.0.capacity()
@@ -130,7 +131,7 @@ impl<M: Memory> HandshakeRing<M> {
     #[track_caller]
     pub fn put(&self, index: usize, task: Task) -> Result<(), Full<Task>> {
         let slot = self.0.slot(index);
-        // Relaxed: H1 needs the order of this slot's own modifications and nothing else.
+        // Relaxed: H1 needs only the order of this slot's own modifications.
         if !slot.load(Ordering::Relaxed).is_null() {
             return Err(Full(task));
         }
@@ -139,12 +140,12 @@ impl<M: Memory> HandshakeRing<M> {
         Ok(())
     }
 
-    /// Empties the slot of `index`. Only whoever is entitled to the index may call this; then there is a task.
+    /// Empties the slot of `index`. Only the thread entitled to the index may call this; the slot then holds a task.
     #[inline]
     #[track_caller]
     pub fn take(&self, index: usize) -> Option<Task> {
         let slot = self.0.slot(index);
-        // Relaxed: whoever is entitled to the index is ordered after its put by the index protocol.
+        // Relaxed: the index protocol orders the entitled thread after the put.
         let task = Task::from_word(slot.load(Ordering::Relaxed));
         // Relaxed: H2; after the load in this slot's modification order, which is all that `put` relies on.
         slot.store(Task::NO_WORD, Ordering::Relaxed);

@@ -1,14 +1,14 @@
-//! A lock of one word, written against [`Memory`]: for the queues whose papers lock, and for a few instructions at a
-//! time.
+//! A lock of one word, written against [`Memory`]: for the queues whose papers use a lock, and for short critical
+//! sections.
 //!
-//! **Idea.** Test and test-and-set: whoever finds the word raised only reads it, from its own cache, until it falls, so
-//! that the holder's line is not taken away while it works.
+//! **Idea.** Test and test-and-set: a thread that finds the lock taken only reads the word, from its own cache, until
+//! the lock is free, and so does not take the line away from the holder.
 //!
-//! **Edge.** L: the store in a guard's drop (release) → the compare-and-swap in `try_lock` (acquire): what was done under
-//! the lock is done before whatever the next holder does. The compare-and-swap drains the store buffer of a processor
-//! that has one, which the fence-free queues rely on.
+//! **Edge.** L: the store in a guard's drop (release) → the compare-and-swap in `try_lock` (acquire): each holder's
+//! work happens before the next holder's. The compare-and-swap drains the store buffer of a processor that has one; the
+//! fence-free queues rely on that.
 //!
-//! Neither fair nor able to sleep. No code of others runs under it.
+//! Neither fair nor able to sleep. No foreign code runs under it.
 
 use filch_memory::{Atomic, Memory, Ordering};
 
@@ -25,7 +25,7 @@ impl<M: Memory> SpinLock<M> {
         Self { locked: Atomic::new(false) }
     }
 
-    /// Takes the lock, and waits for it as long as that takes.
+    /// Takes the lock, however long that takes.
     pub(crate) fn lock(&self) -> Guard<'_, M> {
         loop {
             if let Some(guard) = self.try_lock() {
@@ -39,7 +39,7 @@ impl<M: Memory> SpinLock<M> {
         }
     }
 
-    /// Takes the lock, if it is free.
+    /// Takes the lock if it is free.
     pub(crate) fn try_lock(&self) -> Option<Guard<'_, M>> {
         // L: pairs with the store in the guard's drop. Relaxed on failure: nothing is used.
         let taken = self.locked.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
@@ -47,16 +47,16 @@ impl<M: Memory> SpinLock<M> {
     }
 }
 
-/// How long somebody has been waiting.
+/// How long a thread has been waiting.
 #[derive(Default)]
 pub(crate) struct Waiting(u32);
 
 impl Waiting {
-    /// Far more pauses than a critical section takes: whoever is waited for is probably not running.
+    /// Far more pauses than a critical section takes: the awaited thread is probably not running.
     #[cfg(feature = "std")]
     const PAUSES: u32 = 100;
 
-    /// Waits a little; gives the processor away if it has been long.
+    /// Waits a little; yields the processor if it has waited long.
     pub(crate) fn pause<M: Memory>(&mut self) {
         M::spin_loop();
         self.0 = self.0.wrapping_add(1);

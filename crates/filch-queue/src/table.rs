@@ -1,30 +1,30 @@
-//! The one list of all queues: who works with each of them, a table of schedulers, a test, a benchmark, goes through it.
+//! The one list of all queues. The table of schedulers, tests and benchmarks go through it.
 
 /// Calls a macro with the table of queues.
 ///
-/// To add a queue, add a row; in the table are those that this crate is compiled with. A row is
+/// To add a queue, add a row. The table holds the queues that this crate is compiled with. A row is
 ///
 /// ```text
 /// once bwos_f: filch_queue::BwosF, fifo;
 /// ```
 ///
-/// First, how worklists can use the queue:
+/// First comes how worklists can use the queue:
 ///
 /// | word | meaning |
 /// |---|---|
 /// | `once` | it returns each task once |
 /// | `many` | it returns each task once, and its thieves can [take several at a time](crate::StealMany) |
 /// | `twice` | it may return a task twice |
-/// | `never` | not at all: a thief may wait for an owner that has gone home |
+/// | `never` | worklists cannot use it: a thief may wait for an owner that has left |
 ///
-/// then what modules of its tests are called, its type, and for some what has to be known before the type is used:
+/// then the name of its test modules, its type, and for some queues a restriction on the use of the type:
 ///
 /// | word | meaning |
 /// |---|---|
 /// | `fifo` | fork–join pools cannot use it: its owner's end is first in, first out |
 /// | `delta` | by default its δ is infinite, and thieves get little or nothing: choose another (see `Delta`) |
 ///
-/// Whatever else is asked of a queue, its name included, [`Queue::PROMISES`](crate::Queue::PROMISES) says.
+/// [`Queue::PROMISES`](crate::Queue::PROMISES) says everything else about a queue, its name included.
 ///
 /// ```
 /// use filch_queue::{Queue, for_each_queue};
@@ -77,7 +77,7 @@ macro_rules! for_each_queue {
     };
 }
 
-/// Keeps the rows whose condition holds. A `cfg` in the rows themselves would ask for the features of whoever lists them.
+/// Keeps the rows whose condition holds. A `cfg` in the rows themselves would test the features of the calling crate.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __rows {

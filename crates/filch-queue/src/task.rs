@@ -1,9 +1,9 @@
-//! What a queue holds.
+//! The content of a queue.
 
 use core::num::NonZeroUsize;
 use core::ptr::{self, NonNull};
 
-/// One unit of deferred work: a non-null word. A pointer to a job, or a number.
+/// A unit of deferred work: a non-null word, either a pointer to a job or a number.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -22,14 +22,14 @@ use core::ptr::{self, NonNull};
 #[repr(transparent)]
 pub struct Task(NonNull<()>);
 
-// SAFETY: a task is only a name; no safe operation on it touches what it names. Whoever dereferences the pointer
-// does so under an obligation of their own, and that includes being on a thread where it is allowed.
+// SAFETY: a task is only a name; no safe operation on it touches what it names. Code that dereferences the pointer has
+// its own obligations, among them to be on a thread where that is allowed.
 unsafe impl Send for Task {}
-// SAFETY: as for Send; a shared task offers nothing but copies of the name.
+// SAFETY: as for Send; a shared task offers only copies of the name.
 unsafe impl Sync for Task {}
 
 impl Task {
-    /// The task that a pointer names, for instance a job.
+    /// Returns the task that a pointer names, for instance a job.
     ///
     /// ```
     /// # use core::ptr::NonNull;
@@ -42,7 +42,7 @@ impl Task {
         Self(ptr.cast())
     }
 
-    /// The task that a number names, for instance a node of a graph. It must not be dereferenced.
+    /// Returns the task that a number names, for instance a node of a graph. It must not be dereferenced.
     ///
     /// ```
     /// # use core::num::NonZeroUsize;
@@ -55,7 +55,7 @@ impl Task {
         Self(NonNull::without_provenance(id))
     }
 
-    /// The pointer given to [`Task::from_ptr`], with its provenance.
+    /// Returns the pointer given to [`Task::from_ptr`], with its provenance.
     ///
     /// ```
     /// # use core::ptr::NonNull;
@@ -70,7 +70,7 @@ impl Task {
         self.0.cast()
     }
 
-    /// The number given to [`Task::from_id`], or the address of the pointer.
+    /// Returns the number given to [`Task::from_id`], or the address of the pointer.
     ///
     /// ```
     /// # use core::num::NonZeroUsize;
@@ -82,13 +82,13 @@ impl Task {
         self.0.addr()
     }
 
-    /// A slot's content as a task, if it holds one.
+    /// Returns the content of a slot as a task, if it holds one.
     #[inline]
     pub(crate) fn from_word(word: *mut ()) -> Option<Self> {
         NonNull::new(word).map(Self)
     }
 
-    /// The word that a slot holds.
+    /// Returns the word that a slot holds.
     #[inline]
     pub(crate) const fn word(self) -> *mut () {
         self.0.as_ptr()

@@ -5,47 +5,47 @@
 //! *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014, <https://doi.org/10.1145/2541940.2541987>, figure
 //! 2.
 //!
-//! **Idea.** Tasks lie at the indices [H, T), folded into a ring. The owner works at T with plain stores, thieves at H
-//! under a lock. Each first claims an index by moving its end past it and then looks at the other end, with a fence in
-//! between on both sides, so that they cannot both miss the other. A thief that meets the owner steps back; an owner
-//! that meets a thief takes the lock, and then knows for sure. The tie is the owner's.
+//! **Idea.** The indices [H, T), folded into a ring, hold the tasks. The owner works at T with plain stores, thieves
+//! work at H under a lock. Each side first claims an index by moving its end past it and then reads the other end, with
+//! a fence in between, so that at least one of them sees the other. A thief that meets the owner steps back; an owner
+//! that meets a thief takes the lock, and then knows for sure. The owner wins a tie.
 //!
 //! **Fields.** Each on its own line.
-//! * `head`: H and the lock. H is written under the lock by thieves, raised and perhaps lowered again; read by all.
+//! * `head`: H and the lock. Thieves write H under the lock: they raise it and perhaps lower it again; all read it.
 //! * `tail`: T, written by the owner, read by thieves.
 //! * `ring`: the slots' address and number, never written. Its W slots are written by the owner and read by thieves.
-//! * the owner's own: `tail` (a copy of T, which only the owner writes), `limit` (the index below which a push is known
-//!   to have room), `empty_at` (a T at which the deque is known to be empty).
+//! * private to the owner: `tail` (a copy of T, which only the owner writes), `limit` (the index below which a push is
+//!   known to have room), `empty_at` (a T at which the deque is known to be empty).
 //!
 //! **Invariants.** Let H₀ be H without a claim that its thief may take back.
 //! * I1: H₀ ≤ H ≤ H₀ + 1, and H = H₀ while the lock is free. H₀ is never lowered.
 //! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always: an empty deque with a thief and a pop in their claims.
-//! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim H₀ + 1
-//!   is one too high, which is why a deque is full at W - 1.
+//! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim, H₀ +
+//!   1, is one too high; therefore a deque is full at W - 1.
 //! * I4: if T = `empty_at`, then H₀ = T.
-//! * I5: an index is taken by the thief that raised H past it and then read a greater T, or by a pop that lowered T to
-//!   it and then read no greater H, or under the lock; never by two.
+//! * I5: an index is taken by the thief that raises H past it and then reads a greater T, or by a pop that lowers T to
+//!   it and then reads no greater H, or under the lock; never by two.
 //!
 //! **Edges.**
 //! * E1: the stores of T in `push` and `pop` (release) → its load in `steal` (acquire): slots and task contents are
 //!   written before T passes them. Stores that lower T count: a relaxed one would not continue the release of an
 //!   earlier push. The store in `pop_at_head` is made under the lock: L.
-//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): the steals before the one that
-//!   stored it have read their slots before the owner uses these again. That one's own slot is not covered: the spare
-//!   slot is.
-//! * F: the fences in `pop` and `steal` forbid that a pop reads an H not above the index it takes while the thief that
-//!   claims that index reads a T above it.
+//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): all steals before the one that
+//!   stored it have read their slots before the owner uses these again. The spare slot covers the slot of that last
+//!   steal.
+//! * F: the fences in `pop` and `steal` rule out that a pop reads an H not above the index it takes while the thief
+//!   that claims that index reads a T above it.
 //! * L of `spin_lock.rs`.
 //!
-//! **Memory model.** Rust's. Without either fence, F fails on every processor that has a store buffer, x86 included.
+//! **Memory model.** Rust's. Without either fence, F fails on every processor with a store buffer, x86 included.
 //!
-//! **Progress.** Owner wait-free but where it meets a thief; there and in steals, blocking. **Capacity.** A ring, full
-//! at W - 1.
+//! **Progress.** Blocking in steals and where the owner meets a thief; otherwise the owner is wait-free. **Capacity.**
+//! A ring, full at W - 1.
 //!
 //! **Departures.** The spare slot: in the paper the array does not overflow. A pop at `empty_at` returns without
-//! touching shared memory. Whether there is work is answered under the lock, or with yes, unless it is plain to see: a
-//! claim may hide a task that its thief gives back. Tests: `queues/battery.rs` (wrap-around, hint_sees_work),
-//! `queues/property.rs`.
+//! touching shared memory. The work hint is true if H < T; otherwise it reads both again under the lock, or is true if
+//! the lock is taken, because a claim may hide a task that its thief gives back. Tests: `queues/battery.rs`
+//! (wrap-around, hint_sees_work), `queues/property.rs`.
 //!
 //! **Names.** H, T and W as in the later paper, in code `head`, `tail`, the ring's capacity; put and take are `push`
 //! and `pop`.
@@ -63,7 +63,7 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The THE deque, by name: see the [module](self).
+/// The THE deque: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -81,12 +81,12 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct The;
 
-/// What both sides share. `P` is what the fence-free form adds.
+/// The state that both sides share. `P` is the addition of the fence-free form.
 pub(crate) struct Shared<M: Memory, P = ()> {
     head: Padded<Head<M>>,
     pub(crate) tail: Padded<M::AtomicI64>,
     pub(crate) ring: Padded<Ring<M>>,
-    #[cfg_attr(not(feature = "fence-free"), expect(dead_code, reason = "only the fence-free form has one"))]
+    #[cfg_attr(not(feature = "fence-free"), expect(dead_code, reason = "only the fence-free form has a pad"))]
     pub(crate) pad: P,
 }
 
@@ -95,7 +95,7 @@ struct Head<M: Memory> {
     lock: SpinLock<M>,
 }
 
-/// What the owner has, with or without fences.
+/// The owner's state, with or without fences.
 pub(crate) struct OwnerEnd<M: Memory, P = ()> {
     pub(crate) shared: Arc<Shared<M, P>>,
     pub(crate) tail: i64,
@@ -111,7 +111,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for The {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -140,28 +140,28 @@ unsafe impl<M: Memory> Queue<M> for The {
 }
 
 impl<M: Memory, P> Shared<M, P> {
-    /// H, as the owner sees it in a pop.
+    /// Returns H, as the owner sees it in a pop.
     #[inline]
     pub(crate) fn head_of_pop(&self) -> i64 {
-        // Relaxed: F, or the bound on what stands in for it, decides how old this may be; nothing that thieves wrote is
-        // read on its strength.
+        // Relaxed: F, or the bound that replaces it, limits how old this may be; the owner reads nothing that thieves
+        // wrote because of it.
         self.head.index.load(Ordering::Relaxed)
     }
 
-    /// Claims the oldest task for a thief, and takes it if `admit`, called with its index and at a moment when the
-    /// claim is visible, says so; else gives the claim back.
+    /// Claims the oldest task for a thief. Takes it if `admit` agrees, called with its index while the claim is
+    /// visible; otherwise gives the claim back.
     #[inline]
     pub(crate) fn steal(&self, admit: impl FnOnce(i64) -> bool) -> Option<Task> {
         let _locked = self.head.lock.lock();
-        // Relaxed: written under the lock only.
+        // Relaxed: written only under the lock.
         let head = self.head.index.load(Ordering::Relaxed);
         // E2: pairs with the load in `make_room`.
         // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
         self.head.index.store(head + 1, Ordering::Release);
-        // F: opposite the fence in `pop`.
+        // F: pairs with the fence in `pop`.
         M::fence(Ordering::SeqCst);
         if admit(head) {
-            // Under the lock: E2 covers the slots of the steals before.
+            // Under the lock: E2 covers the slots of the earlier steals.
             let task = self.ring.read(head as usize);
             Some(task.expect("a slot in [H, T) holds a task"))
         } else {
@@ -176,15 +176,16 @@ impl<M: Memory, P> Shared<M, P> {
     pub(crate) fn has_work_hint(&self) -> bool {
         // Relaxed, here and below: whatever orders the push before this call makes both loads recent enough.
         let has_work = || self.head.index.load(Ordering::Relaxed) < self.tail.load(Ordering::Relaxed);
-        // A claim may hide a task and be given back. While the lock is free there is none; while it is not, say yes.
+        // A claim may hide a task and be given back. While the lock is free there is no claim; while it is taken, say
+        // yes.
         has_work() || self.head.lock.try_lock().is_none_or(|_locked| has_work())
     }
 }
 
 impl<M: Memory, P> OwnerEnd<M, P> {
-    /// The owner's end of an empty deque.
+    /// Makes the owner's end of an empty deque.
     pub(crate) fn new(capacity: usize, pad: P) -> Self {
-        // One more: the spare slot.
+        // One more, for the spare slot.
         let ring = Ring::new(capacity.max(1).checked_add(1).expect("the capacity is out of range"));
         let shared = Arc::new(Shared {
             head: Padded(Head { index: Atomic::new(0), lock: SpinLock::new() }),
@@ -192,7 +193,7 @@ impl<M: Memory, P> OwnerEnd<M, P> {
             ring: Padded(ring),
             pad,
         });
-        // A limit of 0 sends the first push to `make_room`.
+        // A limit of 0 makes the first push call `make_room`.
         Self { shared, tail: 0, limit: 0, empty_at: 0 }
     }
 
@@ -222,13 +223,13 @@ impl<M: Memory, P> OwnerEnd<M, P> {
         true
     }
 
-    /// The end of a pop that lowered T to `t` and found H above it.
+    /// Ends a pop that lowered T to `t` and found H above it.
     #[cold]
     #[inline(never)]
     pub(crate) fn pop_at_head(&mut self, t: i64) -> Option<Task> {
         let shared = &*self.shared;
         let _locked = shared.head.lock.lock();
-        // Relaxed: written under the lock only.
+        // Relaxed: written only under the lock.
         if shared.head.index.load(Ordering::Relaxed) > t {
             // Relaxed: thieves read T under the lock too, so L orders it where E1 would.
             shared.tail.store(t + 1, Ordering::Relaxed);
@@ -261,7 +262,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let t = this.tail - 1;
         // E1: pairs with the load in `steal`.
         this.shared.tail.store(t, Ordering::Release);
-        // F: opposite the fence in `steal`. Without it the load below may overtake the store above.
+        // F: pairs with the fence in `steal`. Without it the load below may overtake the store above.
         M::fence(Ordering::SeqCst);
         if this.shared.head_of_pop() > t {
             return this.pop_at_head(t);
@@ -279,7 +280,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push` and `pop`; L with that in `pop_at_head`.
+        // E1: pairs with the stores in `push` and `pop`; L: with that in `pop_at_head`.
         match shared.steal(|head| head < shared.tail.load(Ordering::Acquire)) {
             Some(task) => Steal::Task(task),
             None => Steal::Empty,

@@ -1,64 +1,65 @@
-//! THEP: THE whose owner does not fence, and echoes, so that a thief that is not sure can wait until it is.
+//! THEP: THE without the owner's fence; the owner echoes, so that an unsure thief can wait until it is sure.
 //!
 //! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
 //! <https://doi.org/10.1145/2541940.2541987>, section 5.
 //!
-//! **Idea.** As in [`FfThe`](crate::FfThe), a thief takes a task at once if it lies more than δ below the T that it
-//! reads. Otherwise it waits. Every claim of a thief carries a number, s, in the same word as H, and every pop copies
-//! the s that it finds there to P, the echo. Once P shows the thief's own s, the owner has seen the claim, and its
-//! stores before the echo have arrived: the T that the thief reads now decides. If the owner comes down to the claim
-//! instead, it meets the thief at the lock, and the thief sees T fall and steps back.
+//! **Idea.** As in [`FfThe`](crate::FfThe), a thief takes a task at once if the task is more than δ below the T that
+//! the thief reads. Otherwise it waits. Every claim of a thief carries a number, s, in the same word as H, and every
+//! pop copies the s that it finds there to P, the echo. Once P shows the thief's own s, the owner has seen the claim,
+//! and its stores before the echo have arrived: the T that the thief reads from then on decides. If instead the owner
+//! comes down to the claim, it meets the thief at the lock, and the thief sees T fall and steps back.
 //!
 //! **Fields.** Each on its own line.
-//! * `head`: (H: low 32 bits, s: high 32 bits) and the lock. The word is written under the lock by thieves, who raise s
-//!   with every change; read by all.
+//! * `head`: (H: low 32 bits, s: high 32 bits) and the lock. Thieves write the word under the lock and raise s with
+//!   every change; all read it.
 //! * `tail`: T, written by the owner, read by thieves.
-//! * `echo`: P, written by the owner, read by the thief that has the lock. It is the pad as well.
+//! * `echo`: P, written by the owner, read by the thief that has the lock. It is also the pad.
 //! * `ring`: the slots' address and number, never written. Its W slots are written by the owner and read by thieves.
-//! * the owner's own: `tail` (a copy of T, which only the owner writes), `limit` (the index below which a push is known
-//!   to have room), `empty_at` (a T at which the deque is known to be empty).
+//! * private to the owner: `tail` (a copy of T, which only the owner writes), `limit` (the index below which a push is
+//!   known to have room), `empty_at` (a T at which the deque is known to be empty).
 //!
 //! **Invariants.** H stands for its 32 bits extended by those of T; it never differs from T by more than W + 2. Let H₀
 //! be H without a claim that its thief may take back.
 //! * I1: H₀ ≤ H ≤ H₀ + 1, and H = H₀ while the lock is free. H₀ is never lowered.
 //! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always.
-//! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim H₀ + 1
-//!   is one too high, which is why a deque is full at W - 1.
+//! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim, H₀ +
+//!   1, is one too high; therefore a deque is full at W - 1.
 //! * I4: if T = `empty_at`, then H₀ = T.
-//! * I5: an index is taken by the thief that raised H past it and then read T more than δ above it, or read its own s
-//!   in P and then T above it; or by a pop that lowered T to it and then read no greater H, or under the lock; never by
-//!   two. For the first see [`ff_the`](crate::ff_the). For the second: a pop that took the index without seeing the
-//!   claim lowered T before it, or an earlier pop, saw the claim; so that store of T reaches memory before the echo.
-//! * I6: no two claims have the same s, unless 2³² lie between them. So an echo that is still on its way when its claim
-//!   has been taken back fits no later one.
-//! * B: between two stores that lower T there is a store to another line: the echo, or the lock's when owner and thief
+//! * I5: an index is taken by the thief that raises H past it and then reads T more than δ above it, or reads its own s
+//!   in P and then T above it; or by a pop that lowers T to it and then reads no greater H, or under the lock; never by
+//!   two. For the first case see [`ff_the`](crate::ff_the). For the second: a pop that took the index without seeing
+//!   the claim lowered T before it, or an earlier pop, saw the claim; so that store of T reaches memory before the
+//!   echo.
+//! * I6: no two claims have the same s, unless 2³² claims are between them. So an echo still in flight when its claim
+//!   is taken back fits no later claim.
+//! * B: between two stores that lower T there is a store to another line: the echo, or the lock's if owner and thief
 //!   met.
 //!
 //! **Edges.**
 //! * E1: every store of T in `push` and `pop` (release) → its load in `steal` (acquire): slots and task contents are
 //!   written before T passes them. Stores that lower T count: a relaxed one would not continue the release of an
 //!   earlier push.
-//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): the steals before the one that
-//!   stored it have read their slots before the owner uses these again. That one's own slot is not covered: the spare
-//!   slot is.
+//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): all steals before the one that
+//!   stored it have read their slots before the owner uses these again. The spare slot covers the slot of that last
+//!   steal.
 //! * E3: the echo in `pop` (release) → its load in `await_echo` (acquire): the stores of T up to the echo come before
-//!   the thief's next load of T, and the task at the claimed index was pushed before them: an owner that took it
-//!   after its echo would come to the lock.
+//!   the thief's next load of T, and the task at the claimed index was pushed before them: an owner that takes it after
+//!   its echo comes to the lock.
 //! * L of `spin_lock.rs`.
-//! * In place of F in [`the`](crate::the): the compiler keeps the store of T before the load of H in `pop`, the echo
+//! * Instead of F in [`the`](crate::the): the compiler keeps the store of T before the load of H in `pop`, the echo
 //!   depends on that load, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
 //!
-//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉, or TSO with any bound if δ is infinite: x86-64 only. With a δ
-//! too small, or a finite one under Rust's, a task is taken twice. With an infinite one under Rust's the checker finds nothing
-//! wrong, but the argument above is about stores that arrive in order, so it is not claimed.
+//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉, or TSO with any bound if δ is infinite: x86-64 only. If δ is too
+//! small, or finite under Rust's model, a task is taken twice. With an infinite δ under Rust's model the checker finds
+//! nothing wrong, but the argument above is about stores that arrive in order, so we do not claim it.
 //!
-//! **Progress.** Owner wait-free but where it meets a thief. Steals blocking. **Capacity.** As [`The`](crate::The).
+//! **Progress.** Owner wait-free except where it meets a thief. Steals blocking. **Capacity.** As [`The`](crate::The).
 //!
-//! **Departures.** Those of [`the`](crate::the), and: a thief waits for the echo `PATIENCE` times, then takes its claim
-//! back, as if the owner had come down to it, and is refused. In the paper it waits, with the lock, for as long as the
-//! owner runs one task; an owner that waits for that thief, or sleeps, would never pop, and both would wait for ever.
-//! Taking a claim back is right at any moment: nothing was taken on its strength, a pop that has seen it comes to the
-//! lock and decides by what is there then, and I6 takes care of the echo. [`PatientThep`] is as in the paper. Tests:
+//! **Departures.** Those of [`the`](crate::the), and: a thief checks for the echo `PATIENCE` times, then takes its
+//! claim back, as if the owner had come down to it, and is refused. In the paper the thief waits, with the lock, as
+//! long as the owner runs one task; an owner that waits for that thief, or sleeps, would never pop, and both would wait
+//! for ever. A claim can be taken back at any moment: nothing was taken because of it, a pop that has seen it comes to
+//! the lock and decides by what is there then, and I6 covers the echo. [`PatientThep`] is as in the paper. Tests:
 //! `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** H, s, T, P and W as in the paper, in code `head`, `s`, `tail`, `echo`, the ring's capacity; put and take
@@ -79,9 +80,9 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The THE deque with echoes, by name: see the [module](self).
+/// The THE deque with echoes: see the [module](self).
 ///
-/// A thief that is not sure looks for the echo, up to `PATIENCE` times more, and is refused then.
+/// An unsure thief checks for the echo up to `PATIENCE` more times, and is then refused.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -90,18 +91,18 @@ use crate::{
 /// let (mut owner, mut thieves) = <Thep as Queue>::make(8, 1, &Delta::default());
 /// let task = Task::from_id(NonZeroUsize::MIN);
 /// owner.push(task).unwrap();
-/// assert_eq!(thieves[0].steal(), Steal::Aborted); // the owner does not pop meanwhile, so there is no echo
+/// assert_eq!(thieves[0].steal(), Steal::Aborted); // the owner does not pop, so there is no echo
 /// assert_eq!(owner.pop(), Some(task));
 /// assert_eq!(thieves[0].steal(), Steal::Empty);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Thep<const PATIENCE: u32 = 256>;
 
-/// THEP as in the paper: a thief that is not sure waits, with the lock, until the owner pops. Not for owners that may
-/// wait for a thief.
+/// THEP as in the paper: an unsure thief waits, with the lock, until the owner pops. Not for owners that may wait for a
+/// thief.
 pub type PatientThep = Thep<FOREVER>;
 
-/// A patience without end.
+/// Unlimited patience.
 pub const FOREVER: u32 = u32::MAX;
 
 struct Shared<M: Memory> {
@@ -130,10 +131,10 @@ pub struct Thief<const PATIENCE: u32, M: Memory = Native> {
     delta: Delta,
 }
 
-/// What P holds when it echoes nothing: ⊥, a value that no s has.
+/// The value of P when it echoes nothing: ⊥, which no s equals.
 const NO_ECHO: u64 = 1 << 40;
 
-/// The differences of indices are signed 32-bit numbers.
+/// Differences of indices are signed 32-bit numbers.
 const MAX_CAPACITY: usize = 1 << 30;
 
 const fn pack(s: u32, head: u32) -> u64 {
@@ -144,12 +145,12 @@ const fn unpack(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
 
-/// How many tasks lie between H and T; negative if H is above.
+/// Returns the number of tasks between H and T; negative if H is above.
 const fn count(head: u32, tail: i64) -> i64 {
     (tail as u32).wrapping_sub(head) as i32 as i64
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
     type Owner = Owner<M>;
     type Thief = Thief<PATIENCE, M>;
@@ -176,11 +177,11 @@ unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
             head: Padded(Head { word: Atomic::new(pack(0, 0)), lock: SpinLock::new() }),
             tail: Padded(Atomic::new(0)),
             echo: Padded(Atomic::new(NO_ECHO)),
-            // One more: the spare slot.
+            // One more, for the spare slot.
             ring: Padded(Ring::new(capacity.max(1) + 1)),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), delta }).collect();
-        // A limit of 0 sends the first push to `make_room`.
+        // A limit of 0 makes the first push call `make_room`.
         (Owner { shared, tail: 0, limit: 0, empty_at: 0 }, thieves)
     }
 }
@@ -200,15 +201,16 @@ impl<M: Memory> Owner<M> {
         true
     }
 
-    /// The end of a pop that lowered T to `t` and found H above it.
+    /// Ends a pop that lowered T to `t` and found H above it.
     #[cold]
     #[inline(never)]
     fn pop_at_head(&mut self, t: i64) -> Option<Task> {
         let shared = &*self.shared;
         let _locked = shared.head.lock.lock();
-        // Relaxed: read under the lock. No s returns (I6), so it is as good as the echo before it; kept from the paper.
+        // Relaxed: read under the lock. No s returns (I6), so the earlier echo would do as well; the store is from the
+        // paper.
         shared.echo.store(NO_ECHO, Ordering::Relaxed);
-        // Relaxed: written under the lock only.
+        // Relaxed: written only under the lock.
         let (_, head) = unpack(shared.head.word.load(Ordering::Relaxed));
         if count(head, t) < 0 {
             // Relaxed: thieves read T under the lock too, so L orders it where E1 would.
@@ -245,7 +247,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         // I5: the processor may let the load below overtake at most δ of these stores; the compiler must let it
         // overtake none.
         M::compiler_fence();
-        // Relaxed: nothing that thieves wrote is read on its strength.
+        // Relaxed: the owner reads nothing that thieves wrote because of it.
         let (s, head) = unpack(self.shared.head.word.load(Ordering::Relaxed));
         if count(head, t) < 0 {
             // B: the lock is between this store of T and the next.
@@ -253,7 +255,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         }
         // E3: pairs with the load in `await_echo`. B.
         self.shared.echo.store(u64::from(s), Ordering::Release);
-        // Keeps the compiler from merging it with the next one.
+        // Prevents the compiler from merging this store with the next.
         M::compiler_fence();
         self.tail = t;
         self.shared.ring.read(t as usize)
@@ -271,7 +273,7 @@ impl<const PATIENCE: u32, M: Memory> Thief<PATIENCE, M> {
     #[cold]
     fn await_echo(&self, s: u32, head: u32) -> Steal<()> {
         let shared = &*self.shared;
-        // Relaxed: E3 orders it where it counts; else the thief takes nothing.
+        // Relaxed: E3 orders it where that matters; otherwise the thief takes nothing.
         let is_below_tail = || count(head, shared.tail.load(Ordering::Relaxed)) > 0;
         let mut patience = PATIENCE;
         let mut waiting = Waiting::default();
@@ -301,19 +303,19 @@ impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
         let _locked = shared.head.lock.lock();
-        // Relaxed: written under the lock only.
+        // Relaxed: written only under the lock.
         let (s, head) = unpack(shared.head.word.load(Ordering::Relaxed));
         let s = s.wrapping_add(1);
         // E2: pairs with the load in `make_room`.
         // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
         shared.head.word.store(pack(s, head.wrapping_add(1)), Ordering::Release);
-        // F: opposite nothing but the bound (I5): the claim is in memory before T is read.
+        // F: pairs with no fence, only with the bound (I5): the claim is in memory before the thief reads T.
         M::fence(Ordering::SeqCst);
         // E1: pairs with the stores in `push` and `pop`.
         let is_sure = self.delta.is_beyond(count(head, shared.tail.load(Ordering::Acquire)));
         let answer = if is_sure { Steal::Task(()) } else { self.await_echo(s, head) };
         if answer.is_task() {
-            // Under the lock: E2 covers the slots of the steals before.
+            // Under the lock: E2 covers the slots of the earlier steals.
             let task = shared.ring.read(head as usize);
             Steal::Task(task.expect("a slot in [H, T) holds a task"))
         } else {
@@ -332,7 +334,8 @@ impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
             let (_, head) = unpack(head.word.load(Ordering::Relaxed));
             count(head, self.shared.tail.load(Ordering::Relaxed)) > 0
         };
-        // A claim may hide a task and be given back. While the lock is free there is none; while it is not, say yes.
+        // A claim may hide a task and be given back. While the lock is free there is no claim; while it is taken, say
+        // yes.
         has_work() || head.lock.try_lock().is_none_or(|_locked| has_work())
     }
 }

@@ -1,43 +1,43 @@
-//! WSQ: the queue whose every operation is one compare-and-swap, and whose slots change hands one by one.
+//! WSQ: a queue in which every operation is one compare-and-swap, and each slot is handed over separately.
 //!
 //! **Paper.** None: the job system of the project injinj/WSQ, <https://github.com/injinj/WSQ>.
 //!
 //! **Idea.** The whole state of the indices is one word, so owner and thieves alike reserve with a compare-and-swap: an
-//! index to fill, the newest task, or several of the oldest at once. The word says nothing of the slots. Each
-//! is handed over by itself: a push waits until its slot is empty, a thief until its slot is full.
+//! index to fill, the newest task, or several of the oldest at once. The word does not cover the slots. Each slot is
+//! handed over separately: a push waits until its slot is empty, a thief until its slot is full.
 //!
 //! **Fields.** Each on its own line.
 //! * `index`: (top: low 32 bits, count: high 32 bits), written by all. The tasks are at [top, top + count), folded into
 //!   the ring, and top + count is bottom.
-//! * `ring`: the slots' address and number, never written. The slots are filled by the owner and emptied by whoever
-//!   takes.
+//! * `ring`: the slots' address and number, never written. The owner fills the slots; the side that takes a task
+//!   empties its slot.
 //!
-//! **Invariants.** An index is *claimed* by the operation that takes it out of [top, bottom).
+//! **Invariants.** An operation *claims* an index when it takes it out of [top, bottom).
 //! * I1: each index, that is each push, is claimed once.
-//! * I2: a slot is filled only by the owner, and only when it has seen it empty; so it holds one task or none.
-//! * I3: claims on one slot that are not settled are as many as tasks put into it, or about to be, that are not taken.
-//!   Whoever claims takes what is there: if two thieves wait at one slot, for its tasks of two laps, they may swap them,
-//!   and then the loot of one steal is not in order.
+//! * I2: only the owner fills a slot, and only when it has seen it empty; so a slot holds one task or none.
+//! * I3: there are as many unsettled claims on one slot as untaken tasks that have been put into it, or are about to
+//!   be. A claimant takes what is there: if two thieves wait at one slot, for its tasks of two laps, they may swap
+//!   them, and then the loot of one steal is not in order.
 //! * I4: when the owner claims, no thief has a claim on that slot, and the task is there: the slot was empty when the
-//!   owner filled it, so all claims before had been settled (I3), and the one since is the owner's.
+//!   owner filled it, so all earlier claims had been settled (I3), and the only later one is the owner's.
 //!
 //! **Edges.**
-//! * E1: the store of a slot in `push` (release) → the compare-and-swap in `take_awaited` (acquire): the contents of a
-//!   task are written before it is handed over.
+//! * E1: the store of a slot in `push` (release) → the compare-and-swap in `take_awaited` (acquire): a task's contents
+//!   are written before the task is handed over.
 //! * The index word publishes nothing.
 //!
 //! **Memory model.** Rust's.
 //!
-//! **Progress.** Reserving is lock-free. A push waits for a thief that has claimed its slot a lap ago and sleeps, a
-//! thief for an owner that sleeps between reserving and filling: blocking. Nobody waits for long unless somebody is
+//! **Progress.** Reserving is lock-free. A push waits for a thief that has claimed its slot a lap ago and sleeps; a
+//! thief waits for an owner that sleeps between reserving and filling: blocking. Waits are long only if a thread is
 //! stopped. **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
-//! **Departures.** The source's word has 16 bits each for top, bottom, count and a trace of the last operation; here
-//! bottom is computed and the trace left out, so that top and count have 32 bits. A push waits with loads and then stores,
-//! where the source swaps until it finds the slot empty: only the owner fills. A thief too looks before it swaps, so that
-//! waiting writes nothing. All orderings of the word are relaxed.
-//! A thief that loses the word says so and does not try again. What to do with loot is the caller's business.
-//! Tests: `queues/battery.rs`, `queues/many.rs`.
+//! **Departures.** The source's word has 16 bits each for top, bottom, count and a trace of the last operation. Here
+//! bottom is computed and the trace left out, so that top and count have 32 bits. A push waits with loads and then
+//! stores, where the source swaps until it finds the slot empty: only the owner fills. A thief, too, loads before it
+//! swaps, so that waiting writes nothing. All orderings of the word are relaxed. A thief whose swap of the word fails
+//! reports that and does not try again. The caller decides what to do with loot. Tests: `queues/battery.rs`,
+//! `queues/many.rs`.
 //!
 //! **Names.** As in the source; its `idx` is `index`.
 //!
@@ -55,7 +55,7 @@ use crate::{
     Stealable, Task,
 };
 
-/// The compare-and-swap queue, by name: see the [module](self).
+/// The compare-and-swap queue: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -76,7 +76,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Wsq;
 
-/// What can be tuned.
+/// The tuning parameters.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -87,16 +87,16 @@ pub struct Wsq;
 ///     let (mut owner, _) = <Wsq as Queue>::make(capacity, 0, &Params { spare });
 ///     (0..).take_while(|_| owner.push(Task::from_id(NonZeroUsize::MIN)).is_ok()).count()
 /// };
-/// assert_eq!(room(1000, 0), 1024); // all slots of the ring,
-/// assert_eq!(room(1000, 10), 1014); // all but ten,
-/// assert_eq!(room(1000, 64), 1000); // all but as many as there are beyond the capacity
+/// assert_eq!(room(1000, 0), 1024); // all slots of the ring
+/// assert_eq!(room(1000, 10), 1014); // all but ten
+/// assert_eq!(room(1000, 64), 1000); // all but those beyond the capacity
 /// assert_eq!(room(1024, 64), 1024);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// At most how many slots a full queue leaves free, so that a push need not wait for thieves that have claimed and
-    /// not yet taken: the most threads that steal, in the source. They are some of those by which the capacity is rounded up
-    /// to a power of two; the ring never grows for them. With none a push only waits more often.
+    /// The most slots that a full queue leaves free, so that a push need not wait for thieves that have claimed and not
+    /// yet taken: in the source, the number of threads that steal. They come from rounding the capacity up to a power
+    /// of two; the ring never grows for them. With none, a push only waits more often.
     pub spare: usize,
 }
 
@@ -134,7 +134,7 @@ const fn unpack(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for Wsq {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -166,12 +166,12 @@ unsafe impl<M: Memory> Queue<M> for Wsq {
 }
 
 impl<M: Memory> Owner<M> {
-    /// Moves bottom, unless `may` says that this count does not allow it; returns the former top and count.
+    /// Moves bottom, unless `may` rejects the count; returns the former top and count.
     #[inline]
     fn reserve(&self, may: impl Fn(u32) -> bool, to: impl Fn(u32) -> u32) -> Option<(u32, u32)> {
         let index = &self.shared.index;
         // Relaxed, all: the word publishes nothing. Only the owner raises count, so an old one is too high: a count of
-        // 0 is true, and a push is refused for nothing only while thieves are at work.
+        // 0 is exact, and a push is refused needlessly only while thieves are at work.
         let mut word = index.load(Ordering::Relaxed);
         loop {
             let (top, count) = unpack(word);
@@ -195,7 +195,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         };
         let slot = self.shared.ring.slot(top.wrapping_add(count) as usize);
         let mut waiting = Waiting::default();
-        // Relaxed: I2 needs the order of this slot's own modifications and nothing else.
+        // Relaxed: I2 needs only the order of this slot's own modifications.
         while !slot.load(Ordering::Relaxed).is_null() {
             waiting.pause::<M>();
         }
@@ -210,7 +210,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let slot = self.shared.ring.slot(top.wrapping_add(count - 1) as usize);
         // Relaxed: the owner wrote it itself.
         let task = Task::from_word(slot.swap(Task::NO_WORD, Ordering::Relaxed));
-        debug_assert!(task.is_some(), "nobody else has a claim on the owner's slot: I4");
+        debug_assert!(task.is_some(), "no thief has a claim on the owner's slot: I4");
         task
     }
 
@@ -221,7 +221,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Claims the oldest tasks, as many as `of` says of their number, which is not 0; returns the first and how many.
+    /// Claims the oldest tasks, as many as `of` returns for their number, which is not 0; returns the first and how
+    /// many.
     #[inline]
     fn claim(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
         let index = &self.shared.index;
@@ -239,7 +240,7 @@ impl<M: Memory> Thief<M> {
         }
     }
 
-    /// The task at a claimed index, as soon as it is there.
+    /// Takes the task at a claimed index, once it is there.
     #[inline]
     fn take_awaited(&self, index: u32) -> Task {
         let slot = self.shared.ring.slot(index as usize);
@@ -248,7 +249,7 @@ impl<M: Memory> Thief<M> {
             // Relaxed: the swap decides, and acquires.
             let word = slot.load(Ordering::Relaxed);
             if !word.is_null()
-                // E1: pairs with the store in `push`. Relaxed on failure: nothing is used. What was loaded may dangle.
+                // E1: pairs with the store in `push`. Relaxed on failure: nothing is used. The loaded word may dangle.
                 && let Ok(word) = slot.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed)
             {
                 return Task::from_word(word).expect("not null");
@@ -272,7 +273,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 }
 
 impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Takes more than half of what there is: n / 2 + 1 of n.
+    /// Takes more than half of the tasks: n / 2 + 1 of n.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;

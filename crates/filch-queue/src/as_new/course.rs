@@ -1,6 +1,6 @@
-//! The rounds of a trial, on one queue. They are written once for all queues, and go by what is promised.
+//! The rounds of a trial, on one queue. They are written once for all queues, and rely only on the promises.
 //!
-//! What must always hold: the model knows every task that is in the queue, and judges every answer.
+//! Invariant: the model knows every task in the queue, and judges every answer.
 
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
@@ -9,19 +9,20 @@ use core::num::NonZeroUsize;
 use crate::model::{Disagreement, Model};
 use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealMany, StealOrder, Stealable, Task, Thief};
 
-/// Looks in vain after which a thief gives up, with a poll after each: more than any owner needs that is asked and then polls.
+/// Failed attempts after which a thief gives up, with a poll after each: more than any owner needs that is asked and
+/// polls.
 const LOOKS: usize = 4;
 
-/// The same, with an owner that answers by a clock: so long that its time must have come.
+/// The same for an owner that answers by a clock: so many that its time must have come.
 const LOOKS_BY_CLOCK: usize = 1_000_000;
 
-/// A queue of a larger capacity is not filled to the brim.
+/// A queue of a larger capacity is not filled completely.
 pub(super) const BRIM: usize = 1024;
 
-/// How far a queue is filled that has no brim.
+/// How many tasks a queue gets that never fills up.
 const HEAP: usize = 33;
 
-/// A thief, who can take several tasks at once or cannot.
+/// A thief, which can or cannot take several tasks at once.
 pub(super) enum Side<'q> {
     One(&'q mut dyn Thief<Task>),
     Several(&'q mut dyn StealMany<Task>),
@@ -36,21 +37,21 @@ enum Kind {
     Brim,
     /// The owner fills and empties the queue.
     Alone,
-    /// The owner fills it, and one thief takes what it gets.
+    /// The owner fills it, and one thief takes what it can get.
     OneThief,
     /// The same, and the thief asks for several.
     Several,
     /// All thieves take in turn.
     InTurn,
-    /// Each thief takes one, and all have asked before the owner answers the first.
+    /// Each thief takes one; all ask before the owner answers the first.
     AtOnce,
     /// A thief asks, and the owner takes everything back.
     TakenBack,
-    /// A thief asks, the owner answers, and the next thief comes first.
+    /// A thief asks, the owner answers, and the next thief arrives first.
     HandedOn,
 }
 
-/// Which round it is.
+/// The identity of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Round {
     is_new: bool,
@@ -67,14 +68,14 @@ impl Display for Round {
     }
 }
 
-/// How a round ended: who got which tasks, by the numbers of their pushes.
+/// The result of a round: which tasks each thread got, by the numbers of their pushes.
 #[derive(Debug)]
 pub(super) struct Ending {
     round: Round,
     pushed: usize,
     loot: Vec<Vec<usize>>,
     popped: Vec<usize>,
-    /// What the owner took for the length, after each of its operations.
+    /// The owner's idea of the length, after each of its operations.
     lengths: Vec<usize>,
 }
 
@@ -98,14 +99,14 @@ pub(super) struct Course<'q> {
     capacity: usize,
     owner: &'q mut dyn Owner<Task>,
     thieves: Vec<Side<'q>>,
-    /// What is in the queue.
+    /// The content of the queue.
     model: Model<Task>,
     pushed: usize,
     loot: Vec<Vec<usize>>,
     popped: Vec<usize>,
     lengths: Vec<usize>,
     round: Round,
-    /// How the rounds ended on a new queue, if this is not one.
+    /// The results of the rounds on a new queue, if this is not one.
     expected: &'q [Ending],
     endings: Vec<Ending>,
 }
@@ -114,7 +115,7 @@ fn task(number: usize) -> Task {
     Task::from_id(NonZeroUsize::new(number).expect("tasks are numbered from 1"))
 }
 
-/// What a thief has left of its patience.
+/// How much more a thief will try.
 struct Patience {
     looks: usize,
     waits: usize,
@@ -211,7 +212,7 @@ impl<'q> Course<'q> {
         self.endings
     }
 
-    /// Whatever thieves have asked for is answered: there is nothing.
+    /// Answers whatever thieves have asked for: there is nothing.
     fn settle(&mut self) {
         for thief in 0..self.thieves.len() {
             self.quiesce(thief);
@@ -235,7 +236,7 @@ impl<'q> Course<'q> {
         for (index, &length) in self.lengths.iter().enumerate() {
             // After each push; then before each pop, the last of which finds nothing.
             let count = if index < *pushed { index + 1 } else { 2 * *pushed - index };
-            assert!(length > 0 || count == 0, "{round}: the length of {count} tasks is 0");
+            assert!(length > 0 || count == 0, "{round}: the length is 0 with {count} tasks");
         }
         self.end();
     }
@@ -247,7 +248,7 @@ impl<'q> Course<'q> {
         let (round, left) = (self.round, self.model.len());
         match self.promises.stealable {
             _ if self.waits() => {}
-            Stealable::All | Stealable::OldestOnly => assert!(left == 0, "{round}: {left} tasks of {pushed} are left"),
+            Stealable::All | Stealable::OldestOnly => assert!(left == 0, "{round}: {left} of {pushed} tasks are left"),
             // An owner may keep some for itself.
             Stealable::Shared | Stealable::OnRequest => {
                 assert!(left < pushed || pushed < 2, "{round}: of {pushed} tasks the thief gets none");
@@ -322,7 +323,7 @@ impl<'q> Course<'q> {
         self.attempt(thief);
         self.owner.poll();
         let next = (thief + 1) % self.thieves.len();
-        // Once for each other thief, one of which it may look at.
+        // Once for each other thief, since it may look at only one of them.
         for _ in 1..self.thieves.len() {
             if self.loot[next].is_empty() {
                 self.attempt(next);
@@ -339,10 +340,10 @@ impl<'q> Course<'q> {
         self.loot.iter_mut().for_each(Vec::clear);
     }
 
-    /// Pushes so many tasks, or as many as fit if that has an end, or a few; returns how many.
+    /// Pushes `most` tasks, or as many as fit, or a few if the queue has no limit; returns how many.
     fn fill(&mut self, most: usize) -> usize {
         let grows = self.promises.capacity == Capacity::Grows;
-        // One more than twice the capacity: so that it grows, if it can.
+        // One more than twice the capacity, so that it grows if it can.
         let heap = self.capacity.saturating_mul(2).saturating_add(1).min(HEAP);
         let most = if grows || self.capacity > BRIM { most.min(heap) } else { most };
         // Powers of two, of blocks and in blocks, with some to spare.
@@ -353,35 +354,35 @@ impl<'q> Course<'q> {
             let answer = self.owner.push(task);
             let is_spare = answer.is_ok() && self.is_filled();
             if is_spare {
-                // An owner whose last look at its room met a thief's claim has room for one more.
-                assert_eq!(self.promises.capacity, Capacity::Ring, "{}: there is too much room", self.round);
+                // An owner that met a thief's claim when it last computed its room has room for one more.
+                assert_eq!(self.promises.capacity, Capacity::Ring, "{}: the queue has too much room", self.round);
                 assert_eq!(self.owner.pop(), Some(task), "{}: the newest task", self.round);
                 break;
             }
             self.judge(|model| model.push(task, answer));
             if answer.is_err() {
-                assert_eq!(self.owner.push(task), Err(Full(task)), "{}: there is room after all", self.round);
+                assert_eq!(self.owner.push(task), Err(Full(task)), "{}: the queue has room after all", self.round);
                 break;
             }
             self.pushed += 1;
-            assert!(grows || self.pushed <= brim, "{}: there is no end to its room", self.round);
+            assert!(grows || self.pushed <= brim, "{}: the queue never fills up", self.round);
             self.lengths.push(self.owner.len_hint());
             self.look();
         }
         self.pushed
     }
 
-    /// Whether as many tasks are in the queue as a new one takes.
+    /// Returns whether the queue holds as many tasks as a new one takes.
     fn is_filled(&self) -> bool {
         self.round.kind != Kind::Brim
             && self.expected.get(self.endings.len()).is_some_and(|new| self.pushed == new.pushed)
     }
 
-    /// What thieves are told of a queue with tasks in it.
+    /// Checks what thieves are told of a queue with tasks in it.
     fn look(&self) {
         let told = |side: &Side<'_>| side.thief().has_work_hint();
         let is_told = match self.promises.steals {
-            // A task set aside for one thief need not be seen by another.
+            // A thief need not see a task that is set aside for another.
             StealOrder::Unordered => self.thieves.is_empty() || self.thieves.iter().any(told),
             _ => self.thieves.iter().all(told),
         };
@@ -393,17 +394,17 @@ impl<'q> Course<'q> {
         answer(&mut self.model).unwrap_or_else(|disagreement| panic!("{round}: {disagreement}"));
     }
 
-    /// Whether a steal would wait for the owner, who is this thread.
+    /// Returns whether a steal would wait for the owner, which is this thread.
     fn waits(&self) -> bool {
         self.promises.steal_progress == Progress::WaitsForOwner && !self.model.is_empty()
     }
 
-    /// One attempt at one task.
+    /// Makes one attempt at one task.
     fn attempt(&mut self, thief: usize) -> Steal<usize> {
         if self.waits() { Steal::Empty } else { self.attempt_at(thief, None) }
     }
 
-    /// One attempt at one task, or at several.
+    /// Makes one attempt at one task, or at several.
     fn attempt_at(&mut self, thief: usize, most: Option<usize>) -> Steal<usize> {
         self.look();
         let mut bag = Vec::new();
@@ -415,7 +416,7 @@ impl<'q> Course<'q> {
             }),
         };
         let (round, count) = (self.round, bag.len());
-        assert_eq!(answer.task().unwrap_or(0), count, "{round}: the answer is not what is in the bag");
+        assert_eq!(answer.task().unwrap_or(0), count, "{round}: the answer differs from the bag");
         assert!(most.is_none_or(|most| count <= most), "{round}: {count} tasks are more than {most:?}");
         if bag.is_empty() {
             self.judge(|model| model.steal(answer.map(|_| task(1))));
@@ -429,14 +430,14 @@ impl<'q> Course<'q> {
         self.loot[thief].push(task.id().get());
     }
 
-    /// Attempts, with a poll after each, until they come to nothing.
+    /// Makes attempts, with a poll after each, until they yield nothing.
     fn rob(&mut self, thief: usize, most: Option<usize>) {
         let mut patience = self.patience(1);
         while !patience.is_over() && !self.waits() {
             let answer = self.attempt_at(thief, most);
             patience.follow(&answer, self.patience(1));
             if self.model.is_empty() {
-                // Nobody has anything to answer with.
+                // No thread has anything to answer with.
                 patience.waits = patience.waits.min(LOOKS);
             }
             self.owner.poll();
@@ -456,7 +457,7 @@ impl<'q> Course<'q> {
             self.lengths.push(self.owner.len_hint());
             let popped = self.owner.pop();
             match popped {
-                // Of tasks that had been set aside, the newest need not come first.
+                // Among tasks that had been set aside, the newest need not come first.
                 Some(task) if self.depends_on_owner() => self.judge(|model| model.steal(Steal::Task(task))),
                 _ => self.judge(|model| model.pop(popped)),
             }
@@ -465,7 +466,7 @@ impl<'q> Course<'q> {
         }
     }
 
-    /// Everybody takes what is left.
+    /// All threads take what is left.
     fn empty(&mut self) {
         self.drain();
         if self.depends_on_owner() {
@@ -477,16 +478,16 @@ impl<'q> Course<'q> {
         }
         let round = self.round;
         assert!(self.model.is_empty(), "{round}: {} tasks are lost", self.model.len());
-        assert_eq!(self.owner.len_hint(), 0, "{round}: the length of a queue that was found empty");
+        assert_eq!(self.owner.len_hint(), 0, "{round}: the length of an empty queue");
         let told = self.thieves.iter().position(|side| side.thief().has_work_hint());
-        assert!(told.is_none(), "{round}: thief {told:?} is told of work where there is none");
+        assert!(told.is_none(), "{round}: thief {told:?} is told of work, but there is none");
     }
 
-    /// Empties the queue and notes how the round ended.
+    /// Empties the queue and records the result of the round.
     fn end(&mut self) {
         let have_rivals = matches!(self.round.kind, Kind::InTurn | Kind::AtOnce | Kind::HandedOn);
         if have_rivals && self.depends_on_owner() {
-            // Whom the owner answers while it pops depends on when it looks.
+            // Which thief an owner answers while it pops depends on when it checks.
             (0..self.thieves.len()).for_each(|thief| self.rob(thief, None));
         }
         self.empty();
@@ -497,14 +498,14 @@ impl<'q> Course<'q> {
                 StealOrder::NewestFirst => loot.is_sorted_by(|a, b| a > b),
                 StealOrder::Unordered => true,
             };
-            assert!(is_in_order, "{round}: a thief got its tasks in the order {loot:?}");
+            assert!(is_in_order, "{round}: a thief got its tasks in the wrong order: {loot:?}");
         }
         let (mut loot, mut popped, mut lengths) = (self.loot.clone(), self.popped.clone(), self.lengths.clone());
-        // Blocks that thieves have emptied and not passed by may count, in the whole round or not at all.
+        // Blocks that thieves have emptied and not passed may count, in the whole round or not at all.
         let lag = lengths.first().map_or(0, |&length| length - 1);
         lengths.iter_mut().for_each(|length| *length = length.saturating_sub(lag));
         let may_lag = matches!(self.promises.stealable, Stealable::OtherBlocks | Stealable::Shared);
-        assert!(lag == 0 || may_lag, "{round}: the length of a task is {}", lag + 1);
+        assert!(lag == 0 || may_lag, "{round}: the length is {} with one task", lag + 1);
         let is_timed = self.promises.answers_by_clock;
         // An owner may answer some operations later: then it is the thief's rival.
         let is_rival = is_timed || self.depends_on_owner() && round.kind == Kind::TakenBack;

@@ -1,22 +1,23 @@
-//! As good as new: what a queue must do that has been used and emptied.
+//! As good as new: what a queue must do after it has been used and emptied.
 //!
-//! That every task was taken once says nothing of a queue that answers "empty", "pending" or "full" from then on, that has
-//! forgotten a thief's request, or that has miscounted: its owner drains it, and no task is missing. So a test or a
-//! checker's scenario ends with a [`Trial`]: the queue is filled and emptied in rounds, by the owner alone, by each
-//! thief alone, by all thieves, by a thief whose request meets an owner that takes everything back. Each round has to end as
-//! [`Promises`](crate::Promises) says, and as it ends on a new queue that was made alike.
+//! That every task was taken once does not rule out a queue that answers "empty", "pending" or "full" from then on, or
+//! has forgotten a thief's request, or has miscounted: its owner drains it, and no task is missing. So a test or a
+//! checker's scenario ends with a [`Trial`]. It fills and empties the queue in rounds: by the owner alone, by each
+//! thief alone, by all thieves, by a thief whose request meets an owner that takes everything back. Each round has to
+//! end as [`Promises`](crate::Promises) says, and as it ends on a new queue made with the same parameters.
 //!
-//! What must always hold: a trial has one thread, so nobody interferes, and whatever is promised for that case is due. Where a
-//! used queue may differ from a new one the trial says by how much:
+//! Invariant: a trial has one thread, so no thread interferes, and all promises for that case are due. The trial allows
+//! a used queue these differences from a new one:
 //!
-//! * A queue in blocks begins wherever in a block the last task was taken. So the owner first fills both queues to the
-//!   brim and empties them, which leaves both at the same place; that the capacity that was asked for fits is demanded
-//!   even of this first filling.
-//! * An owner that meets a thief's claim when it looks for room finds room for one task more than there is without
-//!   thieves, until it looks again.
-//! * A thief that looks at one other thief's answer at a time goes round them. So of rounds in which three thieves or more
-//!   take what may be in any order, only what they take together is compared.
-//! * Of an owner that [answers by a clock](crate::Promises::answers_by_clock), nothing is compared but what thieves and owner take together.
+//! * A queue in blocks begins wherever in a block the last task was taken. So the owner first fills both queues
+//!   completely and empties them, which leaves both at the same place. Even this first filling must fit the requested
+//!   capacity.
+//! * An owner that meets a thief's claim when it computes its room has room for one task more than without thieves,
+//!   until it computes it again.
+//! * A thief that looks at one other thief's answer at a time cycles through them. So in rounds in which three thieves
+//!   or more take tasks in any order, only what they take together is compared.
+//! * For an owner that [answers by a clock](crate::Promises::answers_by_clock), only what thieves and owner take
+//!   together is compared.
 
 mod course;
 
@@ -50,12 +51,12 @@ pub struct Trial<Q: Queue<M>, M: Memory = filch_memory::Native> {
 }
 
 impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
-    /// Of a queue that was made with this capacity and these parameters.
+    /// Makes the trial of a queue that was made with this capacity and these parameters.
     pub fn new(capacity: usize, params: &Q::Params) -> Self {
         Self { capacity, params: params.clone(), side: |thief| Side::One(thief) }
     }
 
-    /// For thieves that can take several tasks at once: there are rounds in which they do.
+    /// Adds rounds in which thieves take several tasks at once.
     #[must_use]
     pub fn of_many(self) -> Self
     where
@@ -64,15 +65,15 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
         Self { side: |thief| Side::Several(thief), ..self }
     }
 
-    /// Tries the queue, of which all tasks have been taken. Thieves may have asked for more.
+    /// Tries the queue, all of whose tasks have been taken. Thieves may have asked for more.
     ///
     /// # Panics
-    /// If a round does not end as promised, or not as with a new queue.
+    /// If a round does not end as promised, or as on a new queue.
     pub fn passes(&self, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
         self.passes_like(&self.of_new(thieves.len()), owner, thieves);
     }
 
-    /// How the rounds end on a new queue with so many thieves, for those who try many.
+    /// Returns how the rounds end on a new queue with this many thieves, for callers that try many.
     ///
     /// # Panics
     /// If a round does not end as promised.
@@ -81,14 +82,14 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
         Endings(self.run(None, &mut owner, &mut thieves))
     }
 
-    /// As [`Trial::passes`], with what [`Trial::of_new`] said of so many thieves.
+    /// Does what [`Trial::passes`] does, with the result of [`Trial::of_new`] for this many thieves.
     ///
     /// # Panics
-    /// As there.
+    /// As [`Trial::passes`].
     pub fn passes_like(&self, new: &Endings, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
         let found = self.run(Some(&new.0), owner, thieves);
-        assert_eq!(new.0.len(), found.len(), "a queue with as many thieves");
-        // Where no brim was reached, blocks may begin anywhere.
+        assert_eq!(new.0.len(), found.len(), "the queues have different numbers of thieves");
+        // Unless the queue was filled completely, blocks may begin anywhere.
         let is_comparable = self.capacity <= BRIM || Q::PROMISES.capacity != Capacity::Array;
         for (expected, found) in new.0.iter().zip(&found).filter(|_| is_comparable) {
             assert!(expected == found, "not as good as new: {found}; {expected}");
@@ -101,6 +102,6 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
     }
 }
 
-/// How the rounds of a trial end on a new queue.
+/// The results of the rounds of a trial on a new queue.
 #[derive(Debug)]
 pub struct Endings(Vec<Ending>);

@@ -3,40 +3,41 @@
 //! **Paper.** Michael, Vechev and Saraswat, *Idempotent Work Stealing*, PPoPP 2009,
 //! <https://doi.org/10.1145/1504176.1504186>, figure 3.
 //!
-//! **Idea.** Tasks lie at [head, head + size) of an endless array, folded into a ring; the owner puts and takes at the
-//! end, thieves take at head. The anchor, one word, holds head, size and a tag. The owner stores it, thieves swap it;
-//! the tag changes with every put, so that no swap succeeds on the strength of a slot that has been filled again. See
+//! **Idea.** The indices [head, head + size) of an endless array, folded into a ring, hold the tasks; the owner puts
+//! and takes at the end, thieves take at head. The anchor, one word, holds head, size and a tag. The owner stores it,
+//! thieves swap it. The tag changes with every put, so that no swap succeeds after its slot has been filled again. See
 //! [`idempotent`](super) for what the owner's stores undo.
 //!
 //! **Fields.** Each on its own line.
 //! * `anchor`: (head, size, tag). Stored by the owner, swapped by thieves.
 //! * `tasks`: the current ring and the former ones: see `growing.rs`.
-//! * the owner's own: `ring` (the newest, which only the owner changes).
+//! * private to the owner: `ring` (the newest, which only the owner changes).
 //!
 //! **Invariants.**
-//! * I1: head runs freely modulo 2²⁰, of which the sizes of all rings are divisors, and is reduced to an index of the ring only to
-//!   reach a slot: it means the same in an old ring and in a new one.
+//! * I1: head runs freely modulo 2²⁰, of which all ring sizes are divisors, and is reduced to an index of the ring only
+//!   to access a slot: it means the same in an old ring and in a new one.
 //! * I2: the slots of [head, head + size) are filled, and change only in a put, which also changes the tag.
-//! * I3: while the tag stays, the end, head + size, is only lowered, and while the end stays head is only raised. So no
-//!   anchor comes back, unless 2²⁴ puts happened meanwhile, and a swap that succeeds has read the task at head.
-//! * I4: a task leaves [head, head + size) only by being taken. A store of the owner may bring it back.
+//! * I3: while the tag stays, the end, head + size, only falls, and while the end stays, head only rises. So no anchor
+//!   comes back, unless 2²⁴ puts happened meanwhile, and a swap that succeeds has read the task at head.
+//! * I4: a task leaves [head, head + size) only when it is taken. A store of the owner may bring it back.
 //!
 //! **Edges.**
 //! * E1: the stores of `anchor` in `push` and `pop` (release) → its load in `steal` (acquire): slots, task contents and
 //!   ring are written before the anchor. The store that lowers the end counts: a relaxed one would not continue the
 //!   release of an earlier put.
-//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else keeps the store behind
-//!   the anchor of the take before. A thief that holds the anchor from before that take and finds the new task in the
-//!   slot does by E2 see the later anchor too, and its compare-and-swap fails.
+//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else keeps the store after
+//!   the anchor of the earlier take. A thief that holds the anchor from before that take and finds the new task in the
+//!   slot also sees, by E2, the later anchor, and its compare-and-swap fails.
 //! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
-//! lock-free. **Capacity.** Grows, to 2²⁰ − 1 tasks; from then on a push is refused.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
+//! steal lock-free. **Capacity.** Grows, to 2²⁰ − 1 tasks; beyond that a push is refused.
 //!
-//! **Departures.** The widths of the fields are ours: 20 bits for head, 20 for size, 24 for the tag. A thief that is stopped between
-//! its two looks at the anchor, while the owner makes exactly a multiple of 2²⁴ puts, some 100 ms of them, and that wakes up to the same
-//! head and size, takes an old task for a new one, which is lost. The paper reduces head modulo the size of the array; then a thief
-//! with the old array could wrap it where the new one does not. Tests: `queues/battery.rs` (growth, wrap-around), and the twin's `reduced-head`.
+//! **Departures.** The widths of the fields are ours: 20 bits for head, 20 for size, 24 for the tag. Suppose a thief is
+//! stopped between its two reads of the anchor while the owner makes exactly a multiple of 2²⁴ puts, some 100 ms of
+//! them, and finds the same head and size when it wakes up. It then takes an old task for a new one, which is lost. The
+//! paper reduces head modulo the size of the array; then a thief with the old array could wrap it where the new one
+//! does not. Tests: `queues/battery.rs` (growth, wrap-around), and the twin's `reduced-head`.
 //!
 //! **Names.** `anchor`, `head`, `size`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
@@ -54,11 +55,11 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The idempotent deque, by name: see the [module](self).
+/// The idempotent deque: see the [module](self).
 ///
-/// A task can be lost if a thief is stopped in the middle of a theft while the owner pushes a multiple of 2²⁴ times, some 100 ms, and head
-/// and size are then what they were. Choose [`IdempotentFifo`](super::IdempotentFifo) or [`IdempotentLifo`](super::IdempotentLifo) where
-/// that must not be.
+/// A task can be lost if a thief is stopped in the middle of a steal while the owner pushes a multiple of 2²⁴ times,
+/// some 100 ms, and head and size have then returned to their old values. Choose
+/// [`IdempotentFifo`](super::IdempotentFifo) or [`IdempotentLifo`](super::IdempotentLifo) where that must not happen.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -83,7 +84,7 @@ const TAG_BITS: u32 = 24;
 /// Not a power of two: the ring of the largest capacity is never quite full.
 const MAX_SIZE: u64 = (1 << SIZE_BITS) - 1;
 
-/// What an anchor says. Head and tag may have run over; packing reduces them.
+/// The content of an anchor. Head and tag may have overflowed; packing reduces them.
 #[derive(Clone, Copy)]
 struct Anchor {
     head: u64,
@@ -94,7 +95,7 @@ struct Anchor {
 impl Anchor {
     fn pack(self) -> u64 {
         let tag = self.tag & ((1 << TAG_BITS) - 1);
-        // What head has beyond 20 bits is shifted out.
+        // The bits of head beyond 20 are shifted out.
         self.head << (SIZE_BITS + TAG_BITS) | self.size << TAG_BITS | tag
     }
 
@@ -106,7 +107,7 @@ impl Anchor {
         }
     }
 
-    /// One past the newest task, as an index of a ring.
+    /// Returns one past the newest task, as an index of a ring.
     fn end(self) -> usize {
         (self.head + self.size) as usize
     }
@@ -115,13 +116,13 @@ impl Anchor {
 /// The owner's side of an [`IdempotentDeque`] pool.
 pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
-    /// The newest ring of `shared.tasks`, hence valid for as long as `shared`.
+    /// The newest ring of `shared.tasks`, hence valid as long as `shared`.
     ring: NonNull<Ring<M>>,
 }
 
 // SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
 unsafe impl<M: Memory> Send for Owner<M> {}
-// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+// SAFETY: a shared owner only reads; every method that writes takes `&mut self`.
 unsafe impl<M: Memory> Sync for Owner<M> {}
 
 /// A thief's side of an [`IdempotentDeque`] pool.
@@ -129,7 +130,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for IdempotentDeque {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -162,13 +163,13 @@ unsafe impl<M: Memory> Queue<M> for IdempotentDeque {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn ring(&self) -> &Ring<M> {
-        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        // SAFETY: valid as long as `shared`, and never borrowed mutably.
         unsafe { self.ring.as_ref() }
     }
 
     #[inline]
     fn anchor(&self) -> Anchor {
-        // Relaxed: an old anchor brings taken tasks back, and a recent one may be old when it is used.
+        // Relaxed: an old anchor brings back taken tasks, and even a recent one may be old when it is used.
         Anchor::unpack(self.shared.anchor.load(Ordering::Relaxed))
     }
 
@@ -176,7 +177,7 @@ impl<M: Memory> Owner<M> {
     fn expand(&mut self, anchor: Anchor) -> bool {
         let may = anchor.size < MAX_SIZE;
         if may && anchor.size as usize == self.ring().capacity() {
-            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            // SAFETY: there is one owner, and `&mut self` makes this its only call.
             self.ring = unsafe { self.shared.tasks.grow(self.ring(), anchor.head as i64..anchor.end() as i64) };
         }
         may
@@ -192,8 +193,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return Err(Full(task));
         }
         // E2: pairs with the load in `steal`.
-        // kept over Relaxed: C11 lets a slot be seen filled before the owner's take that came first, and the thief's
-        // swap succeed on the anchor from before that take; loom's updates see the newest value.
+        // kept over Relaxed: in C11 a thief may see a slot filled before the owner's earlier take, and its swap may
+        // succeed on the anchor from before that take; loom's updates see the newest value.
         self.ring().publish((head + size) as usize, task);
         let anchor = Anchor { head, size: size + 1, tag: tag + 1 };
         // E1: pairs with the load in `steal`.
@@ -207,7 +208,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let anchor = Anchor { head, size: size.checked_sub(1)?, tag };
         let task = self.ring().read(anchor.end());
         // E1: pairs with the load in `steal`.
-        // kept over Relaxed: a relaxed store would end the release of the puts before; loom raises false alarms on the
+        // kept over Relaxed: a relaxed store would end the release of the earlier puts; loom raises false alarms on the
         // clients that would show it.
         self.shared.anchor.store(anchor.pack(), Ordering::Release);
         task
@@ -226,12 +227,12 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         let word = shared.anchor.load(Ordering::Acquire);
         let Anchor { head, size, tag } = Anchor::unpack(word);
         let Some(size) = size.checked_sub(1) else { return Steal::Empty };
-        // E2: pairs with the store in `push`. Worth nothing unless the swap succeeds.
-        // kept over Relaxed: as the store in `push`.
+        // E2: pairs with the store in `push`. Discarded unless the swap succeeds.
+        // kept over Relaxed: as for the store in `push`.
         let task = shared.tasks.current().read_published(head as usize);
         let rest = Anchor { head: head + 1, size, tag };
-        // Relaxed: what is taken was acquired before, and nobody waits for this thief's read: by E2, it read what the
-        // slot held before the owner's next put there.
+        // Relaxed: the task taken was acquired before, and no thread waits for this thief's read: by E2, it read what
+        // the slot held before the owner's next put there.
         match shared.anchor.compare_exchange(word, rest.pack(), Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot in [head, head + size) holds a task")),
             Err(_) => Steal::Retry,

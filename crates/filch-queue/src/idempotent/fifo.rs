@@ -3,38 +3,38 @@
 //! **Paper.** Michael, Vechev and Saraswat, *Idempotent Work Stealing*, PPoPP 2009,
 //! <https://doi.org/10.1145/1504176.1504186>, figure 2.
 //!
-//! **Idea.** Tasks lie at [head, tail) of an endless array, folded into a ring; the owner puts at tail, and owner and
-//! thieves all take at head. The owner stores head, thieves swap it. See [`idempotent`](super) for what the owner's
-//! stores undo.
+//! **Idea.** The indices [head, tail) of an endless array, folded into a ring, hold the tasks; the owner puts at tail,
+//! and owner and thieves all take at head. The owner stores head, thieves swap it. See [`idempotent`](super) for what
+//! the owner's stores undo.
 //!
 //! **Fields.** Each on its own line.
 //! * `head`: stored by the owner, swapped by thieves.
 //! * `tail`: written by the owner, read by thieves.
 //! * `tasks`: the current ring and the former ones: see `growing.rs`.
-//! * the owner's own: `tail`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index below
-//!   which a push is known to have room).
+//! * private to the owner: `tail`, `ring` (copies of the shared ones, which only the owner writes), `limit` (the index
+//!   below which a push is known to have room).
 //!
 //! **Invariants.**
-//! * I1: head never falls below what the owner has read of it, plus one for each take since: an index below that is
-//!   done with. 64 bits do not wrap.
-//! * I2: a push writes the slot of an index whose predecessors in that slot are all below what the owner has read of
+//! * I1: head never falls below what the owner has read of it, plus one for each take since: all indices below that are
+//!   finished. 64 bits do not wrap.
+//! * I2: when a push writes the slot of an index, all earlier indices of that slot are below the owner's last read of
 //!   head. No thief's swap at one of these succeeds any more.
-//! * I3: an index leaves [head, tail) only by being taken. A store of the owner may bring it back.
+//! * I3: an index leaves [head, tail) only when it is taken. A store of the owner may bring it back.
 //!
 //! **Edges.**
 //! * E1: the store of `tail` in `push` (release) → its load in `steal` (acquire): slots, task contents and ring are
 //!   written before tail passes them.
-//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire): a thief that finds the task of a later
-//!   lap in its slot sees by E2 the head that the owner read before it, and its compare-and-swap fails (I2).
+//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire): a thief that finds the task of a
+//!   later lap in its slot sees, by E2, the head that the owner read before it, and its compare-and-swap fails (I2).
 //! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
-//! lock-free. **Capacity.** Grows.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
+//! steal lock-free. **Capacity.** Grows.
 //!
-//! **Departures.** The owner remembers how far head is known to have come, and does not read it in every put. The paper
-//! orders the load of head before that of tail; a thief that has them in the other order may miss a task, which it may
-//! anyway while the put is in the owner's store buffer. Rings are kept until the end. Tests: `queues/battery.rs`
-//! (growth, wrap-around), and the twin's `overfull-by-one`.
+//! **Departures.** The owner remembers how far head has come, and does not read it in every put. The paper orders the
+//! load of head before that of tail; a thief that loads them in the other order may miss a task, as it may anyway while
+//! the put is in the owner's store buffer. Rings are kept until the end. Tests: `queues/battery.rs` (growth,
+//! wrap-around), and the twin's `overfull-by-one`.
 //!
 //! **Names.** `head`, `tail`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
@@ -52,7 +52,7 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The idempotent queue, by name: see the [module](self).
+/// The idempotent queue: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -76,7 +76,7 @@ struct Shared<M: Memory> {
 /// The owner's side of an [`IdempotentFifo`] pool.
 pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
-    /// The newest ring of `shared.tasks`, hence valid for as long as `shared`.
+    /// The newest ring of `shared.tasks`, hence valid as long as `shared`.
     ring: NonNull<Ring<M>>,
     tail: i64,
     limit: i64,
@@ -84,7 +84,7 @@ pub struct Owner<M: Memory = Native> {
 
 // SAFETY: `ring` points into `shared`, which is Send and Sync, and a ring consists of atomics.
 unsafe impl<M: Memory> Send for Owner<M> {}
-// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+// SAFETY: a shared owner only reads; every method that writes takes `&mut self`.
 unsafe impl<M: Memory> Sync for Owner<M> {}
 
 /// A thief's side of an [`IdempotentFifo`] pool.
@@ -92,7 +92,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for IdempotentFifo {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -117,7 +117,7 @@ unsafe impl<M: Memory> Queue<M> for IdempotentFifo {
         let (tasks, ring) = GrowingRing::new(capacity);
         let shared = Arc::new(Shared { head: Padded(Atomic::new(0)), tail: Padded(Atomic::new(0)), tasks });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
-        // A limit of 0 sends the first push to `make_room`.
+        // A limit of 0 makes the first push call `make_room`.
         (Owner { shared, ring, tail: 0, limit: 0 }, thieves)
     }
 }
@@ -125,14 +125,14 @@ unsafe impl<M: Memory> Queue<M> for IdempotentFifo {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn ring(&self) -> &Ring<M> {
-        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        // SAFETY: valid as long as `shared`, and never borrowed mutably.
         unsafe { self.ring.as_ref() }
     }
 
     #[inline]
     fn head(&self) -> i64 {
-        // Relaxed: an old head brings taken tasks back, and a recent one may be old when it is used. A thief's read of
-        // its slot is kept before the owner's next use of it by E2.
+        // Relaxed: an old head brings back taken tasks, and even a recent one may be old when it is used. E2 keeps a
+        // thief's read of its slot before the owner's next use of it.
         self.shared.head.load(Ordering::Relaxed)
     }
 
@@ -141,7 +141,7 @@ impl<M: Memory> Owner<M> {
     fn make_room(&mut self) {
         let head = self.head();
         if self.tail - head >= self.ring().capacity() as i64 {
-            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            // SAFETY: there is one owner, and `&mut self` makes this its only call.
             self.ring = unsafe { self.shared.tasks.grow(self.ring(), head..self.tail) };
         }
         self.limit = head + self.ring().capacity() as i64;
@@ -155,8 +155,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             self.make_room();
         }
         // E2: pairs with the load in `steal`.
-        // kept over Relaxed: C11 lets a slot be seen filled before the owner's take that came first, and the thief's
-        // swap succeed on the anchor from before that take; loom's updates see the newest value.
+        // kept over Relaxed: in C11 a thief may see a slot filled before the owner's earlier take, and its swap may
+        // succeed on the head from before that take; loom's updates see the newest value.
         self.ring().publish(self.tail as usize, task);
         self.tail += 1;
         // E1: pairs with the load in `steal`.
@@ -171,7 +171,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return None;
         }
         let task = self.ring().read(head as usize);
-        // Relaxed: thieves read nothing on its strength but a hint, and E1 and E2 say what the slot is worth.
+        // Relaxed: thieves read nothing because of it but a hint, and E1 and E2 decide whether the slot's content is
+        // valid.
         self.shared.head.store(head + 1, Ordering::Relaxed);
         task
     }
@@ -191,10 +192,10 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         if head >= shared.tail.load(Ordering::Acquire) {
             return Steal::Empty;
         }
-        // E2: pairs with the store in `push`. Worth nothing unless the swap succeeds.
-        // kept over Relaxed: as the store in `push`.
+        // E2: pairs with the store in `push`. Discarded unless the swap succeeds.
+        // kept over Relaxed: as for the store in `push`.
         let task = shared.tasks.current().read_published(head as usize);
-        // Relaxed: what is taken was acquired before, and nobody waits for this thief's read (E2).
+        // Relaxed: the task taken was acquired before, and no thread waits for this thief's read (E2).
         match shared.head.compare_exchange(head, head + 1, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot in [head, tail) holds a task")),
             Err(_) => Steal::Retry,

@@ -3,35 +3,35 @@
 //! **Paper.** Michael, Vechev and Saraswat, *Idempotent Work Stealing*, PPoPP 2009,
 //! <https://doi.org/10.1145/1504176.1504186>, figure 1.
 //!
-//! **Idea.** Tasks lie at [0, tail) of an array; owner and thieves all take the newest. The anchor, one word, holds tail
-//! and a tag. The owner stores it, thieves swap it; the tag changes with every put, so that no swap succeeds on the
-//! strength of a slot that has been filled again. See [`idempotent`](super) for what the owner's stores undo.
+//! **Idea.** The indices [0, tail) of an array hold the tasks; owner and thieves all take the newest. The anchor, one
+//! word, holds tail and a tag. The owner stores it, thieves swap it. The tag changes with every put, so that no swap
+//! succeeds after its slot has been filled again. See [`idempotent`](super) for what the owner's stores undo.
 //!
 //! **Fields.** Each on its own line.
 //! * `anchor`: (tail, tag). Stored by the owner, swapped by thieves.
 //! * `tasks`: the current array and the former ones: see `growing.rs`.
-//! * the owner's own: `array` and `tag` (copies of what only the owner changes).
+//! * private to the owner: `array` and `tag` (copies of what only the owner changes).
 //!
 //! **Invariants.**
 //! * I1: a slot below the owner's tail is filled, and changes only in a put, which also changes the tag.
 //! * I2: a compare-and-swap that succeeds has read the task that the last put at its tail left there, unless 2³² puts
 //!   happened meanwhile.
-//! * I3: a task leaves [0, tail) only by being taken. A store of the owner may bring it back.
+//! * I3: a task leaves [0, tail) only when it is taken. A store of the owner may bring it back.
 //!
 //! **Edges.**
 //! * E1: the stores of `anchor` in `push` and `pop` (release) → its load in `steal` (acquire): slots, task contents and
 //!   array are written before the anchor. The store that lowers tail counts: a relaxed one would not continue the
 //!   release of an earlier put.
-//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else keeps the store behind
-//!   the anchor of the take before. A thief that holds the anchor from before that take and finds the new task in the
-//!   slot does by E2 see the later anchor too, and its compare-and-swap fails.
+//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else keeps the store after
+//!   the anchor of the earlier take. A thief that holds the anchor from before that take and finds the new task in the
+//!   slot also sees, by E2, the later anchor, and its compare-and-swap fails.
 //! * G of `growing.rs`: a thief that finds a new array finds the tasks in it.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (growing aside: it allocates), steal
-//! lock-free. **Capacity.** Grows, to 2³¹ tasks; from then on a push is refused.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
+//! steal lock-free. **Capacity.** Grows, to 2³¹ tasks; beyond that a push is refused.
 //!
-//! **Departures.** The array is never shrunk and kept until the end. Tests: `queues/battery.rs` (growth), and the twin's
-//! `no-tag`.
+//! **Departures.** The array never shrinks and is kept until the end. Tests: `queues/battery.rs` (growth), and the
+//! twin's `no-tag`.
 //!
 //! **Names.** `anchor`, `tail`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
@@ -49,7 +49,7 @@ use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder, Stealable, Task,
 };
 
-/// The idempotent stack, by name: see the [module](self).
+/// The idempotent stack: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -80,14 +80,14 @@ fn unpack(anchor: u64) -> (u32, u32) {
 /// The owner's side of an [`IdempotentLifo`] pool.
 pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
-    /// The newest array of `shared.tasks`, hence valid for as long as `shared`.
+    /// The newest array of `shared.tasks`, hence valid as long as `shared`.
     array: NonNull<Ring<M>>,
     tag: u32,
 }
 
 // SAFETY: `array` points into `shared`, which is Send and Sync, and an array consists of atomics.
 unsafe impl<M: Memory> Send for Owner<M> {}
-// SAFETY: a shared owner only reads; whatever writes takes `&mut self`.
+// SAFETY: a shared owner only reads; every method that writes takes `&mut self`.
 unsafe impl<M: Memory> Sync for Owner<M> {}
 
 /// A thief's side of an [`IdempotentLifo`] pool.
@@ -95,10 +95,10 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-/// A power of two, and tail reaches it.
+/// A power of two; tail reaches it.
 const MAX_CAPACITY: usize = 1 << 31;
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for IdempotentLifo {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -131,13 +131,13 @@ unsafe impl<M: Memory> Queue<M> for IdempotentLifo {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn array(&self) -> &Ring<M> {
-        // SAFETY: valid for as long as `shared`, and never borrowed mutably.
+        // SAFETY: valid as long as `shared`, and never borrowed mutably.
         unsafe { self.array.as_ref() }
     }
 
     #[inline]
     fn tail(&self) -> u32 {
-        // Relaxed: an old tail brings taken tasks back, and a recent one may be old when it is used.
+        // Relaxed: an old tail brings back taken tasks, and even a recent one may be old when it is used.
         unpack(self.shared.anchor.load(Ordering::Relaxed)).0
     }
 
@@ -145,7 +145,7 @@ impl<M: Memory> Owner<M> {
     fn expand(&mut self, tail: u32) -> bool {
         let may = (tail as usize) < MAX_CAPACITY;
         if may {
-            // SAFETY: the owner is one, and `&mut self` says that this is its only call.
+            // SAFETY: there is one owner, and `&mut self` makes this its only call.
             self.array = unsafe { self.shared.tasks.grow(self.array(), 0..i64::from(tail)) };
         }
         may
@@ -160,8 +160,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return Err(Full(task));
         }
         // E2: pairs with the load in `steal`.
-        // kept over Relaxed: C11 lets a slot be seen filled before the owner's take that came first, and the thief's
-        // swap succeed on the anchor from before that take; loom's updates see the newest value.
+        // kept over Relaxed: in C11 a thief may see a slot filled before the owner's earlier take, and its swap may
+        // succeed on the anchor from before that take; loom's updates see the newest value.
         self.array().publish(tail as usize, task);
         self.tag = self.tag.wrapping_add(1);
         // E1: pairs with the load in `steal`.
@@ -174,7 +174,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let tail = self.tail().checked_sub(1)?;
         let task = self.array().read(tail as usize);
         // E1: pairs with the load in `steal`.
-        // kept over Relaxed: a relaxed store would end the release of the puts before; loom raises false alarms on the
+        // kept over Relaxed: a relaxed store would end the release of the earlier puts; loom raises false alarms on the
         // clients that would show it.
         self.shared.anchor.store(pack(tail, self.tag), Ordering::Release);
         task
@@ -193,11 +193,11 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         let anchor = shared.anchor.load(Ordering::Acquire);
         let (tail, tag) = unpack(anchor);
         let Some(tail) = tail.checked_sub(1) else { return Steal::Empty };
-        // E2: pairs with the store in `push`. Worth nothing unless the swap succeeds.
-        // kept over Relaxed: as the store in `push`.
+        // E2: pairs with the store in `push`. Discarded unless the swap succeeds.
+        // kept over Relaxed: as for the store in `push`.
         let task = shared.tasks.current().read_published(tail as usize);
-        // Relaxed: what is taken was acquired before, and nobody waits for this thief's read: by E2, it read what the
-        // slot held before the owner's next put there.
+        // Relaxed: the task taken was acquired before, and no thread waits for this thief's read: by E2, it read what
+        // the slot held before the owner's next put there.
         match shared.anchor.compare_exchange(anchor, pack(tail, tag), Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot below tail holds a task")),
             Err(_) => Steal::Retry,

@@ -1,19 +1,19 @@
-//! The index protocol of the split deque: who may take which index. Storage is somebody else's business, so that
-//! the word queue ([`Lace`](super::Lace)) and filch's direct task stack share it.
+//! The index protocol of the split deque: which side may take which index. It leaves storage to its users, so that the
+//! word queue ([`Lace`](super::Lace)) and filch's direct task stack share it.
 //!
 //! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014,
 //! figures 2–4.
 //!
-//! **Idea.** Three indices, tail ≤ split ≤ head. Thieves take at tail, one compare-and-swap each, and only below
+//! **Idea.** Three indices, tail ≤ split ≤ head. Thieves take at tail, with one compare-and-swap each, and only below
 //! split. At and above split the owner works without synchronisation. Only the owner moves split: up (`grow`), which
-//! shares work, and down (`shrink`), which takes work back. Tail and split live in one word, so every decision is
-//! about a single location.
+//! shares work, and down (`shrink`), which takes work back. Tail and split are one word, so every decision is about a
+//! single location.
 //!
-//! **Fields.** [`SharedIndex`], one cache line: `word` = (tail: low 32 bits, split: high 32 bits), written by the
-//! owner and by thieves that win; `all_stolen`, written by the owner, read by thieves as a hint. [`OwnerIndex`],
-//! private to the owner: its own copies of split and of `all_stolen`, which are authoritative.
+//! **Fields.** [`SharedIndex`], one cache line: `word` = (tail: low 32 bits, split: high 32 bits), written by the owner
+//! and by thieves that win; `all_stolen`, written by the owner, read by thieves as a hint. [`OwnerIndex`], private to
+//! the owner: its own copies of split and of `all_stolen`, which are authoritative.
 //!
-//! **Invariants.** (differences of indices are taken as signed 32-bit numbers, so that a ring may let them wrap)
+//! **Invariants.** (Differences of indices are signed 32-bit numbers, so that the indices may wrap in a ring.)
 //! * I1: while not `all_stolen`, tail ≤ split ≤ head; while `all_stolen`, tail ≥ split and every task is stolen.
 //! * I2: while not `all_stolen`, the owner's copy of split equals the word's.
 //! * I3: only a fresh word, written under `all_stolen`, ever lowers tail.
@@ -22,22 +22,22 @@
 //! **Edges.**
 //! * E1: `publish_first`'s store and `grow_by`'s addition (release) → the load and compare-and-swap in `steal_several`
 //!   (acquire): the slots below split are written before split passes them. Later read–modify–writes of the word, by
-//!   whomever, continue the release sequence.
+//!   any thread, continue the release sequence.
 //!
-//! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences; Rust has no mixed-size atomics,
+//! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences. Rust has no mixed-size atomics,
 //! so `shrink` and `grow` are each one read–modify–write of the whole word, and no fence is left: a thief's
-//! compare-and-swap is before the owner's subtraction, which then returns the exact tail, or after it, and then the
-//! thief sees the smaller split.
+//! compare-and-swap either precedes the owner's subtraction, which then returns the exact tail, or follows it, and then
+//! the thief sees the smaller split.
 //!
-//! **Progress.** Owner wait-free, steal lock-free. **Departures.** The read–modify–writes above. `split` after growing
-//! and shrinking is the paper's mean, unless another [`Amount`] is asked for; the paper tries no other. A thief may take
-//! several indices with one compare-and-swap, which the paper proposes and finds to gain nothing on one NUMA machine.
+//! **Progress.** Owner wait-free, steal lock-free. **Departures.** The read–modify–writes above. By default `split`
+//! after growing and shrinking is the paper's mean; the paper tries no other [`Amount`]. A thief may take several
+//! indices with one compare-and-swap, which the paper proposes and finds useless on one NUMA machine.
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 
 use crate::Amount;
 
-/// The half of the indices that thieves see. Keep it on a cache line of its own.
+/// The half of the indices that thieves see. Keep it on its own cache line.
 #[derive(Debug)]
 pub struct SharedIndex<M: Memory> {
     word: M::AtomicU64,
@@ -51,12 +51,12 @@ pub struct OwnerIndex {
     all_stolen: bool,
 }
 
-/// What a thief's attempt on the indices came to: on one, or on several, the first and how many.
+/// The outcome of a thief's attempt on the indices. `I` is one index, or the first of several and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StealIndex<I = u32> {
-    /// The thief alone is entitled to this now.
+    /// From here on, only the thief is entitled to it.
     Index(I),
-    /// The owner has no task at all that it knows of: asking it to share is useless.
+    /// The owner knows of no task at all: asking it to share is useless.
     AllStolen,
     /// Nothing is shared; the owner may have private tasks, so asking it to share may help.
     NothingShared,
@@ -72,19 +72,19 @@ const fn unpack(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
-/// How far `b` lies above `a`; negative if below.
+/// Returns how far `b` is above `a`; negative if below.
 const fn distance(a: u32, b: u32) -> i32 {
     b.wrapping_sub(a) as i32
 }
 
 impl<M: Memory> SharedIndex<M> {
-    /// The indices of an empty deque, and the owner's half of them.
+    /// Makes the indices of an empty deque, and the owner's half of them.
     pub fn new() -> (Self, OwnerIndex) {
         let shared = Self { word: Atomic::new(0), all_stolen: Atomic::new(true) };
         (shared, OwnerIndex { split: 0, all_stolen: true })
     }
 
-    /// Tries to take the index at tail. Lock-free; one compare-and-swap if something is shared.
+    /// Tries to take the index at tail. Lock-free; one compare-and-swap if anything is shared.
     #[inline]
     pub fn steal(&self) -> StealIndex {
         match self.steal_several(|_| 1) {
@@ -95,7 +95,7 @@ impl<M: Memory> SharedIndex<M> {
         }
     }
 
-    /// Tries to take indices from tail on, as many as `of` says of the number that is shared, at least one.
+    /// Tries to take indices from tail upwards, as many as `of` returns for the number of shared ones, at least one.
     #[inline]
     pub fn steal_several(&self, of: impl FnOnce(u32) -> u32) -> StealIndex<(u32, u32)> {
         // A hint: the word decides. A stale value costs one attempt or one request.
@@ -103,16 +103,16 @@ impl<M: Memory> SharedIndex<M> {
             return StealIndex::AllStolen;
         }
         // E1: pairs with `publish_first` and `grow_by`.
-        // kept over Relaxed: it costs nothing on x86-64; what is used is what the compare-and-swap took, which acquires
-        // too.
+        // kept over Relaxed: it costs nothing on x86-64; the thief uses only what the compare-and-swap took, which
+        // acquires too.
         let word = self.word.load(Ordering::Acquire);
         let (tail, split) = unpack(word);
         if distance(tail, split) <= 0 {
             return StealIndex::NothingShared;
         }
         let count = of(split.wrapping_sub(tail));
-        // E1 again: the word may have gone and come back since the load, and then it is this read, not the load,
-        // that the owner's latest publication must precede. Nobody reads what a thief published by the word alone.
+        // E1 again: the word may have changed and returned since the load. Then the owner's latest publication must
+        // precede this read, not the load. No thread reads what a thief published by the word alone.
         let taken = pack(tail.wrapping_add(count), split);
         match self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => StealIndex::Index((tail, count)),
@@ -120,15 +120,15 @@ impl<M: Memory> SharedIndex<M> {
         }
     }
 
-    /// Whether a thief that looked now would find something to take. A snapshot.
+    /// Returns whether a thief that looked now would find something to take. A snapshot.
     #[inline]
     pub fn has_shared(&self) -> bool {
-        // Relaxed: a hint; whoever acts on it goes through `steal`.
+        // Relaxed: a hint; threads that act on it go through `steal`.
         let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
         !self.all_stolen.load(Ordering::Relaxed) && distance(tail, split) > 0
     }
 
-    /// Whether the owner may have tasks below `head` that are not shared. A snapshot.
+    /// Returns whether the owner may have unshared tasks below `head`. A snapshot.
     #[inline]
     pub fn has_private(&self, head: u32) -> bool {
         // Relaxed: a hint, as above.
@@ -136,7 +136,7 @@ impl<M: Memory> SharedIndex<M> {
         !self.is_all_stolen() && distance(split, head) > 0
     }
 
-    /// Whether the owner has declared every task stolen. A snapshot.
+    /// Returns whether the owner has declared every task stolen. A snapshot.
     #[inline]
     pub fn is_all_stolen(&self) -> bool {
         // Relaxed: a hint, as in `steal_several`.
@@ -145,7 +145,7 @@ impl<M: Memory> SharedIndex<M> {
 }
 
 impl OwnerIndex {
-    /// The boundary: the owner may take index `i` without synchronisation if `i` ≥ split and not [all stolen].
+    /// Returns the boundary: the owner may take index `i` without synchronisation if `i` ≥ split and not [all stolen].
     ///
     /// [all stolen]: OwnerIndex::is_all_stolen
     #[inline]
@@ -153,29 +153,30 @@ impl OwnerIndex {
         self.split
     }
 
-    /// Whether every task in the deque is known to be stolen.
+    /// Returns whether every task in the deque is known to be stolen.
     #[inline]
     pub fn is_all_stolen(&self) -> bool {
         self.all_stolen
     }
 
-    /// What is shared, unless [all is stolen](OwnerIndex::is_all_stolen). A snapshot: thieves may have taken some of it meanwhile.
+    /// Returns the shared indices, unless [all are stolen](OwnerIndex::is_all_stolen). A snapshot: thieves may have
+    /// taken some of them meanwhile.
     #[inline]
     pub fn shared<M: Memory>(&self, shared: &SharedIndex<M>) -> core::ops::Range<u32> {
-        // Relaxed: nobody relies on it.
+        // Relaxed: no thread relies on it.
         let (tail, split) = unpack(shared.word.load(Ordering::Relaxed));
         tail..split
     }
 
-    /// Publishes the task at `index`, the only one that is not stolen. Precondition: [`OwnerIndex::is_all_stolen`],
-    /// and the task has been written.
+    /// Publishes the task at `index`, the only one that is not stolen. Precondition: [`OwnerIndex::is_all_stolen`], and
+    /// the task has been written.
     #[inline]
     pub fn publish_first<M: Memory>(&mut self, shared: &SharedIndex<M>, index: u32) {
         debug_assert!(self.all_stolen, "a fresh word would lose tasks that thieves may still take");
         let split = index.wrapping_add(1);
         // E1: pairs with the load and the compare-and-swap in `steal_several`. No thief changes the word meanwhile: I1.
         shared.word.store(pack(index, split), Ordering::Release);
-        // Relaxed: a hint. After the word, so that a thief that sees it mostly sees the word too.
+        // Relaxed: a hint. It follows the word, so that a thief that sees it mostly sees the word too.
         shared.all_stolen.store(false, Ordering::Relaxed);
         self.split = split;
         self.all_stolen = false;
@@ -188,14 +189,15 @@ impl OwnerIndex {
         self.grow_by(shared, head, Amount::Half)
     }
 
-    /// As [`OwnerIndex::grow`], and shares this much.
+    /// Does what [`OwnerIndex::grow`] does, for this amount.
     #[inline]
     pub fn grow_by<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32, amount: Amount) -> u32 {
         debug_assert!(!self.all_stolen && distance(self.split, head) >= 0, "the state rule: I1");
         let private = head.wrapping_sub(self.split);
         let more = amount.of(private);
         if more != 0 {
-            // E1: pairs with `steal_several`. An addition to the high half wraps out of the word and spares tail.
+            // E1: pairs with `steal_several`. An addition to the high half overflows out of the word and leaves tail
+            // alone.
             shared.word.fetch_add(pack(0, more), Ordering::Release);
             self.split = self.split.wrapping_add(more);
         }
@@ -209,23 +211,23 @@ impl OwnerIndex {
         self.shrink_by(shared, Amount::Half)
     }
 
-    /// As [`OwnerIndex::shrink`], and takes this much back.
+    /// Does what [`OwnerIndex::shrink`] does, for this amount.
     #[inline]
     pub fn shrink_by<M: Memory>(&mut self, shared: &SharedIndex<M>, amount: Amount) -> bool {
         debug_assert!(!self.all_stolen, "the state rule: I1");
-        // Relaxed: chooses how much to ask for, nothing more; the subtraction below tells the truth.
+        // Relaxed: it only chooses how much to ask for; the subtraction below returns the exact tail.
         let (guess, split) = unpack(shared.word.load(Ordering::Relaxed));
         debug_assert_eq!(split, self.split, "only the owner moves split: I2");
         if guess != split {
             let ask = amount.of(split.wrapping_sub(guess));
-            // Relaxed: what comes back was written by this thread, and a read–modify–write of any ordering continues
-            // the release sequence of E1 for the tasks that stay shared.
+            // Relaxed: this thread wrote what comes back, and a read–modify–write of any ordering continues the release
+            // sequence of E1 for the tasks that stay shared.
             let (tail, _) = unpack(shared.word.fetch_sub(pack(0, ask), Ordering::Relaxed));
             if tail != split {
                 self.split = split.wrapping_sub(ask);
                 let past = distance(self.split, tail);
                 if past > 0 {
-                    // Thieves had already passed the new split, so nobody can take anything until it is raised again.
+                    // Thieves had already passed the new split, so no thief can take anything until it is raised again.
                     let higher = split.wrapping_sub(amount.of(split.wrapping_sub(tail)));
                     let back = higher.wrapping_sub(self.split);
                     // Release for the tasks in between: E1, though their first publication already covers them.
@@ -241,7 +243,7 @@ impl OwnerIndex {
     }
 
     /// Declares every task stolen: after [`OwnerIndex::shrink`] found it so, or once the newest task, a stolen one, has
-    /// been joined and what was pushed above it meanwhile is gone.
+    /// been joined and everything pushed above it meanwhile is gone.
     #[inline]
     pub fn set_all_stolen<M: Memory>(&mut self, shared: &SharedIndex<M>) {
         if !self.all_stolen {

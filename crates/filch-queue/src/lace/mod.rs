@@ -1,41 +1,42 @@
-//! Lace as a queue: the split deque, holding words.
+//! Lace as a queue: the split deque for words.
 //!
 //! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014,
 //! <https://doi.org/10.1007/978-3-319-14313-2_18>, figures 2–4. The index protocol is in [`index`], with its own
 //! invariants and edges.
 //!
 //! **Idea.** A boundary, split, divides the tasks: thieves take below it, the owner works above it as on a private
-//! stack. A thief that finds nothing below split raises a flag; the owner sees it at its next operation and moves
-//! split up. An owner that runs out of private tasks moves split down. So the owner pays for synchronisation only when
-//! tasks change hands in bulk, not for each.
+//! stack. A thief that finds nothing below split raises a flag; the owner sees it at its next operation and moves split
+//! up. An owner that runs out of private tasks moves split down. So the owner pays for synchronisation only when many
+//! tasks change sides together, not for each task.
 //!
 //! **Fields.** Each on its own line.
 //! * `index`: tail, split and a hint: see [`index`].
-//! * `splitreq`: raised by thieves, lowered by the owner. The owner reads it in every operation, so it shares a line
-//!   with nothing that steals change.
-//! * `ring`: the slots' address and number, never written. The slots are filled by the owner and emptied by whoever
-//!   takes.
-//! * the owner's own: `head`, one past the newest task, and [`OwnerIndex`].
+//! * `splitreq`: raised by thieves, lowered by the owner. The owner reads it in every operation, so it shares no line
+//!   with anything that steals change.
+//! * `ring`: the slots' address and number, never written. The owner fills the slots; the side that takes a task
+//!   empties its slot.
+//! * private to the owner: `head`, one past the newest task, and [`OwnerIndex`].
 //!
 //! **Invariants.** Those of [`index`], and
-//! * V1: `head` is never lowered below split, and equals tail and split when all is found stolen: no index that
+//! * V1: `head` is never lowered below split, and equals tail and split when all tasks are found stolen: no index that
 //!   thieves have passed is used again before the 32 bits wrap.
-//! * V2: a slot is filled only when empty, and emptied only by whoever is entitled to its index: the handshake, H1 and
+//! * V2: a slot is filled only when empty, and emptied only by the thread entitled to its index: the handshake, H1 and
 //!   H2 of [`slots`](crate::slots).
 //!
-//! **Edges.** E1 of [`index`] publishes slots and task contents. `splitreq` and the emptiness of a slot publish nothing.
+//! **Edges.** E1 of [`index`] publishes slots and task contents. `splitreq` and the emptiness of a slot publish
+//! nothing.
 //!
-//! **Memory model.** Rust's; no fence anywhere. On the paper's x86 form see [`index`].
+//! **Memory model.** Rust's; no fence anywhere. For the paper's x86 form see [`index`].
 //!
-//! **Progress.** Owner wait-free; steal lock-free, and a thief that stops between winning an index and emptying its
-//! slot costs one slot. **Capacity.** A ring; a push is refused while its slot is not empty.
+//! **Progress.** Owner wait-free; steal lock-free. A thief that stops between winning an index and emptying its slot
+//! costs one slot. **Capacity.** A ring; a push is refused while its slot is not empty.
 //!
 //! **Departures.** The paper's deque is a stack of descriptors, in which a stolen task stays until it is joined. A
-//! queue of words has no join, so head is not lowered past stolen tasks and the array becomes a ring. Then (tail,
+//! queue of words has no join, so head is not lowered past stolen tasks, and the array becomes a ring. Then (tail,
 //! split) can return to an old value with another task in the slot, and a thief may not read before it wins: hence the
-//! handshake. A request is kept until there is something to share, where the paper drops it. Tests: `queues/battery.rs`
-//! (wrap-around, overflow, stress), `queues/stalled.rs`. How much is shared, taken back and stolen at once are
-//! [`Policies`], the paper's by default.
+//! handshake. A request stays until there is something to share; the paper drops it. [`Policies`] sets how much is
+//! shared, taken back and stolen at once, by default as in the paper. Tests: `queues/battery.rs` (wrap-around,
+//! overflow, stress), `queues/stalled.rs`.
 //!
 //! **Names.** tail, split, head, splitreq, allstolen as in the paper; `grow` and `shrink` are `grow_shared` and
 //! `shrink_shared` in its program.
@@ -57,7 +58,7 @@ use crate::{
     StealOrder, Stealable, Task,
 };
 
-/// The split deque of words, by name: see the [module](self).
+/// The split deque of words: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -70,15 +71,15 @@ use crate::{
 ///     owner.push(task(n)).unwrap(); // the first is shared at once
 /// }
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
-/// assert_eq!(thieves[0].steal(), Steal::Empty); // and the thief asks for more
-/// owner.poll(); // pushing or popping would do as well
+/// assert_eq!(thieves[0].steal(), Steal::Empty); // the thief asks for more
+/// owner.poll(); // a push or a pop would do, too
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(2)));
 /// assert_eq!(owner.pop(), Some(task(4)));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Lace;
 
-/// How much is moved at a time: half of it by default, as in the paper.
+/// How many tasks move at a time: half by default, as in the paper.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -98,11 +99,11 @@ pub struct Lace;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policies {
-    /// Of the private tasks, how many the owner shares when it is asked.
+    /// How many of the private tasks the owner shares on request.
     pub grow: Amount,
-    /// Of the shared tasks, how many it takes back when it has no private one.
+    /// How many of the shared tasks the owner takes back when it has no private one.
     pub shrink: Amount,
-    /// Of the shared tasks, how many a thief takes that asks for several.
+    /// How many of the shared tasks a thief takes that asks for several.
     pub steal: Amount,
 }
 
@@ -126,10 +127,10 @@ pub struct Thief<M: Memory = Native> {
     amount: Amount,
 }
 
-/// The differences of indices are signed 32-bit numbers.
+/// Differences of indices are signed 32-bit numbers.
 const MAX_CAPACITY: usize = 1 << 30;
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for Lace {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -166,11 +167,11 @@ unsafe impl<M: Memory> Queue<M> for Lace {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn is_asked(&self) -> bool {
-        // Relaxed: the flag publishes nothing, and one that is seen late is answered late.
+        // Relaxed: the flag publishes nothing, and a flag seen late is answered late.
         self.shared.splitreq.load(Ordering::Relaxed)
     }
 
-    /// The flag goes down after split has moved: a thief that raises it in between will raise it again.
+    /// Lowers the flag, after split has moved: a thief that raises it in between will raise it again.
     fn answered(&self) {
         // Relaxed: as in `is_asked`.
         self.shared.splitreq.store(false, Ordering::Relaxed);
@@ -185,7 +186,7 @@ impl<M: Memory> Owner<M> {
         }
     }
 
-    /// A push onto a deque whose tasks are all stolen: its task is shared at once.
+    /// Shares the task just pushed, at once, because all others are stolen.
     #[cold]
     fn push_first(&mut self) {
         self.index.publish_first(&self.shared.index, self.head.wrapping_sub(1));
@@ -194,7 +195,7 @@ impl<M: Memory> Owner<M> {
         }
     }
 
-    /// Takes tasks back from the shared part; `false` if there is none.
+    /// Takes tasks back from the shared part; `false` if there are none.
     #[cold]
     fn take_back(&mut self) -> bool {
         !self.index.shrink_by(&self.shared.index, self.policies.shrink)
@@ -256,7 +257,7 @@ impl<M: Memory> Thief<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Wins indices, as many as `of` says of those that are shared; returns the first and how many.
+    /// Wins as many indices as `of` returns for the number of shared ones; returns the first and their number.
     #[inline]
     fn win(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
         match self.shared.index.steal_several(of) {
@@ -277,7 +278,7 @@ impl<M: Memory> Thief<M> {
 }
 
 impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Takes as much of what is shared as [`Policies::steal`] says.
+    /// Takes as many of the shared tasks as [`Policies::steal`] allows.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;
@@ -295,7 +296,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         self.win(|_| 1).map(|(index, _)| self.take(index))
     }
 
-    /// Counts the owner's private tasks. Once tasks have been pushed it stays true until a pop finds the deque empty.
+    /// Counts the owner's private tasks. After a push it stays true until a pop finds the deque empty.
     #[inline]
     fn has_work_hint(&self) -> bool {
         // A push clears this flag, and only a pop that finds every task taken sets it again.

@@ -3,13 +3,13 @@
 //! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
 //! Private Deques*, PPoPP 2013, <https://doi.org/10.1145/2442516.2442538>.
 //!
-//! **Idea.** The owner works on an ordinary deque, and looks now and then whether a thief is to be given something:
-//! because the thief has asked ([`PdqR`], [`PdqR2`]), or because a clock says so and the thief is idle ([`PdqS`]).
-//! What is given is handed over on a desk that belongs to the two of them. There is no race for a task,
-//! so there is no fence; and any deque will do, and any policy of how much to give.
+//! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
+//! the thief has asked ([`PdqR`], [`PdqR2`]), or because a clock says so and the thief is idle ([`PdqS`]). It hands the
+//! tasks over on a desk that belongs to the two of them. There is no race for a task, so there is no fence; and any
+//! deque will do, and any policy of how much to give.
 //!
-//! What must always hold: a desk's bag is touched by the owner between its claiming a request and its answer, by the thief
-//! at all other times.
+//! Invariant: the owner touches a desk's bag between its claiming a request and its answer, the thief at all other
+//! times.
 
 use alloc::collections::VecDeque;
 
@@ -34,7 +34,7 @@ enum Wish {
     Many,
 }
 
-/// Where an owner puts what it gives to one thief: a number whose meaning is the protocol's, and a bag.
+/// Where an owner puts what it gives to one thief: a number that the protocol interprets, and a bag.
 struct Desk<M: Memory> {
     state: M::AtomicU32,
     bag: M::Cell<VecDeque<Task>>,
@@ -42,11 +42,11 @@ struct Desk<M: Memory> {
 
 impl<M: Memory> Desk<M> {
     fn new(state: u32) -> Self {
-        // Room for one: giving one never allocates.
+        // Room for one task, so that giving one never allocates.
         Self { state: filch_memory::Atomic::new(state), bag: Cell::new(VecDeque::with_capacity(1)) }
     }
 
-    /// Moves the oldest tasks, of which there is at least one, into the bag, which is empty.
+    /// Moves the oldest tasks into the bag. There is at least one task, and the bag is empty.
     ///
     /// # Safety
     /// The caller is the owner and has claimed this desk's request without having answered it.
@@ -64,7 +64,7 @@ impl<M: Memory> Desk<M> {
     /// Empties the bag into `loot`, which is empty.
     ///
     /// # Safety
-    /// The caller is the thief and has no request that is not answered.
+    /// The caller is the thief and has no unanswered request.
     unsafe fn take(&self, loot: &mut VecDeque<Task>) {
         self.bag.with_mut(|bag| {
             // SAFETY: the caller's promise: the owner does not touch the bag after its answer.
@@ -73,7 +73,7 @@ impl<M: Memory> Desk<M> {
     }
 }
 
-/// Moves what has been received on to where the thief of several wants it, at most `max`; returns how many.
+/// Moves up to `max` received tasks to the caller's loot; returns how many.
 fn pass_on(loot: &mut VecDeque<Task>, max: usize, to: &mut alloc::vec::Vec<Task>) -> usize {
     let count = loot.len().min(max);
     to.extend(loot.drain(..count));

@@ -1,43 +1,43 @@
 //! PDQ-R and PDQ-R2: private deques whose thieves ask.
 //!
-//! **Paper.** [That of the folder](super), section 3, figure 2; and its alternative acquire, figure 8, which Lace's authors
-//! compared with: Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
+//! **Paper.** [That of the folder](super), section 3, figure 2; and its alternative acquire, figure 8, the comparison
+//! in Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
-//! **Idea.** A thief writes its number into the victim's request cell. The victim looks at the cell at each push and pop, takes
-//! the request out of it, and answers on the thief's desk with its oldest tasks or with none. In PDQ-R2 a worker
-//! that has run out of tasks blocks its own cell, so that nobody asks it until it has some again.
+//! **Idea.** A thief writes its number into the victim's request cell. The victim reads the cell at each push and pop,
+//! takes out the request, and answers on the thief's desk with its oldest tasks or with none. In PDQ-R2 a worker that
+//! has run out of tasks blocks its own cell, so that no thief asks it until it has some again.
 //!
 //! **Fields.** Each on its own line.
 //! * `has_tasks`: whether the deque holds a task. Written by the owner when that changes; read by thieves.
-//! * `request`: who asks, and for how many; or nobody, or the owner does not want to be asked. Set by thieves, by
-//!   compare-and-swap; claimed by the owner, by a swap; withdrawn by the thief that set it.
-//! * `desks`: one for each thief. The number says whether the request has been answered: written by the thief before it
-//!   asks, by the owner as the answer.
-//! * the owner's own: `tasks`, oldest first, and what it wrote last.
-//! * a thief's own: whether it has asked; `loot`, which it has received and not returned.
+//! * `request`: the thief that asks, and for how many; or none, or a block by the owner. Thieves set it by
+//!   compare-and-swap; the owner claims it by a swap; the thief that set it may withdraw it.
+//! * `desks`: one for each thief. The number shows whether the request has been answered: written by the thief before
+//!   it asks, by the owner as the answer.
+//! * private to the owner: `tasks`, oldest first, and whether it has blocked the cell.
+//! * private to a thief: whether it has asked; `loot`, which it has received and not returned.
 //!
 //! **Invariants.**
 //! * I1: a thief has at most one request, in the cell or claimed.
-//! * I2: whoever takes a request out of the cell, by one atomic update, settles it: the owner by an answer, the thief
-//!   because there will be none.
+//! * I2: the side that takes a request out of the cell, by one atomic update, settles it: the owner by an answer, the
+//!   thief because there will be none.
 //!
 //! **Edges.**
-//! * E1: the compare-and-swap in `ask` (release) → the swap in `claim` (acquire): the thief's `PENDING` and its last use of the bag
-//!   come before the owner's answer.
+//! * E1: the compare-and-swap in `ask` (release) → the swap in `claim` (acquire): the thief's `PENDING` and its last
+//!   use of the bag come before the owner's answer.
 //! * E2: the store of the answer (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
-//! depends on the owner's next operation, though not if it withdraws (it then waits only for an answer under
-//! way). **Capacity.** Grows.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
+//! depends on the owner's next operation, unless it withdraws (it then waits only for an answer already claimed).
+//! **Capacity.** Grows.
 //!
-//! **Departures.** The paper's thief waits until it has its answer; ours goes away and comes back, and may withdraw, so that a
-//! victim that does not run stalls nobody. This is why the owner claims a request by a swap before it answers: with a
-//! load and two stores, as in the paper, a task could be sent to somebody who has gone. Each thief has a desk with
-//! each victim instead of one for all. Figure 2 also clears the thief's own request cell once it has received
-//! a task; in PDQ-R that could erase somebody's request, and the asker would wait for ever (a twin in the checker).
+//! **Departures.** The paper's thief waits for its answer. Ours leaves and comes back, and may withdraw, so that a
+//! victim that does not run stalls no thief. Therefore the owner claims a request by a swap before it answers: with a
+//! load and two stores, as in the paper, it could send a task to a thief that has gone. Each thief has a desk with each
+//! victim instead of one for all. Figure 2 also clears the thief's own request cell once it has received a task; in
+//! PDQ-R that could erase another thief's request, and that thief would wait for ever (a twin in the checker).
 //!
-//! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `communicate` is also what
-//! `poll` does; `reject` is `claim(BLOCKED)`.
+//! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `poll` is its `communicate`; `reject`
+//! is `claim(BLOCKED)`.
 //!
 //! **Scenarios.** `pdq_r` and `pdq_r2` in the battery and the property tests, `pdq_r` and `generous_pdq_r2` in the
 //! many-at-once tests; `pdq-r` and `pdq-r2` in the checker.
@@ -56,7 +56,7 @@ use crate::{
     StealOrder, Stealable, Task,
 };
 
-/// The private deque whose thieves ask, by name: see the [module](self).
+/// The private deque whose thieves ask: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -67,14 +67,14 @@ use crate::{
 /// for n in 1..=3 {
 ///     owner.push(task(n)).unwrap();
 /// }
-/// assert_eq!(thieves[0].steal(), Steal::Pending); // has asked
-/// assert_eq!(owner.pop(), Some(task(3))); // answers on the way
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // the thief has asked
+/// assert_eq!(owner.pop(), Some(task(3))); // the owner answers too
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PdqR;
 
-/// As [`PdqR`], and an owner without tasks is not asked, by name: see the [module](self).
+/// [`PdqR`], except that thieves do not ask an owner without tasks: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -87,26 +87,26 @@ pub struct PdqR;
 /// }
 /// let mut loot = Vec::new();
 /// assert_eq!(thieves[0].steal_many(8, &mut loot), Steal::Pending);
-/// owner.poll(); // pushing or popping would do as well
+/// owner.poll(); // a push or a pop would do, too
 /// assert_eq!(thieves[0].steal_many(8, &mut loot), Steal::Task(2)); // half, by default
 /// assert_eq!(loot, [task(1), task(2)]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PdqR2;
 
-/// What can be tuned.
+/// The tuning parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// How much a thief gets that asks for several tasks.
+    /// How many tasks a thief gets that asks for several.
     pub share: Amount,
 }
 
-// What is in the request cell: one of these, or a code.
+// The values of the request cell: one of these, or a code.
 const FREE: u32 = 0;
 const BLOCKED: u32 = 1;
 const FIRST_CODE: u32 = 2;
 
-// What is on a desk.
+// The states of a desk.
 const PENDING: u32 = 0;
 const DECLINED: u32 = 1;
 const GRANTED: u32 = 2;
@@ -118,17 +118,17 @@ struct Shared<M: Memory> {
     share: Amount,
 }
 
-// SAFETY: a desk's bag is touched by one side at a time, as the module's invariant says; a task may go to another
+// SAFETY: one side at a time touches a desk's bag, by the invariant of the module above; a task may go to another
 // thread.
 unsafe impl<M: Memory> Sync for Shared<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Shared<M> {}
 
-/// The owner's side of a [`PdqR`] deque, or of a [`PdqR2`] one, which blocks.
+/// The owner's side of a [`PdqR`] deque, or, blocking, of a [`PdqR2`] one.
 pub struct Owner<M: Memory = Native, const BLOCKS: bool = false> {
     shared: Arc<Shared<M>>,
     tasks: VecDeque<Task>,
-    /// Whether the request cell says `BLOCKED`.
+    /// Whether the request cell is `BLOCKED`.
     is_blocked: bool,
 }
 
@@ -176,7 +176,7 @@ fn make<M: Memory, const BLOCKS: bool>(
     (Owner { shared, tasks: VecDeque::with_capacity(capacity), is_blocked: BLOCKS }, thieves)
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for PdqR {
     type Owner = Owner<M, false>;
     type Thief = Thief<M>;
@@ -189,7 +189,7 @@ unsafe impl<M: Memory> Queue<M> for PdqR {
     }
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for PdqR2 {
     type Owner = Owner<M, true>;
     type Thief = Thief<M>;
@@ -205,13 +205,13 @@ unsafe impl<M: Memory> Queue<M> for PdqR2 {
 impl<M: Memory, const BLOCKS: bool> Owner<M, BLOCKS> {
     #[inline]
     fn communicate(&mut self) {
-        // Relaxed: a request that is seen late is answered late; the swap acquires.
+        // Relaxed: a request seen late is answered late; the swap acquires.
         if self.shared.request.load(Ordering::Relaxed) >= FIRST_CODE {
             self.claim(FREE);
         }
     }
 
-    /// Leaves `instead` in the request cell, and answers the request that was there, if it still was.
+    /// Leaves `instead` in the request cell, and answers the request that was there, if any.
     #[cold]
     fn claim(&mut self, instead: u32) {
         let Self { shared, tasks, .. } = self;
@@ -236,18 +236,18 @@ impl<M: Memory, const BLOCKS: bool> Owner<M, BLOCKS> {
 
     #[inline]
     fn has_no_tasks(&self) {
-        // Relaxed: it publishes nothing, and whoever sees it late asks in vain.
+        // Relaxed: it publishes nothing, and a thief that sees it late asks in vain.
         self.shared.has_tasks.store(false, Ordering::Relaxed);
     }
 
-    /// A push to the empty deque.
+    /// Pushes to the empty deque: announces tasks again.
     #[cold]
     fn has_tasks_again(&mut self) {
         // Relaxed: a thief asks before it gets anything.
         self.shared.has_tasks.store(true, Ordering::Relaxed);
         if self.is_blocked {
             self.is_blocked = false;
-            // Relaxed: nobody else changes a blocked cell, and it publishes nothing.
+            // Relaxed: no thief changes a blocked cell, and it publishes nothing.
             self.shared.request.store(FREE, Ordering::Relaxed);
         }
     }
@@ -277,7 +277,7 @@ impl<M: Memory, const BLOCKS: bool> crate::Owner<Task> for Owner<M, BLOCKS> {
         if self.tasks.is_empty() {
             self.has_no_tasks();
         }
-        // After the owner has secured its own.
+        // After the owner has secured its own task.
         self.communicate();
         Some(task)
     }
@@ -298,9 +298,9 @@ impl<M: Memory> Thief<M> {
         &self.shared.desks[self.index as usize]
     }
 
-    /// Puts a request into the cell, if the owner may have tasks and nobody else is asking.
+    /// Puts a request into the cell, if the owner may have tasks and no other thief is asking.
     fn ask(&mut self, wish: Wish) -> Steal<()> {
-        // Relaxed: whatever is behind it, the owner answers from what it has.
+        // Relaxed: old or not, the owner answers from what it has.
         if !self.shared.has_tasks.load(Ordering::Relaxed) {
             return Steal::Empty;
         }
@@ -314,7 +314,7 @@ impl<M: Memory> Thief<M> {
                 Steal::Pending
             }
             Err(BLOCKED) => Steal::Empty,
-            // The owner has somebody else to answer first.
+            // The owner has to answer another thief first.
             Err(_) => Steal::Pending,
         }
     }
@@ -336,7 +336,7 @@ impl<M: Memory> Thief<M> {
         Steal::Task(())
     }
 
-    /// Sees to it that there is something in `loot`.
+    /// Makes sure that `loot` has a task.
     fn obtain(&mut self, wish: Wish) -> Steal<()> {
         if !self.loot.is_empty() {
             Steal::Task(())
@@ -350,13 +350,13 @@ impl<M: Memory> Thief<M> {
 
 impl<M: Memory> crate::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
-        self.obtain(Wish::One).map(|()| self.loot.pop_front().expect("what was obtained"))
+        self.obtain(Wish::One).map(|()| self.loot.pop_front().expect("`loot` has a task"))
     }
 
-    /// Withdraws the request, or waits for the answer that is under way.
+    /// Withdraws the request, or waits for the answer if the owner has claimed it.
     fn quiesce(&mut self) -> Option<Task> {
         if let Some(code) = self.asked {
-            // Relaxed, both: nothing was published with the request that anybody will use, and nothing is used here.
+            // Relaxed, both: the request published nothing that any thread will use, and nothing is used here.
             match self.shared.request.compare_exchange(code, FREE, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => self.asked = None,
                 // I2: the owner is between its claim and its answer.
@@ -370,7 +370,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         self.loot.pop_front()
     }
 
-    /// Counts what is on this thief's desk, not what is on others'.
+    /// Counts tasks on this thief's desk, not on others'.
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed, both: whatever orders the push before this call makes them recent enough.
@@ -380,7 +380,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 }
 
 impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Asks for as much as [`Params::share`] says. What exceeds `max` is returned by the next attempts.
+    /// Asks for as many as [`Params::share`] allows. The next attempts return what exceeds `max`.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;

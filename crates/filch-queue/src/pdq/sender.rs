@@ -2,38 +2,39 @@
 //!
 //! **Paper.** [That of the folder](super), section 3, figure 3.
 //!
-//! **Idea.** A thief without work says so on its desk. An owner with work deals to one such thief now and then: the times between
-//! its attempts are exponentially distributed, so that attempts form a Poisson process, and do not depend on
-//! what the program does. A thief never disturbs an owner; it waits for the clock instead.
+//! **Idea.** A thief without work says so on its desk. Now and then an owner with work deals to one such thief. The
+//! times between its attempts are exponentially distributed, so that attempts form a Poisson process and do not depend
+//! on what the program does. A thief never disturbs an owner; it waits for the clock instead.
 //!
 //! **Fields.** Each on its own line.
-//! * `has_tasks`: whether the deque holds a task. Written by the owner when that changes; for hints, and so that thieves
-//!   do not wait where there is nothing.
-//! * `wanted`: whether to look at the desks. Raised by thieves that are idle, lowered by the owner that has found none; read by both.
-//!   So an owner nobody waits for does not look at the clock.
-//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to. Changed by the thief
-//!   from busy to idle, and, if it does not want any more, back, by compare-and-swap; by the owner from idle to being dealt to,
-//!   by compare-and-swap, and on to dealt to.
-//! * the owner's own: `tasks`, oldest first; the clock, which rests while nobody waits.
-//! * a thief's own: whether its desk says idle; `loot`, which it has received and not returned.
+//! * `has_tasks`: whether the deque holds a task. Written by the owner when that changes; for hints, and so that
+//!   thieves do not wait in vain.
+//! * `wanted`: whether to look at the desks. Raised by idle thieves, lowered by an owner that has found none; read by
+//!   both. So an owner does not read the clock while no thief waits for it.
+//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to. The thief changes
+//!   it from busy to idle, and back, by compare-and-swap, if it wants no task any more; the owner changes it from idle
+//!   to being dealt to, by compare-and-swap, and then to dealt to.
+//! * private to the owner: `tasks`, oldest first; the clock, which stops while no thief waits.
+//! * private to a thief: whether its desk says idle; `loot`, which it has received and not returned.
 //!
 //! **Invariants.**
-//! * I1: an idle desk leaves that state by one compare-and-swap: the owner's, which will deal, or the thief's, who has gone.
+//! * I1: an idle desk leaves that state by one compare-and-swap: by the owner, which will deal, or by the thief, which
+//!   leaves.
 //!
 //! **Edges.**
 //! * E1: the store of idle in `ask` (release) → the compare-and-swap in `deal` (acquire): the thief's last use of the bag.
 //! * E2: the store of `DEALT` (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
-//! depends on the owner, though not if it goes away (it then waits only for what is incoming). **Capacity.** Grows.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
+//! depends on the owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
 //!
-//! **Departures.** The paper's worker has one cell that all others may deal to; ours has a desk with each victim, so that
-//! it knows whose task it has, and a fork–join worker can wait for one victim only. An owner therefore looks
-//! for an idle thief from a random one on, instead of trying one. All dealing is in two steps, as the paper's for several tasks; a
-//! thief takes nothing before the second (a twin in the checker). The paper's clock always runs; here it rests
-//! while nobody waits, which for a busy owner is the same, since the time to the next event of a Poisson process does not depend on
-//! when one begins to wait for it. An owner that was idle is late, and deals as soon as it has a task, as in the paper: it is taken
-//! to have been idle if it has polled an empty deque. `has_tasks`, `wanted` and the going away are ours.
+//! **Departures.** The paper's worker has one cell to which all others may deal. Ours has a desk with each victim, so
+//! that it knows whose task it has, and a fork–join worker can wait for one victim only. An owner therefore looks for
+//! an idle thief starting at a random one, instead of trying one. All dealing takes two steps, as the paper's does for
+//! several tasks; a thief takes nothing before the second (a twin in the checker). The paper's clock always runs. Here
+//! it stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next
+//! event does not depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a
+//! task, as in the paper; polling an empty deque counts as idle. `has_tasks`, `wanted` and leaving are ours.
 //!
 //! **Names.** The paper's `s` is a desk's number, `INCOMING` is `INCOMING`, its `d` is the clock's.
 //!
@@ -55,7 +56,7 @@ use crate::{
     StealOrder, Stealable, Task,
 };
 
-/// The private deque whose owner deals, by name: see the [module](self).
+/// The private deque whose owner deals: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -64,22 +65,22 @@ use crate::{
 /// use filch_queue::{Owner, PdqS, Queue, Steal, Task, Thief};
 ///
 /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
-/// let params = Params { gap: Duration::ZERO, ..Params::default() }; // deals whenever it can
+/// let params = Params { gap: Duration::ZERO, ..Params::default() }; // deals whenever possible
 /// let (mut owner, mut thieves) = <PdqS as Queue>::make(8, 1, &params);
 /// for n in 1..=3 {
 ///     owner.push(task(n)).unwrap();
 /// }
-/// assert_eq!(thieves[0].steal(), Steal::Pending); // is idle now
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // the thief is idle
 /// assert_eq!(owner.pop(), Some(task(3)));
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PdqS;
 
-/// What can be tuned.
+/// The tuning parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// How much is dealt to a thief that wants several tasks.
+    /// How many tasks the owner deals to a thief that wants several.
     pub share: Amount,
     /// The paper's δ: the mean time between two attempts to deal. It should be longer than a typical task. Zero: an
     /// attempt at each push, pop and poll.
@@ -93,7 +94,7 @@ impl Default for Params {
     }
 }
 
-// What is on a desk.
+// The states of a desk.
 const BUSY: u32 = 0;
 const WANTS_ONE: u32 = 1;
 const WANTS_MANY: u32 = 2;
@@ -107,7 +108,7 @@ struct Shared<M: Memory> {
     share: Amount,
 }
 
-// SAFETY: a desk's bag is touched by one side at a time, as the folder's invariant says; a task may go to another
+// SAFETY: one side at a time touches a desk's bag, by the invariant of the module above; a task may go to another
 // thread.
 unsafe impl<M: Memory> Sync for Shared<M> {}
 // SAFETY: as above.
@@ -124,12 +125,12 @@ pub struct Owner<M: Memory = Native> {
 pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
     index: usize,
-    /// What the desk says, if it is not busy.
+    /// The desk's state, if it is not busy.
     wants: Option<u32>,
     loot: VecDeque<Task>,
 }
 
-// SAFETY: the invariants and edges of the file's head.
+// SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for PdqS {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
@@ -203,7 +204,7 @@ impl<M: Memory> Owner<M> {
         }
         if !has_dealt {
             clock.stop();
-            // Relaxed: a hint. A thief that has become idle since raises it again when it looks at its desk.
+            // Relaxed: a hint. A thief that has become idle since then raises it again when it looks at its desk.
             shared.wanted.store(false, Ordering::Relaxed);
         }
         if tasks.is_empty() {
@@ -236,7 +237,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         if self.tasks.is_empty() {
             self.has_no_tasks();
         }
-        // After the owner has secured its own.
+        // After the owner has secured its own task.
         self.communicate();
         Some(task)
     }
@@ -277,7 +278,7 @@ impl<M: Memory> Thief<M> {
         Steal::Pending
     }
 
-    /// Has the owner look at the desks.
+    /// Makes the owner look at the desks.
     #[inline]
     fn want(&self) {
         // Relaxed, both: a hint. Written only if that changes it, since the owner reads it all the time.
@@ -286,7 +287,7 @@ impl<M: Memory> Thief<M> {
         }
     }
 
-    /// Collects what has been dealt into `loot`, if anything has.
+    /// Collects dealt tasks into `loot`, if there are any.
     fn collect(&mut self) -> Steal<()> {
         // E2: pairs with the store in `deal`.
         if self.desk().state.load(Ordering::Acquire) != DEALT {
@@ -295,12 +296,12 @@ impl<M: Memory> Thief<M> {
         }
         self.wants = None;
         let Self { shared, loot, .. } = self;
-        // SAFETY: the owner has dealt, and will not again before this thief is idle again.
+        // SAFETY: the owner has dealt, and will not deal again before this thief is idle again.
         unsafe { shared.desks[self.index].take(loot) };
         Steal::Task(())
     }
 
-    /// Sees to it that there is something in `loot`.
+    /// Makes sure that `loot` has a task.
     fn obtain(&mut self, wish: Wish) -> Steal<()> {
         if !self.loot.is_empty() {
             Steal::Task(())
@@ -314,13 +315,13 @@ impl<M: Memory> Thief<M> {
 
 impl<M: Memory> crate::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
-        self.obtain(Wish::One).map(|()| self.loot.pop_front().expect("what was obtained"))
+        self.obtain(Wish::One).map(|()| self.loot.pop_front().expect("`loot` has a task"))
     }
 
-    /// Is idle no longer, or waits for what is incoming.
+    /// Stops being idle, or waits for incoming tasks.
     fn quiesce(&mut self) -> Option<Task> {
         if let Some(wants) = self.wants {
-            // Relaxed, both: the bag has not been touched, and nothing is used here.
+            // Relaxed, both: no thread has touched the bag, and nothing is used here.
             match self.desk().state.compare_exchange(wants, BUSY, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => self.wants = None,
                 // I1: the owner is dealing, or has dealt.
@@ -334,7 +335,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         self.loot.pop_front()
     }
 
-    /// Counts what is on this thief's desk, not what is on others'.
+    /// Counts tasks on this thief's desk, not on others'.
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed, both: whatever orders the push before this call makes them recent enough.
@@ -344,7 +345,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 }
 
 impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Wants as much as [`Params::share`] says. What exceeds `max` is returned by the next attempts.
+    /// Wants as many as [`Params::share`] allows. The next attempts return what exceeds `max`.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;

@@ -1,5 +1,5 @@
-//! The instructions of the owner's pop, as the processor executes them on the fast path. The fence-free queues lie
-//! outside Rust's memory model: that their source is right says nothing of what the compiler makes of it.
+//! The instructions of the owner's pop, as the processor executes them on the fast path. The fence-free queues are
+//! outside Rust's memory model: even if their source is right, the compiler's output may not be.
 #![cfg(all(feature = "fence-free", target_arch = "x86_64", target_os = "linux", not(miri)))]
 
 mod single_step;
@@ -12,14 +12,14 @@ use single_step::{Access, Step, traced};
 
 const LINE: u64 = align_of::<Padded<u8>>() as u64;
 
-/// A pop on the fast path, told by what a thief does to the same words.
+/// A pop on the fast path, compared with a thief's accesses to the same words.
 struct Pop {
     steps: Vec<Step>,
-    /// What the owner lowers: it writes it and a thief reads it.
+    /// The word that the owner lowers: the owner writes it and a thief reads it.
     tail: Access,
     /// Where thieves take: a thief writes it and the owner reads it.
     head: Access,
-    /// Whatever else it writes that is not the owner's own.
+    /// Other writes outside the owner's own memory.
     others: Vec<Access>,
 }
 
@@ -36,7 +36,7 @@ fn single(mut found: impl Iterator<Item = Access>, what: &str) -> Access {
 impl Pop {
     fn of<Q: Queue>(params: &Q::Params) -> Self {
         let (owner, mut thieves) = Q::make(512, 1, params);
-        // On the heap, so that its own words are told from the stack.
+        // On the heap, so that the owner's words are distinct from the stack.
         let mut owner = Box::new(owner);
         for n in 1..=400 {
             owner.push(Task::from_id(NonZeroUsize::new(n).unwrap())).unwrap();
@@ -70,16 +70,16 @@ impl Pop {
         (0..self.steps.len()).filter(|&step| matches!(self.steps[step], Step::Drain)).collect()
     }
 
-    /// Lowers T, reads H, and stores to a line of its own before it returns; and never waits for the store buffer.
+    /// Lowers T, reads H, and stores to a line of its own before it returns; never waits for the store buffer.
     fn assert_fence_free(&self) {
         assert_eq!(self.drains(), [0; 0], "{:?}", self.steps);
         assert!(self.tail.writes && !self.tail.reads && self.head.reads && !self.head.writes);
-        assert_eq!(self.head.bytes, 8, "H is read at once");
+        assert_eq!(self.head.bytes, 8, "one load reads H");
         let pad = single(self.others.iter().copied(), "pad");
         assert!(self.position(self.tail) < self.position(self.head), "the load of H comes first: {:?}", self.steps);
         assert!(self.position(self.head) < self.position(pad), "the pad comes too early: {:?}", self.steps);
         let lines = [self.tail, self.head, pad].map(|access| access.address / LINE);
-        assert!(lines[0] != lines[1] && lines[1] != lines[2] && lines[0] != lines[2], "lines are shared: {lines:?}");
+        assert!(lines[0] != lines[1] && lines[1] != lines[2] && lines[0] != lines[2], "they share lines: {lines:?}");
     }
 
     /// Lowers T, waits for the store buffer, and reads H.
@@ -92,7 +92,7 @@ impl Pop {
 }
 
 fn delta() -> Delta {
-    // SAFETY: one thread only.
+    // SAFETY: there is only one thread.
     unsafe { Delta::from_bound(Delta::ASSUMED_BOUND) }
 }
 
@@ -111,7 +111,7 @@ fn thep_pops_without_a_fence() {
     Pop::of::<Thep>(&delta()).assert_fence_free();
 }
 
-/// These show that a fence would be seen.
+/// These show that the test detects a fence.
 #[test]
 fn the_and_chase_lev_pop_with_a_fence() {
     Pop::of::<The>(&()).assert_fenced();

@@ -1,6 +1,6 @@
-//! Which instructions a closure executes, and what they do to memory: the processor's trap flag makes it stop after
-//! each.
-#![allow(dead_code, reason = "the test looks at what is accessed, the benchmark counts")]
+//! The instructions that a closure executes, and their accesses to memory: the processor's trap flag makes it stop
+//! after each.
+#![allow(dead_code, reason = "the test uses the accesses, the benchmark the counts")]
 
 use std::cell::Cell;
 use std::mem::zeroed;
@@ -11,7 +11,7 @@ use std::{arch::asm, hint::black_box, slice};
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 use libc::{REG_RIP, SA_SIGINFO, SIGTRAP, c_int, c_void, sigaction, siginfo_t, ucontext_t};
 
-/// The general registers, as the system numbers and the decoder names them.
+/// The general registers, by the system's numbers and the decoder's names.
 const REGISTERS: [(c_int, Register); 16] = [
     (libc::REG_RAX, Register::RAX),
     (libc::REG_RBX, Register::RBX),
@@ -44,7 +44,7 @@ struct Trace {
     len: usize,
 }
 
-/// More instructions than anything that is traced executes.
+/// More instructions than any traced closure executes.
 const MOST: usize = 1 << 16;
 
 thread_local! {
@@ -52,9 +52,9 @@ thread_local! {
 }
 
 extern "C" fn on_trap(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes a context, which nobody else uses now.
+    // SAFETY: the system passes a context that nothing else uses at this time.
     let registers = unsafe { &(*context.cast::<ucontext_t>()).uc_mcontext.gregs };
-    // SAFETY: `traced` has set it to a trace that lives until the flag is down, and does not touch it meanwhile.
+    // SAFETY: `traced` has set it to a trace that lives until the flag is cleared, and does not touch it meanwhile.
     let Some(trace) = (unsafe { TRACE.get().as_mut() }) else { return };
     if let Some(state) = trace.states.get_mut(trace.len) {
         state.rip = registers[REG_RIP as usize] as u64;
@@ -74,33 +74,33 @@ pub(crate) struct Access {
     pub(crate) writes: bool,
 }
 
-/// What one instruction did.
+/// The effect of one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Access(Access),
-    /// Waits until the store buffer is empty.
+    /// The instruction waits until the store buffer is empty.
     Drain,
 }
 
-/// Runs `f`, and returns what its instructions did outside of its own stack frames, in order.
+/// Runs `f`, and returns what its instructions did outside its own stack frames, in order.
 pub(crate) fn traced<R>(f: impl FnOnce() -> R) -> (R, Vec<Step>) {
     let (result, states) = states(f);
     (result, steps(&states))
 }
 
-/// How many instructions there were, and which of them wait for the store buffer.
+/// The number of instructions, and of those that wait for the store buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) instructions: usize,
-    /// Of them, fences, and other instructions that the processor does not reorder with memory accesses.
+    /// Fences among them, and other instructions that the processor does not reorder with memory accesses.
     pub(crate) fences: usize,
-    /// Of them, atomic read-modify-writes that are no fences.
+    /// Atomic read-modify-writes among them that are not fences.
     pub(crate) locked: usize,
-    /// Of them, padding, by which compilers keep branches off boundaries: it depends on where the code lies.
+    /// Padding among them, by which compilers keep branches off boundaries: it depends on the code's address.
     pub(crate) padding: usize,
 }
 
-/// Runs `f` and counts its instructions, and a few for the counting itself.
+/// Runs `f` and counts its instructions, and a few of the counting itself.
 pub(crate) fn counted<R>(f: impl FnOnce() -> R) -> (R, Count) {
     let (result, states) = states(f);
     let mut count = Count { instructions: states.len(), ..Count::default() };
@@ -114,7 +114,7 @@ pub(crate) fn counted<R>(f: impl FnOnce() -> R) -> (R, Count) {
     (result, count)
 }
 
-/// Runs `f`, and returns where the thread was before each instruction.
+/// Runs `f`, and returns the thread's state before each instruction.
 fn states<R>(f: impl FnOnce() -> R) -> (R, Vec<State>) {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
@@ -124,14 +124,14 @@ fn states<R>(f: impl FnOnce() -> R) -> (R, Vec<State>) {
         action.sa_flags = SA_SIGINFO;
         // SAFETY: the handler allocates nothing and takes no lock.
         let result = unsafe { sigaction(SIGTRAP, &raw const action, null_mut()) };
-        assert_eq!(result, 0, "no handler for traps");
+        assert_eq!(result, 0, "cannot install the trap handler");
     });
     let mut trace = Box::new(Trace { states: vec![State::default(); MOST], len: 0 });
     TRACE.set(&raw mut *trace);
     // SAFETY: sets the trap flag; the handler is installed.
     unsafe { asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
     let result = black_box(f());
-    // SAFETY: takes it down.
+    // SAFETY: clears the trap flag.
     unsafe { asm!("pushfq", "and qword ptr [rsp], ~0x100", "popfq") };
     TRACE.set(null_mut());
     let mut states = trace.states;
@@ -161,7 +161,7 @@ fn steps(states: &[State]) -> Vec<Step> {
                 OpAccess::ReadWrite | OpAccess::ReadCondWrite => (true, true),
                 OpAccess::None | OpAccess::NoMemAccess => continue,
             };
-            // Thread-local variables are relative to a base that is not seen here, and private.
+            // Thread-local variables are relative to a base that is not visible here, and they are private.
             let thread_local = matches!(memory.segment(), Register::FS | Register::GS);
             if !thread_local && !stack.contains(&address) {
                 let bytes = memory.memory_size().size();
@@ -176,9 +176,9 @@ fn steps(states: &[State]) -> Vec<Step> {
 }
 
 fn decode(rip: u64) -> Instruction {
-    // SAFETY: the thread has executed the instruction, so its bytes are there; no instruction is longer than 15. Those
-    // after it may lie beyond the code, but not beyond its mapping, which is padded to pages and followed by more
-    // sections.
+    // SAFETY: the thread has executed the instruction, so its bytes are there; no instruction is longer than 15 bytes.
+    // The bytes after it may be beyond the code, but not beyond its mapping, which is padded to pages and followed by
+    // more sections.
     let bytes = unsafe { slice::from_raw_parts(rip as *const u8, 15) };
     let instruction = Decoder::with_ip(64, bytes, rip, DecoderOptions::NONE).decode();
     assert!(!instruction.is_invalid(), "no instruction at {rip:#x}");
@@ -190,14 +190,14 @@ fn drains(instruction: &Instruction) -> bool {
 }
 
 fn locks(instruction: &Instruction) -> bool {
-    // An exchange with memory locks without saying so.
+    // An exchange with memory locks without a prefix.
     let exchanges = instruction.mnemonic() == Mnemonic::Xchg
         && (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == iced_x86::OpKind::Memory);
     instruction.has_lock_prefix() || exchanges
 }
 
 fn fences(instruction: &Instruction) -> bool {
-    // What compilers make of a fence: it changes nothing, on the thread's own stack.
+    // A compiler's fence: it changes nothing, on the thread's own stack.
     let idle = instruction.has_lock_prefix()
         && instruction.mnemonic() == Mnemonic::Or
         && instruction.memory_base() == Register::RSP;

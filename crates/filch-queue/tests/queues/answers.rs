@@ -1,13 +1,14 @@
-//! What each queue answers, operation by operation, when nobody interferes.
+//! What each queue answers, operation by operation, without interference.
 //!
-//! Promises leave room: how many polls an answer takes, how much is shared at a time, who gets what was granted to another, what
-//! is said of the length. Nothing of that is wrong in itself, and all of it can be made useless by a mistake. So for each queue what
-//! it answers is stored, in the folder `answers`, and a change is explained in its commit. `FILCH_BLESS=1` stores it anew.
+//! Promises leave room: how many polls an answer takes, how much is shared at a time, which thief gets a task granted
+//! to another, what the length hint is. None of that is wrong in itself, but a mistake can make any of it useless. So
+//! the folder `answers` stores what each queue answers, and a commit explains each change. `FILCH_BLESS=1` rewrites
+//! them.
 //!
-//! **A stored line** is one queue's life. Its head has the capacity; then come the operations, each with its answer. `+3`: task 3 was
-//! pushed; `+full`: there was no room. `-3`: task 3 was popped; `-none`. `.`: a poll. `a3`: thief a stole task 3; `a:empty` and so on. `A3`:
-//! thief a settled its requests and came to task 3; `A`: to nothing. `|2`: the owner takes the length for 2, where it is not. `?bc`: there
-//! is a task, or there is none, and thieves b and c are told otherwise.
+//! **A stored line** is one queue's life. Its head is the capacity; then come the operations, each with its answer.
+//! `+3`: task 3 was pushed; `+full`: there was no room. `-3`: task 3 was popped; `-none`: there was none. `.`: a poll.
+//! `a3`: thief a stole task 3; `a:empty` and so on. `A3`: thief a settled its requests and got task 3; `A`: it got
+//! none. `|2`: the length hint is 2, which is wrong. `?bc`: the work hints of thieves b and c are wrong.
 
 use std::path::Path;
 
@@ -27,35 +28,35 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// As in a stored line, without the answers; what is in parentheses comes three times.
+/// As in a stored line, without the answers; the part in parentheses is repeated three times.
 const LIVES: &[&str] = &[
     // The owner alone.
     "++++++------ +-+-- ++-+--",
     // One thief, and what it leaves.
     "+++++a.a.a.a.a.a.a.---",
     "++++aaaa.b.aA---- a.+a.-",
-    // An owner that pops, and shares what it has left.
+    // An owner that pops, and shares what is left.
     "+++++aaaaa-aa-aa-- +aa.+a- +aa-+++abc---",
-    // All in turn, and all at once.
+    // All thieves in turn, and all at once.
     "++++++a.b.c.a.b.c.a.b.c.---",
     "+++++abc.abc.abc..abc----ABC-",
     // A request that the owner overtakes, or that outlives all tasks.
     "(+a-a.A+a.b-)ab.AB-",
     "(++a--.a.A)++a.a.-- ab+.a.b.-A-B",
-    // What was granted to one comes to another, who asks anew, or goes back.
+    // A granted task goes to another thief, or to the same thief that asks again, or back to the owner.
     "+++++a.b.ba.a.a.---ABC-",
     "+++a.bbbc.a.---ABC-",
     "++a.b.---ABC-",
-    // Round and round.
+    // Many laps.
     "(+-+a.+-+b.c.)(+++--a.a)---- +a.-",
     "(++.a+a.-b.+.-c+-)-----ABC----",
 ];
 
-/// Thieves of each life.
+/// The number of thieves in each life.
 const THIEVES: usize = 3;
 
 pub(crate) fn answers<Q: Queue>(name: &str) {
-    // What depends on the time is not said twice.
+    // What depends on time differs between runs.
     if Q::PROMISES.answers_by_clock {
         return;
     }
@@ -63,7 +64,7 @@ pub(crate) fn answers<Q: Queue>(name: &str) {
     is_as_stored(name, &[1, 2, 5].into_iter().flat_map(lives).collect::<String>());
 }
 
-/// Writes out what comes three times.
+/// Writes out the repetitions.
 fn unfold(life: &str) -> String {
     let mut all = String::new();
     for part in life.split(')') {
@@ -125,7 +126,8 @@ fn said(answer: Steal<usize>) -> String {
     }
 }
 
-/// As [`answers`], of thieves that ask for several tasks at once: `a2:1,2` is thief a, who asked for two and got tasks 1 and 2.
+/// Like [`answers`], for thieves that ask for several tasks at once: `a2:1,2` is thief a, which asked for two and got
+/// tasks 1 and 2.
 pub(crate) fn answers_to_many<Q: Queue<Thief: StealMany<Task>>>(name: &str) {
     if Q::PROMISES.answers_by_clock {
         return;
@@ -163,10 +165,10 @@ fn is_as_stored(name: &str, found: &str) {
         return std::fs::write(&file, found).expect("the folder is there");
     }
     let stored = std::fs::read_to_string(&file).unwrap_or_else(|error| {
-        panic!("{}: {error}; FILCH_BLESS=1 writes what is missing", file.display());
+        panic!("{}: {error}; FILCH_BLESS=1 writes it", file.display());
     });
     for (stored, found) in stored.lines().zip(found.lines()) {
-        assert_eq!(stored, found, "{} says something else: see the head of answers.rs", file.display());
+        assert_eq!(stored, found, "{} differs: see the head of answers.rs", file.display());
     }
-    assert_eq!(stored.lines().count(), found.lines().count(), "{} has other lines", file.display());
+    assert_eq!(stored.lines().count(), found.lines().count(), "{} has a different number of lines", file.display());
 }

@@ -1,4 +1,4 @@
-//! Smoke, order, overflow or growth, wrap-around, a thief that comes late, stampede, stress, ebb and flow, starvation, drop.
+//! Smoke, order, overflow or growth, wrap-around, a late thief, stampede, stress, ebb and flow, starvation, drop.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -33,12 +33,12 @@ fn make<Q: Queue>(capacity: usize, thieves: usize) -> (Q::Owner, Vec<Q::Thief>) 
     Q::make(capacity, thieves, &Q::Params::default())
 }
 
-/// Whether a steal may wait until the owner pops.
+/// Returns whether a steal may wait until the owner pops.
 fn waits<Q: Queue>() -> bool {
     Q::PROMISES.steal_progress == Progress::WaitsForOwner
 }
 
-/// A steal while the owner does nothing; a thief that would wait for it does not try.
+/// Steals while the owner does nothing; a thief that would wait for it does not try.
 fn steal<Q: Queue>(thief: &mut Q::Thief) -> Steal<Task> {
     if waits::<Q>() { Steal::Aborted } else { thief.steal() }
 }
@@ -55,7 +55,7 @@ fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize>
                 stolen.push(number(task));
                 failures = 0;
             }
-            // Its time will come, as long as there are tasks.
+            // The answer will come, as long as there are tasks.
             Steal::Pending if Q::PROMISES.answers_by_clock && owner.len_hint() > 0 => patience.wait("the clock"),
             _ => failures += 1,
         }
@@ -67,7 +67,7 @@ fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize>
     stolen
 }
 
-/// The end of a test: the queue that it has used and emptied.
+/// Ends a test: tries the queue that it has used and emptied.
 fn is_as_new<Q: Queue>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
     if is_tried(capacity) {
         Trial::<Q>::new(capacity, &Q::Params::default()).passes(owner, thieves);
@@ -141,7 +141,7 @@ pub(crate) fn hint_sees_work<Q: Queue>() {
         for n in 0..6 {
             assert!(thieves[0].has_work_hint(), "round {round}: {} tasks are there", 6 - n);
             let taken = if n % 2 == 0 { steal::<Q>(&mut thieves[0]).task() } else { None };
-            // The last one may have been set aside for the thief.
+            // The last task may have been set aside for the thief.
             assert!(taken.or_else(|| owner.pop()).or_else(|| steal::<Q>(&mut thieves[0]).task()).is_some());
         }
         assert_eq!(owner.pop(), None);
@@ -150,7 +150,7 @@ pub(crate) fn hint_sees_work<Q: Queue>() {
     is_as_new::<Q>(8, &mut owner, &mut thieves);
 }
 
-/// Whoever asks for no room gets room for one task.
+/// A queue made without room has room for one task.
 pub(crate) fn least_capacity<Q: Queue>() {
     let (mut owner, mut thieves) = make::<Q>(0, 1);
     for n in 0..3 {
@@ -178,7 +178,7 @@ pub(crate) fn overflow_or_growth<Q: Queue>() {
     } else {
         assert_eq!(refused, Some(pushed));
         assert!(pushed >= ASKED);
-        // A refusal leaves the queue as it was, however often.
+        // A refusal leaves the queue as it was, however often it is repeated.
         assert_eq!(owner.push(task(pushed)), Err(Full(task(pushed))));
     }
     let mut all = steal_all::<Q>(&mut owner, &mut thieves[0]);
@@ -195,7 +195,7 @@ pub(crate) fn wrap_around<Q: Queue>() {
         let mut taken = Vec::new();
         for n in 0..TASKS {
             if owner.push(task(n)).is_err() {
-                // An array needs to be found empty first.
+                // An array must first be found empty.
                 taken.extend(drain::<Q>(&mut owner));
                 owner.push(task(n)).expect("an empty queue has room");
             }
@@ -212,8 +212,8 @@ pub(crate) fn wrap_around<Q: Queue>() {
     }
 }
 
-/// Whoever has slept while others went round and round finds as much as in a new queue, or nearly, since blocks begin elsewhere:
-/// whether the owner was alone or with another thief, and whether the late one had asked for a task before.
+/// A thief that slept for several laps of the others finds as much as in a new queue, or nearly, since blocks begin
+/// elsewhere: with the owner alone or with another thief, and with or without an earlier request of the late thief.
 pub(crate) fn late_thief<Q: Queue>() {
     for (with_another, has_asked) in [(false, false), (true, false), (false, true), (true, true)] {
         let [in_new, in_old] = [0, times(5, 2)].map(|rounds| stolen_after::<Q>(rounds, with_another, has_asked));
@@ -221,14 +221,14 @@ pub(crate) fn late_thief<Q: Queue>() {
     }
 }
 
-/// How much a thief gets that comes after so many rounds.
+/// Returns how many tasks a thief gets that comes after this many rounds.
 fn stolen_after<Q: Queue>(rounds: usize, with_another: bool, has_asked: bool) -> usize {
     const TASKS: usize = times(64, 8);
     let (mut owner, mut thieves) = make::<Q>(TASKS, 2);
     let mut taken = Vec::new();
     let mut next = 0;
     let mut push = |owner: &mut Q::Owner, taken: &mut Vec<usize>| {
-        // What was granted to the late one may be in the way.
+        // Tasks granted to the late thief may be in the way.
         owner.push(task(next)).unwrap_or_else(|Full(task)| taken.push(number(task)));
         next += 1;
     };
@@ -260,7 +260,7 @@ fn stolen_after<Q: Queue>(rounds: usize, with_another: bool, has_asked: bool) ->
     count
 }
 
-/// What became of each task.
+/// How often each task was taken.
 struct Ledger {
     taken: Vec<AtomicUsize>,
 }
@@ -295,7 +295,7 @@ impl Ledger {
     }
 }
 
-/// Thieves that steal until the owner is done and nothing is left for them.
+/// Thieves that steal until the owner has finished and nothing is left for them.
 struct Gang<T> {
     done: Arc<AtomicBool>,
     threads: Vec<thread::JoinHandle<(T, Vec<usize>)>>,
@@ -317,7 +317,7 @@ impl<T: Thief<Task> + Send + 'static> Gang<T> {
                     loop {
                         let was_done = done.load(Ordering::Acquire);
                         let answer = thief.steal();
-                        assert!(promises.may_answer(&answer), "{answer:?} is no answer of this queue");
+                        assert!(promises.may_answer(&answer), "{answer:?} is not an answer of this queue");
                         match answer {
                             Steal::Task(task) => loot.push(number(task)),
                             Steal::Retry => patience.wait("a thief that always loses"),
@@ -335,8 +335,8 @@ impl<T: Thief<Task> + Send + 'static> Gang<T> {
         Self { done, threads }
     }
 
-    /// Sends the thieves home and takes what they left; returns what each of them stole, in order. The queue, which was made for
-    /// `capacity` tasks, is as good as new then.
+    /// Dismisses the thieves and takes what they left; returns what each of them stole, in order. The queue, which was
+    /// made for `capacity` tasks, is then as good as new.
     fn finish<Q: Queue<Thief = T>>(self, capacity: usize, owner: &mut Q::Owner, ledger: &Ledger) -> Vec<Vec<usize>> {
         self.done.store(true, Ordering::Release);
         let patience = Patience::new();
@@ -345,7 +345,7 @@ impl<T: Thief<Task> + Send + 'static> Gang<T> {
             if waits::<Q>() {
                 drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
             }
-            patience.wait("the thieves to go home");
+            patience.wait("the thieves to finish");
         }
         drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
         let ended = self.threads.into_iter().map(|thread| thread.join().expect("a thief panicked"));
@@ -355,7 +355,7 @@ impl<T: Thief<Task> + Send + 'static> Gang<T> {
     }
 }
 
-/// Many thieves fall on a full queue; each sees the order that the queue promises.
+/// Many thieves rush to a full queue; each sees the order that the queue promises.
 pub(crate) fn stampede<Q: Queue>() {
     const TASKS: usize = times(20_000, 60);
     let (mut owner, thieves) = make::<Q>(TASKS, THIEVES);
@@ -400,7 +400,7 @@ impl Choices {
     }
 }
 
-/// Bursts of pushes and pops of random length; the queue passes through empty and full again and again.
+/// Random bursts of pushes and pops; the queue becomes empty and full again and again.
 fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize) {
     let (mut owner, thieves) = make::<Q>(capacity, THIEVES);
     let ledger = Ledger::new(tasks);
@@ -413,7 +413,7 @@ fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize)
                 if let Err(Full(refused)) = owner.push(task(next)) {
                     assert_eq!(number(refused), next);
                     ledger.take(next);
-                    // For an array that must be found empty.
+                    // For an array, which must be found empty.
                     owner.pop().into_iter().for_each(|task| ledger.take(number(task)));
                 }
                 next += 1;
@@ -443,7 +443,7 @@ pub(crate) fn stress_in_a_tiny_queue<Q: Queue>() {
     }
 }
 
-/// A queue that is filled and emptied again: while it shrinks, the owner runs towards the thieves.
+/// A queue that is filled and emptied again: while it shrinks, the owner moves towards the thieves.
 pub(crate) fn ebb_and_flow<Q: Queue>() {
     const HEIGHT: usize = times(96, 12);
     const TIDES: usize = times(20_000, 5);
@@ -455,7 +455,7 @@ pub(crate) fn ebb_and_flow<Q: Queue>() {
             let n = tide * HEIGHT + n;
             owner.push(task(n)).unwrap_or_else(|Full(_)| ledger.take(n));
         }
-        // Quickly: what is done with a task would drain the store buffer.
+        // Quickly: handling a task in between would drain the store buffer.
         let mut popped = [None; HEIGHT];
         popped.iter_mut().for_each(|place| *place = owner.pop());
         popped.into_iter().flatten().for_each(|task| ledger.take(number(task)));
@@ -464,7 +464,7 @@ pub(crate) fn ebb_and_flow<Q: Queue>() {
     ledger.close::<Q>();
 }
 
-/// One task at a time: owner and thieves always race for the same one.
+/// One task at a time: owner and thieves always race for the same task.
 pub(crate) fn last_task<Q: Queue>() {
     random_bursts::<Q>(2, 2, 7, times(500_000, 30));
     const TASKS: usize = times(500_000, 30);
@@ -479,13 +479,13 @@ pub(crate) fn last_task<Q: Queue>() {
     ledger.close::<Q>();
 }
 
-/// While an owner keeps pushing and popping one task above a stock of others, every thief comes to something.
+/// While an owner keeps pushing and popping one task above a stock of others, every thief gets something.
 ///
-/// A thief that has something goes home: where threads take turns on few processors, the one whose turn follows the
+/// A thief that has something leaves: where threads take turns on few processors, the one whose turn follows the
 /// owner's would take everything every time.
 pub(crate) fn starvation<Q: Queue>() {
     if Q::PROMISES.stealable == Stealable::AllButNewest {
-        // How many are withheld is a parameter, which may exceed the stock below.
+        // A parameter sets how many are withheld, and may exceed the stock below.
         return;
     }
     let (mut owner, thieves) = make::<Q>(64, THIEVES);
@@ -522,7 +522,7 @@ pub(crate) fn starvation<Q: Queue>() {
     }
     while !threads.iter().all(thread::JoinHandle::is_finished) {
         while owner.pop().is_some() {}
-        patience.wait("the thieves to go home");
+        patience.wait("the thieves to finish");
     }
     let mut thieves: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
     while owner.pop().is_some() {}
@@ -546,7 +546,7 @@ pub(crate) fn drop_with_tasks_inside<Q: Queue>() {
     }
 }
 
-/// Either side may be used after the other is gone, and sees what was there.
+/// Either side works after the other is gone, and sees what was there.
 pub(crate) fn sides_outlive_each_other<Q: Queue>() {
     let (mut owner, thieves) = make::<Q>(16, 2);
     for n in 0..4 {

@@ -1,5 +1,5 @@
-//! Tasks that are a memory of their own, which ends with them: a tool that sees memory sees when a queue returns one twice, or what was in
-//! the same place before.
+//! Tasks that are allocations and are freed when they end: a memory checker then sees when a queue returns a task
+//! twice, or the slot's previous content.
 
 use core::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -22,7 +22,7 @@ pub(crate) use tests;
 
 /// Ends a task; returns its number.
 fn end(task: Task) -> usize {
-    // SAFETY: made of a box below, and returned once.
+    // SAFETY: the task is a box made below, and the queue returns it once.
     *unsafe { Box::from_raw(task.as_ptr::<usize>().as_ptr()) }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn boxes<Q: Queue>() {
                 while !all_ended() {
                     match thief.steal() {
                         Steal::Task(task) => end(task),
-                        _ => patience.wait("for the last task"),
+                        _ => patience.wait("the last task"),
                     }
                 }
             });
@@ -61,7 +61,7 @@ pub(crate) fn boxes<Q: Queue>() {
         while !all_ended() {
             owner.pop().into_iter().for_each(end);
             owner.poll();
-            patience.wait("for the thieves");
+            patience.wait("the thieves");
         }
     });
     assert_eq!(sum.into_inner(), TASKS * (TASKS - 1) / 2);

@@ -1,4 +1,4 @@
-//! A trial that finds nothing has to prove that it can: queues that hold every task and give each to one taker, and are
+//! A trial that finds nothing must prove that it can: these queues hold every task and give each to one taker, and are
 //! useless all the same.
 
 use core::marker::PhantomData;
@@ -12,28 +12,28 @@ use filch_queue::{
 
 use crate::task;
 
-/// What is wrong with a queue.
+/// The flaw of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Flaw {
     #[default]
     None,
-    /// From so many attempts on, thieves find it empty.
+    /// After this many attempts, thieves find it empty.
     EmptyAfter(usize),
-    /// From so many attempts on, thieves wait for an answer.
+    /// After this many attempts, thieves wait for an answer.
     PendingAfter(usize),
-    /// From so many attempts on, thieves lose every race.
+    /// After this many attempts, thieves lose every race.
     RetriesAfter(usize),
     /// The second thief finds it empty.
     OneSided,
-    /// From so many pushes on, it is full, but for one task.
+    /// After this many pushes, it is full with one task.
     FullAfter(usize),
-    /// From so many pushes on, it takes more than there is room for, in a place of its own.
+    /// After this many pushes, it takes more tasks than it has room for, in a separate place.
     Boundless(usize),
-    /// From so many polls on, the owner looks for no request.
+    /// After this many polls, the owner ignores requests.
     DeafAfter(usize),
     /// Its length is this much too large, or too small.
     Length(isize),
-    /// Thieves are told of work all the time, or never.
+    /// Thieves are told of work always, or never.
     Hint(bool),
     /// The owner finds the oldest task first.
     Backwards,
@@ -60,7 +60,7 @@ struct FlawedThief<T> {
     attempts: usize,
 }
 
-// SAFETY: only tests use it, whose tasks are numbers.
+// SAFETY: only tests use it, and their tasks are numbers.
 unsafe impl<Q: Queue<Params: Default>> Queue for Flawed<Q> {
     type Owner = FlawedOwner<Q::Owner>;
     type Thief = FlawedThief<Q::Thief>;
@@ -160,7 +160,7 @@ impl<T: StealMany<Task>> StealMany<Task> for FlawedThief<T> {
     }
 }
 
-/// What a trial says of a flawed queue that has been used a little.
+/// Returns a trial's verdict on a flawed queue that has been used a little.
 fn verdict<Q: Queue>(flaw: Flaw, trial: &Trial<Flawed<Q>>) -> Result<(), String> {
     let (mut owner, mut thieves) = Flawed::<Q>::make(CAPACITY, 2, &flaw);
     for n in 0..8 {
@@ -177,10 +177,10 @@ const CAPACITY: usize = 4;
 
 #[track_caller]
 fn fails<Q: Queue>(flaw: Flaw) {
-    assert!(verdict::<Q>(flaw, &Trial::new(CAPACITY, &flaw)).is_err(), "{flaw:?} of {} is not found", Q::PROMISES.name);
+    assert!(verdict::<Q>(flaw, &Trial::new(CAPACITY, &flaw)).is_err(), "{flaw:?} of {} is missed", Q::PROMISES.name);
 }
 
-/// Long after the new queue with which it is compared has been tried.
+/// More operations than the trial of the new queue for comparison takes.
 const LATE: usize = 8;
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, NativeCell, Ordering};
 
-/// Where a thread stops, and how it is told to go on.
+/// Where a thread stops, and the signal for it to continue.
 pub(crate) struct Gate {
     pub(crate) before: usize,
     pub(crate) arrived: Sender<()>,
@@ -23,7 +23,7 @@ pub(crate) fn install(gate: Gate) {
     GATE.set(Some(gate));
 }
 
-/// Takes the gate away, if it has not been reached.
+/// Removes the gate, if it has not been reached.
 pub(crate) fn remove() {
     GATE.set(None);
 }
@@ -43,7 +43,8 @@ fn step() {
 /// The machine's memory, with gates.
 pub(crate) struct Gated;
 
-/// A variable of any kind: a step is atomic because it happens under a lock, which is stronger than any ordering asked for.
+/// A variable of any kind. A step is atomic because it happens under a lock, which is stronger than any ordering asked
+/// for.
 pub(crate) struct Variable<T>(Mutex<T>);
 
 // SAFETY: the values are words; a pointer among them is only a name here.

@@ -1,12 +1,12 @@
-//! Every queue, one battery: what is tested follows from the queue's promises, never from its name.
-#![allow(clippy::disallowed_types, reason = "counts what the queues do from outside of them")]
+//! One battery for every queue: the tests of a queue follow from its promises, never from its name.
+#![allow(clippy::disallowed_types, reason = "counts from outside what the queues do")]
 
 mod answers;
 mod battery;
 mod boxes;
 #[cfg(feature = "fence-free")]
 mod delta;
-// Of the trial, in one thread.
+// Tests the trial, in one thread.
 #[cfg(all(feature = "std", not(miri)))]
 mod flawed;
 mod gated;
@@ -26,29 +26,29 @@ use std::hash::{BuildHasher, RandomState};
 use filch_memory::Memory;
 use filch_queue::{MemoryModel, Queue, Task};
 
-/// The task that stands for the number `n`.
+/// Returns the task with the number `n`.
 fn task(n: usize) -> Task {
     Task::from_id(NonZeroUsize::new(n + 1).expect("n + 1 is not zero"))
 }
 
-/// The number that a task stands for.
+/// Returns the number of a task.
 fn number(task: Task) -> usize {
     task.id().get() - 1
 }
 
-/// So many, or a few where each step takes a thousand times as long.
+/// Returns `many`, or `few` where each step takes a thousand times as long.
 const fn times(many: usize, few: usize) -> usize {
     if cfg!(miri) { few } else { many }
 }
 
-/// Whether a test ends with the trial of a queue of that capacity. A trial has one thread and many rounds: Miri sees as much of it where
-/// there is one place.
+/// Whether a test ends with the trial of a queue of that capacity. A trial has one thread and many rounds: Miri learns
+/// as much from it at capacity 1.
 const fn is_tried(capacity: usize) -> bool {
     !cfg!(miri) || capacity <= 1
 }
 
-/// Runs a test of `Q` with a limit to its time; not where the memory that `Q` needs is not to be had. Of all tests of all queues each of
-/// Miri's seeds takes another third.
+/// Runs a test of `Q` with a time limit, unless the memory model that `Q` needs is missing. Each of Miri's seeds runs
+/// another third of all tests of all queues.
 fn run<Q: Queue<M>, M: Memory>(test: impl FnOnce() + Send + 'static) {
     let missing = cfg!(miri) && Q::PROMISES.memory_model == MemoryModel::BoundedTso;
     let is_picked = !cfg!(miri) || RandomState::new().hash_one(0).is_multiple_of(3);
@@ -57,8 +57,8 @@ fn run<Q: Queue<M>, M: Memory>(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// What is tested of one queue. The second form of a queue is for tests whose threads see each other's every step: their store buffers are
-/// empty.
+/// The tests of one queue. The second form of a queue is for tests whose threads see each other's every step: their
+/// store buffers are empty.
 macro_rules! tests {
     ($queue:ty $(, fifo)?) => {
         $crate::tests! { $queue, stepwise $queue }

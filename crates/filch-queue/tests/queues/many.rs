@@ -38,22 +38,22 @@ fn make<Q: Queue>(capacity: usize) -> (Q::Owner, Vec<Q::Thief>) {
     Q::make(capacity, THIEVES, &Q::Params::default())
 }
 
-/// The end of a test: the queue that it has used and emptied.
+/// Ends a test: tries the queue that it has used and emptied.
 fn is_as_new<Q: Queue<Thief: StealMany<Task>>>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
     if is_tried(capacity) {
         Trial::<Q>::new(capacity, &Q::Params::default()).of_many().passes(owner, thieves);
     }
 }
 
-/// Steals, and checks the answer against the loot; returns what is new in it.
+/// Steals, and checks the answer against the new loot.
 fn steal_many(thief: &mut impl StealMany<Task>, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
     let before = loot.clone();
     let answer = thief.steal_many(max, loot);
     let count = loot.len() - before.len();
-    assert!(loot.starts_with(&before), "what was there is gone");
+    assert!(loot.starts_with(&before), "the earlier loot is gone");
     assert_eq!(count, answer.task().unwrap_or(0), "{count} tasks are new, and the answer is {answer:?}");
     assert!(count <= max, "{count} tasks are more than {max}");
-    assert_ne!(answer, Steal::Task(0), "no task is none");
+    assert_ne!(answer, Steal::Task(0), "a success has at least one task");
     answer
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn order_and_limit<Q: Queue<Thief: StealMany<Task>>>() {
             owner.push(task(n)).unwrap();
         }
         let (mut loot, mut failures) = (Vec::new(), 0);
-        // Each failure may be a request, and an owner may take its time to answer.
+        // Each failure may be a request, and an owner may delay its answer.
         while failures < 8 || (loot.is_empty() && Q::PROMISES.answers_by_clock) {
             let thief = loot.len() % THIEVES;
             failures = if steal_many(&mut thieves[thief], max, &mut loot).is_task() { 0 } else { failures + 1 };
@@ -122,8 +122,8 @@ pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
                         let was_done = done.load(Ordering::Acquire);
                         max = max % 5 + 1;
                         let answer = steal_many(&mut thief, max, &mut loot);
-                        assert!(Q::PROMISES.may_answer(&answer), "{answer:?} is no answer of this queue");
-                        // With others about, even one bag may be out of order: they may get each other's tasks.
+                        assert!(Q::PROMISES.may_answer(&answer), "{answer:?} is not an answer of this queue");
+                        // With other thieves, even one bag may be out of order: they may get each other's tasks.
                         if count == 1 && Q::PROMISES.steals == StealOrder::OldestFirst {
                             assert!(loot.is_sorted());
                         }
@@ -160,7 +160,7 @@ pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
         let patience = Patience::new();
         while !thieves.iter().all(thread::JoinHandle::is_finished) {
             owner.poll();
-            patience.wait("the thieves to go home");
+            patience.wait("the thieves to finish");
         }
         core::iter::from_fn(|| owner.pop()).for_each(take);
         let mut thieves: Vec<_> = thieves.into_iter().map(|thief| thief.join().expect("a thief panicked")).collect();
@@ -200,7 +200,7 @@ fn follow<Q: Queue<Thief: StealMany<Task>>>(
         match *operation {
             Operation::Push => model.push(task(n), owner.push(task(n)))?,
             Operation::Pop => model.pop(owner.pop())?,
-            // Nothing is asked for, so nothing is said of what is there.
+            // Nothing is asked for, so the answer says nothing about the content.
             Operation::Steal(thief, 0) => {
                 let answer = steal_many(&mut thieves[thief], 0, &mut Vec::new());
                 assert!(!answer.is_task());
@@ -226,7 +226,7 @@ fn follow<Q: Queue<Thief: StealMany<Task>>>(
         assert!(popped.is_some(), "{} tasks are lost", model.len());
     }
     model.pop(owner.pop())?;
-    // Where each answer takes its time, not every case.
+    // Where each answer takes time, not after every case.
     if !Q::PROMISES.answers_by_clock || operations.len().is_multiple_of(16) {
         is_as_new::<Q>(capacity, &mut owner, &mut thieves);
     }

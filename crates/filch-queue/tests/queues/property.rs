@@ -36,7 +36,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// The capacity given to the model is what the queue was asked for: it may have more.
+/// The model gets the requested capacity; the queue may have more.
 fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Disagreement<Task>> {
     let (mut owner, mut thieves) = Q::make(capacity, THIEVES, &Q::Params::default());
     let mut model = Model::new(Q::PROMISES, capacity);
@@ -51,7 +51,7 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
                     _ => thieves[thief].has_work_hint(),
                 };
                 assert!(model.is_empty() || seen, "the hint misses {} tasks", model.len());
-                // A thief that waits for the owner would wait for ever: that is this thread.
+                // This thread is the owner, so a thief that waits for the owner would wait for ever.
                 if Q::PROMISES.steal_progress != Progress::WaitsForOwner {
                     model.steal(thieves[thief].steal())?;
                 }
@@ -70,7 +70,7 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
         assert!(popped.is_some(), "{} tasks are lost", model.len());
     }
     model.pop(owner.pop())?;
-    // Where each answer takes its time, not every case.
+    // Where each answer takes time, not after every case.
     if (!Q::PROMISES.answers_by_clock || operations.len().is_multiple_of(16)) && is_tried(capacity) {
         Trial::<Q>::new(capacity, &Q::Params::default()).passes(&mut owner, &mut thieves);
     }

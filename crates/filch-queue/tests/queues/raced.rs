@@ -1,4 +1,4 @@
-//! What is answered when somebody else comes first, at every point where that can happen.
+//! The answers when another thread comes first, at every point where that can happen.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -35,15 +35,15 @@ pub(crate) use tests;
 /// More than any operation takes.
 const STEPS: usize = 200;
 
-/// What came of an act that was stopped, and of what happened meanwhile.
+/// The results of an act that was stopped, and of what happened meanwhile.
 struct Interrupted<A, B> {
     act: A,
     meanwhile: B,
-    /// Whether the act came so far.
+    /// Whether the act reached that step.
     has_stopped: bool,
 }
 
-/// Has `act` done on a thread that stops before its given step while the rest happens.
+/// Runs `act` on a thread that stops before the given step while `meanwhile` runs.
 fn interrupt<A: Send, B>(
     before: usize,
     act: impl FnOnce() -> A + Send,
@@ -65,13 +65,13 @@ fn interrupt<A: Send, B>(
     })
 }
 
-/// Whether anybody's operation ends whatever happens to the others.
+/// Returns whether every operation ends, whatever happens to other threads.
 fn is_free<Q: Queue<Gated>>() -> bool {
-    // The memory with gates is made of locks: nothing that Miri could find would be the queue's.
+    // The memory with gates consists of locks: nothing that Miri could find would be the queue's fault.
     !cfg!(miri) && matches!(Q::PROMISES.steal_progress, Progress::LockFree | Progress::OwnerDependent)
 }
 
-/// A queue of many tasks, and two thieves, who have asked for some.
+/// Makes a queue with many tasks, and two thieves, which have asked for some.
 fn full<Q: Queue<Gated>>() -> (Q::Owner, [Q::Thief; 2]) {
     let (mut owner, thieves) = Q::make(16, 2, &Q::Params::default());
     (0..16).for_each(|n| owner.push(task(n)).expect("there is room"));
@@ -83,7 +83,7 @@ fn full<Q: Queue<Gated>>() -> (Q::Owner, [Q::Thief; 2]) {
     (owner, thieves)
 }
 
-/// A thief that another one overtakes does not take the queue for empty: there are enough tasks for both.
+/// A thief that another overtakes does not report an empty queue: there are enough tasks for both.
 pub(crate) fn overtaken_thief<Q: Queue<Gated>>() {
     if !is_free::<Q>() || Q::PROMISES.steal_progress == Progress::OwnerDependent {
         return;
@@ -102,10 +102,10 @@ pub(crate) fn overtaken_thief<Q: Queue<Gated>>() {
             return;
         }
     }
-    panic!("a steal has no end");
+    panic!("a steal does not end");
 }
 
-/// Of queues whose owners are interrupted.
+/// The capacity of queues whose owners are interrupted.
 const CAPACITY: usize = 4;
 
 /// An owner takes all that it can while a thief is anywhere in a steal: no task is missing, and none comes twice.
@@ -150,8 +150,8 @@ enum Act {
     Poll,
 }
 
-/// Thieves take what they can while the owner is anywhere in an operation: no task is missing, none comes twice, and the queue is as
-/// good as new.
+/// Thieves take what they can while the owner is anywhere in an operation: no task is missing, none comes twice, and
+/// the queue is as good as new.
 pub(crate) fn interrupted_owner<Q: Queue<Gated>>() {
     if !is_free::<Q>() || Q::PROMISES.answers_by_clock {
         return;
@@ -161,12 +161,12 @@ pub(crate) fn interrupted_owner<Q: Queue<Gated>>() {
     for act in [Act::Push, Act::Pop, Act::Poll] {
         for (pushed, popped) in (0..6).flat_map(|pushed| (0..=pushed.min(2)).map(move |popped| (pushed, popped))) {
             let steps = (0..STEPS).take_while(|&before| interrupts::<Q>(trial, act, pushed, popped, before)).count();
-            assert!(steps < STEPS, "an operation has an end");
+            assert!(steps < STEPS, "an operation does not end");
         }
     }
 }
 
-/// Stops an owner before its given step of an act, after so many pushes and pops; returns whether there was that step.
+/// Stops an owner before the given step of an act, after some pushes and pops; returns whether the act has that step.
 fn interrupts<Q: Queue<Gated>>(
     (trial, new): (&Trial<Q, Gated>, &Endings),
     act: Act,
@@ -184,7 +184,7 @@ fn interrupts<Q: Queue<Gated>>(
     taken.extend(thieves[0].steal().task());
     (0..pushed).for_each(|_| push(&mut owner, &mut taken));
     if pushed % 2 == 1 {
-        // It does not want anything any more, which the owner has yet to find out.
+        // It wants nothing any more, but the owner does not know that yet.
         taken.extend(thieves[0].steal().task());
         taken.extend(thieves[0].quiesce());
     }
@@ -215,7 +215,7 @@ fn interrupts<Q: Queue<Gated>>(
         let is_seen = thieves.iter().any(Thief::has_work_hint);
         assert!(!is_seen, "{what}: the owner has just found the queue empty");
     }
-    // What lies there now comes back as it should, to who asks for it, too.
+    // Tasks pushed from here on come back, to a thief that asks, too.
     let gone = taken.len();
     (0..3).for_each(|_| push(&mut owner, &mut taken));
     let is_enough = gone + 1 >= taken.len();
@@ -242,10 +242,10 @@ fn interrupts<Q: Queue<Gated>>(
     interrupted.has_stopped
 }
 
-/// A thief's task may be taken by another, who may not have copied it yet: neither a sign that work has run out nor that trying again at
-/// once would help.
+/// Another thief may take a thief's task, and may not have copied it yet: this means neither that work has run out nor
+/// that trying again at once would help.
 #[test]
-fn what_another_thief_takes_or_copies_is_pending() {
+fn a_task_that_another_thief_takes_or_copies_is_pending() {
     fn pends<Q: Queue<Gated>>(params: &Q::Params) {
         let is_one_of_both = |answer: Steal<Task>| matches!(answer, Steal::Task(_) | Steal::Pending);
         let granted = || {
@@ -265,7 +265,7 @@ fn what_another_thief_takes_or_copies_is_pending() {
             assert_eq!(all, [task(0)]);
         };
         let mut has_pended = [false; 2];
-        // The first is interrupted, or the second, and then it happens meanwhile.
+        // One of the two is interrupted, and the other steals meanwhile.
         for (is_meanwhile, has_pended) in [false, true].into_iter().zip(&mut has_pended) {
             for before in 0..STEPS {
                 let (owner, mut first, mut second) = granted();
@@ -288,9 +288,9 @@ fn what_another_thief_takes_or_copies_is_pending() {
     }
 }
 
-/// An owner that takes nothing back leaves what it has granted to thieves.
+/// An owner that takes nothing back leaves granted tasks to thieves.
 #[test]
-fn without_revocation_what_was_granted_waits_for_a_thief() {
+fn without_revocation_a_granted_task_waits_for_a_thief() {
     fn waits<Q: Queue>(params: &Q::Params) {
         let (mut owner, mut thieves) = Q::make(8, 1, params);
         owner.push(task(0)).unwrap();
@@ -308,7 +308,7 @@ fn without_revocation_what_was_granted_waits_for_a_thief() {
     waits::<PadWs>(&pad_ws::Params { delegation, ..pad_ws::Params::default() });
 }
 
-/// A thief's claim of a task that is not there hides the one that comes next, until it is given back.
+/// A thief's claim of a task that is not there hides the next task, until the thief gives it back.
 #[test]
 fn a_task_behind_a_claim_is_seen() {
     fn is_seen<Q: Queue<Gated>>() {
@@ -326,7 +326,7 @@ fn a_task_behind_a_claim_is_seen() {
                 return;
             }
         }
-        panic!("a steal has no end");
+        panic!("a steal does not end");
     }
     if !cfg!(miri) {
         is_seen::<The>();
@@ -341,7 +341,7 @@ fn a_task_behind_a_claim_is_seen() {
 
 /// Requests fill words of 64 bits.
 #[test]
-fn more_thieves_than_a_word_has_bits_are_heard() {
+fn more_thieves_than_bits_in_a_word_are_answered() {
     fn are_heard<Q: Queue>() {
         for &count in if cfg!(miri) { &[65][..] } else { &[64, 65, 128, 130] } {
             let (mut owner, mut thieves) = Q::make(2 * count, count, &Q::Params::default());

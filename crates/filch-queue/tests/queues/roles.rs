@@ -1,9 +1,9 @@
-//! What the answers to thieves say of themselves.
+//! What the answers to thieves say about themselves.
 
 use filch_queue::Steal;
 
 #[test]
-fn an_answer_is_what_it_is() {
+fn each_answer_is_itself_only() {
     let all = [Steal::Task(1), Steal::Empty, Steal::Retry, Steal::Aborted, Steal::Pending];
     assert_eq!(all.map(|answer| answer.is_task()), [true, false, false, false, false]);
     assert_eq!(all.map(|answer| answer.is_empty()), [false, true, false, false, false]);

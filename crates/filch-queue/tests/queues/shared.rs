@@ -1,11 +1,11 @@
-//! Owners that do something else for long, and poll: thieves come to all that they have, down to the last task.
+//! Owners that do other work for long, and poll: thieves get all their tasks, down to the last.
 
 use filch_queue::{Adws, ChaseLev, Dsq, HendlerShavit, Lace, OneExposed, Owner, PdqR, Queue, Steal, Thief, Wsq};
 
 use crate::tuned::{EagerAdws, EagerDsq, LaceAll, LaceOne, TightWsq};
 use crate::{number, task};
 
-/// What is left of so many tasks, where a thief steals and the owner polls by turns.
+/// Returns the tasks left of `tasks` when a thief steals and the owner polls in turn.
 fn left<Q: Queue>(tasks: usize) -> Vec<usize> {
     // More than a thief needs that has to ask first.
     const LOOKS: usize = 4;

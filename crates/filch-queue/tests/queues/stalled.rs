@@ -1,5 +1,5 @@
-//! Thieves that stop for good, at every point where they can, alone or two of them, hold up nobody; when they go on, after the
-//! others have gone round several times, no task is missing, and the queue is as good as new.
+//! One or two thieves that stop at any point block no other thread. When they continue, after several laps of the
+//! others, no task is missing, and the queue is as good as new.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -25,7 +25,7 @@ const STEPS: usize = 64;
 
 pub(crate) fn stalled_thief<Q: Queue<Gated>>() {
     match Q::PROMISES.steal_progress {
-        // The memory with gates is made of locks: nothing that Miri could find would be the queue's.
+        // The memory with gates consists of locks: nothing that Miri could find would be the queue's fault.
         _ if cfg!(miri) => {}
         Progress::LockFree => stalls::<Q>(false),
         // An attempt asks, and the next one collects.
@@ -36,7 +36,7 @@ pub(crate) fn stalled_thief<Q: Queue<Gated>>() {
 
 fn stalls<Q: Queue<Gated>>(has_asked: bool) {
     let steps = (0..STEPS).take_while(|&before| stall::<Q>(&[before], has_asked)).count();
-    assert!((1..STEPS).contains(&steps), "a steal has some steps, and not many: {steps}");
+    assert!((1..STEPS).contains(&steps), "the number of steps of a steal: {steps}");
     for first in 0..steps {
         for second in 0..steps {
             stall::<Q>(&[first, second], has_asked);
@@ -44,13 +44,13 @@ fn stalls<Q: Queue<Gated>>(has_asked: bool) {
     }
 }
 
-/// Stalls thieves, each before its given step; whether the steals had all these steps.
+/// Stalls thieves, each before the given step; returns whether the steals had all these steps.
 fn stall<Q: Queue<Gated>>(before: &[usize], has_asked: bool) -> bool {
     const TASKS: usize = 64;
     const CAPACITY: usize = 4;
     let params = Q::Params::default();
     let (mut owner, mut thieves) = Q::make(CAPACITY, before.len() + 1, &params);
-    let mut other = thieves.pop().expect("one more");
+    let mut other = thieves.pop().expect("there is one more");
     let mut taken = Vec::new();
 
     for n in 0..CAPACITY {
@@ -72,7 +72,7 @@ fn stall<Q: Queue<Gated>>(before: &[usize], has_asked: bool) -> bool {
                 remove();
                 (thief, stolen)
             });
-            // One after the other, so that each run is like the last.
+            // One after the other, so that runs are reproducible.
             let is_stalled = arrival.recv().is_ok();
             (thread, go_on, is_stalled)
         })

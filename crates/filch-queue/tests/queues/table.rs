@@ -1,11 +1,11 @@
-//! The table has every queue, and says of each what its promises say.
+//! The table has every queue, and agrees with its promises.
 
 use std::fs;
 use std::path::Path;
 
 use filch_queue::{Delivery, MemoryModel, Order, Progress, Promises, Queue};
 
-/// What a row says, and what the queue promises.
+/// A row's content, and the queue's promises.
 struct Row {
     lists: &'static str,
     but: &'static str,
@@ -26,12 +26,12 @@ macro_rules! rows {
 fn names_are_unique() {
     let rows = filch_queue::for_each_queue!(rows);
     for (nth, Row { promises: Promises { name, .. }, .. }) in rows.iter().enumerate() {
-        assert!(rows[..nth].iter().all(|other| other.promises.name != *name), "{name} stands twice");
+        assert!(rows[..nth].iter().all(|other| other.promises.name != *name), "{name} occurs twice");
     }
 }
 
 #[test]
-fn rows_say_what_is_promised() {
+fn rows_agree_with_the_promises() {
     for Row { lists, but, promises, .. } in filch_queue::for_each_queue!(rows) {
         let expected = match (promises.steal_progress, promises.delivery) {
             (Progress::WaitsForOwner, _) => &["never"][..],
@@ -48,7 +48,7 @@ fn rows_say_what_is_promised() {
     }
 }
 
-/// Whatever implements [`Queue`] on any memory in the sources, compiled or not.
+/// Finds every type that implements [`Queue`] on any memory in the sources, compiled or not.
 #[test]
 #[cfg_attr(miri, ignore = "opens files")]
 fn every_queue_has_a_row() {
@@ -62,7 +62,7 @@ fn every_queue_has_a_row() {
     }
 }
 
-/// The names of the types that implement [`Queue`] in a folder.
+/// Finds the names of the types in a folder that implement [`Queue`].
 fn implementors(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("it is a folder") {
         let path = entry.expect("it can be read").path();

@@ -1,4 +1,4 @@
-//! Queues with other parameters than the default ones.
+//! Queues with parameters other than the default.
 
 use core::num::{NonZeroU32, NonZeroUsize};
 #[cfg(feature = "std")]
@@ -16,7 +16,7 @@ macro_rules! tuned {
         $($(#[$doc])*
         pub(crate) struct $name;
 
-        // SAFETY: the other queue's promise.
+        // SAFETY: the underlying queue keeps the promises.
         unsafe impl<M: Memory> Queue<M> for $name {
             type Owner = <$queue as Queue<M>>::Owner;
             type Thief = <$queue as Queue<M>>::Thief;
@@ -33,28 +33,28 @@ macro_rules! tuned {
 
 #[cfg(feature = "std")]
 tuned! {
-    /// Deals whenever it can, as much as it can.
+    /// Deals whenever possible, as much as possible.
     EagerPdqS: filch_queue::PdqS, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO },
         answers_by_clock: false;
 }
 
 tuned! {
-    /// Gives all but one.
+    /// Gives all tasks but one.
     GenerousPdqR2: PdqR2, pdq::receiver::Params { share: Amount::AllButOne };
     /// No spare slots, so that a push meets thieves at its slot.
     TightWsq: Wsq, wsq::Params { spare: 0 };
-    /// Everything other than in the paper.
+    /// Every parameter differs from the paper.
     EagerDsq: Dsq,
         dsq::Params { steal: Amount::All, copying: Copying::Deferred, contention: Contention::Retry };
-    /// Everything that is moved is moved at once.
+    /// All tasks move at once.
     LaceAll: Lace, lace::Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All };
-    /// Everything that is moved is moved one by one.
+    /// Tasks move one by one.
     LaceOne: Lace, lace::Policies { grow: Amount::One, shrink: Amount::One, steal: Amount::One };
     /// Blocks of one task.
     ShortBwosL: BwosL, BlockSize::Entries(NonZeroUsize::MIN);
     /// Blocks of one task.
     ShortBwosF: BwosF, BlockSize::Entries(NonZeroUsize::MIN);
-    /// Thieves ask all the time, and look everywhere.
+    /// Thieves ask all the time, and look at all cells.
     EagerPadWs: PadWs, pad_ws::Params {
         block_size: BlockSize::Entries(NonZeroUsize::MIN),
         delegation: Delegation {
@@ -63,7 +63,7 @@ tuned! {
             ..Delegation::default()
         },
     };
-    /// Tasks that were granted come back to the owner only.
+    /// Granted tasks come back only to the owner.
     ReservedPadWs: PadWs, pad_ws::Params {
         delegation: Delegation {
             cross_taking: CrossTaking::Off,
@@ -74,9 +74,9 @@ tuned! {
         },
         ..pad_ws::Params::default()
     };
-    /// Thieves look everywhere.
+    /// Thieves look at all cells.
     EagerAdws: Adws, Delegation { cross_taking: CrossTaking::Each, ..Delegation::default() };
-    /// Tasks that were granted come back to the owner only.
+    /// Granted tasks come back only to the owner.
     ReservedAdws: Adws, Delegation {
         cross_taking: CrossTaking::Off,
         poll_every: NonZeroU32::new(3).unwrap(),

@@ -1,4 +1,4 @@
-//! A bound on every wait.
+//! A limit on every wait.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -23,7 +23,7 @@ pub(crate) fn watched<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'stat
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// A limit for one loop, so that a test that goes wrong says where.
+/// A limit for one loop, so that a failing test shows where it hangs.
 pub(crate) struct Patience(Instant);
 
 impl Patience {
