@@ -1,4 +1,4 @@
-//! What comes of a run.
+//! Answers and results of runs.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use filch::worklist::Tally;
 
 use crate::uts::Count;
 
-/// What a run computed, or for a program that works in place, how much.
+/// The result of a run. A program that works in place gives the size of its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
@@ -14,19 +14,19 @@ pub enum Answer {
     Number(u64),
     /// The size of a tree.
     Tree(Count),
-    /// A product of two square matrices of this order is in memory.
+    /// The product of two square matrices of this order, left in memory.
     Product(usize),
-    /// So many keys are in order in memory.
+    /// The number of keys sorted in memory.
     Sorted(usize),
-    /// So many vertices were reached: which, or from where, is in memory.
+    /// The number of vertices reached. The marks or parents are in memory.
     Reached(u32),
     /// A real number.
     Real(Real),
-    /// So many numbers are in memory.
+    /// The number of numbers left in memory.
     Numbers(usize),
 }
 
-/// A real number, equal to another one only if all bits are the same.
+/// A real number. Two are equal only if all their bits are.
 #[derive(Clone, Copy, Debug)]
 pub struct Real(pub f64);
 
@@ -54,37 +54,38 @@ impl fmt::Display for Answer {
     }
 }
 
-/// "`right`" or what is wrong about `answer`.
+/// Returns an error if `answer` is not `right`.
 pub(crate) fn expect(answer: &Answer, right: &Answer) -> Result<(), String> {
     if answer == right { Ok(()) } else { Err(format!("the answer is {answer}, but it should be {right}")) }
 }
 
-/// What has come of a run of a worklist program.
+/// The result of a run of a worklist program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Listed {
     /// The answer.
     pub answer: Answer,
-    /// What each worker has done.
+    /// The tally of each worker.
     pub tallies: Vec<Tally>,
-    /// Tasks that were run although others had done their work, where the program can tell.
+    /// Tasks that repeated work already done, where the program can tell.
     pub duplicates: Option<u64>,
 }
 
 impl Listed {
-    /// Of a program whose tasks are the vertices that it reaches.
+    /// Returns the result of a program whose tasks are the vertices that it reaches.
     pub(crate) fn reaching(vertices: u32, tallies: Vec<Tally>) -> Self {
         let mut run = Self { answer: Answer::Reached(vertices), tallies, duplicates: None };
         run.duplicates = Some(run.runs().saturating_sub(vertices.into()));
         run
     }
 
-    /// Tasks pushed, by all workers, those that the run began with among them.
+    /// The number of tasks that all workers pushed, including the initial ones.
     pub fn tasks(&self) -> u64 {
         self.tallies.iter().map(|tally| tally.pushed).sum()
     }
 
-    /// Tasks run, by all workers: each that was pushed, and on a queue that may return one twice, some again.
+    /// The number of tasks that all workers ran. On a queue that may return a task twice it can exceed
+    /// [`Listed::tasks`].
     pub fn runs(&self) -> u64 {
         self.tallies.iter().map(|tally| tally.run).sum()
     }

@@ -1,18 +1,18 @@
-//! Comparisons that the checks of answers share.
+//! Comparisons shared by the checks of answers.
 
 use filch_catalogue::programs::hash;
 
-/// The same for two sequences of words only if, but for a chance of 2⁻⁶⁴, they have the same words equally often.
+/// Hashes a multiset of words. Two different multisets collide with probability 2⁻⁶⁴.
 pub(crate) fn multiset(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(0, |sum, word| sum.wrapping_add(hash(0x5eed, word)))
 }
 
-/// The same for two sequences of words only if, but for a chance of 2⁻⁶⁴, they are the same.
+/// Hashes a sequence of words. Two different sequences collide with probability 2⁻⁶⁴.
 pub(crate) fn sequence(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(0, hash)
 }
 
-/// The first place where two sequences of numbers differ in a bit, as a sentence.
+/// Describes the first place where two sequences of numbers differ in a bit.
 pub(crate) fn same_bits(found: &[f64], right: &[f64]) -> Result<(), String> {
     if found.len() != right.len() {
         return Err(format!("there are {} numbers, but there should be {}", found.len(), right.len()));
@@ -23,7 +23,7 @@ pub(crate) fn same_bits(found: &[f64], right: &[f64]) -> Result<(), String> {
     }
 }
 
-/// Whether keys are in order and those of the input, whose [`multiset`] is given.
+/// Checks that keys are in order and are those of the input, given the [`multiset`] of the input.
 pub(crate) fn sorted<T: Copy + PartialOrd>(keys: &[T], word: impl Fn(T) -> u64, input: u64) -> Result<(), String> {
     if let Some(at) = keys.windows(2).position(|pair| pair[0] > pair[1]) {
         return Err(format!("keys {at} and {} are out of order", at + 1));
@@ -39,14 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_matters_to_sequences_only() {
+    fn only_sequences_depend_on_order() {
         assert_eq!(multiset([1, 2, 2]), multiset([2, 1, 2]));
         assert_ne!(multiset([1, 2, 2]), multiset([1, 1, 2]));
         assert_ne!(sequence([1, 2]), sequence([2, 1]));
     }
 
     #[test]
-    fn zeros_differ_in_their_sign() {
+    fn zeros_of_different_sign_differ() {
         assert_eq!(same_bits(&[1.0, 0.0], &[1.0, 0.0]), Ok(()));
         assert!(same_bits(&[1.0, 0.0], &[1.0, -0.0]).expect_err("they differ").starts_with("number 1 is 0"));
         assert!(same_bits(&[1.0], &[]).is_err());

@@ -1,17 +1,17 @@
-//! Cholesky decomposition of a sparse matrix that is kept as a tree of quadrants.
+//! Cholesky decomposition of a sparse matrix stored as a tree of quadrants.
 //!
-//! A node of the tree has four quadrants, any of which may be missing, since all its elements are 0; leaves are blocks
-//! of 16 × 16. Only what is on and below the diagonal is kept. The upper left quadrant is decomposed; with its L the
-//! lower left one is solved for, its rows in parallel; the product of that with its own transpose is subtracted from
-//! the lower right quadrant, all of whose quadrants are computed in parallel, new ones being made where there were
-//! none; then the lower right quadrant is decomposed in turn.
+//! A node of the tree has four quadrants. A missing quadrant is 0. Leaves are blocks of 16 × 16. The tree keeps only
+//! the elements on and below the diagonal. The program decomposes the upper left quadrant and uses its L to solve for
+//! the lower left one, whose rows are solved in parallel. It subtracts the product of the lower left quadrant with its
+//! own transpose from the lower right one; that computes all quadrants of the result in parallel and creates missing
+//! ones. Then it decomposes the lower right quadrant.
 //!
-//! What it stresses: small and irregular trees of tasks one after the other, down to a microsecond each. Parallelism is
-//! scarce at first, while the matrix is sparse, and grows as it fills. Tasks allocate blocks. The span is Θ(n) leaves on
-//! the diagonal and between them what hangs together.
+//! What it stresses: a sequence of small irregular task trees, with tasks down to a microsecond. Parallelism is scarce
+//! while the matrix is sparse and grows as it fills. Tasks allocate blocks. The span has the Θ(n) leaves on the
+//! diagonal, and the dependent steps between them.
 //!
-//! The pattern is random and symmetric, and the diagonal dominates, so the matrix is positive definite. Every element
-//! is computed by the same operations in any schedule, hence the result is that of the sequential program, which is the
+//! The pattern is random and symmetric, and the diagonal dominates, so the matrix is positive definite. Any schedule
+//! computes every element by the same operations, so the result equals that of the sequential program, which is the
 //! same recursion, bit for bit. The check compares L·(Lᵀ·x) with A·x for a random x.
 
 use filch_catalogue::ParamError;
@@ -50,7 +50,7 @@ impl Prepare for Params {
 
 type Block = Box<[f64; LEAF * LEAF]>;
 
-/// A matrix that is not 0.
+/// A matrix other than 0.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(Block),
@@ -61,12 +61,12 @@ enum Tree {
 use Tree::{Leaf, Quadrants};
 
 impl Tree {
-    /// A matrix without elements so far.
+    /// Creates an empty matrix.
     fn new(order: usize) -> Self {
         if order == LEAF { Leaf(Box::new([0.0; LEAF * LEAF])) } else { Quadrants(Box::default()) }
     }
 
-    /// One like `other`, without elements so far.
+    /// Creates an empty matrix with the structure of `other`.
     fn like(other: &Self) -> Self {
         match other {
             Leaf(_) => Self::new(LEAF),
@@ -85,7 +85,7 @@ impl Tree {
         }
     }
 
-    /// Shows all blocks with the places of their first elements.
+    /// Visits all blocks, each with the place of its first element.
     fn visit(&self, order: usize, (row, column): (usize, usize), see: &mut impl FnMut(usize, usize, &Block)) {
         match self {
             Leaf(block) => see(row, column, block),
@@ -101,7 +101,7 @@ impl Tree {
         }
     }
 
-    /// Shows all elements on and below the diagonal.
+    /// Visits all elements on and below the diagonal.
     fn elements(&self, order: usize, mut see: impl FnMut(usize, usize, f64)) {
         self.visit(order, (0, 0), &mut |top, left, block| {
             for (at, &value) in block.iter().enumerate() {
@@ -113,7 +113,7 @@ impl Tree {
         });
     }
 
-    /// Changes an element of one of the blocks, counted round and round.
+    /// Changes an element of block `*at`.
     fn damage(&mut self, at: &mut u64) -> bool {
         match self {
             Leaf(block) if *at == 0 => {
@@ -158,7 +158,7 @@ impl Runs for Instance {
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
         expect(answer, &Answer::Numbers(self.n * self.n))?;
-        // Far from 0, so that no wrong element goes unseen.
+        // Far from 0, so that every wrong element shows.
         let x: Vec<f64> = (0..self.order as u64).map(|index| 1.0 + uniform(2, index)).collect();
         let [mut right, mut ltx, mut lltx] = [(); 3].map(|()| vec![0.0; self.order]);
         self.input.elements(self.order, |row, column, a| {
@@ -245,7 +245,7 @@ fn solve_row<J: ForkJoin>(j: &mut J, left: &mut Option<Tree>, right: &mut Option
     }
 }
 
-/// Subtracts A·Bᵀ from C, or if `lower`, what of it is on and below the diagonal.
+/// Subtracts A·Bᵀ from C; if `lower`, only the part on and below the diagonal.
 fn subtract<J: ForkJoin>(j: &mut J, c: &mut Option<Tree>, a: &Tree, b: &Tree, lower: bool) {
     let c = c.get_or_insert_with(|| Tree::like(a));
     match (c, a, b) {
@@ -264,7 +264,7 @@ fn subtract<J: ForkJoin>(j: &mut J, c: &mut Option<Tree>, a: &Tree, b: &Tree, lo
     }
 }
 
-/// A product that is to be subtracted.
+/// A product to subtract.
 struct Part<'t> {
     c: &'t mut Option<Tree>,
     a: &'t Tree,
@@ -273,7 +273,7 @@ struct Part<'t> {
 }
 
 impl<'t> Part<'t> {
-    /// Nothing if one of the factors is 0.
+    /// Returns `None` if a factor is 0.
     fn of(c: &'t mut Option<Tree>, a: &'t Option<Tree>, b: &'t Option<Tree>, lower: bool) -> Option<Self> {
         Some(Self { c, a: a.as_ref()?, b: b.as_ref()?, lower })
     }
@@ -283,7 +283,7 @@ impl<'t> Part<'t> {
     }
 }
 
-/// Runs up to four parts, and forks only where there is something on both sides.
+/// Runs up to four parts. Forks only if both sides have one.
 fn fork_parts<J: ForkJoin>(j: &mut J, left: [Option<Part<'_>>; 2], right: [Option<Part<'_>>; 2]) {
     if left.iter().all(Option::is_none) {
         return fork_pair(j, right);

@@ -1,8 +1,9 @@
-//! Merge sort with a parallel merge, as in the examples of Cilk.
+//! Merge sort with a parallel merge, as in the Cilk examples.
 //!
-//! Both halves are sorted in parallel, each of them as two quarters that are merged into the scratch space; then the
-//! halves are merged back. A merge forks as well: it puts the median of the longer run in its place, finds where it
-//! belongs in the other, and merges what is below and above. Below the cut-off all is sequential.
+//! The program sorts both halves in parallel. Each half is sorted as two quarters, which are merged into the scratch
+//! space; then the halves are merged back. A merge forks too: it puts the median of the longer run in its place, finds
+//! where the median belongs in the shorter run, and merges the parts below and above it. Below the cut-off everything
+//! is sequential.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::cilksort::Params;
@@ -29,17 +30,17 @@ pub struct Instance {
     cutoff: usize,
     keys: Keys,
     scratch: Vec<u32>,
-    /// Forks of the last fork–join run; they depend on the keys.
+    /// Forks of the last fork–join run. The number depends on the keys.
     forks: Option<u64>,
 }
 
 impl Instance {
-    /// Sequences so long or shorter are sorted and merged without forks.
+    /// The cut-off: sequences of at most this length are sorted and merged without forks.
     pub fn cutoff(&self) -> usize {
         self.cutoff
     }
 
-    /// The keys and as much scratch space.
+    /// The keys, and scratch space of the same length.
     pub fn keys(&mut self) -> (&mut [u32], &mut [u32]) {
         (&mut self.keys.now, &mut self.scratch)
     }
@@ -79,9 +80,9 @@ impl Forks for Instance {
     }
 }
 
-/// The fork–join program: sorts `keys` and says how many forks that took.
+/// The fork–join program: sorts `keys` and returns the number of forks.
 ///
-/// The handle is borrowed, since sorting and merging use it one after the other.
+/// It borrows the handle because sorting and merging use it one after the other.
 ///
 /// ```
 /// use filch_workloads::{Serial, cilksort::sort};
@@ -111,7 +112,7 @@ pub fn sort<J: ForkJoin, K: Copy + Ord + Send + Sync>(
     1 + a + b + merge(j, left, right, keys, cutoff)
 }
 
-/// Sorts `keys` into `sorted`, by way of its quarters of the whole.
+/// Sorts `keys` into `sorted`: sorts two quarters of the whole in place, then merges them.
 fn sort_half<J: ForkJoin, K: Copy + Ord + Send + Sync>(
     j: &mut J,
     keys: &mut [K],
@@ -129,7 +130,7 @@ fn sort_half<J: ForkJoin, K: Copy + Ord + Send + Sync>(
     1 + a + b + merge(j, left, right, sorted, cutoff)
 }
 
-/// Merges two runs into `merged` and says how many forks that took.
+/// Merges two runs into `merged` and returns the number of forks.
 fn merge<J: ForkJoin, K: Copy + Ord + Send + Sync>(
     j: &mut J,
     a: &[K],
@@ -156,7 +157,7 @@ fn merge<J: ForkJoin, K: Copy + Ord + Send + Sync>(
     1 + x + y
 }
 
-/// Merges two runs from their lower ends. Out of line, so that everyone runs the same instructions.
+/// Merges two runs from their lower ends. Out of line, so that all executors run the same instructions.
 #[inline(never)]
 fn merge_serial<K: Copy + Ord>(a: &[K], b: &[K], merged: &mut [K]) {
     assert_eq!(a.len() + b.len(), merged.len());
@@ -165,7 +166,7 @@ fn merge_serial<K: Copy + Ord>(a: &[K], b: &[K], merged: &mut [K]) {
         let (x, y) = (a[i], b[j]);
         let from_b = y < x;
         merged[i + j] = if from_b { y } else { x };
-        // No branch: on random keys it would be mispredicted half of the time.
+        // No branch: on random keys it would be mispredicted half the time.
         i += usize::from(!from_b);
         j += usize::from(from_b);
     }

@@ -1,15 +1,16 @@
-//! Which vertices can be reached, with tasks that may be run twice.
+//! Reachability in a graph, with tasks that may run twice.
 //!
-//! A task visits a vertex: it marks those of its neighbours that have no mark, and each of them becomes a task. A mark is tested by a load
-//! and set by a store; there is no atomic update anywhere. Two workers that meet may both find a vertex without a mark and
-//! both make a task of it, and a queue may return a task twice: the second visit does nothing, or what the first has done already.
-//! Such tasks are counted as duplicates: those run beyond one for each vertex.
+//! A task visits a vertex: it marks each unmarked neighbour and makes a task of it. A load tests a mark and a store
+//! sets it; there is no atomic read-modify-write. Two workers may both find a vertex unmarked and make a task of it,
+//! and a queue may return a task twice. The second visit does nothing, or repeats what the first did. Tasks beyond one
+//! per vertex count as duplicates.
 //!
-//! **What it stresses.** The queue, and little else: a visit takes some ten nanoseconds, so a fence in each pop shows. The torus
-//! seldom has many tasks at a time; in the other graphs everything is near everything.
+//! **What it stresses.** Almost only the queue: a visit takes some ten nanoseconds, so a fence in each pop shows. The
+//! torus seldom offers many tasks at a time; the other graphs have short distances.
 //!
-//! **Source.** *Transitive closure* in Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*, PPoPP 2009, and
-//! in Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014, figure 11. The sizes are ours.
+//! **Source.** *Transitive closure* in Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*,
+//! PPoPP 2009, and in Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
+//! figure 11. The sizes are ours.
 
 use filch::worklist::{Queue, Team};
 use filch_catalogue::ParamError;

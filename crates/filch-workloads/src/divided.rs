@@ -1,4 +1,4 @@
-//! What the parallel loops of the programs run over, beside ranges and slices: rows, pieces, and two things in step.
+//! Sources for the programs' parallel loops, besides ranges and slices: rows, pieces, and two sources in step.
 
 use std::iter::Zip;
 use std::ops::RangeFrom;
@@ -6,8 +6,7 @@ use std::slice::ChunksMut;
 
 use filch::Divisible;
 
-/// The rows of a slice, of `width` items each but for the last one, which may be shorter. An item is a row's number and
-/// the row.
+/// The rows of a slice. Each has `width` items, but the last may be shorter. An item is a row's number and the row.
 pub(crate) struct Rows<'a, T> {
     items: &'a mut [T],
     width: usize,
@@ -16,7 +15,7 @@ pub(crate) struct Rows<'a, T> {
 
 impl<'a, T> Rows<'a, T> {
     pub(crate) fn new(items: &'a mut [T], width: usize) -> Self {
-        assert!(width > 0, "rows of nothing have no number");
+        assert!(width > 0, "rows of width 0 cannot be counted");
         Self { items, width, first: 0 }
     }
 }
@@ -44,17 +43,17 @@ impl<T: Send> Divisible for Rows<'_, T> {
     }
 }
 
-/// The pieces of a slice that end at the given places. An item is a piece's number and the piece.
+/// The pieces of a slice that end at given places. An item is a piece's number and the piece.
 pub(crate) struct Pieces<'a, T> {
     items: &'a mut [T],
     ends: &'a [usize],
-    /// Where `items` begins, counted as `ends` are.
+    /// The place where `items` begins, in the units of `ends`.
     start: usize,
     first: usize,
 }
 
 impl<'a, T> Pieces<'a, T> {
-    /// `ends` is in order, and its last is the length of `items`.
+    /// `ends` must be in order, and its last element must be the length of `items`.
     pub(crate) fn new(items: &'a mut [T], ends: &'a [usize]) -> Self {
         Self { items, ends, start: 0, first: 0 }
     }
@@ -91,7 +90,7 @@ impl<T: Send> Divisible for Pieces<'_, T> {
     }
 }
 
-/// Two things in step; they have the same length.
+/// Two sources of the same length, in step.
 pub(crate) struct Both<A, B>(pub(crate) A, pub(crate) B);
 
 impl<A: IntoIterator, B: IntoIterator> IntoIterator for Both<A, B> {
@@ -121,7 +120,7 @@ impl<A: Divisible, B: Divisible> Divisible for Both<A, B> {
 mod tests {
     use super::*;
 
-    /// All items, cutting wherever that is possible.
+    /// Collects all items, cutting wherever possible.
     fn items<D: Divisible>(source: D) -> Vec<D::Item> {
         match source.length() {
             0 | 1 => source.into_iter().collect(),
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn in_step() {
+    fn two_sources_stay_in_step() {
         assert_eq!(items(Both(0..3, &[7, 8, 9][..])), [(0, &7), (1, &8), (2, &9)]);
     }
 }

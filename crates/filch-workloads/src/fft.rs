@@ -1,16 +1,16 @@
 //! The fast Fourier transform of 2ᵏ complex numbers, by halves.
 //!
-//! The numbers at even places and those at odd places are moved to the two halves of a second array, both halves are
-//! transformed in parallel, with the arrays in exchanged roles, and then combined into the first array. Moving and
-//! combining are parallel loops as long as they are large. Below the cut-off an iterative transform in place takes
-//! over, the size of the first-level cache.
+//! The program moves the numbers at even and at odd places to the two halves of a second array, transforms both halves
+//! in parallel with the arrays in exchanged roles, and combines them into the first array. Moving and combining are
+//! parallel loops while they are large. Below the cut-off, the size of the first-level cache, an iterative in-place
+//! transform takes over.
 //!
-//! What it stresses: memory more than anything else, since each of the upper levels streams both arrays; and both kinds
-//! of parallelism at once, recursion and loops within it. The work is Θ(n log n) and the span Θ(log² n) and a leaf, so
-//! parallelism abounds; what bounds the speedup is the bandwidth.
+//! What it stresses: mainly memory, since each upper level streams both arrays; and both kinds of parallelism,
+//! recursion and the loops within it. The work is Θ(n log n) and the span is Θ(log² n) plus a leaf, so parallelism
+//! abounds; bandwidth bounds the speedup.
 //!
-//! Every number is computed by the same operations in any schedule, so the result is that of the sequential program,
-//! bit for bit. The check transforms it back and compares it with the input.
+//! Any schedule computes every number by the same operations, so the result equals that of the sequential program bit
+//! for bit. The check transforms it back and compares it with the input.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::fft::Params;
@@ -22,7 +22,7 @@ use crate::inputs::{filled, made, uniform};
 use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain, Serial};
 
-/// Loops over fewer pairs are not worth a look at whether somebody wants work.
+/// Loops over fewer pairs do not repay a check for idle workers.
 const LOOP: usize = 4096;
 
 impl Prepare for Params {
@@ -41,7 +41,8 @@ impl Prepare for Params {
     }
 }
 
-/// Number `index` of the table of roots: from m/2 on, for each power of two m, the first m/2 powers of exp(-2πi/m).
+/// Returns entry `index` of the table of roots. For each power of two m, the entries from m/2 on are the first m/2
+/// powers of exp(-2πi/m).
 fn root(index: u64) -> Complex {
     if index == 0 {
         return Complex::default();
@@ -65,7 +66,7 @@ impl Complex {
         Self { im: -self.im, ..self }
     }
 
-    /// Both the sum with, and the difference from, `other` times `root`.
+    /// Returns the sum with `other` times `root`, and the difference from it.
     #[inline(always)]
     fn butterfly(self, other: Self, root: Self) -> (Self, Self) {
         let re = other.re * root.re - other.im * root.im;
@@ -86,7 +87,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// The input and what the last run made of it.
+    /// The input, and the result of the last run.
     pub fn numbers(&self) -> (&[Complex], &[Complex]) {
         (&self.input, &self.numbers)
     }
@@ -95,7 +96,7 @@ impl Instance {
         Transform { roots: &self.roots, cutoff: self.cutoff, grain: self.grain }
     }
 
-    /// The input according to the result.
+    /// Computes the input from the result.
     fn inverse(&self) -> Vec<Complex> {
         let mut numbers: Vec<Complex> = self.numbers.iter().map(|number| number.conjugate()).collect();
         let mut scratch = numbers.clone();
@@ -122,7 +123,7 @@ impl Runs for Instance {
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
-        /// Rounding errors are some 10⁻¹⁵, and an error of 1 in one place is one of 1/n everywhere.
+        /// Rounding errors are some 10⁻¹⁵. An error of 1 in one place becomes an error of 1/n everywhere.
         const TOLERANCE: f64 = 1e-12;
         expect(answer, &Answer::Numbers(self.numbers.len()))?;
         let far = |a: f64, b: f64| (a - b).abs() > TOLERANCE || (a - b).is_nan();
@@ -130,7 +131,9 @@ impl Runs for Instance {
         let wrong = |(found, right): (&Complex, &Complex)| far(found.re, right.re) || far(found.im, right.im);
         match inverse.iter().zip(&self.input).position(wrong) {
             None => Ok(()),
-            Some(at) => Err(format!("back again, number {at} is {:?}, but was {:?}", inverse[at], self.input[at])),
+            Some(at) => {
+                Err(format!("transformed back, number {at} is {:?}, but it was {:?}", inverse[at], self.input[at]))
+            }
         }
     }
 
@@ -159,7 +162,7 @@ impl Forks for Instance {
     }
 }
 
-/// What all parts of a transform have in common.
+/// The parameters shared by all parts of a transform.
 #[derive(Clone, Copy)]
 struct Transform<'t> {
     roots: &'t [Complex],
@@ -168,7 +171,7 @@ struct Transform<'t> {
 }
 
 impl Transform<'_> {
-    /// The fork–join program: transforms `x`; `y` is scratch space of the same size.
+    /// The fork–join program: transforms `x`, with scratch space `y` of the same size.
     fn run<J: ForkJoin>(&self, mut j: J, x: &mut [Complex], y: &mut [Complex]) {
         if x.len() <= self.cutoff {
             return self.leaf(x);
@@ -210,8 +213,8 @@ impl Transform<'_> {
         butterflies(x_low, x_high, low, high, &self.roots[half..2 * half]);
     }
 
-    /// A small transform in place: each number goes to where its place's bits lead in reverse, then pairs are combined at
-    /// doubling distances. Out of line, so that everyone runs the same instructions.
+    /// A small in-place transform: permutes the numbers by reversing the bits of their places, then combines pairs at
+    /// doubling distances. Out of line, so that all executors run the same instructions.
     #[inline(never)]
     fn leaf(&self, x: &mut [Complex]) {
         let n = x.len();
@@ -239,7 +242,7 @@ impl Transform<'_> {
     }
 }
 
-/// Even places to `low`, odd ones to `high`.
+/// Moves even places to `low` and odd ones to `high`.
 #[inline(never)]
 fn unshuffle(x: &[[Complex; 2]], low: &mut [Complex], high: &mut [Complex]) {
     for ((&[even, odd], low), high) in x.iter().zip(low).zip(high) {

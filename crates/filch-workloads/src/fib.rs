@@ -1,6 +1,7 @@
 //! Fibonacci numbers by naive recursion: almost nothing but forks, so the time per fork can be read off.
 //!
-//! `n < 2` gives `n`; else fork `n-1` and `n-2` and add. There are F(n+1) - 1 forks.
+//! The result is `n` if `n < 2`; otherwise the program forks `n-1` and `n-2` and adds their results. There are
+//! F(n+1) - 1 forks.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::fib::{Params, Unrolled, forks, number};
@@ -32,12 +33,12 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Which number.
+    /// The index of the number.
     pub fn n(&self) -> u64 {
         self.params.n
     }
 
-    /// The argument from which there are no forks downwards.
+    /// The largest argument that is computed without forks, by recursion alone.
     pub fn cutoff(&self) -> u64 {
         self.params.cutoff
     }
@@ -106,7 +107,7 @@ pub fn fib<J: ForkJoin>(mut j: J, n: u64) -> u64 {
     a + b
 }
 
-/// The same with a cut-off, in a function of its own so that the other one need not compare.
+/// `fib` with a cut-off. A separate function, so that `fib` need not compare.
 fn fib_above<J: ForkJoin>(mut j: J, n: u64, cutoff: u64) -> u64 {
     if n <= cutoff {
         return sequential(n);
@@ -115,7 +116,7 @@ fn fib_above<J: ForkJoin>(mut j: J, n: u64, cutoff: u64) -> u64 {
     a + b
 }
 
-/// The program with three levels of the recursion in one function, and as many forks.
+/// `fib` with three levels of the recursion in one function, and as many forks.
 #[filch::inline_recursion(3)]
 pub fn fib_unrolled<J: ForkJoin>(mut j: J, n: u64) -> u64 {
     if n < 2 {
@@ -125,14 +126,14 @@ pub fn fib_unrolled<J: ForkJoin>(mut j: J, n: u64) -> u64 {
     a + b
 }
 
-/// The sequential program, for what lies below a cut-off.
+/// The sequential program, for arguments at or below a cut-off.
 #[inline(never)]
 pub fn sequential(n: u64) -> u64 {
     serial(n)
 }
 
-/// The sequential program: two real calls each time. No generic function calls it, so that it is local to this crate
-/// and calls itself directly, and not through the table of global symbols.
+/// The sequential program: each call makes two real calls. No generic function calls it, so it is local to this crate
+/// and calls itself directly, not through the table of global symbols.
 #[inline(never)]
 fn serial(n: u64) -> u64 {
     if n < 2 {
@@ -141,11 +142,12 @@ fn serial(n: u64) -> u64 {
     serial(n - 1) + opaque(serial(n - 2))
 }
 
-/// Keeps the compiler from turning the last call into a loop, which would halve the number of calls. No instructions.
+/// Keeps the compiler from turning the last call into a loop, which would halve the number of calls. It has no
+/// instructions.
 #[inline(always)]
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn opaque(mut x: u64) -> u64 {
-    // SAFETY: no instructions; `x` is read and written as it is.
+    // SAFETY: the block has no instructions; it leaves `x` unchanged.
     unsafe { std::arch::asm!("/* {0} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags)) };
     x
 }
@@ -161,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_forks_are_those_of_the_table() {
+    fn numbers_and_forks_match_the_table() {
         let table = [
             (10, 55, 88),
             (20, 6765, 10_945),

@@ -1,4 +1,4 @@
-//! The programs on filch: by handle on any pool, and in closure style on the default one.
+//! The programs on filch: handle style on any pool, closure style on the default pool.
 
 use filch::levels::{Level, Levels};
 use filch::pool::Pool;
@@ -59,7 +59,7 @@ impl<P: Pool> Executor for ThreadPool<P> {
     }
 }
 
-/// The programs by handle [in two levels](filch::Worker::in_levels), so that the compiler inlines their recursion.
+/// Runs programs by handle [in two levels](filch::Worker::in_levels), so that the compiler inlines their recursion.
 ///
 /// ```
 /// use filch_workloads::{Executor, InLevels, Prepare, Workload};
@@ -78,9 +78,9 @@ impl Executor for InLevels<'_> {
     }
 }
 
-/// Closure style: programs fork with the free function [`filch::join`], as those do that pass no handle.
+/// Closure style: programs fork with the free function [`filch::join`] and pass no handle.
 ///
-/// It runs on the pool that the thread belongs to, and otherwise on the global one.
+/// It runs on the pool of the current thread if there is one, otherwise on the global pool.
 ///
 /// ```
 /// use filch_workloads::{Executor, FilchClosures, Prepare, Workload};

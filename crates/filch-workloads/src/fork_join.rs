@@ -1,14 +1,14 @@
-//! What a program may ask of whoever runs it, and how a program is handed over.
+//! The interface between programs and executors.
 //!
-//! Every workload is written once against [`ForkJoin`]; filch's handle, the serial executor and every peer implement
-//! it, so that all of them run the same source. What must always hold: an implementation runs each closure exactly once
-//! before `join` or `fork_all` returns, and gives results to the right places whatever the schedule.
+//! Every workload is written once against [`ForkJoin`]. filch's handle, the serial executor and every peer implement
+//! it, so all of them run the same source. An implementation must run each closure exactly once before `join` or
+//! `fork_all` returns, and must deliver each result to its place in any schedule.
 
 use filch::Divisible;
 
-/// A fork–join executor as one task sees it: a handle, passed by value to each child.
+/// A fork–join executor as a task sees it: a handle, passed by value to each child.
 ///
-/// A recursive program takes the handle by value and hands each branch the one that it receives:
+/// A recursive program takes the handle by value and gives each branch the handle that the branch receives:
 ///
 /// ```
 /// use filch_workloads::{ForkJoin, Serial};
@@ -23,8 +23,8 @@ use filch::Divisible;
 /// assert_eq!(fib(Serial, 20), 6765);
 /// ```
 pub trait ForkJoin: Sized {
-    /// The handle that a child receives. With most executors its own children receive the same type, so that recursion is one
-    /// function; with [`InLevels`](crate::InLevels) the types go around.
+    /// The handle that a child receives. With most executors a child's own children receive the same type, so a
+    /// recursion is one function; with [`InLevels`](crate::InLevels) the types alternate.
     type Branch<'b>: ForkJoin;
 
     /// Runs both closures, perhaps at the same time, and returns both results.
@@ -35,9 +35,9 @@ pub trait ForkJoin: Sized {
         RA: Send,
         RB: Send;
 
-    /// Runs `each` on every item as a task of its own and folds the results, in no particular order.
+    /// Runs `each` on every item as a task of its own and folds the results in no particular order.
     ///
-    /// An executor that can spawn and sync does so; for others there is [`forks_by_halves!`](crate::forks_by_halves).
+    /// An executor with spawn and sync uses them; others use [`forks_by_halves!`](crate::forks_by_halves).
     ///
     /// ```
     /// use filch_workloads::{ForkJoin, Serial};
@@ -53,13 +53,13 @@ pub trait ForkJoin: Sized {
         F: for<'b> Fn(Self::Branch<'b>, T) -> R + Sync,
         G: FnMut(S, R) -> S;
 
-    /// In the middle of a long task: a good moment to answer thieves, for executors whose thieves ask.
+    /// Lets an executor answer its thieves in the middle of a long task, if its thieves ask.
     #[inline]
     fn poll(&mut self) {}
 
-    /// A loop: folds a range or slice block by block and reduces the results, in the order of the items.
+    /// Folds the blocks of a range or slice and reduces the results in the order of the items.
     ///
-    /// The default halves the source with [`ForkJoin::join`] down to blocks of `grain`. An executor with loops of its own that
+    /// The default halves the source with [`ForkJoin::join`] down to blocks of `grain`. An executor whose own loops
     /// need no grain uses these, unless the grain is [fixed](Grain::Fixed).
     ///
     /// ```
@@ -79,7 +79,7 @@ pub trait ForkJoin: Sized {
         halve_blocks(self, source, grain.items(), &zero, &fold, &reduce)
     }
 
-    /// [`ForkJoin::fold_blocks`] without results.
+    /// Runs `f` on every block: [`ForkJoin::fold_blocks`] without results.
     ///
     /// ```
     /// use filch_workloads::{ForkJoin, Grain, Serial};
@@ -98,17 +98,17 @@ pub trait ForkJoin: Sized {
     }
 }
 
-/// How many items of a loop are a task.
+/// How many loop items make a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
-    /// So many for executors whose loops need a number: it should be some 10 µs of work. Others split on demand.
+    /// This number, for executors whose loops need one: it should be some 10 µs of work. Others split on demand.
     Advice(usize),
-    /// So many for every executor.
+    /// This number, for every executor.
     Fixed(usize),
 }
 
 impl Grain {
-    /// That of a parameter `grain`, whose value 0 means to split on demand.
+    /// Returns the grain for a parameter `grain`, whose value 0 means splitting on demand.
     pub(crate) fn from_param(grain: usize, advice: usize) -> Self {
         if grain == 0 { Self::Advice(advice.max(1)) } else { Self::Fixed(grain) }
     }
@@ -120,7 +120,7 @@ impl Grain {
     }
 }
 
-/// Halves a source down to blocks of `grain` items, each of which is folded by itself.
+/// Halves a source down to blocks of `grain` items and folds each block.
 pub(crate) fn halve_blocks<J, D, T, F, R>(j: &mut J, source: D, grain: usize, zero: &T, fold: &F, reduce: &R) -> T
 where
     J: ForkJoin,
@@ -141,7 +141,8 @@ where
     reduce(left, right)
 }
 
-/// Runs four branches, perhaps at the same time. A macro, since no bound can say that a branch takes the handle of a child's child.
+/// Runs four branches, perhaps at the same time. A macro, since no bound can say that a branch takes the handle of a
+/// grandchild.
 macro_rules! join4 {
     ($j:expr, $a:expr, $b:expr, $c:expr, $d:expr $(,)?) => {{
         $j.join(
@@ -173,7 +174,7 @@ pub trait SameBranches<J: ForkJoin>: for<'b> ForkJoin<Branch<'b> = J::Branch<'b>
 
 impl<J: ForkJoin, K: for<'b> ForkJoin<Branch<'b> = J::Branch<'b>>> SameBranches<J> for K {}
 
-/// [`ForkJoin::fork_all`] for an executor that has nothing but `join`: halves the items.
+/// Implements [`ForkJoin::fork_all`] with `join` alone, by halving the items.
 ///
 /// ```
 /// use filch_workloads::{Serial, fork_by_halves};
@@ -214,7 +215,7 @@ where
     })
 }
 
-/// The method [`ForkJoin::fork_all`] of an executor that has nothing but `join`: [`fork_by_halves`].
+/// Defines [`ForkJoin::fork_all`] by [`fork_by_halves`], for an executor that has only `join`.
 ///
 /// ```
 /// use filch_workloads::{ForkJoin, forks_by_halves};
@@ -253,14 +254,14 @@ macro_rules! forks_by_halves {
     };
 }
 
-/// One item on its way to its result.
+/// The state of one item.
 enum Cell<T, R> {
     Item(T),
     Running,
     Result(R),
 }
 
-/// Forks two halves of at least one cell each. Out of line, which keeps the frames of deep recursions small.
+/// Forks two halves of at least one cell each. Out of line, to keep the frames of deep recursions small.
 #[inline(never)]
 fn fork_cells<K, T, R, F>(j: &mut K, cells: &mut [Cell<T, R>], each: &F)
 where
@@ -274,7 +275,7 @@ where
     j.join(move |j| halve::<K, _, _, _>(j, left, each), move |j| halve::<K, _, _, _>(j, right, each));
 }
 
-/// Recurses on halves down to single cells. `K` names the executor for which `each` was written.
+/// Recurses on halves down to single cells. `K` is the executor type for which `each` was written.
 fn halve<K, T, R, F>(mut j: K::Branch<'_>, cells: &mut [Cell<T, R>], each: &F)
 where
     K: ForkJoin,
@@ -297,7 +298,7 @@ where
     }
 }
 
-/// A program to be run by an [`Executor`]: what a closure generic over [`ForkJoin`] would be.
+/// A program for an [`Executor`]: the equivalent of a closure generic over [`ForkJoin`].
 ///
 /// ```
 /// use filch_workloads::{Executor, ForkJoin, Program, Serial};
@@ -321,15 +322,15 @@ pub trait Program: Send {
     fn run<J: ForkJoin>(&mut self, j: J) -> Self::Output;
 }
 
-/// Something that runs programs: a pool with its threads, or a rival's.
+/// An executor of programs, such as a pool and its threads.
 pub trait Executor {
     /// Runs `program` to its end.
     fn execute<P: Program>(&self, program: &mut P) -> P::Output;
 }
 
-/// The sequential executor: one branch after the other, no tasks.
+/// The sequential executor: runs one branch after the other, without tasks.
 ///
-/// It shows what a program costs when forks are free. The `Ts` of the tables is
+/// It shows the cost of a program with free forks. The `Ts` of the tables is
 /// [`Instance::serial`](crate::Instance::serial), a plain sequential program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Serial;

@@ -1,15 +1,15 @@
-//! Diffusion of heat on a plate, by explicit steps in time.
+//! Diffusion of heat on a plate, by explicit time steps.
 //!
-//! The plate is a mesh of `nx` columns of `ny` points. A step computes all columns from those before it, by halving
-//! down to strips of `leaf` columns. The edges are kept at 0, and at first the temperature is sin x · sin y for x and y
-//! from 0 to π, so after time t it should be e⁻²ᵗ · sin x · sin y but for the error of the mesh.
+//! The plate is a mesh of `nx` columns of `ny` points. A step computes all columns from the previous ones, by halving
+//! down to strips of `leaf` columns. The edges stay at 0. The initial temperature is sin x · sin y for x and y from 0
+//! to π, so at time t it should be e⁻²ᵗ · sin x · sin y up to the discretization error.
 //!
-//! What it stresses: many small trees of forks one after the other, each of some hundred tasks that take the same time.
-//! A step is a barrier. With more columns than the caches hold, the memory sets the pace. The span of a step is Θ(log
-//! nx) forks and a strip.
+//! What it stresses: a sequence of many small fork trees, each with some hundred tasks of equal length. A step is a
+//! barrier. If the columns exceed the caches, memory sets the pace. The span of a step is Θ(log nx) forks plus one
+//! strip.
 //!
-//! In contrast to `jacobi` all executors fork the same strips. A point is computed in the same way whoever does it, so
-//! the plate must be that of the sequential program, bit for bit.
+//! Unlike in `jacobi`, all executors fork the same strips. Every executor computes a point in the same way, so the
+//! plate must equal that of the sequential program bit for bit.
 
 use std::f64::consts::PI;
 
@@ -27,7 +27,7 @@ impl Prepare for Params {
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let (dx, dy) = (PI / (self.nx - 1) as f64, PI / (self.ny - 1) as f64);
-        // Stable as long as both factors together are at most a half.
+        // Stable while the two factors add up to at most a half.
         let dt = 0.2 * dx.min(dy).powi(2);
         let step = Step { x: dt / dx.powi(2), y: dt / dy.powi(2) };
         let temperature = |i: usize, k: usize| (i as f64 * dx).sin() * (k as f64 * dy).sin();
@@ -44,7 +44,7 @@ struct Step {
 }
 
 impl Stencil for Step {
-    /// Out of line, so that everyone runs the same instructions.
+    /// Out of line, so that all executors run the same instructions.
     #[inline(never)]
     fn row(self, before: &[f64], column: &[f64], after: &[f64], new: &mut [f64]) {
         let n = new.len();
@@ -62,7 +62,7 @@ impl Stencil for Step {
 pub struct Instance {
     params: Params,
     mesh: Mesh<Step>,
-    /// Of all steps together.
+    /// The time covered by all steps.
     time: f64,
 }
 
@@ -72,7 +72,7 @@ impl Instance {
         self.mesh.values()
     }
 
-    /// The largest distance of a temperature from the solution of the differential equation.
+    /// Returns the largest error of a temperature against the solution of the differential equation.
     pub fn error(&self) -> f64 {
         let Params { nx, ny, .. } = self.params;
         let right = |at: usize| {

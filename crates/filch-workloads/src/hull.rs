@@ -1,21 +1,22 @@
 //! The convex hull of points in the plane, by quickhull.
 //!
-//! The leftmost and the rightmost point are on the hull. One pass over all points tells those above the line between
-//! them from those below it, and finds of each the one farthest away, which is on the hull too. For each side a pass
-//! over its points finds those outside of the triangle with the farthest one: two smaller sets, each with its farthest
-//! point; and so on, both in parallel. A pass is a parallel loop, as long as there are more points than the cut-off.
+//! The leftmost and the rightmost point are on the hull. One pass over all points separates those above the line
+//! between these two from those below it, and finds the farthest point on each side, which is on the hull too. A pass
+//! over the points of a side finds those outside the triangle with its farthest point: two smaller sets, each with its
+//! own farthest point. The program recurses on both sets in parallel. A pass is a parallel loop while there are more
+//! points than the cut-off.
 //!
-//! Points are sorted into sets in place. A set is a list of segments, at first of 4096 points each; a pass cuts each
-//! segment into one for either side, and what belongs to neither is left behind. So nothing is copied, and no memory
-//! taken, until a set is small enough to be put together and finished sequentially.
+//! Points are partitioned in place. A set is a list of segments, at first of 4096 points each. A pass cuts each segment
+//! into one for either side and drops the points of neither. So the program copies nothing and allocates no memory for
+//! points until a set is small enough to be gathered and finished sequentially.
 //!
-//! What it stresses: a few large loops that read memory, and then a tree of smaller ones that is not balanced. Sets
-//! shrink fast: most points are gone after two passes, so the work is Θ(n) in practice. Points uniform in a disc leave
-//! a hull of some n^⅓ points; those of a Plummer model, dense in the middle with a few far outside, a hull of some ten.
-//! The span is Θ(log² n) and a segment for each pass.
+//! What it stresses: a few large loops that read memory, then an unbalanced tree of smaller loops. Sets shrink fast:
+//! two passes drop most points, so the work is Θ(n) in practice. Uniform points in a disc have a hull of some n^⅓
+//! points; those of a Plummer model, dense in the middle with a few far outside, a hull of some ten. The span is Θ(log²
+//! n) plus a segment for each pass.
 //!
-//! Of points equally far from a line the first in the order of coordinates counts, so the hull is the same in every
-//! run, bit for bit.
+//! Among points equally far from a line the first in the order of coordinates counts, so every run finds the same hull,
+//! bit for bit.
 
 use std::collections::HashSet;
 
@@ -29,12 +30,12 @@ use crate::inputs::{filled, made, uniform};
 use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
-/// The point of this number.
+/// Returns point `index` of a cloud.
 fn point(cloud: Cloud, seed: u64, index: u64) -> Point {
     let (mass, turn) = (uniform(seed, 2 * index), uniform(seed, 2 * index + 1));
     let radius = match cloud {
         Cloud::Uniform => mass.sqrt(),
-        // The part `mass` of all stars is within this radius.
+        // This radius encloses the fraction `mass` of all stars.
         Cloud::Plummer => (mass.max(1e-9).powf(-2.0 / 3.0) - 1.0).sqrt().recip(),
     };
     let (sin, cos) = (2.0 * std::f64::consts::PI * turn).sin_cos();
@@ -55,14 +56,14 @@ impl Prepare for Params {
 /// A point in the plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// To the right.
+    /// The coordinate to the right.
     pub x: f64,
-    /// Upwards.
+    /// The upward coordinate.
     pub y: f64,
 }
 
 impl Point {
-    /// From left to right, from below upwards.
+    /// Orders points from left to right, then upwards.
     fn precedes(self, other: Self) -> bool {
         self.x < other.x || self.x == other.x && self.y < other.y
     }
@@ -77,7 +78,7 @@ impl Point {
 struct Line(Point, Point);
 
 impl Line {
-    /// How far to the left of the line a point is, times the line's length.
+    /// Returns the distance of a point to the left of the line, times the line's length.
     #[inline(always)]
     fn left(self, point: Point) -> f64 {
         let Self(from, to) = self;
@@ -85,11 +86,11 @@ impl Line {
     }
 }
 
-/// What is known of the points to the left of a line.
+/// A line, and the farthest point seen to its left.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     line: Line,
-    /// The one farthest from the line, and how far it is.
+    /// The point farthest from the line, and its distance times the line's length.
     farthest: Point,
     distance: f64,
 }
@@ -99,7 +100,7 @@ impl Side {
         Self { line: Line(from, to), farthest: from, distance: 0.0 }
     }
 
-    /// The lines past which the farthest point hides nothing.
+    /// Returns the two lines through the farthest point. Only points to the left of one of them can be on the hull.
     fn split(&self) -> [Self; 2] {
         let Line(from, to) = self.line;
         [Self::new(from, self.farthest), Self::new(self.farthest, to)]
@@ -112,7 +113,7 @@ impl Side {
         }
     }
 
-    /// Whether the point is to the left.
+    /// Returns whether a point is to the left, and records it if so.
     #[inline(always)]
     fn has(&mut self, point: Point) -> bool {
         let distance = self.line.left(point);
@@ -123,7 +124,7 @@ impl Side {
         left
     }
 
-    /// Adds what is known of other points.
+    /// Merges the farthest point of other points on the same side.
     fn merge(&mut self, other: &Self) {
         if other.distance > 0.0 {
             self.consider(other.farthest, other.distance);
@@ -131,8 +132,8 @@ impl Side {
     }
 }
 
-/// Sorts points in place: first those on the first side, at the end those on the second one. Says where the one part ends and the
-/// other begins. Out of line, so that everyone runs the same instructions.
+/// Partitions points in place: those on the first side come first, those on the second side last. Returns the end of
+/// the first part and the start of the last. Out of line, so that all executors run the same instructions.
 #[inline(never)]
 fn separate(sides: &mut [Side; 2], points: &mut [Point]) -> (usize, usize) {
     let [first, second] = sides;
@@ -153,7 +154,7 @@ fn separate(sides: &mut [Side; 2], points: &mut [Point]) -> (usize, usize) {
     (low, high)
 }
 
-/// The leftmost and the rightmost point of those given and of `points`.
+/// Returns the leftmost and the rightmost point among those given and `points`.
 #[inline(never)]
 fn extremes([mut least, mut most]: [Point; 2], points: &[Point]) -> [Point; 2] {
     for &point in points {
@@ -167,7 +168,7 @@ fn extremes([mut least, mut most]: [Point; 2], points: &[Point]) -> [Point; 2] {
     [least, most]
 }
 
-/// Points of a segment at first.
+/// The initial number of points in a segment.
 const SEGMENT: usize = 4096;
 
 /// The points on a side.
@@ -191,7 +192,7 @@ impl<'p> Set<'p> {
     }
 }
 
-/// What all parts of a run have in common.
+/// The parameters shared by all parts of a run.
 #[derive(Clone, Copy, Debug)]
 struct Quickhull {
     cutoff: usize,
@@ -199,7 +200,7 @@ struct Quickhull {
 }
 
 impl Quickhull {
-    /// The fork–join program: the points of the hull, clockwise from the leftmost.
+    /// The fork–join program: returns the points of the hull, clockwise from the leftmost.
     fn run<J: ForkJoin>(&self, mut j: J, points: &mut [Point]) -> Vec<Point> {
         let first = [points[0]; 2];
         let grain = match self.grain {
@@ -213,7 +214,7 @@ impl Quickhull {
         [vec![left], above, vec![right], below].concat()
     }
 
-    /// Makes the sets of two sides of the points of one.
+    /// Partitions the points of one set into the sets of two sides.
     fn separate<'p, J: ForkJoin>(
         &self,
         j: &mut J,
@@ -235,7 +236,7 @@ impl Quickhull {
         sets
     }
 
-    /// The points of the hull on a side, from the start of its line to the end.
+    /// Returns the hull's points on a side, from the start of its line to the end.
     fn side<J: ForkJoin>(&self, mut j: J, set: Set<'_>) -> Vec<Point> {
         if set.points <= self.cutoff {
             let mut points = Vec::with_capacity(set.points);
@@ -273,13 +274,13 @@ fn serial_side(side: &Side, points: &mut [Point]) -> Vec<Point> {
 pub struct Instance {
     quickhull: Quickhull,
     points: Vec<Point>,
-    /// The points, to be sorted into sets.
+    /// A copy of the points, partitioned in place.
     work: Vec<Point>,
     hull: Vec<Point>,
 }
 
 impl Instance {
-    /// The points, and the hull that the last run found, clockwise from the leftmost point.
+    /// The points, and the hull found by the last run, clockwise from the leftmost point.
     pub fn points(&self) -> (&[Point], &[Point]) {
         (&self.points, &self.hull)
     }
@@ -288,9 +289,10 @@ impl Instance {
         Answer::Number(self.hull.len() as u64)
     }
 
-    /// The hull must be points of the input, turn to the right everywhere, and have all points inside.
+    /// Checks that the corners of the hull are points of the input, that it turns right everywhere, and that it
+    /// encloses all points.
     fn check_hull(&self) -> Result<(), String> {
-        /// Distances are of points some ten apart.
+        /// The points are some ten apart.
         const ROUNDING: f64 = 1e-12;
         let hull = &self.hull;
         let corners: HashSet<[u64; 2]> = hull.iter().map(|corner| corner.bits()).collect();
@@ -299,10 +301,10 @@ impl Instance {
             missing.remove(&point.bits());
         }
         if hull.len() < 2 || corners.len() != hull.len() {
-            return Err(format!("the hull has {} corners, {} of them different", hull.len(), corners.len()));
+            return Err(format!("the hull has {} corners, {} of them distinct", hull.len(), corners.len()));
         }
         if !missing.is_empty() {
-            return Err(format!("{} corners of the hull are no points of the input", missing.len()));
+            return Err(format!("{} corners of the hull are not points of the input", missing.len()));
         }
         for (at, &corner) in hull.iter().enumerate() {
             let line = Line(corner, hull[(at + 1) % hull.len()]);
@@ -319,7 +321,7 @@ impl Instance {
             let below = lower.partition_point(|corner| corner.x > point.x).clamp(1, lower.len() - 1);
             let edges = [Line(upper[above - 1], upper[above]), Line(lower[below - 1], lower[below])];
             if let Some(edge) = edges.iter().find(|edge| edge.left(point) > ROUNDING) {
-                return Err(format!("point {at} is outside of {edge:?}"));
+                return Err(format!("point {at} is outside {edge:?}"));
             }
         }
         Ok(())
@@ -368,7 +370,7 @@ impl Forks for Instance {
 mod tests {
     use super::*;
 
-    /// The size of the hull by another algorithm, the monotone chain.
+    /// Computes the size of the hull by another algorithm, the monotone chain.
     fn chain(points: &[Point]) -> usize {
         let mut points = points.to_vec();
         points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));

@@ -1,25 +1,24 @@
-//! A maximal independent set of a graph: vertices of which no two are neighbours, and to which none can be added.
+//! A maximal independent set of a graph: no two of its vertices are neighbours, and no vertex can be added.
 //!
-//! Vertices have hashed priorities. In the order of priorities, a vertex is in the set unless a neighbour already is:
-//! that is the sequential program. The parallel one goes in rounds over a prefix of the vertices that are left, in the
-//! same order. A vertex is out as soon as a neighbour is in, which tells it so, and in as soon as all neighbours of
-//! higher priority are out; otherwise it is left for the next round. The prefix has max(200, n/50) vertices: with more
-//! of them a round has more parallelism and finds more vertices that have to wait.
+//! Vertices have hashed priorities. The sequential program takes them in order of priority and adds a vertex unless a
+//! neighbour is in the set. The parallel program works in rounds over a prefix of the undecided vertices, in the same
+//! order. A vertex is out once a neighbour is in; that neighbour tells it so. It is in once all neighbours of higher
+//! priority are out. Otherwise it waits for the next round. The prefix has max(200, n/50) vertices: a longer prefix
+//! gives a round more parallelism and more vertices that must wait.
 //!
-//! What it stresses: a few hundred parallel loops one after the other, each of some thousand iterations of some hundred
-//! nanoseconds, whose results are collected, on memory without locality. It is one of the programs by which loops that
-//! split on demand are compared with those of a fixed number of chunks. Of each vertex that it takes into the set it
-//! looks at the neighbours twice, where the sequential program does so once. The span is Θ(log² n) rounds with high
-//! probability, as long as prefixes are short.
+//! What it stresses: a sequence of a few hundred parallel loops, each of some thousand iterations of some hundred
+//! nanoseconds, whose results are collected, on memory without locality. It is one of the programs that compare loops
+//! split on demand with loops of a fixed number of chunks. It looks at the neighbours of each vertex in the set twice,
+//! the sequential program once. The span is Θ(log² n) rounds with high probability, as long as prefixes are short.
 //!
-//! The set is that of the sequential program whatever the schedule: what a vertex is depends on neighbours of higher
-//! priority only. This is the method of deterministic reservations; since a decision never changes, both of its phases
-//! are one loop here.
+//! The set equals that of the sequential program in any schedule, since the decision on a vertex depends only on
+//! neighbours of higher priority. This is the method of deterministic reservations. A decision never changes, so one
+//! loop does both of its phases.
 //!
 //! **Source.** Guy E. Blelloch, Jeremy T. Fineman, Phillip B. Gibbons and Julian Shun, *Internally Deterministic
 //! Parallel Algorithms Can Be Fast*, PPoPP 2012, as measured in *Private deques*.
 
-#![allow(clippy::disallowed_types, reason = "a decision per vertex, no protocol that a checker should see")]
+#![allow(clippy::disallowed_types, reason = "one decision per vertex, no protocol for the checker")]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -50,7 +49,7 @@ impl Prepare for Params {
 
 const ORDER_SEED: u64 = 11;
 
-/// The earlier of two vertices has the smaller number. No two vertices have the same, since the hash is one to one.
+/// Returns the rank of a vertex; an earlier vertex has a smaller one. The hash is one to one, so no two are equal.
 #[inline]
 fn priority(vertex: u32) -> u64 {
     hash(ORDER_SEED, vertex.into())
@@ -66,17 +65,17 @@ const OUT: u8 = 2;
 #[derive(Debug)]
 pub struct Instance {
     graph: Graph,
-    /// The vertices by priority.
+    /// The vertices in order of priority.
     order: Vec<u32>,
-    /// All accesses are relaxed: a state, once decided, does not change, it says nothing about other memory, and whoever reads an
-    /// old one decides a round later.
+    /// All accesses are relaxed: a decided state does not change and publishes no other memory, and a stale one delays
+    /// a decision by one round.
     states: Vec<AtomicU8>,
     grain: Grain,
     right: OnceLock<Vec<u8>>,
 }
 
 impl Instance {
-    /// The graph, and which vertices are in the set.
+    /// The graph, and for each vertex whether it is in the set.
     pub fn set(&self) -> (&Graph, Vec<bool>) {
         (&self.graph, self.states().map(|state| state == IN).collect())
     }
@@ -89,13 +88,13 @@ impl Instance {
         Answer::Number(self.states().filter(|&state| state == IN).count() as u64)
     }
 
-    /// What a vertex is according to its neighbours.
+    /// Decides a vertex from the states of its neighbours.
     #[inline]
     fn decide(&self, vertex: u32) -> u8 {
         let mine = priority(vertex);
         for &neighbour in self.graph.neighbours(vertex) {
             match self.states[neighbour as usize].load(Ordering::Relaxed) {
-                // It is about to say so itself.
+                // The neighbour is about to store this itself.
                 IN => return OUT,
                 UNDECIDED if priority(neighbour) < mine => return UNDECIDED,
                 _ => {}
@@ -104,7 +103,7 @@ impl Instance {
         IN
     }
 
-    /// Decides those vertices that can be decided, and collects the others.
+    /// Decides the vertices that can be decided and collects the others.
     #[inline(never)]
     fn round(&self, mut left: Vec<u32>, vertices: &[u32]) -> Vec<u32> {
         for &vertex in vertices {
@@ -126,7 +125,7 @@ impl Instance {
     }
 }
 
-/// The sequential program; `state` gives access to one.
+/// The sequential program. `state` accesses a state.
 fn serial<S>(graph: &Graph, order: &[u32], states: &mut [S], state: impl Fn(&mut S) -> &mut u8) {
     for &vertex in order {
         let mine = state(&mut states[vertex as usize]);
@@ -159,7 +158,7 @@ impl Runs for Instance {
         expect(answer, &Answer::Number(size as u64))?;
         match self.states().zip(right).position(|(found, &right)| found != right) {
             None => Ok(()),
-            Some(vertex) => Err(format!("vertex {vertex} is on the wrong side, or undecided")),
+            Some(vertex) => Err(format!("vertex {vertex} is undecided or decided wrongly")),
         }
     }
 

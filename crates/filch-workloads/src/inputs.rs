@@ -1,4 +1,4 @@
-//! Inputs: numbers by hash, and arrays of them filled in parallel.
+//! Inputs: hashed numbers, and arrays of them filled in parallel.
 
 use filch::ThreadPool;
 use filch_catalogue::ParamError;
@@ -7,12 +7,12 @@ use filch_catalogue::programs::keys::Distribution;
 
 use crate::divided::Rows;
 
-/// How its numbers are drawn.
+/// Draws numbers from a distribution.
 pub(crate) trait Draws: Copy {
-    /// Key `index` of `n`.
+    /// Draws key `index` of `n`.
     fn key(self, seed: u64, index: u64, n: usize) -> u32;
 
-    /// Real number `index`.
+    /// Draws real number `index`.
     fn real(self, seed: u64, index: u64) -> f64;
 }
 
@@ -32,28 +32,28 @@ impl Draws for Distribution {
     }
 }
 
-/// A number from 0 up to 1, without 1.
+/// Draws a number from 0 to 1, excluding 1.
 pub(crate) fn uniform(seed: u64, index: u64) -> f64 {
     (hash(seed, index) >> 11) as f64 / 2_f64.powi(53)
 }
 
-/// A number from the exponential distribution with mean 1.
+/// Draws a number from the exponential distribution with mean 1.
 pub(crate) fn exponential(seed: u64, index: u64) -> f64 {
     let above_zero = ((hash(seed, index) >> 11) + 1) as f64 / 2_f64.powi(53);
     -above_zero.ln()
 }
 
-/// The numbers below `n`, in the order of their hashes.
+/// Returns the numbers below `n` in the order of their hashes.
 pub(crate) fn shuffled(seed: u64, n: u32) -> Vec<u32> {
     let mut pairs: Vec<(u64, u32)> = (0..n).map(|number| (hash(seed, number.into()), number)).collect();
     pairs.sort_unstable();
     pairs.into_iter().map(|(_, number)| number).collect()
 }
 
-/// From so many elements on, making an input is worth threads.
+/// The length from which making an input is worth threads.
 const PARALLEL: usize = 1 << 18;
 
-/// `len` copies of `value`, or an error where there is no memory for them.
+/// Returns `len` copies of `value`, or an error if memory is short.
 pub(crate) fn filled<T: Clone>(workload: &'static str, len: usize, value: T) -> Result<Vec<T>, ParamError> {
     let mut items = Vec::new();
     let bytes_needed = (len as u64).saturating_mul(size_of::<T>() as u64);
@@ -66,7 +66,7 @@ pub(crate) fn filled<T: Clone>(workload: &'static str, len: usize, value: T) -> 
     Ok(items)
 }
 
-/// An array of `value(0)`, `value(1)`, …, made by all processors if it is long.
+/// Returns the array of `value(0)`, `value(1)`, …. All processors make it if it is long.
 pub(crate) fn made<T>(workload: &'static str, len: usize, value: impl Fn(u64) -> T + Sync) -> Result<Vec<T>, ParamError>
 where
     T: Clone + Default + Send,
@@ -86,8 +86,8 @@ where
     Ok(items)
 }
 
-/// Threads for making an input, if it is large enough for them to be of use. They end with it, so that none is left when
-/// programs are measured.
+/// Returns a pool for making an input, if the input is large enough to repay it. Its threads end before programs are
+/// measured.
 pub(crate) fn all_processors(is_large: bool) -> Option<ThreadPool> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     if is_large && processors > 1 { ThreadPool::new(processors).ok() } else { None }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn means() {
+    fn means_match_the_distributions() {
         let n = 100_000;
         let mean = |real: fn(u64, u64) -> f64| (0..n).map(|index| real(7, index)).sum::<f64>() / n as f64;
         assert!((mean(uniform) - 0.5).abs() < 0.01);

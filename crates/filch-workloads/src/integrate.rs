@@ -1,14 +1,14 @@
 //! The integral of (x² + 1)·x from 0 to n, by halving until the trapezoids agree.
 //!
-//! A task has an interval and the area of its trapezoid. It halves the interval, and if the areas of the two halves add
-//! up to the same but for 10⁻⁹, gives their sum; else it forks both. There is no cut-off.
+//! A task has an interval and the area of its trapezoid. It halves the interval. If the areas of the halves add up to
+//! the whole area within 10⁻⁹, it returns their sum; otherwise it forks both halves. There is no cut-off.
 //!
-//! What it stresses: forks, and hardly anything else, on an uneven tree. A node takes some ten floating-point
-//! operations, so the ratio of one worker to the sequential program is about that of `fib`: the price of a fork next to
-//! work of a few nanoseconds. The span is the depth of the tree, some 40 nodes out of millions.
+//! What it stresses: hardly anything but forks, on an uneven tree. A node takes some ten floating-point operations, so
+//! the ratio of one worker to the sequential program is about that of `fib`: the price of a fork relative to a few
+//! nanoseconds of work. The span is the depth of the tree: some 40 nodes out of millions.
 //!
-//! The tree depends on the rounding of the areas and on nothing else, so the sum is the same in every run, bit for bit.
-//! For large n the tolerance is less than the last bit of an area; then a leaf is where the rounded areas agree.
+//! The tree depends only on the rounding of the areas, so the sum is the same in every run, bit for bit. For large n
+//! the tolerance is below the last bit of an area; then a leaf is where the rounded areas agree.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::integrate::Params;
@@ -17,7 +17,7 @@ use crate::ForkJoin;
 use crate::answer::{Answer, Real};
 use crate::spec::{Forks, Prepare, Runs};
 
-/// Two trapezoids as good as one.
+/// The error at which two trapezoids need no further halving.
 const TOLERANCE: f64 = 1e-9;
 
 impl Prepare for Params {
@@ -91,7 +91,7 @@ impl Trapezoid {
     }
 }
 
-/// The fork–join program: the integral over a trapezoid's interval.
+/// The fork–join program: integrates over a trapezoid's interval.
 ///
 /// ```
 /// use filch_workloads::{Serial, integrate::{Trapezoid, integrate}};

@@ -1,15 +1,15 @@
 //! Jacobi's iteration for Laplace's equation on an n × n mesh: each point becomes the mean of its four neighbours.
 //!
-//! There are two arrays, and a sweep computes one from the other, its rows in parallel by the library's loop; the edges
-//! stay as they are. Sweep follows on sweep, and each ends with a join of all rows.
+//! There are two arrays. A sweep computes one from the other, row by row in a parallel loop; the edges do not change.
+//! Sweeps run one after the other, and each ends with a join of all rows.
 //!
-//! What it stresses: how fast a loop of some tens of microseconds is spread over the workers and gathered again, a
-//! hundred times, and beyond the caches the memory. A sweep of 1024² reads and writes 16 MB, so with several workers
-//! the memory sets the pace. The span of a sweep is a row, and with loops that halve log n forks before it.
+//! What it stresses: how fast workers share and finish a loop of some tens of microseconds, a hundred times; beyond the
+//! caches, the memory. A sweep of 1024² reads and writes 16 MB, so with several workers memory sets the pace. The span
+//! of a sweep is one row, plus log n forks for loops that halve.
 //!
-//! Without `grain` the loop splits on demand, where the executor can do that; others halve down to rows of 10 µs
-//! together. With it, all halve down to so many rows. A point is computed in the same way whoever does it, so the mesh
-//! must be that of the sequential program, bit for bit.
+//! Without `grain` the loop splits on demand, if the executor can do that; others halve down to groups of rows of 10
+//! µs. With `grain` all halve down to that many rows. Every executor computes a point in the same way, so the mesh must
+//! equal that of the sequential program bit for bit.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::jacobi::Params;
@@ -20,7 +20,7 @@ use crate::mesh::{Mesh, Stencil};
 use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
 
-/// Points that take some 10 µs.
+/// The number of points that take some 10 µs.
 const POINTS: usize = 20_000;
 
 impl Prepare for Params {
@@ -38,7 +38,7 @@ impl Prepare for Params {
 struct Mean;
 
 impl Stencil for Mean {
-    /// Out of line, so that everyone runs the same instructions.
+    /// Out of line, so that all executors run the same instructions.
     #[inline(never)]
     fn row(self, above: &[f64], row: &[f64], below: &[f64], new: &mut [f64]) {
         let n = new.len();
@@ -100,9 +100,9 @@ impl Forks for Instance {
 mod tests {
     use super::*;
 
-    /// A plane is its own mean, exactly if all values are small whole numbers.
+    /// A plane is its own mean; the arithmetic is exact if all values are small integers.
     #[test]
-    fn planes_stay() {
+    fn planes_do_not_change() {
         let plane = |i: usize, k: usize| (3 * i + 2 * k) as f64;
         let mut mesh = Mesh::new("test", (9, 12), 7, Mean, plane).expect("there is memory");
         mesh.reset();

@@ -1,4 +1,4 @@
-//! Keys to be sorted: what the sorts of whole numbers have in common.
+//! Keys to be sorted, shared by the sorts of integers.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::keys::Choice;
@@ -7,7 +7,7 @@ use crate::answer::{Answer, expect};
 use crate::checks::{multiset, sequence, sorted};
 use crate::inputs::{Draws, filled, made};
 
-/// The keys as they are, and as they were at first.
+/// The current keys, and the keys of the input.
 #[derive(Debug)]
 pub(crate) struct Keys {
     pub(crate) now: Vec<u32>,

@@ -1,19 +1,19 @@
 //! The 0/1 knapsack problem by branch and bound.
 //!
-//! Items are sorted by value per weight. A node either takes the next item or leaves it, both in parallel, and is given
-//! up if what it has, filled up with the next item's value per weight, is less than the best that anybody has found so
-//! far; what could only be as good is searched.
+//! Items are sorted by value per weight. A node takes the next item or leaves it, and searches both choices in
+//! parallel. It bounds its value by filling the rest of the knapsack at the next item's value per weight. It gives up
+//! if the bound is less than the best value found so far; it goes on if both are equal.
 //!
-//! What it stresses: a search whose size depends on the schedule. The best value is shared by all workers, and who
-//! finds a good one early saves the others work, so that two workers may be more than twice as fast as one, or slower:
-//! compare medians of many runs. A node takes some nanoseconds, like one of `fib`, and all of them read the shared
-//! value. The optimum is the same in every run; the number of nodes is not.
+//! What it stresses: a search whose size depends on the schedule. All workers share the best value. A worker that finds
+//! a good one early saves the others work, so two workers may be more than twice as fast as one, or slower: compare
+//! medians of many runs. A node takes some nanoseconds, like a node of `fib`, and all nodes read the shared value. The
+//! optimum is the same in every run; the number of nodes is not.
 //!
-//! By default an item's value is its weight and a constant, and weights are up to 10 000: this makes the bound weak and
-//! the search long. With `input=independent` and `range=100`, values and weights of their own from 1 to 100, there is
-//! little to search.
+//! By default an item's value is its weight plus a constant, and weights are up to 10 000, which makes the bound weak
+//! and the search long. With `input=independent` and `range=100`, values and weights are drawn independently from 1 to
+//! 100, and the search is short.
 
-#![allow(clippy::disallowed_types, reason = "one shared number, no protocol that a checker should see")]
+#![allow(clippy::disallowed_types, reason = "one shared number, no protocol for the checker")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,16 +48,16 @@ impl Prepare for Params {
     }
 }
 
-/// A thing that may be taken.
+/// An item that may be taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Item {
-    /// What it is worth.
+    /// Its value.
     pub value: u64,
-    /// What it weighs, at least 1.
+    /// Its weight, at least 1.
     pub weight: u64,
 }
 
-/// The best value by dynamic programming over the capacities.
+/// Computes the best value by dynamic programming over the capacities.
 fn optimum(items: &[Item], capacity: u64) -> u64 {
     let mut best = vec![0; capacity as usize + 1];
     for item in items {
@@ -98,8 +98,8 @@ impl Forks for Instance {
     }
 }
 
-/// The fork–join program: the largest value of items that weigh no more than `capacity` together. The items are in the order
-/// of falling value per weight.
+/// The fork–join program: returns the largest value of items that together weigh at most `capacity`. The items must be
+/// sorted by falling value per weight.
 ///
 /// ```
 /// use filch_workloads::{Serial, knapsack::{Item, knapsack}};
@@ -113,7 +113,7 @@ pub fn knapsack<J: ForkJoin>(j: J, items: &[Item], capacity: u64) -> u64 {
     best.into_inner()
 }
 
-/// No choice of `items` that fit into `room` makes `value` larger than this.
+/// Returns an upper bound on `value` plus the value of any choice of items that fit into `room`.
 #[inline]
 fn bound(next: Item, room: u64, value: u64) -> u64 {
     value + room * next.value / next.weight
@@ -121,11 +121,11 @@ fn bound(next: Item, room: u64, value: u64) -> u64 {
 
 fn search<J: ForkJoin>(mut j: J, best: &AtomicU64, items: &[Item], room: u64, value: u64) {
     let Some((&next, others)) = items.split_first() else {
-        // Relaxed: the value is all that it says. Nobody needs the newest one until all have been joined.
+        // Relaxed: the value publishes nothing else, and only the join of all tasks needs the newest one.
         best.fetch_max(value, Ordering::Relaxed);
         return;
     };
-    // Relaxed: an older value only gives up fewer nodes.
+    // Relaxed: a stale value only gives up fewer nodes.
     if bound(next, room, value) < best.load(Ordering::Relaxed) {
         return;
     }

@@ -1,9 +1,9 @@
-//! The programs that filch is measured with.
+//! The programs that measure filch.
 //!
 //! Each program is a module: a plain sequential version (the `Ts` of every table), a fork–join version written once
-//! against [`ForkJoin`], and a check of its answer. Its parameters are in the module of the same name of
-//! [`filch_catalogue::programs`]. [`Workload`] chooses any of them from names and values as people type them; [`Instance`]
-//! holds its data and runs it.
+//! against [`ForkJoin`], and a check of its answer. The module of the same name in [`filch_catalogue::programs`] has
+//! its parameters. [`Workload`] chooses a program by names and values as people type them; [`Instance`] holds its data
+//! and runs it.
 //!
 //! ```
 //! use filch_workloads::{Executor, Prepare, Serial, Workload};
@@ -19,8 +19,8 @@
 //! ```
 //!
 //! Searches of [graphs](graph) and walks over [trees] are worklist programs instead: see [`Kind`]. They run on a
-//! [`Team`](filch::worklist::Team), whose queue returns each task once ([`Instance::list_exactly_once`]) or, for tasks
-//! that may be run twice, of any kind ([`Instance::list_at_least_once`]).
+//! [`Team`](filch::worklist::Team). Its queue returns each task once ([`Instance::list_exactly_once`]), or may be of
+//! any kind for tasks that may run twice ([`Instance::list_at_least_once`]).
 
 mod answer;
 mod checks;

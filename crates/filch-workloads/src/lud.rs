@@ -1,17 +1,17 @@
 //! LU decomposition of a dense matrix by quadrants, without pivoting.
 //!
-//! The upper left quadrant is decomposed; then the upper right one is solved for with its L and the lower left one with
-//! its U, both at the same time; their product is subtracted from the lower right quadrant, which is decomposed in
-//! turn. Solving recurses by columns and rows, and subtracting by all four quadrants, four products at a time. The
-//! result takes the place of the input: U on and above the diagonal, L below it.
+//! The program decomposes the upper left quadrant. It solves for the upper right one with L and for the lower left one
+//! with U, both in parallel; it subtracts their product from the lower right quadrant and decomposes that. Solving
+//! recurses by columns and rows; subtracting recurses by all four quadrants, four products at a time. The result
+//! replaces the input: U on and above the diagonal, L below it.
 //!
-//! What it stresses: parallelism that comes and goes. The span is Θ(n), of a work of Θ(n³), but it is a chain of small
-//! steps along the diagonal, where little can be done at the same time; and deques stay short, which is why programs
-//! whose thieves must keep off the last few tasks do badly on it.
+//! What it stresses: parallelism that comes and goes. The work is Θ(n³). The span is Θ(n), but it is a chain of small
+//! steps along the diagonal with little parallelism. Deques stay short, so queues whose thieves must leave the last few
+//! tasks do badly on it.
 //!
-//! The diagonal dominates, so no pivot is small. Every element is computed by the same operations in any schedule,
-//! hence the result is that of the sequential program, which is the same recursion, bit for bit. The check compares
-//! L·(U·x) with A·x for a random x.
+//! The diagonal dominates, so no pivot is small. Any schedule computes every element by the same operations, so the
+//! result equals that of the sequential program, which is the same recursion, bit for bit. The check compares L·(U·x)
+//! with A·x for a random x.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::lud::Params;
@@ -60,7 +60,7 @@ impl Runs for Instance {
     fn check(&self, answer: &Answer) -> Result<(), String> {
         expect(answer, &Answer::Numbers(self.layout.n * self.layout.n))?;
         let (order, n) = (self.layout.order(), self.layout.n as f64);
-        // Far from 0, so that no wrong element goes unseen.
+        // Far from 0, so that every wrong element shows.
         let x: Vec<f64> = (0..order as u64).map(|index| 1.0 + uniform(2, index)).collect();
         let mut right = vec![0.0; order];
         self.layout.visit(&self.input, |row, column, a| right[row] += a * x[column]);
@@ -68,7 +68,7 @@ impl Runs for Instance {
         self.layout.visit(&self.matrix, |row, column, u| ux[row] += if row <= column { u * x[column] } else { 0.0 });
         let mut lux = ux.clone();
         self.layout.visit(&self.matrix, |row, column, l| lux[row] += if row > column { l * ux[column] } else { 0.0 });
-        // An element of A is 1 or so, one of the diagonal n.
+        // An element of A is about 1, on the diagonal about n.
         let wrong = |(found, right): (&f64, &f64)| (found - right).abs() > 1e-10 * n || found.is_nan();
         match lux.iter().zip(&right).position(wrong) {
             None => Ok(()),

@@ -1,23 +1,23 @@
-//! A maximal matching of a graph: edges of which no two have an end in common, and to which none can be added.
+//! A maximal matching of a graph: no two of its edges share an end, and no edge can be added.
 //!
-//! Edges have hashed priorities. In the order of priorities, an edge is taken if both ends are free: that is the
-//! sequential program. The parallel one goes in rounds over a prefix of the edges that are left, in the same order, and
-//! each round has two loops. In the first one, every edge whose ends are free reserves both, by writing its number
-//! where that is smaller than what is there. In the second one, an edge that holds both ends is taken; one that does
-//! not gives back what it holds, and tries again in the next round. The prefix has max(200, m/50) edges.
+//! Edges have hashed priorities. The sequential program takes them in order of priority and adds an edge if both ends
+//! are free. The parallel program works in rounds over a prefix of the remaining edges, in the same order. A round has
+//! two loops. In the first, every edge whose ends are free reserves both: it writes its number where that is smaller
+//! than the number there. In the second, an edge that holds both ends joins the matching; any other releases what it
+//! holds and tries again in the next round. The prefix has max(200, m/50) edges.
 //!
-//! What it stresses: several hundred parallel loops one after the other, each of some thousand iterations of some ten
-//! nanoseconds, whose results are collected, with atomic operations on memory without locality. An edge is looked at
-//! twice in each round, where the sequential program looks at it once: with one worker it takes more than twice as
-//! long. The span is Θ(log² n) rounds with high probability, as long as prefixes are short.
+//! What it stresses: a sequence of several hundred parallel loops, each of some thousand iterations of some ten
+//! nanoseconds, whose results are collected, with atomic operations on memory without locality. Each round looks at an
+//! edge twice, the sequential program once: one worker takes more than twice as long. The span is Θ(log² n) rounds with
+//! high probability, as long as prefixes are short.
 //!
-//! The matching is that of the sequential program whatever the schedule. This is the method of deterministic
+//! The matching equals that of the sequential program in any schedule. This is the method of deterministic
 //! reservations.
 //!
 //! **Source.** Guy E. Blelloch, Jeremy T. Fineman, Phillip B. Gibbons and Julian Shun, *Internally Deterministic
 //! Parallel Algorithms Can Be Fast*, PPoPP 2012, as measured in *Private deques*.
 
-#![allow(clippy::disallowed_types, reason = "reservations, no protocol that a checker should see")]
+#![allow(clippy::disallowed_types, reason = "reservations, no protocol for the checker")]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -60,29 +60,29 @@ impl Prepare for Params {
     }
 }
 
-/// Neither in the matching nor reserved: more than all others, so that any edge can reserve it.
+/// Neither in the matching nor reserved. Larger than all other values, so that any edge can reserve it.
 const FREE: u32 = u32::MAX;
 
-/// Marks a reservation: more than all edges, so that none takes the place of an edge in the matching.
+/// Marks a reservation. Larger than all edges, so that no reservation replaces an edge in the matching.
 const RESERVED: u32 = 1 << 31;
 
 /// The program, its graph, and the matching.
 #[derive(Debug)]
 pub struct Instance {
-    /// By priority.
+    /// The edges in order of priority.
     edges: Vec<(u32, u32)>,
-    /// Those of the edges, 0, 1, 2, ….
+    /// The numbers of the edges: 0, 1, 2, ….
     numbers: Vec<u32>,
-    /// Of each vertex, the edge in the matching, or [`RESERVED`] and the edge that has reserved it, or [`FREE`]. All accesses are
-    /// relaxed: those of the two loops are ordered by the joins between them, and within a loop only the smallest edge
-    /// counts, or that it is not one's own.
+    /// For each vertex its edge in the matching, or [`RESERVED`] plus the edge that has reserved it, or [`FREE`]. All
+    /// accesses are relaxed: the joins between the two loops order those of one after those of the other, and within a
+    /// loop only the smallest edge counts, or that a value is not one's own.
     ends: Vec<AtomicU32>,
     grain: Grain,
     right: OnceLock<Vec<u32>>,
 }
 
 impl Instance {
-    /// The edges by priority, and of each vertex the number of the edge in the matching, or `u32::MAX`.
+    /// The edges in order of priority, and for each vertex the number of its edge in the matching, or `u32::MAX`.
     pub fn matching(&self) -> (&[(u32, u32)], Vec<u32>) {
         (&self.edges, self.ends().collect())
     }
@@ -96,7 +96,7 @@ impl Instance {
         [&self.ends[u as usize], &self.ends[v as usize]]
     }
 
-    /// The first loop: edges reserve their ends. Collects those that could be taken.
+    /// The first loop: edges reserve their ends. Collects the edges whose ends were free.
     #[inline(never)]
     fn reserve(&self, mut alive: Vec<u32>, edges: &[u32]) -> Vec<u32> {
         for &edge in edges {
@@ -104,7 +104,7 @@ impl Instance {
             let found = ends.map(|end| end.load(Ordering::Relaxed));
             if found.iter().all(|&found| found >= RESERVED) {
                 for (end, found) in ends.into_iter().zip(found) {
-                    // It could only have become smaller since.
+                    // The value can only have become smaller since.
                     if RESERVED + edge < found {
                         end.fetch_min(RESERVED + edge, Ordering::Relaxed);
                     }
@@ -115,7 +115,7 @@ impl Instance {
         alive
     }
 
-    /// The second loop: edges that hold both ends are taken. Collects those that are to try again.
+    /// The second loop: edges that hold both ends join the matching. Collects the edges that must try again.
     #[inline(never)]
     fn commit(&self, mut left: Vec<u32>, edges: &[u32]) -> Vec<u32> {
         for &edge in edges {
@@ -133,7 +133,7 @@ impl Instance {
     }
 }
 
-/// The sequential program; `at` gives access to the edge of a vertex.
+/// The sequential program. `at` accesses the edge of a vertex.
 fn serial<E>(edges: &[(u32, u32)], matched: &mut [E], at: impl Fn(&mut E) -> &mut u32) {
     for (&(u, v), edge) in edges.iter().zip(0..) {
         if *at(&mut matched[u as usize]) == FREE && *at(&mut matched[v as usize]) == FREE {
@@ -143,7 +143,7 @@ fn serial<E>(edges: &[(u32, u32)], matched: &mut [E], at: impl Fn(&mut E) -> &mu
     }
 }
 
-/// The number of edges, each of which two vertices have.
+/// Returns the number of edges. Two vertices have each edge.
 fn answer(matched: impl Iterator<Item = u32>) -> Answer {
     Answer::Number(matched.filter(|&edge| edge != FREE).count() as u64 / 2)
 }
@@ -167,7 +167,7 @@ impl Runs for Instance {
         expect(found, &answer(right.iter().copied()))?;
         match self.ends().zip(right).position(|(found, &right)| found != right) {
             None => Ok(()),
-            Some(vertex) => Err(format!("vertex {vertex} is not matched by the edge that comes first")),
+            Some(vertex) => Err(format!("vertex {vertex} is not matched by the edge of highest priority")),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Multiplication of square matrices by recursion on the longest side, in single precision.
 //!
-//! Where rows or columns of the result are halved the halves are forked; where the inner side is halved they run one
-//! after the other, the second adding to the first. Leaves have sides that add up to 64 at most. The input is small
-//! whole numbers, so that all results are exact and any order of additions gives the same.
+//! If rows or columns of the result are halved, the program forks the halves. If the inner side is halved, it runs them
+//! one after the other, and the second adds to the first. The sides of a leaf add up to at most 64. The input is small
+//! integers, so all results are exact in any order of additions.
 
 use std::marker::PhantomData;
 
@@ -29,7 +29,7 @@ impl Prepare for Params {
     }
 }
 
-/// Whole numbers from -2 to 2.
+/// Fills a matrix with integers from -2 to 2.
 fn fill(matrix: &mut [f32], seed: u64) {
     for (value, index) in matrix.iter_mut().zip(0..) {
         *value = (hash(seed, index) % 5) as f32 - 2.0;
@@ -46,12 +46,12 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Rows and columns.
+    /// The number of rows and of columns.
     pub fn n(&self) -> usize {
         self.n as usize
     }
 
-    /// Both factors and the place for the product, row by row.
+    /// Both factors and the place of the product, row by row.
     pub fn matrices(&mut self) -> (&[f32], &[f32], &mut [f32]) {
         (&self.a, &self.b, &mut self.c)
     }
@@ -71,15 +71,15 @@ impl Runs for Instance {
         Answer::Product(self.n())
     }
 
-    /// Freivalds' check: C·x must be A·(B·x) for a random x. All in whole numbers, so a wrong C passes by a chance of
-    /// some 2⁻³⁰.
+    /// Freivalds' check: C·x must equal A·(B·x) for a random x. The arithmetic is in integers, so a wrong C passes with
+    /// a probability of some 2⁻³⁰.
     fn check(&self, answer: &Answer) -> Result<(), String> {
         if *answer != Answer::Product(self.n()) {
             return Err(format!("the answer is {answer}, but it should be a product of order {}", self.n));
         }
         let n = self.n();
         if let Some(at) = self.c.iter().position(|c| c.fract() != 0.0 || c.is_nan()) {
-            return Err(format!("element ({}, {}) of the product is {}, no whole number", at / n, at % n, self.c[at]));
+            return Err(format!("element ({}, {}) of the product is {}, not an integer", at / n, at % n, self.c[at]));
         }
         let x: Vec<i64> = (0..n as u64).map(|index| (hash(3, index) >> 34) as i64).collect();
         let abx = times(&self.a, &times(&self.b, &x));
@@ -112,17 +112,17 @@ impl Forks for Instance {
     }
 }
 
-/// A matrix of whole numbers times a vector.
+/// Multiplies a matrix of integers by a vector.
 fn times(matrix: &[f32], x: &[i64]) -> Vec<i64> {
     let dot = |row: &[f32]| row.iter().zip(x).fold(0i64, |sum, (&a, &x)| sum.wrapping_add((a as i64).wrapping_mul(x)));
     matrix.chunks_exact(x.len()).map(dot).collect()
 }
 
-/// A block of C to become, or to have added, the product of blocks of A (m × n) and B (n × p).
+/// A task that sets a block of C to the product of blocks of A (m × n) and B (n × p), or adds the product to it.
 ///
 /// Invariant: `a`, `b` and `c` point to the first element of an m × n, an n × p and an m × p block of matrices with
-/// rows of `stride`, which live for `'m`. The blocks of A and B are only read in that time; the block of C belongs to
-/// this value alone.
+/// rows of `stride`, which live for `'m`. During `'m` the blocks of A and B are only read, and only this value accesses
+/// the block of C.
 pub struct Product<'m> {
     a: *const f32,
     b: *const f32,
@@ -136,11 +136,11 @@ pub struct Product<'m> {
     matrices: PhantomData<(&'m [f32], &'m mut [f32])>,
 }
 
-// SAFETY: it is two shared slices and one exclusive slice of numbers, all of which may change threads.
+// SAFETY: it is two shared slices and one exclusive slice of numbers, all of which may cross threads.
 unsafe impl Send for Product<'_> {}
 
 impl<'m> Product<'m> {
-    /// The product of whole n × n matrices.
+    /// Creates the product of whole n × n matrices.
     ///
     /// ```
     /// use filch_workloads::{Serial, matmul::{Product, multiply}};
@@ -160,30 +160,31 @@ impl<'m> Product<'m> {
         self.m + self.n + self.p <= LEAF
     }
 
-    /// The product for the upper rows of C and for the lower ones.
+    /// Splits into the products for the upper and the lower rows of C.
     #[inline(always)]
     fn split_rows(self) -> (Self, Self) {
         let upper = self.m / 2;
         let skip = upper as usize * self.stride as usize;
-        // SAFETY: `upper` ≤ m rows on is inside the blocks of A and C or just past their last row.
+        // SAFETY: an offset of `upper` ≤ m rows stays inside the blocks of A and C or just past their last row.
         let (a, c) = unsafe { (self.a.add(skip), self.c.add(skip)) };
         let m = self.m - upper;
         // The two blocks of C have no row in common.
         (Self { m: upper, ..self }, Self { a, c, m, ..self })
     }
 
-    /// The product for the left columns of C and for the right ones.
+    /// Splits into the products for the left and the right columns of C.
     #[inline(always)]
     fn split_columns(self) -> (Self, Self) {
         let left = self.p / 2;
-        // SAFETY: `left` ≤ p columns on is inside the first rows of the blocks of B and C or just past them.
+        // SAFETY: an offset of `left` ≤ p columns stays inside the first rows of the blocks of B and C or just past
+        // them.
         let (b, c) = unsafe { (self.b.add(left as usize), self.c.add(left as usize)) };
         let p = self.p - left;
         // The two blocks of C have no column in common.
         (Self { p: left, ..self }, Self { b, c, p, ..self })
     }
 
-    /// The first half of the sums. The second half is `second_sums`, for which this borrow must have ended.
+    /// The first half of the sums. This borrow must end before `second_sums`, the second half.
     #[inline(always)]
     fn first_sums(&mut self) -> Product<'_> {
         Product { n: self.n / 2, matrices: PhantomData, ..*self }
@@ -192,12 +193,12 @@ impl<'m> Product<'m> {
     #[inline(always)]
     fn second_sums(self) -> Self {
         let first = self.n / 2;
-        // SAFETY: `first` ≤ n columns of A, and as many rows of B, on is inside the blocks or just past them.
+        // SAFETY: an offset of `first` ≤ n columns of A and rows of B stays inside the blocks or just past them.
         let (a, b) = unsafe { (self.a.add(first as usize), self.b.add(first as usize * self.stride as usize)) };
         Self { a, b, n: self.n - first, add: true, ..self }
     }
 
-    /// The triple loop, columns of C in groups that fit registers.
+    /// The triple loop, over groups of columns of C that fit registers.
     #[inline(never)]
     fn compute(self) {
         const WIDTH: usize = 16;
@@ -217,7 +218,7 @@ impl<'m> Product<'m> {
         }
     }
 
-    /// Elements (i, j) to (i, j + W - 1) of C.
+    /// Computes elements (i, j) to (i, j + W - 1) of C.
     ///
     /// # Safety
     ///
@@ -241,7 +242,7 @@ impl<'m> Product<'m> {
     }
 }
 
-/// The fork–join program. The handle is borrowed, since the two halves of the sums use it one after the other.
+/// The fork–join program. It borrows the handle because the two halves of the sums use it one after the other.
 pub fn multiply<J: ForkJoin>(j: &mut J, mut product: Product<'_>) {
     if product.is_leaf() {
         return product.compute();

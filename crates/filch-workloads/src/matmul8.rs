@@ -1,17 +1,17 @@
 //! Multiplication of square matrices by quadrants: eight products per level, in two forms.
 //!
-//! *In place* (`matmul-inplace`): four products are forked, then the four others, which add to the first. It takes no
-//! memory beyond the three matrices; the span is Θ(n), since the two halves of a sum wait for each other on each level.
-//! This is the form of the experiments on private deques, where the cut-off is chosen so that a leaf takes a given
-//! time: a thief that asks waits until the leaf is done.
+//! *In place* (`matmul-inplace`): the program forks four products, then the four others, which add to the first. It
+//! needs no memory beyond the three matrices. The span is Θ(n), since on each level the second half of a sum waits for
+//! the first. This is the form of the experiments on private deques. They choose the cut-off so that a leaf takes a
+//! given time: a thief's request waits until the leaf is done.
 //!
-//! *With temporaries* (`matmul-temp`): all eight products are forked at once, four of them into a temporary matrix,
-//! which is then added in parallel. The span is Θ(log² n), so a level offers twice as many tasks; the price is the
-//! memory, and the time to go over it. It stands for the matrix product in the experiments on fence-free deques, whose
-//! text gives the order and a base case of 16 to 64, and no more.
+//! *With temporaries* (`matmul-temp`): the program forks all eight products at once, four of them into a temporary
+//! matrix, and then adds that in parallel. The span is Θ(log² n), so a level offers twice as many tasks; the price is
+//! the memory, and the time for a pass over it. It represents the matrix product in the experiments on fence-free
+//! deques, whose text gives only the order and a base case of 16 to 64.
 //!
-//! What they stress: little. Forks are rare and alike, so this is where all schedulers should agree. The sequential
-//! program is the recursion in place.
+//! What they stress: little. Forks are rare and uniform, so all schedulers should agree here. The sequential program is
+//! the in-place recursion.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::matmul8::{InPlace, Temporaries};
@@ -40,12 +40,12 @@ impl Prepare for Temporaries {
 }
 
 instance_of_factors! {
-    /// The program in place, and its matrices.
+    /// The in-place program and its matrices.
     InPlaceInstance
 }
 
 instance_of_factors! {
-    /// The program with temporaries, and its matrices.
+    /// The program with temporaries and its matrices.
     TemporariesInstance
 }
 
@@ -70,12 +70,12 @@ impl Forks for TemporariesInstance {
     }
 }
 
-/// Elements whose addition takes some 10 µs.
+/// The number of elements whose addition takes some 10 µs.
 const SUM: usize = 16 << 10;
 
-/// A product by eight products at once.
+/// Computes a product by eight products at once.
 fn with_temporary<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
-    // To go over a temporary of the last level would take a good part of the time of its products.
+    // On the last level a pass over a temporary takes a good part of the time of its products.
     if c.len() <= 4 * tile * tile {
         return product(j, Into::Set, c, a, b, tile);
     }

@@ -1,8 +1,8 @@
-//! Square matrices in recursive blocks, and what programs on them share.
+//! Square matrices in recursive blocks, and the common parts of the programs on them.
 //!
-//! A matrix is its four quadrants one after the other, each of which is stored in the same way, down to tiles whose
-//! rows are one after the other. So a quadrant is a slice: recursive programs hand out disjoint parts of a matrix by
-//! splitting slices. Orders that do not fit are padded.
+//! A matrix is stored as its four quadrants one after the other. Each quadrant is stored in the same way, down to
+//! tiles, which are stored row by row. So a quadrant is a slice, and recursive programs hand out disjoint parts of a
+//! matrix by splitting slices. Orders that do not fit are padded.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use crate::checks::sequence;
 use crate::fork_join::join4;
 use crate::inputs::{filled, made};
 
-/// Where elements are, and matrices made so.
+/// The places of elements, and matrices laid out by them.
 pub(crate) trait Elements {
-    /// The row and the column of an element.
+    /// Returns the row and the column of an element.
     fn position(&self, index: usize) -> (usize, usize);
 
-    /// A matrix of these values; in the padding, `padding`.
+    /// Creates a matrix of these values, with `padding` outside.
     fn matrix(
         &self,
         workload: &'static str,
@@ -30,7 +30,7 @@ pub(crate) trait Elements {
         value: impl Fn(usize, usize) -> f64 + Sync,
     ) -> Result<Vec<f64>, ParamError>;
 
-    /// Shows every element of a matrix: row, column, value.
+    /// Visits every element of a matrix: row, column, value.
     fn visit(&self, matrix: &[f64], see: impl FnMut(usize, usize, f64));
 }
 
@@ -71,7 +71,7 @@ impl Elements for Layout {
     }
 }
 
-/// The quadrants: upper left, upper right, lower left, lower right.
+/// Returns the quadrants: upper left, upper right, lower left, lower right.
 #[inline]
 pub(crate) fn quadrants(matrix: &[f64]) -> [&[f64]; 4] {
     let (upper, lower) = matrix.split_at(matrix.len() / 2);
@@ -80,7 +80,7 @@ pub(crate) fn quadrants(matrix: &[f64]) -> [&[f64]; 4] {
     [a, b, c, d]
 }
 
-/// The quadrants, to be changed.
+/// Returns the quadrants, mutable.
 #[inline]
 pub(crate) fn quadrants_mut(matrix: &mut [f64]) -> [&mut [f64]; 4] {
     let (upper, lower) = matrix.split_at_mut(matrix.len() / 2);
@@ -89,18 +89,18 @@ pub(crate) fn quadrants_mut(matrix: &mut [f64]) -> [&mut [f64]; 4] {
     [a, b, c, d]
 }
 
-/// What to do with a product.
+/// What happens to a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Into {
-    /// It replaces what was there.
+    /// It replaces the block.
     Set,
-    /// It is added to what was there.
+    /// It is added to the block.
     Add,
-    /// It is subtracted from what was there.
+    /// It is subtracted from the block.
     Subtract,
 }
 
-/// A product of matrices in place: eight products of quadrants, four at a time.
+/// Computes a product in place: eight products of quadrants, four at a time.
 pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
     if c.len() == tile * tile {
         return if tile < LONG { tile_product(into, c, a, b, tile) } else { long_product(j, into, c, a, b, tile) };
@@ -127,10 +127,10 @@ pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f6
     );
 }
 
-/// A side from which the product of two tiles takes so long, almost a millisecond, that thieves want an answer in between.
+/// The side from which a product of two tiles takes almost a millisecond: long enough that it should poll for thieves.
 const LONG: usize = 128;
 
-/// The product of large tiles, four rows at a time.
+/// Multiplies large tiles, four rows at a time.
 fn long_product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
     let rows = 4 * tile;
     for (c, a) in c.chunks_mut(rows).zip(a.chunks(rows)) {
@@ -139,7 +139,7 @@ fn long_product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f64], b:
     }
 }
 
-/// The product of tiles, or of some rows of the first one with the second.
+/// Multiplies two tiles, or some rows of the first with the second.
 #[inline]
 pub(crate) fn tile_product(into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
     match into {
@@ -152,8 +152,8 @@ pub(crate) fn tile_product(into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile
     }
 }
 
-/// C ± A·B, two rows and a group of columns at a time, which fit registers. Out of line, so that everyone runs the same
-/// instructions.
+/// Computes C ± A·B by two rows and a group of columns at a time, which fit registers. Out of line, so that all
+/// executors run the same instructions.
 #[inline(never)]
 fn multiply_tiles<const SUBTRACT: bool>(c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
     for (c, a) in c.chunks_exact_mut(2 * tile).zip(a.chunks_exact(2 * tile)) {
@@ -178,13 +178,13 @@ fn multiply_tiles<const SUBTRACT: bool>(c: &mut [f64], a: &[f64], b: &[f64], til
     }
 }
 
-/// Memory for temporary matrices, kept from task to task and from run to run: so what is measured is not the system's handing
-/// out of fresh pages, which costs the sequential program as much as all the rest.
+/// Memory for temporary matrices, kept between tasks and between runs. Otherwise runs would measure how the system
+/// provides fresh pages, which costs the sequential program as much as everything else.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers(Mutex<Vec<Vec<f64>>>);
 
 impl Buffers {
-    /// So many numbers, which are any. Few tasks need that, each for a long time, so a lock is good enough.
+    /// Returns `len` arbitrary numbers. Few tasks need a buffer, each for a long time, so a lock is good enough.
     pub(crate) fn take(&self, len: usize) -> Buffer<'_> {
         let mut free = self.free();
         let found = free.iter().rposition(|buffer| buffer.len() == len).map(|at| free.swap_remove(at));
@@ -193,12 +193,12 @@ impl Buffers {
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Vec<f64>>> {
-        // Nothing panics while it has the lock, and a list of buffers is a list of buffers.
+        // No holder of the lock panics, and every list of buffers is valid.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Numbers that go back to their [`Buffers`].
+/// Numbers that return to their [`Buffers`] when dropped.
 pub(crate) struct Buffer<'b> {
     numbers: Vec<f64>,
     home: &'b Buffers,
@@ -224,8 +224,8 @@ impl Drop for Buffer<'_> {
     }
 }
 
-/// Two factors and the place for their product. The factors are small whole numbers, so that all sums are exact and any order
-/// of additions gives the same.
+/// Two factors and the place of their product. The factors are small integers, so all sums are exact in any order of
+/// additions.
 #[derive(Debug)]
 pub(crate) struct Factors {
     pub(crate) layout: Layout,
@@ -260,8 +260,8 @@ impl Factors {
         Answer::Product(self.layout.n)
     }
 
-    /// Freivalds' check: C·x must be A·(B·x) for a random x. All in whole numbers, so a wrong C passes by a chance of
-    /// some 2⁻³⁰.
+    /// Freivalds' check: C·x must equal A·(B·x) for a random x. The arithmetic is in integers, so a wrong C passes with
+    /// a probability of some 2⁻³⁰.
     pub(crate) fn check(&self, answer: &Answer) -> Result<(), String> {
         let n = self.layout.n;
         if *answer != self.answer() {
@@ -274,7 +274,7 @@ impl Factors {
             }
         });
         if let Some((row, column, value)) = broken {
-            return Err(format!("element ({row}, {column}) of the product is {value}, no whole number"));
+            return Err(format!("element ({row}, {column}) of the product is {value}, not an integer"));
         }
         let x: Vec<i64> = (0..self.layout.order() as u64).map(|index| (hash(3, index) >> 34) as i64).collect();
         let right = self.times(&self.a, &self.times(&self.b, &x));
@@ -303,7 +303,7 @@ impl Factors {
     }
 }
 
-/// An instance that is [`Factors`], by name, with everything but the two programs.
+/// Defines an instance made of [`Factors`], with everything but the two programs.
 macro_rules! instance_of_factors {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_are_all_there() {
+    fn positions_cover_the_matrix() {
         for (n, most) in [(1, 8), (8, 8), (9, 8), (50, 16), (100, 16), (3500, 64)] {
             let layout = Layout::new(n, most);
             assert!(layout.order() >= n && layout.tile <= most.next_multiple_of(GROUP), "{layout:?}");

@@ -1,4 +1,4 @@
-//! Sweeps over a rectangular mesh: what jacobi and heat have in common.
+//! Sweeps over a rectangular mesh, shared by jacobi and heat.
 //!
 //! There are two arrays. A sweep computes each inner point of one from the other by a five-point stencil, row by row;
 //! then the arrays change places. The outermost points keep their values.
@@ -13,19 +13,19 @@ use crate::divided::Rows;
 use crate::inputs::{filled, made};
 use crate::{ForkJoin, Grain};
 
-/// Computes the inner points of a row from the row above, itself and the row below.
+/// Computes the inner points of a row from the row above, the row itself and the row below.
 pub(crate) trait Stencil: Copy + Sync {
     fn row(self, above: &[f64], row: &[f64], below: &[f64], new: &mut [f64]);
 }
 
-/// A mesh, what it was at first, and how it is swept.
+/// A mesh, its initial values, and its stencil.
 #[derive(Debug)]
 pub(crate) struct Mesh<S> {
     width: usize,
     sweeps: usize,
     stencil: S,
     input: Vec<f64>,
-    /// The result is in the first one.
+    /// The first array has the result.
     arrays: [Vec<f64>; 2],
     right: OnceCell<Vec<f64>>,
 }
@@ -100,13 +100,13 @@ impl<S: Stencil> Mesh<S> {
     }
 }
 
-/// All rows but the first and the last, numbered from 0.
+/// Returns all rows but the first and the last, numbered from 0.
 fn inner(array: &mut [f64], width: usize) -> Rows<'_, f64> {
     let end = array.len() - width;
     Rows::new(&mut array[width..end], width)
 }
 
-/// Inner row number `row`.
+/// Computes inner row `row`.
 #[inline]
 fn sweep_row<S: Stencil>(old: &[f64], row: usize, new: &mut [f64], stencil: S) {
     let width = new.len();

@@ -1,20 +1,21 @@
-//! Which vertices can be reached, searched by all workers at once, each as deep as it can.
+//! Reachability in a graph, searched by all workers at once, each as deep as possible.
 //!
-//! Each worker has a bag of vertices that it uses as a stack. To visit a vertex it claims its mark; if it is the first, it puts
-//! all neighbours that have no mark yet into the bag. So the order is nearly that of depth-first search, and a vertex
-//! may be in several bags, of which one visit counts. Every other worker takes the neighbours from the far end, so that on a grid
-//! workers go apart.
+//! Each worker has a bag of vertices, used as a stack. To visit a vertex the worker claims its mark; the first visitor
+//! puts all unmarked neighbours into its bag. So the order is nearly depth first, and a vertex may be in several bags,
+//! but only one visit counts. Every other worker takes the neighbours in reverse order, so that workers on a grid drift
+//! apart.
 //!
-//! A visit takes some ten nanoseconds, less than any queue takes for a task. Therefore a task is a whole bag, and its worker looks up
-//! after so many visits (`items`, S in the source): it answers thieves, and gives the older half of its bag away if nobody
-//! has anything else to steal. This is the coalescing of the source; with `task=node` every vertex is a task by itself instead,
-//! which shows what coalescing is worth.
+//! A visit takes some ten nanoseconds, less than any queue needs for a task. Therefore a task is a whole bag. After a
+//! given number of visits (`items`, S in the source) its worker answers thieves, and shares the older half of its bag
+//! if it has nothing else to steal. The source calls this coalescing. With `task=node` every vertex is a task of its
+//! own, which shows the benefit of coalescing.
 //!
-//! **What it stresses.** Splitting, and the delay until a thief is answered. The grid has much work everywhere and locality;
-//! the other graphs have neither order nor even degrees.
+//! **What it stresses.** Splitting, and the delay until a thief gets an answer. The grid has much work everywhere, and
+//! locality; the other graphs have neither order nor even degrees.
 //!
-//! **Source.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
-//! Deques*, PPoPP 2013, figure 6 b, on graphs of 40 million vertices. The span is the longest path that the search happens to take.
+//! **Source.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
+//! Private Deques*, PPoPP 2013, figure 6 b, on graphs of 40 million vertices. The span is the longest path that the
+//! search happens to take.
 
 use filch::worklist::{Queue, Team};
 use filch_catalogue::ParamError;
@@ -56,7 +57,7 @@ impl Marking for Instance {
 }
 
 impl Instance {
-    /// Visits a vertex: its neighbours that are to be visited, if it is the first visit.
+    /// Visits a vertex. Returns the neighbours to visit, if this is the first visit.
     fn visit(&self, vertex: u32, count: &mut u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
         let neighbours = if self.marks.claim(vertex) {
             *count += 1;
@@ -90,7 +91,8 @@ impl Lists for Instance {
             |crew, count, bag: &mut Vec<u32>| {
                 if let Some(vertex) = bag.pop() {
                     let next = this.visit(vertex, count);
-                    // Two workers that set out side by side and went the same way would write each other's lines of marks all the time.
+                    // Two workers that start side by side and go the same way would keep writing each other's cache
+                    // lines of marks.
                     if crew.index().is_multiple_of(2) { bag.extend(next) } else { bag.extend(next.rev()) }
                 }
             },

@@ -1,8 +1,7 @@
-//! The queens problem: all ways to put n queens on an n × n board so that none attacks another.
+//! The queens problem: all ways to place n queens on an n × n board so that none attacks another.
 //!
-//! As in Lace, a task copies its parent's board, puts one more queen there, and forks for each column of the next row
-//! where a queen is safe. The board is an array of columns, as in the sources, and not a set of bits: a task takes some
-//! hundred nanoseconds.
+//! As in Lace, a task copies its parent's board, adds a queen, and forks for each safe column of the next row. The
+//! board is an array of columns, as in the sources, not a set of bits: a task takes some hundred nanoseconds.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs;
@@ -27,7 +26,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Queens, and rows of the board.
+    /// The number of queens and of rows.
     pub fn n(&self) -> usize {
         self.params.n
     }
@@ -53,7 +52,7 @@ impl Forks for Instance {
     }
 }
 
-/// The first rows of a board: the column of the queen in each.
+/// The first rows of a board, as the column of the queen in each.
 #[derive(Clone, Copy, Debug)]
 pub struct Board {
     columns: [u8; LARGEST],
@@ -62,7 +61,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// The empty board with so many rows and columns, of which there can be up to 20.
+    /// Creates the empty board with `size` rows and columns, at most 20.
     pub fn new(size: usize) -> Self {
         assert!((1..=LARGEST).contains(&size), "boards have from 1 to {LARGEST} rows");
         Self { columns: [0; LARGEST], rows: 0, size: size as u8 }
@@ -72,7 +71,7 @@ impl Board {
         is_safe(&self.columns[..usize::from(self.rows)], column)
     }
 
-    /// The board with a queen in the next row.
+    /// Returns the board with a queen in the next row.
     #[inline]
     fn with(&self, column: u8) -> Self {
         let mut child = *self;
@@ -82,13 +81,13 @@ impl Board {
     }
 }
 
-/// Whether a queen in the row after `columns` is attacked by none of those.
+/// Returns whether no queen in `columns` attacks one in the next row.
 #[inline]
 fn is_safe(columns: &[u8], column: u8) -> bool {
     columns.iter().rev().zip(1..).all(|(&other, distance)| other.abs_diff(column) != distance && other != column)
 }
 
-/// The fork–join program: the number of ways to complete `board`.
+/// The fork–join program: counts the ways to complete `board`.
 ///
 /// ```
 /// use filch_workloads::{Serial, queens::{Board, queens}};
@@ -103,8 +102,8 @@ pub fn queens<J: ForkJoin>(mut j: J, board: &Board) -> u64 {
     j.fork_all(columns, |j, column| queens(j, &board.with(column)), 0, |sum, ways| sum + ways)
 }
 
-/// The sequential program: a board per child too, since the copy belongs to the program of the source, whose grain a task
-/// is to be compared with.
+/// The sequential program. It too copies a board per child: the copy is part of the source's program, which sets the
+/// grain.
 fn serial(board: &Board) -> u64 {
     if board.rows == board.size {
         return 1;

@@ -1,12 +1,11 @@
-//! Quicksort: both sides of a pivot are sorted in parallel, and the partition is sequential.
+//! Quicksort with a sequential partition: both sides of the pivot are sorted in parallel.
 //!
-//! The pivot is the median of the first, the middle and the last key; keys equal to it go to both sides, so that many
-//! of them do no harm. Below the cut-off the standard library sorts, for the sequential program too.
+//! The pivot is the median of the first, the middle and the last key. Keys equal to it go to both sides, so many equal
+//! keys do no harm. Below the cut-off the standard library sorts, in the sequential program too.
 //!
-//! What it stresses: forks of very uneven size, and a long sequential start. The first partition goes over all n keys
-//! and the next two over half of them, so the span is Θ(n) with an expected work of Θ(n log n): the parallelism is
-//! Θ(log n), some 10 for the size of the source, whatever the scheduler does. What a thief gets is large, so there are
-//! few steals.
+//! What it stresses: forks of very uneven size, and a long sequential start. The first partition passes over all n keys
+//! and the next two over half of them, so the span is Θ(n) and the expected work Θ(n log n). The parallelism is Θ(log
+//! n), some 10 for the size in the source, with any scheduler. Stolen tasks are large, so steals are few.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::quicksort::Params;
@@ -29,7 +28,7 @@ impl Prepare for Params {
 pub struct Instance {
     cutoff: usize,
     keys: Keys,
-    /// Forks of the last fork–join run; they depend on the keys.
+    /// Forks of the last fork–join run. The number depends on the keys.
     forks: Option<u64>,
 }
 
@@ -67,7 +66,7 @@ impl Forks for Instance {
     }
 }
 
-/// The fork–join program: sorts `keys` and says how many forks that took.
+/// The fork–join program: sorts `keys` and returns the number of forks.
 ///
 /// ```
 /// use filch_workloads::{Serial, quicksort::sort};
@@ -90,8 +89,8 @@ pub fn sort<J: ForkJoin>(mut j: J, keys: &mut [u32], cutoff: usize) -> u64 {
     1 + a + b
 }
 
-/// Puts keys up to some pivot before those from it on, and says where the second part begins: neither is empty. There
-/// must be three keys or more. Out of line, so that everyone runs the same instructions.
+/// Moves keys up to some pivot before keys from it on, and returns the start of the second part. Neither part is empty.
+/// There must be at least three keys. Out of line, so that all executors run the same instructions.
 #[inline(never)]
 fn partition(keys: &mut [u32]) -> usize {
     assert!(keys.len() > 2, "two keys have no median");
@@ -99,7 +98,8 @@ fn partition(keys: &mut [u32]) -> usize {
     let (first, middle, last) = (keys[i], keys[keys.len() / 2], keys[j]);
     let pivot = first.min(middle).max(first.max(middle).min(last));
     loop {
-        // Both loops end: at first since the pivot is one of the keys, later since they meet keys that were swapped.
+        // Both loops end: at first because the pivot is one of the keys, later because they meet keys that were
+        // swapped.
         while keys[i] < pivot {
             i += 1;
         }

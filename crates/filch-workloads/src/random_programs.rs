@@ -1,9 +1,9 @@
-//! Random programs that nest everything filch offers, checked against what a sequential run must give.
+//! Random programs that nest everything filch offers, checked against the result of a sequential run.
 //!
-//! A program is a tree made from a seed. Each node forks its children in one of many ways, in handle style or in closure
-//! style, on its pool or on another, with captured values and results of several sizes that count their drops; and it may
-//! throw. [`check_on`] runs the tree on a pool and compares with what the tree says by itself: the value, how often each
-//! node ran, which panics may come out, and that every value was dropped once.
+//! A program is a tree made from a seed. Each node forks its children in one of many ways, in handle style or closure
+//! style, on its pool or another. Captured values and results have several sizes and count their drops. A node may
+//! panic. [`check_on`] runs the tree on a pool and compares with what follows from the tree alone: the value, the
+//! number of runs of each node, the panics that may come out, and that every value was dropped once.
 //!
 //! ```
 //! use filch_workloads::random_programs::{Settings, check};
@@ -15,7 +15,7 @@
 //! }
 //! # Ok::<(), filch::BuildError>(())
 //! ```
-#![allow(clippy::disallowed_types, reason = "the ledger is no algorithm to check, but counts what the others do")]
+#![allow(clippy::disallowed_types, reason = "the ledger is not an algorithm to check; it counts")]
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -26,25 +26,25 @@ use filch::levels::{Flat, Level, Levels};
 use filch::pool::{Pool, Split};
 use filch::{Scope, ThreadPool, Wait, Worker};
 
-/// What a check is to do, and what the pool was built with, for its messages.
+/// The options of a check, and the configuration of its pool, for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The number of workers of the pool.
     pub workers: usize,
     /// How the pool waits.
     pub wait: Wait,
-    /// Whether nodes throw.
+    /// Whether nodes panic.
     pub panics: bool,
 }
 
-/// The payload of a node's panic: thrown without calling the panic hook.
+/// The payload of a node's panic, thrown without calling the panic hook.
 #[derive(Debug)]
 struct Thrown(usize);
 
 #[derive(Debug)]
 struct Node {
     id: usize,
-    cargo: Kind,
+    cargo: CargoKind,
     throws: Throws,
     action: Action,
 }
@@ -56,9 +56,9 @@ enum Throws {
     After,
 }
 
-/// What the closures of a node capture and return besides references.
+/// The kind of values that a node's closures capture and return, besides references.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum CargoKind {
     Plain,
     Large,
     Aligned,
@@ -78,16 +78,16 @@ enum Action {
     },
     ForEach(Vec<Node>),
     MapReduce(Vec<Node>),
-    /// Each child is one of `stride` items, so that the loop has enough of them to fork.
+    /// Each child is one of `stride` items, so that the loop has enough items to fork.
     MapReduceFixed {
         children: Vec<Node>,
         stride: usize,
     },
     Run(Box<Node>),
     Install(Box<Node>),
-    /// On another pool, in handle style or not.
+    /// On another pool; in handle style if the flag is set.
     Elsewhere(Box<Node>, bool),
-    /// In closure style, whatever the style around it.
+    /// In closure style, in either surrounding style.
     Closures(Box<Node>),
 }
 
@@ -129,17 +129,18 @@ fn scramble(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// How many powers of two there are for a program's size: few, as of all that follows, where each step takes a thousand times as long.
+/// The number of powers of two for the size of a program. It and the other bounds are small under Miri, where each step
+/// takes a thousand times as long.
 const SIZES: usize = if cfg!(miri) { 5 } else { 8 };
-/// A leaf spins less often.
+/// The bound on a leaf's spins.
 const SPINS: usize = if cfg!(miri) { 20 } else { 3000 };
-/// The largest number of a loop's items for each of its children.
+/// The bound on a loop's items per child.
 const ITEMS: usize = if cfg!(miri) { 5 } else { 600 };
 
 /// Makes programs.
 struct Author {
     random: Random,
-    /// One node in so many throws; 0 for none.
+    /// One node in this many panics; 0 for none.
     throws: usize,
     nodes: usize,
 }
@@ -148,7 +149,8 @@ impl Author {
     fn program(&mut self, budget: usize) -> Node {
         let id = self.nodes;
         self.nodes += 1;
-        let cargo = [Kind::Plain, Kind::Plain, Kind::Large, Kind::Aligned, Kind::Empty][self.random.below(5)];
+        let cargo = [CargoKind::Plain, CargoKind::Plain, CargoKind::Large, CargoKind::Aligned, CargoKind::Empty]
+            [self.random.below(5)];
         let throws = match self.throws {
             n if n > 0 && self.random.one_in(n) => [Throws::Before, Throws::After][self.random.below(2)],
             _ => Throws::Never,
@@ -191,7 +193,7 @@ impl Author {
     }
 }
 
-/// A map `v ↦ factor · v + term`. Composition is associative and not commutative, so it shows any wrong order.
+/// A map `v ↦ factor · v + term`. Composition is associative but not commutative, so it exposes any wrong order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Affine {
     factor: u64,
@@ -215,43 +217,43 @@ impl Affine {
     }
 }
 
-/// How a program ends: with its value, or with one of these nodes' panics.
+/// The expected end of a program: its value, or a panic of one of these nodes.
 #[derive(Debug)]
-enum Outcome {
+enum Expected {
     Value(u64),
     Panics(Vec<usize>),
 }
 
-/// What must come of a node, by sequential evaluation.
-fn expected(node: &Node) -> Outcome {
+/// Evaluates a node sequentially.
+fn expected(node: &Node) -> Expected {
     if node.throws == Throws::Before {
-        return Outcome::Panics(vec![node.id]);
+        return Expected::Panics(vec![node.id]);
     }
     let mut sum = Affine::NEUTRAL;
     let mut panics: Vec<Vec<usize>> = Vec::new();
     for child in node.action.children() {
         match expected(child) {
-            Outcome::Value(value) => sum = sum.then(Affine::of(value)),
-            Outcome::Panics(nodes) => panics.push(nodes),
+            Expected::Value(value) => sum = sum.then(Affine::of(value)),
+            Expected::Panics(nodes) => panics.push(nodes),
         }
     }
     let thrown = match node.action {
-        // The first branch's before the second one's.
+        // The first branch's panic has precedence over the second's.
         Action::Join(_) => panics.into_iter().next(),
-        // Joined newest first.
+        // The newest fork is joined first.
         Action::ForkAll(_) => panics.pop(),
         _ => (!panics.is_empty()).then(|| panics.concat()),
     };
     match thrown {
-        Some(nodes) => Outcome::Panics(nodes),
-        None if node.throws == Throws::After => Outcome::Panics(vec![node.id]),
-        None => Outcome::Value(sum.value(node.id)),
+        Some(nodes) => Expected::Panics(nodes),
+        None if node.throws == Throws::After => Expected::Panics(vec![node.id]),
+        None => Expected::Value(sum.value(node.id)),
     }
 }
 
-/// What has been made and dropped.
+/// A record of the values made and dropped.
 struct Ledger {
-    /// By token: 0 unused, 1 alive, 2 dropped.
+    /// For each token: 0 unused, 1 alive, 2 dropped.
     tokens: Vec<AtomicU8>,
     made: AtomicUsize,
     dropped: AtomicUsize,
@@ -283,10 +285,10 @@ impl Drop for Token<'_> {
     }
 }
 
-/// Zero-sized values with a destructor cannot name a ledger.
+/// The count of zero-sized values, which have a destructor but cannot refer to a ledger.
 static EMPTIES: AtomicI64 = AtomicI64::new(0);
 
-/// How many zero-sized values exist. Zero whenever no check is running.
+/// Returns how many zero-sized values exist: zero whenever no check is running.
 pub fn empties_alive() -> i64 {
     EMPTIES.load(Relaxed)
 }
@@ -299,14 +301,14 @@ trait Cargo<'c>: Send + 'c {
 /// Fits a slot.
 struct Plain<'c>(u64, Token<'c>);
 
-/// Does not.
+/// Too large for a slot.
 struct Large<'c>([u64; 9], Token<'c>);
 
-/// Does not for its alignment.
+/// Too strictly aligned for a slot.
 #[repr(align(128))]
 struct Aligned<'c>(u64, Token<'c>);
 
-/// Takes no room.
+/// Has size zero.
 struct Empty;
 
 impl<'c> Cargo<'c> for Plain<'c> {
@@ -356,7 +358,7 @@ impl Drop for Empty {
     }
 }
 
-/// The state of a reduction, with a token of its own.
+/// The state of a reduction, with its own token.
 struct Sum<'c>(Affine, Token<'c>);
 
 impl Clone for Sum<'_> {
@@ -375,7 +377,7 @@ struct Context<'p, P: Pool> {
 }
 
 impl<P: Pool> Context<'_, P> {
-    /// Runs a node, given how to run its children.
+    /// Runs a node. `children` runs its children.
     fn visit(&self, node: &Node, children: impl FnOnce() -> Affine) {
         self.runs[node.id].fetch_add(1, Relaxed);
         let throw = |when| {
@@ -407,7 +409,7 @@ impl<P: Pool> Context<'_, P> {
         C::pack(&self.ledger, node.id as u64)
     }
 
-    /// Runs a child whose closure captured `luggage`, and packs its value.
+    /// Runs a child whose closure captured `luggage`, and packs the child's value.
     fn travel<'c, C: Cargo<'c>>(&'c self, luggage: C, node: &Node, run: impl FnOnce()) -> C {
         run();
         self.inspect(&luggage, node.id as u64);
@@ -439,7 +441,7 @@ impl<P: Pool> Context<'_, P> {
         Sum(Affine::NEUTRAL, Token::new(&self.ledger))
     }
 
-    /// What both styles do alike.
+    /// Runs the actions that both styles share.
     fn in_any_style<'c, C: Cargo<'c>>(&'c self, node: &'c Node) -> Affine {
         match &node.action {
             Action::Leaf { spins } => Self::leaf(*spins),
@@ -450,7 +452,7 @@ impl<P: Pool> Context<'_, P> {
             Action::Elsewhere(child, true) => ELSEWHERE.run(|w| by_handle(w, child, self)),
             Action::Elsewhere(child, false) => ELSEWHERE.install(|| by_closure(child, self)),
             Action::Closures(child) => by_closure(child, self),
-            _ => unreachable!("each style has its own way"),
+            _ => unreachable!("each style has its own code"),
         }
         self.sum_of(node.action.children())
     }
@@ -501,10 +503,10 @@ where
 
 fn by_handle<Q: Pool, L: Level, P: Pool>(w: Worker<'_, Q, L>, node: &Node, x: &Context<'_, P>) {
     x.visit(node, || match node.cargo {
-        Kind::Plain => fork_by_handle::<Q, L, P, Plain<'_>>(w, node, x),
-        Kind::Large => fork_by_handle::<Q, L, P, Large<'_>>(w, node, x),
-        Kind::Aligned => fork_by_handle::<Q, L, P, Aligned<'_>>(w, node, x),
-        Kind::Empty => fork_by_handle::<Q, L, P, Empty>(w, node, x),
+        CargoKind::Plain => fork_by_handle::<Q, L, P, Plain<'_>>(w, node, x),
+        CargoKind::Large => fork_by_handle::<Q, L, P, Large<'_>>(w, node, x),
+        CargoKind::Aligned => fork_by_handle::<Q, L, P, Aligned<'_>>(w, node, x),
+        CargoKind::Empty => fork_by_handle::<Q, L, P, Empty>(w, node, x),
     });
 }
 
@@ -565,10 +567,10 @@ where
 
 fn by_closure<P: Pool>(node: &Node, x: &Context<'_, P>) {
     x.visit(node, || match node.cargo {
-        Kind::Plain => fork_by_closure::<P, Plain<'_>>(node, x),
-        Kind::Large => fork_by_closure::<P, Large<'_>>(node, x),
-        Kind::Aligned => fork_by_closure::<P, Aligned<'_>>(node, x),
-        Kind::Empty => fork_by_closure::<P, Empty>(node, x),
+        CargoKind::Plain => fork_by_closure::<P, Plain<'_>>(node, x),
+        CargoKind::Large => fork_by_closure::<P, Large<'_>>(node, x),
+        CargoKind::Aligned => fork_by_closure::<P, Aligned<'_>>(node, x),
+        CargoKind::Empty => fork_by_closure::<P, Empty>(node, x),
     });
 }
 
@@ -586,7 +588,7 @@ fn fork_by_closure<'c, P: Pool, C: Cargo<'c>>(node: &'c Node, x: &'c Context<'_,
             x.inspect(&rb, x.value(b));
             x.sum_of(children)
         }
-        // Closure style has none; a handle on the way does.
+        // Closure style has no `fork_all`, so a handle does it.
         Action::ForkAll(_) => x.pool.run(|w| fork_by_handle::<P, Flat, P, C>(w, node, x)),
         Action::ForEach(all) => {
             filch::for_each(&all[..], |child| by_closure(child, x));
@@ -613,10 +615,10 @@ pub fn check(seed: u64, settings: &Settings, pool: &ThreadPool<Split>) -> Result
     check_on(seed, settings, pool)
 }
 
-/// Runs the program of `seed` on `pool`, which was built as `settings` say.
+/// Runs the program of `seed` on `pool`, which was built according to `settings`.
 ///
 /// # Errors
-/// What differs from what a sequential run would give.
+/// A description of what differs from a sequential run.
 pub fn check_on<P: Pool>(seed: u64, settings: &Settings, pool: &ThreadPool<P>) -> Result<(), String> {
     let mut author = Author { random: Random(seed), throws: 0, nodes: 0 };
     let budget = 1 << author.random.below(SIZES);
@@ -654,7 +656,7 @@ pub fn check_on<P: Pool>(seed: u64, settings: &Settings, pool: &ThreadPool<P>) -
 fn verify<P: Pool>(program: &Node, x: &Context<'_, P>, outcome: Result<(), Option<usize>>) -> Result<(), String> {
     let runs: Vec<u32> = x.runs.iter().map(|runs| runs.load(Relaxed)).collect();
     match (expected(program), outcome) {
-        (Outcome::Value(value), Ok(())) => {
+        (Expected::Value(value), Ok(())) => {
             if x.value(program) != value {
                 return Err(format!("the value is {:#x} instead of {value:#x}", x.value(program)));
             }
@@ -662,7 +664,7 @@ fn verify<P: Pool>(program: &Node, x: &Context<'_, P>, outcome: Result<(), Optio
                 return Err(format!("node {node} ran {} times", runs[node]));
             }
         }
-        (Outcome::Panics(nodes), Err(Some(node))) if nodes.contains(&node) => {
+        (Expected::Panics(nodes), Err(Some(node))) if nodes.contains(&node) => {
             if let Some(node) = runs.iter().position(|&runs| runs > 1) {
                 return Err(format!("node {node} ran {} times", runs[node]));
             }

@@ -1,11 +1,12 @@
-//! Rounds over the vertices or edges of a graph that are left: what the programs by deterministic reservations have in common.
+//! Rounds over the remaining vertices or edges of a graph, shared by the programs that use deterministic reservations.
 
-/// Vertices or edges of a round, when there are so many at first.
+/// Returns the number of vertices or edges in a round, given their initial number.
 fn prefix(n: usize) -> usize {
     (n / 50).max(200)
 }
 
-/// Runs rounds over prefixes of `all` until nothing is left: `round` gets vertices or edges and gives those to try again.
+/// Runs rounds over prefixes of `all` until nothing is left. `round` takes vertices or edges and returns those to try
+/// again.
 pub(crate) fn rounds(all: &[u32], mut round: impl FnMut(&[u32]) -> Vec<u32>) {
     let size = prefix(all.len());
     let (mut active, mut rest) = (Vec::with_capacity(size), all);
@@ -17,7 +18,7 @@ pub(crate) fn rounds(all: &[u32], mut round: impl FnMut(&[u32]) -> Vec<u32>) {
     }
 }
 
-/// One list after the other.
+/// Appends a list to another.
 pub(crate) fn append(mut left: Vec<u32>, right: Vec<u32>) -> Vec<u32> {
     left.extend(right);
     left

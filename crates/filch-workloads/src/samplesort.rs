@@ -1,18 +1,18 @@
 //! Sample sort of floating-point numbers.
 //!
-//! The keys are cut into some √n/2 blocks, which are sorted in parallel. A sorted sample, eight keys for each of √n/2
-//! buckets, gives the pivots; each block is cut at them, and the pieces of all blocks that belong to a bucket are
-//! brought together and sorted, again in parallel.
+//! The program cuts the keys into some √n/2 blocks and sorts them in parallel. A sorted sample, with eight keys for
+//! each of √n/2 buckets, gives the pivots, which cut each block. Then the pieces of all blocks that belong to a bucket
+//! are gathered and sorted, again in parallel.
 //!
-//! What it stresses: two parallel loops of some thousand iterations of some 100 µs, which are uneven in the second one,
-//! as the buckets are; and between them a transposition of all keys in pieces of four, which costs cache misses. It is
-//! what the experiments on private deques show large differences with, since loops there are cut by work and not into a
-//! fixed number of chunks. The span is Θ(√n log n).
+//! What it stresses: two parallel loops of some thousand iterations of some 100 µs, uneven in the second loop, as the
+//! buckets are; and between them a transposition of all keys in pieces of four, which costs cache misses. The
+//! experiments on private deques show large differences with it, since their loops are cut by work, not into a fixed
+//! number of chunks. The span is Θ(√n log n).
 //!
-//! Without `grain` the loops split on demand, where the executor can do that; others halve down to single blocks. The
-//! sequential program is the standard library's unstable sort. To sort keys twice in pieces of about √n takes as many
-//! comparisons as once in one piece, but the library gains less on short pieces, and the sample and the transposition
-//! come on top: with one worker the program takes some 1.7 times as long.
+//! Without `grain` the loops split on demand, if the executor can do that; others halve down to single blocks. The
+//! sequential program is the standard library's unstable sort. Sorting keys twice in pieces of about √n takes as many
+//! comparisons as sorting them once in one piece, but the library gains less on short pieces, and the sample and the
+//! transposition add to it: with one worker the program takes some 1.7 times as long.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::hash;
@@ -54,11 +54,11 @@ pub struct Instance {
     block: usize,
     grain: Grain,
     input: Vec<f64>,
-    /// At first the keys to be sorted.
+    /// The keys to sort.
     keys: Vec<f64>,
-    /// In the end the keys in order.
+    /// The sorted keys, at the end.
     sorted: Vec<f64>,
-    /// Of each block and each bucket, where in the block the keys of the bucket end.
+    /// For each block and each bucket, where in the block the bucket's keys end.
     ends: Vec<u32>,
     fingerprint: u64,
 }
@@ -118,13 +118,13 @@ impl Forks for Instance {
     }
 }
 
-/// Sorts keys. Out of line, so that everyone runs the same instructions.
+/// Sorts keys. Out of line, so that all executors run the same instructions.
 #[inline(never)]
 fn sort(keys: &mut [f64]) {
     keys.sort_unstable_by(f64::total_cmp);
 }
 
-/// The first keys of all buckets but the first one.
+/// Returns the first keys of all buckets but the first.
 fn pivots(keys: &[f64], buckets: usize) -> Vec<f64> {
     let pick = |index| keys[(hash(0x5a, index) % keys.len() as u64) as usize];
     let mut sample: Vec<f64> = (0..(buckets * OVERSAMPLING) as u64).map(pick).collect();
@@ -132,7 +132,7 @@ fn pivots(keys: &[f64], buckets: usize) -> Vec<f64> {
     sample.into_iter().step_by(OVERSAMPLING).skip(1).collect()
 }
 
-/// Where in sorted keys the buckets end.
+/// Finds where in sorted keys the buckets end.
 fn cut(keys: &[f64], pivots: &[f64], ends: &mut [u32]) {
     let mut at = 0;
     let (last, others) = ends.split_last_mut().expect("there is a bucket");
@@ -145,13 +145,13 @@ fn cut(keys: &[f64], pivots: &[f64], ends: &mut [u32]) {
     *last = keys.len() as u32;
 }
 
-/// Where in the whole the buckets end.
+/// Finds where in the whole the buckets end.
 fn bucket_ends<J: ForkJoin>(j: &mut J, ends: &[u32], buckets: usize, grain: Grain) -> Vec<usize> {
     let add = |mut left: Vec<usize>, right: Vec<usize>| {
         left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
         left
     };
-    // The sum over all blocks of where a bucket ends in the block is where it ends in the whole.
+    // Summing a bucket's ends in all blocks gives its end in the whole.
     let sum = |mut sum: Vec<usize>, blocks: std::ops::Range<usize>| {
         for ends in ends[blocks.start * buckets..blocks.end * buckets].chunks_exact(buckets) {
             sum.iter_mut().zip(ends).for_each(|(sum, &end)| *sum += end as usize);
@@ -161,7 +161,7 @@ fn bucket_ends<J: ForkJoin>(j: &mut J, ends: &[u32], buckets: usize, grain: Grai
     j.fold_blocks(0..ends.len() / buckets, grain, vec![0; buckets], sum, add)
 }
 
-/// Brings together a bucket's pieces of all blocks.
+/// Gathers a bucket's pieces from all blocks.
 fn gather<'e>(keys: &[f64], block: usize, ends: impl Iterator<Item = &'e [u32]>, bucket: usize, mut place: &mut [f64]) {
     for (keys, ends) in keys.chunks(block).zip(ends) {
         let start = if bucket == 0 { 0 } else { ends[bucket - 1] as usize };

@@ -1,11 +1,11 @@
-//! Tasks that sleep: how work spreads over any number of workers, on any number of processors.
+//! Tasks that sleep: they show how work spreads over any number of workers, on any number of processors.
 //!
-//! `spread` has so many leaves of the same length, in a tree of forks, in lists, all forked at once, or in a loop. With as many leaves
-//! as workers the best time is that of one leaf, whatever the machine: what is above it is spent with leaves that nobody could take,
-//! or that nobody was woken for. `grain` has leaves of very different length, log-uniform between 10 µs and the longest, under random
-//! forks of two, of many, and loops. The greedy bound is T₁/P + T∞.
+//! `spread` has a given number of leaves of equal length in a tree of forks, in lists, all forked at once, or in a
+//! loop. With as many leaves as workers the best time is that of one leaf, on any machine. The excess is due to leaves
+//! that nobody could take, or for which nobody was woken. `grain` has leaves of very different length, log-uniform
+//! between 10 µs and the longest, under random forks of two, of many, and loops. The greedy bound is T₁/P + T∞.
 //!
-//! What they stress: sharing, waking, and nothing else. While a leaf sleeps its worker answers nobody.
+//! What they stress: only sharing and waking. A worker answers nobody while its leaf sleeps.
 
 use std::thread;
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl Forks for SpreadInstance {
 }
 
 impl SpreadInstance {
-    /// One leaf; counts it.
+    /// Runs one leaf and counts it.
     fn leaf(&self) -> u64 {
         thread::sleep(Duration::from_micros(self.params.micros));
         1
@@ -143,12 +143,12 @@ impl Forks for GrainInstance {
 }
 
 impl GrainInstance {
-    /// What a leaf adds to the answer, so that none is left out or run twice.
+    /// Returns the leaf's contribution to the answer, which shows a leaf that is left out or run twice.
     fn mark(&self, leaf: u64) -> u64 {
         hash(self.params.seed, leaf)
     }
 
-    /// How long a leaf sleeps.
+    /// Returns how long a leaf sleeps.
     fn length(&self, leaf: u64) -> Duration {
         // In [0, 1): the upper bits as a fraction.
         let place = (self.mark(leaf) >> 11) as f64 / (1_u64 << 53) as f64;
@@ -165,13 +165,13 @@ impl GrainInstance {
         leaves.fold(0, |sum: u64, leaf| sum.wrapping_add(self.leaf(leaf)))
     }
 
-    /// The leaves from `first` up to `end`, forked at random.
+    /// Runs the leaves from `first` up to `end`, forked at random.
     fn node<J: ForkJoin>(&self, mut j: J, first: u64, end: u64) -> u64 {
         let count = end - first;
         if count == 1 {
             return self.leaf(first);
         }
-        // Another one for each node.
+        // A different number for each node.
         let chance = hash(!self.params.seed, first.wrapping_mul(MOST_LEAVES).wrapping_add(end));
         match chance % 4 {
             0 if count <= 40 => {
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leaves_are_as_often_short_as_long() {
+    fn lengths_of_leaves_are_log_uniform() {
         let grain = GrainInstance { params: Grain { n: 10_000, longest: 100_000, seed: 3 } };
         let shorter = |micros: u64| {
             (0..grain.params.n).filter(|&leaf| grain.length(leaf) < Duration::from_micros(micros)).count()

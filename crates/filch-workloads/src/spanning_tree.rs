@@ -1,21 +1,23 @@
-//! A spanning tree of what can be reached, with tasks that may be run twice.
+//! A spanning tree of the reachable vertices, with tasks that may run twice.
 //!
-//! A task visits a vertex and becomes the parent of those of its neighbours that have none; each of them becomes a task. Running
-//! it again does nothing. Which tree comes out depends on who is first; that it is one is checked: every vertex that can be reached has a
-//! parent that it is linked to, and every chain of parents ends at the root.
+//! A task visits a vertex and becomes the parent of each neighbour without one; each of these becomes a task. A
+//! repeated task does nothing. The schedule decides which tree results. The check is that it is a tree: every reachable
+//! vertex has a parent that is its neighbour, and every chain of parents ends at the root.
 //!
-//! **Why a compare-and-swap.** In the source a parent is tested by a load and set by a store, as the marks of [`closure`](crate::closure)
-//! are. Then two neighbours *x* and *y*, visited at the same time by two workers whose queues have no fence, may become each other's
-//! parents: each worker's look at the other's vertex comes before the other's store has left its store buffer. So here a worker
-//! that finds no parent takes the place by compare-and-swap: once for each vertex, not for each edge. Suppose that a chain of parents were a
-//! ring. Each parent in it was visited after its own swap and before its child's; so each swap would come after itself.
+//! **Why a compare-and-swap.** In the source a load tests a parent and a store sets it, like the marks of
+//! [`closure`](crate::closure). Then two neighbours *x* and *y*, visited at the same time by two workers whose queues
+//! have no fence, may become each other's parents: each worker's load from the other's vertex precedes the drain of the
+//! other's store from its store buffer. So here a worker that finds no parent sets it by compare-and-swap: once per
+//! vertex, not per edge. Suppose that a chain of parents were a ring. Each parent in it was visited after its own swap
+//! and before its child's, so each swap would come after itself.
 //!
-//! **What it stresses.** As [`closure`](crate::closure), with more memory.
+//! **What it stresses.** The same as [`closure`](crate::closure), with more memory.
 //!
-//! **Source.** Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*, PPoPP 2009, after David Bader and Guojing
-//! Cong; Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014. The sizes are ours.
+//! **Source.** Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*, PPoPP 2009, after David
+//! Bader and Guojing Cong; Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS
+//! 2014. The sizes are ours.
 
-#![allow(clippy::disallowed_types, reason = "parents are the program's result, no algorithm to check")]
+#![allow(clippy::disallowed_types, reason = "parents are the program's result, not an algorithm to check")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,7 +30,7 @@ use crate::graph::{Graph, ROOT};
 use crate::inputs::filled;
 use crate::spec::{Lists, Prepare, Runs};
 
-/// Not a vertex: there is no parent yet.
+/// Not a vertex: the vertex has no parent yet.
 const NONE: u32 = u32::MAX;
 
 impl Prepare for Params {
@@ -47,26 +49,26 @@ impl Prepare for Params {
 pub struct Instance {
     graph: Graph,
     parents: Vec<AtomicU32>,
-    /// What breadth-first search reaches.
+    /// The vertices that breadth-first search reaches.
     right: Vec<bool>,
 }
 
-/// What the check knows of a vertex.
+/// The check's knowledge of a vertex.
 #[derive(Clone, Copy, PartialEq)]
 enum Chain {
     Unknown,
-    /// It is on the chain that is being followed.
+    /// It is on the chain being followed.
     Followed,
     EndsAtRoot,
 }
 
 impl Instance {
     fn parent(&self, vertex: u32) -> u32 {
-        // Relaxed: nobody writes while this is read; it was joined.
+        // Relaxed: the writers were joined before this read.
         self.parents[vertex as usize].load(Ordering::Relaxed)
     }
 
-    /// The parent of a vertex is what it should be, whatever that one's parent is.
+    /// Checks the parent of a vertex, apart from the parent's own parent.
     fn check_parent(&self, vertex: u32) -> Result<(), String> {
         match (self.parent(vertex), self.right[vertex as usize]) {
             (NONE, false) => Ok(()),
@@ -78,7 +80,7 @@ impl Instance {
         }
     }
 
-    /// Each chain of parents, which all are vertices, ends at the root.
+    /// Checks that each chain of parents ends at the root. All parents must be vertices.
     fn check_chains(&self) -> Result<(), String> {
         let mut chains = vec![Chain::Unknown; self.parents.len()];
         chains[ROOT as usize] = Chain::EndsAtRoot;
@@ -148,8 +150,8 @@ impl Lists for Instance {
         let Self { graph, parents, .. } = &*self;
         let adopt = |parent: u32, child: u32| {
             let place = &parents[child as usize];
-            // Relaxed: a parent is only compared with `NONE` until all threads are joined. That there is no ring needs no more:
-            // a vertex is visited after the swap that made it a task, and the queue hands it on with an edge.
+            // Relaxed: until all threads are joined, a parent is only compared with `NONE`. That there is no ring needs
+            // no more: a vertex is visited after the swap that made it a task, and the queue publishes the task.
             place.load(Ordering::Relaxed) == NONE
                 && place.compare_exchange(NONE, parent, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         };
@@ -178,7 +180,7 @@ impl Lists for Instance {
 mod tests {
     use super::*;
 
-    /// The square 0–1–2–3 with a vertex apart, and these parents.
+    /// Checks these parents on the square 0–1–2–3 plus an isolated vertex.
     fn check(parents: [u32; 5]) -> Result<(), String> {
         let graph = Graph::of_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
         let right = graph.reach(ROOT);
@@ -187,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tree_is_noticed() {
+    fn non_trees_are_detected() {
         assert_eq!(check([0, 0, 1, 2, NONE]), Ok(()));
         assert_eq!(check([0, 0, 1, 0, NONE]), Ok(()));
         let said = |parents, words: &str| {
-            let said = check(parents).expect_err("it is no spanning tree");
+            let said = check(parents).expect_err("it is not a spanning tree");
             assert!(said.contains(words), "{said}");
         };
         said([0, 0, 1, NONE, NONE], "should be 4");

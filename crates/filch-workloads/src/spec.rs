@@ -1,4 +1,4 @@
-//! What every program can be asked to do.
+//! The operations of every program.
 
 use filch::worklist::Queue;
 use filch::{jobs, worklist};
@@ -7,7 +7,7 @@ use filch_catalogue::ParamError;
 use crate::ForkJoin;
 use crate::answer::{Answer, Listed};
 
-/// What a program with its data can be made of.
+/// Parameters from which a program and its data can be made.
 ///
 /// ```
 /// use filch_workloads::{Prepare, Workload};
@@ -23,17 +23,18 @@ pub trait Prepare {
     /// Makes the input.
     ///
     /// # Errors
-    /// If the system does not give the memory.
+    /// If the system cannot provide the memory.
     fn prepare(&self) -> Result<Self::Instance, ParamError>;
 }
 
-/// A program with its data. The methods are those of [`Instance`](crate::Instance), as are those of the traits for each kind of program.
+/// A program with its data. Its methods, and those of the traits for each kind of program, are those of
+/// [`Instance`](crate::Instance).
 pub(crate) trait Runs {
     fn reset(&mut self) {}
     fn serial(&mut self) -> Answer;
     fn check(&self, answer: &Answer) -> Result<(), String>;
     fn tasks(&self, answer: &Answer) -> Option<u64>;
-    /// How deep forks nest at most: each level takes a few frames of stack.
+    /// Returns how deep forks nest at most. Each level takes a few stack frames.
     fn nesting(&self) -> u64 {
         200
     }
@@ -54,7 +55,7 @@ pub(crate) trait Forks: Runs {
 pub(crate) trait Lists: Runs {
     fn exactly_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Listed;
 
-    /// `None` unless the tasks may be run twice.
+    /// Returns `None` unless the tasks may run twice.
     fn at_least_once<Q: Queue>(&mut self, _team: &mut worklist::Team<Q>) -> Option<Listed> {
         None
     }

@@ -1,14 +1,14 @@
 //! Multiplication of square matrices by Strassen's algorithm: seven products per level instead of eight.
 //!
 //! Each product is a task that first forms its two factors, sums of quadrants. Four of the products go to the quadrants
-//! of the result and three to temporary matrices; when all are done they are combined, in one parallel loop. Below the
-//! cut-off a tile is multiplied by the triple loop.
+//! of the result and three to temporary matrices; one parallel loop then combines them. Below the cut-off a triple loop
+//! multiplies a tile.
 //!
-//! What it stresses: tasks that take memory. Each takes room for its sums and gives it back, and a stolen one does so
-//! on another worker, so the memory in use grows with the number of steals. The work is Θ(n^2.81). Sums are formed
-//! sequentially, so the span is Θ(n²), a parallelism of Θ(n^0.81). Temporary matrices are kept from run to run.
+//! What it stresses: tasks that take memory. Each task takes memory for its sums and returns it, a stolen task on
+//! another worker, so the memory in use grows with the number of steals. The work is Θ(n^2.81). Sums are formed
+//! sequentially, so the span is Θ(n²) and the parallelism Θ(n^0.81). Temporary matrices are kept between runs.
 //!
-//! The input is small whole numbers, hence all results are exact and Freivalds' check decides.
+//! The input is small integers, so all results are exact and Freivalds' check decides.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::strassen::Params;
@@ -55,7 +55,7 @@ enum Factor<'m> {
 
 use Factor::{Difference, Quadrant, Sum};
 
-/// A factor that has been formed.
+/// A formed factor.
 enum Formed<'m> {
     Old(&'m [f64]),
     New(Buffer<'m>),
@@ -95,7 +95,7 @@ struct Task<'m> {
     b: Factor<'m>,
 }
 
-/// Elements whose combination takes some 10 µs.
+/// The number of elements whose combination takes some 10 µs.
 const COMBINED: usize = 4 << 10;
 
 fn multiply<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
@@ -105,7 +105,7 @@ fn multiply<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &[f64],
     let quarter = c.len() / 4;
     let [mut m1, mut m4, mut m5] = [(); 3].map(|()| buffers.take(quarter));
     let ([a11, a12, a21, a22], [b11, b12, b21, b22]) = (quadrants(a), quadrants(b));
-    // The second, third, sixth and seventh product are where one of their sums will be.
+    // The second, third, sixth and seventh product are stored where one of their sums goes.
     let [m7, m3, m2, m6] = quadrants_mut(c);
     let task = |into, a, b| Task { into, a, b };
     let tasks = [
@@ -128,7 +128,7 @@ fn multiply<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &[f64],
     });
 }
 
-/// Makes the quadrants of the result from the products.
+/// Computes the quadrants of the result from the products.
 #[inline(never)]
 fn combine(quadrants: [&mut [f64]; 4], [m1, m4, m5]: [&[f64]; 3]) {
     let [c11, c12, c21, c22] = quadrants;

@@ -1,14 +1,14 @@
-//! Trees to be walked over: fat ones, thin ones, and combs.
+//! Walks over trees: fat trees, thin trees, and combs.
 //!
-//! A task is a node; it does a fixed amount of work and pushes its children, and nothing is done with the nodes but count them. What
-//! matters is how many tasks there are in a queue at a time. Walked over depth first, a *fat* tree (many children to a node, few
-//! levels) fills the queues at once. In a *thin* one (two children, many levels) a queue never holds more tasks than there are
-//! levels, so a queue that gives thieves whole blocks of tasks only has nothing for them if the blocks are as long.
-//! A *comb* is a path with a leaf at each of its nodes: there is next to nothing to do at the same time.
+//! A task is a node: it does a fixed amount of work and pushes its children. Nodes are only counted. What matters is
+//! how many tasks a queue holds at a time. A depth-first walk over a *fat* tree (many children per node, few levels)
+//! fills the queues at once. On a *thin* tree (two children, many levels) a queue never holds more tasks than there are
+//! levels, so a queue that gives thieves only whole blocks of tasks has nothing for them if its blocks are as long as
+//! that. A *comb* is a path with a leaf at each node: it has next to no parallelism.
 //!
-//! **Source.** Jiawei Wang, Yutao Liu, Ming Fu, Hermann Härtig and Haibo Chen, *Work Stealing through Partial Asynchronous
-//! Delegation*, SPAA 2024, figure 1: fat and thin trees are named there, not defined. The sizes, the comb, and the work of a node are
-//! ours.
+//! **Source.** Jiawei Wang, Yutao Liu, Ming Fu, Hermann Härtig and Haibo Chen, *Work Stealing through Partial
+//! Asynchronous Delegation*, SPAA 2024, figure 1, which names fat and thin trees but does not define them. The sizes,
+//! the comb, and the work of a node are ours.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -31,7 +31,7 @@ impl Prepare for Params {
     }
 }
 
-/// How often to mix for so many nanoseconds of work, by trial.
+/// Measures how many rounds of mixing take this many nanoseconds.
 fn rounds(nanoseconds: u64) -> u64 {
     const TRIAL: u64 = 1 << 16;
     if nanoseconds == 0 {
@@ -47,19 +47,19 @@ fn rounds(nanoseconds: u64) -> u64 {
     u64::try_from(rounds).unwrap_or(u64::MAX).max(1)
 }
 
-/// The work of a node: each round waits for the one before.
+/// Does the work of a node. Each round depends on the one before.
 fn work(rounds: u64) {
     black_box((0..rounds).fold(rounds, |bits, _| hash(bits, 0)));
 }
 
-/// The program; the tree is nowhere in memory.
+/// The program; the tree is not stored.
 #[derive(Debug)]
 pub struct Instance {
     params: Params,
     rounds: u64,
 }
 
-/// What one worker has seen.
+/// The nodes that one worker has seen.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     nodes: u64,
@@ -76,11 +76,11 @@ impl Seen {
 }
 
 impl Instance {
-    /// The children of a node, as their heights, and the last one first to be run by a depth-first walk.
+    /// Returns the heights of a node's children. A depth-first walk runs the last one first.
     fn children(&self, height: u32) -> impl Iterator<Item = u32> {
         let Params { form, fanout, .. } = self.params;
         let children = if height == 0 { 0 } else { fanout };
-        // In a comb the leaf is run first, so that a queue never has more than two tasks.
+        // In a comb the leaf runs first, so that a queue never holds more than two tasks.
         (0..children).map(move |child| if form == Form::Comb && child > 0 { 0 } else { height - 1 })
     }
 

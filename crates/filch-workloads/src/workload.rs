@@ -1,4 +1,4 @@
-//! Any program by its name, with its data: from the [list](filch_catalogue::for_each_program) of all.
+//! Any program by name, with its data, from the [list](filch_catalogue::for_each_program) of all programs.
 
 use filch::worklist::Queue;
 use filch::{jobs, worklist};
@@ -58,7 +58,8 @@ macro_rules! instances {
                 }
             }
 
-            /// Runs a worklist program whose tasks may be run twice, also on queues that may return one twice; `None` if it is not one.
+            /// Runs a worklist program whose tasks may run twice, also on queues that may return a task twice. Returns
+            /// `None` for other programs.
             pub fn list_at_least_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Option<Listed> {
                 match self {
                     $(Self::$lists(program) => program.at_least_once(team),)*
@@ -89,7 +90,7 @@ macro_rules! instances {
         }
     };
     (all $($variant:ident($module:ident::$params:ident),)*) => {
-        /// A program with its input and room for its output, to be run any number of times.
+        /// A program with its input and room for its output. It can run any number of times.
         ///
         /// Call [`reset`](Self::reset) before every run and [`check`](Self::check) after it: some answers are in the
         /// instance's own memory.
@@ -143,7 +144,7 @@ impl Instance {
         self.spec().kind()
     }
 
-    /// Restores the input and spoils the last output. To be called, untimed, before every run.
+    /// Restores the input and spoils the last output. Call it before every run, untimed.
     pub fn reset(&mut self) {
         on_instance!(self, program => program.reset());
     }
@@ -153,30 +154,31 @@ impl Instance {
         on_instance!(self, program => program.serial())
     }
 
-    /// Says whether `answer`, and what the last run left in memory, are right.
+    /// Checks `answer` and what the last run left in memory.
     pub fn check(&self, answer: &Answer) -> Result<(), String> {
         on_instance!(self, program => program.check(answer))
     }
 
-    /// The forks of the fork–join run that gave `answer`, or of worklists and jobs the tasks, as far as they can be known.
+    /// Returns the number of forks in the fork–join run that gave `answer`, or of tasks for worklists and jobs, if
+    /// known.
     pub fn tasks(&self, answer: &Answer) -> Option<u64> {
         on_instance!(self, program => program.tasks(answer))
     }
 
-    /// A hash of what the last run left in memory, in order: two runs with the same one agree bit for bit.
+    /// Hashes what the last run left in memory, in order. Two runs with equal hashes agree bit for bit.
     ///
-    /// A program leaves 0 if its answer says all, or if which of several right results it finds depends on the schedule.
+    /// The hash is 0 if the answer says everything, or if the schedule decides which of several right results is found.
     pub fn digest(&self) -> u64 {
         on_instance!(self, program => program.digest())
     }
 
-    /// Changes one element, counted round and round, of what the last run left in memory: a test that
-    /// [`check`](Self::check) notices. Says whether there is anything in memory.
+    /// Changes one element of what the last run left in memory, to test that [`check`](Self::check) detects it. The
+    /// index wraps around. Returns whether there is anything in memory.
     pub fn damage(&mut self, at: u64) -> bool {
         on_instance!(self, program => program.damage(at))
     }
 
-    /// A generous estimate of the stack that a worker needs whose tasks nest as deeply as the sequential program.
+    /// Estimates, generously, the stack for a worker whose tasks nest as deeply as the sequential program.
     pub fn stack_bytes(&self) -> u64 {
         const BASE: u64 = 1 << 20;
         const LEVEL: u64 = 2 << 10;

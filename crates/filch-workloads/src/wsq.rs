@@ -1,13 +1,13 @@
 //! Many small jobs of one parent, each a dependent chain of additions.
 //!
-//! A job computes with `k` rounds on a 32-bit number, and adds the result to its worker's total. One job makes them all, in batches
-//! of 32, and the program waits for it.
+//! A job computes `k` rounds on a 32-bit number and adds the result to its worker's total. One job makes all of them,
+//! in batches of 32, and the program waits for it.
 //!
-//! **What it stresses.** What a job costs: its place, its closure, a push and a pop or a theft, and the count of what is unfinished.
-//! Time per job, less what the sequential program takes for `k` rounds, is the overhead.
+//! **What it stresses.** The cost of a job: its slot, its closure, a push and a pop or steal, and the count of
+//! unfinished jobs. The overhead is the time per job minus the sequential program's time for `k` rounds.
 //!
-//! **Source.** The synthetic workload of the job system injinj/WSQ, <https://github.com/injinj/WSQ>, whose table has `k` from 100 to 400,
-//! and whose plot goes on to 7000.
+//! **Source.** The synthetic workload of the job system injinj/WSQ, <https://github.com/injinj/WSQ>, whose table has
+//! `k` from 100 to 400, and whose plot goes on to 7000.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -35,25 +35,25 @@ pub struct Instance {
     params: Params,
 }
 
-/// The work of a job: each round waits for the one before.
+/// Does the work of a job. Each round depends on the one before.
 fn work(rounds: u32) -> i32 {
     (1..=rounds as i32)
         .fold(0_i32, |result, round| result.wrapping_add(1 << (result & 3)).wrapping_sub(round.wrapping_mul(2)))
 }
 
-/// One worker's total, on its own line.
+/// One worker's total, on its own cache line.
 #[derive(Default)]
 #[repr(align(128))]
 struct Total(AtomicI32);
 
 impl Total {
     fn add(&self, result: i32) {
-        // Relaxed: the worker's own, and read when all jobs are over.
+        // Relaxed: only this worker writes it, and it is read after all jobs have ended.
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(result), Ordering::Relaxed);
     }
 }
 
-/// Bit by bit: the sum wraps.
+/// Converts bit by bit, since the sum wraps.
 fn answer(sum: i32) -> Answer {
     Answer::Number(sum.cast_unsigned().into())
 }
@@ -91,7 +91,7 @@ impl Makes for Instance {
             });
             w.wait(parent);
         });
-        // Relaxed: all jobs are over.
+        // Relaxed: all jobs have ended.
         let sum = totals.iter().fold(0, |sum: i32, total| sum.wrapping_add(total.0.load(Ordering::Relaxed)));
         Listed { answer: answer(sum), tallies: outcome.tallies, duplicates: None }
     }
@@ -106,7 +106,7 @@ mod tests {
     use crate::Workload;
 
     #[test]
-    fn the_sum_is_right_and_a_wrong_one_is_noticed() {
+    fn the_sum_is_right_and_a_wrong_one_is_detected() {
         fn on<Q: Queue>(set: &[(String, String)], right: &Answer) {
             for workers in [1, 2, 8] {
                 let mut instance = Workload::new("wsq", set).and_then(|wsq| wsq.prepare()).expect("it is small");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_what_the_source_has() {
+    fn work_matches_the_source() {
         let mut result = 0_i32;
         for j in 1..=5 {
             result = result + (1 << (result & 3)) - 2 * j;

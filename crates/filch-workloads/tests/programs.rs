@@ -1,4 +1,4 @@
-//! Every program gives its known answers with the known number of forks, whoever runs it.
+//! Every program gives its known answers with the known number of forks on any executor.
 
 use std::cell::Cell;
 
@@ -39,7 +39,7 @@ impl<'c> ForkJoin for Counting<'c> {
     }
 }
 
-/// Runs the second branch of every join near the root on a thread of its own, and `fork_all` as halving does.
+/// Runs the second branch of every join near the root on a new thread, and `fork_all` by halving.
 #[derive(Clone, Copy)]
 struct Threads {
     levels: u32,
@@ -78,7 +78,7 @@ fn workload(name: &str, set: &[(&str, &str)]) -> Workload {
     Workload::new(name, &set).expect("the parameters are right")
 }
 
-/// Resets, runs, checks.
+/// Resets, runs, and checks.
 fn checked(instance: &mut Instance, run: impl FnOnce(&mut Instance) -> Answer) -> Answer {
     instance.reset();
     let answer = run(instance);
@@ -86,14 +86,14 @@ fn checked(instance: &mut Instance, run: impl FnOnce(&mut Instance) -> Answer) -
     answer
 }
 
-/// Runs the sequential version and the fork–join one; gives the answer and the forks, which the program must know.
+/// Runs the sequential and the fork–join version. Returns the answer and the forks, which the program must know.
 fn run(name: &str, set: &[(&str, &str)]) -> (String, u64) {
     let (answer, forks, counted) = run_uncounted(name, set);
     assert_eq!(counted, Some(forks), "{name} {set:?}");
     (answer, forks)
 }
 
-/// The same; gives the answer, the forks, and what the program says of them, which may be nothing.
+/// Like `run`, but also returns the number of forks that the program reports, if any.
 fn run_uncounted(name: &str, set: &[(&str, &str)]) -> (String, u64, Option<u64>) {
     let workload = workload(name, set);
     let mut instance = workload.prepare().expect("there is memory");
@@ -188,7 +188,7 @@ fn cilksort_of_all_sizes() {
     }
 }
 
-/// Programs of moderate size for executors that are really parallel.
+/// Programs of moderate size for parallel executors.
 const MODERATE: &[(&str, &[(&str, &str)])] = &[
     ("fib", &[("n", "18")]),
     ("fib", &[("n", "22"), ("cutoff", "10")]),
@@ -223,7 +223,7 @@ const MODERATE: &[(&str, &[(&str, &str)])] = &[
     ("matching", &[("n", "4000"), ("grain", "64")]),
 ];
 
-/// Every run must leave what the sequential program leaves, bit for bit.
+/// Checks that every run leaves what the sequential program leaves, bit for bit.
 fn moderate(runs: &[&dyn Fn(&mut Instance) -> Answer]) {
     for (name, set) in MODERATE {
         let mut instance = workload(name, set).prepare().expect("there is memory");
@@ -239,7 +239,7 @@ fn moderate(runs: &[&dyn Fn(&mut Instance) -> Answer]) {
 }
 
 #[test]
-fn on_others() {
+fn on_the_serial_executor_and_on_threads() {
     moderate(&[&|instance| Serial.execute(instance), &|instance| Threads { levels: 5 }.execute(instance)]);
 }
 
@@ -263,17 +263,17 @@ fn on_filch_with_closures() {
 }
 
 #[test]
-fn what_is_left_in_memory_is_checked() {
+fn results_in_memory_are_checked() {
     for (name, set) in [("matmul", [("n", "40")]), ("cilksort", [("n", "1000")])] {
         let mut instance = workload(name, &set).prepare().expect("there is memory");
         let answer = checked(&mut instance, Instance::serial);
         instance.reset();
-        assert!(instance.check(&answer).is_err(), "{name} was not run again");
+        assert!(instance.check(&answer).is_err(), "{name} did not run again");
     }
 }
 
 #[test]
-fn one_wrong_element_is_noticed() {
+fn one_wrong_element_is_detected() {
     let mut with_memory = 0;
     for (name, set) in MODERATE {
         let mut instance = workload(name, set).prepare().expect("there is memory");
@@ -326,30 +326,30 @@ fn small_sizes() {
     }
 }
 
-/// No vertex and no edge can be added, and none is there that must not be.
+/// No vertex and no edge can be added, and none conflicts with another.
 #[test]
 fn sets_and_matchings_are_maximal() {
     for graph in ["grid", "randlocal", "rmat", "random"] {
         for n in ["1", "2", "3", "10", "500", "3000"] {
             let set = [("graph", graph), ("n", n)];
-            let Instance::IndependentSet(mis) = ready("mis", &set) else { panic!("that is its name") };
+            let Instance::IndependentSet(mis) = ready("mis", &set) else { panic!("mis is an independent set") };
             let (graph, members) = mis.set();
             for vertex in 0..graph.vertices() {
                 let beside = graph.neighbours(vertex).iter().any(|&neighbour| members[neighbour as usize]);
                 assert_ne!(members[vertex as usize], beside, "{set:?}: {vertex}");
             }
-            let Instance::Matching(matching) = ready("matching", &set) else { panic!("that is its name") };
+            let Instance::Matching(matching) = ready("matching", &set) else { panic!("matching is a matching") };
             let (edges, matched) = matching.matching();
             for (&(u, v), edge) in edges.iter().zip(0..) {
                 let [a, b] = [matched[u as usize], matched[v as usize]];
-                assert_eq!(a == edge, b == edge, "{set:?}: half of edge {edge} is there");
+                assert_eq!(a == edge, b == edge, "{set:?}: half of edge {edge} is matched");
                 assert!(a != u32::MAX || b != u32::MAX, "{set:?}: edge {edge} could be added");
             }
         }
     }
 }
 
-/// A program after a run on two workers.
+/// Returns a program after a run on two workers.
 fn ready(name: &str, set: &[(&str, &str)]) -> Instance {
     let pool = filch::ThreadPool::new(2).expect("threads start");
     let mut instance = workload(name, set).prepare().expect("there is memory");
@@ -357,7 +357,7 @@ fn ready(name: &str, set: &[(&str, &str)]) -> Instance {
     instance
 }
 
-/// The optimum is known, and so is the integral.
+/// The integral is known, and `check` knows the optimum.
 #[test]
 fn known_answers() {
     for seed in ["1", "2", "3"] {
@@ -371,18 +371,18 @@ fn known_answers() {
 }
 
 #[test]
-fn wrong_answers_are_noticed() {
+fn wrong_answers_are_detected() {
     for (name, set) in MODERATE {
         let mut instance = workload(name, set).prepare().expect("there is memory");
         let other = if *name == "fib" { workload("queens", &[("n", "5")]) } else { workload("fib", &[("n", "5")]) };
         let other = other.prepare().expect("there is memory").serial();
         checked(&mut instance, Instance::serial);
-        let wrong = instance.check(&other).expect_err("that is another program's answer");
+        let wrong = instance.check(&other).expect_err("it is the answer of another program");
         assert!(wrong.contains("but it should be"), "{wrong}");
     }
 }
 
-/// T3L nests 17 844 levels deep; a worker's stack must hold them with ease.
+/// T3L nests 17 844 levels deep. A worker's stack must hold them with ease.
 #[test]
 #[ignore = "half a minute in a release build: cargo test --release -- --ignored"]
 fn the_deepest_tree_fits_a_small_stack() {

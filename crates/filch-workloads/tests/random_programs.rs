@@ -1,4 +1,4 @@
-//! Random programs on every pool, with every strategy, on stacks of every size.
+//! Random programs on every pool, with every strategy, and task stacks of several sizes.
 #![allow(clippy::disallowed_types, reason = "the watchdog is not an algorithm to check")]
 
 use std::hash::{BuildHasher, RandomState};
@@ -14,11 +14,11 @@ use filch_workloads::random_programs::{Settings, check_on, empties_alive};
 const WORKERS: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 8] };
 const CAPACITIES: &[usize] = if cfg!(miri) { &[5] } else { &[1, 2, 5, DEFAULT_DEQUE_CAPACITY] };
 
-/// Ends the process with a message unless dropped in time: a hanging test says nothing.
+/// Aborts the process with a message unless dropped in time: a hanging test says nothing.
 fn watchdog(what: String) -> Sender<()> {
     let (alive, patience) = channel();
     if cfg!(miri) {
-        // Miri wants every thread to have ended before the process, and says itself when all of them wait.
+        // Miri requires all threads to end before the process does, and reports a deadlock itself.
         return alive;
     }
     thread::spawn(move || {
@@ -30,12 +30,12 @@ fn watchdog(what: String) -> Sender<()> {
     alive
 }
 
-/// How many seeds each combination gets; `FILCH_SEEDS` for more.
+/// The number of seeds per combination; `FILCH_SEEDS` overrides it.
 fn seeds() -> u64 {
     std::env::var("FILCH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(if cfg!(miri) { 1 } else { 100 })
 }
 
-/// The first seed; `FILCH_FIRST_SEED` for others. Under Miri chance picks it, hence Miri's own seed.
+/// The first seed; `FILCH_FIRST_SEED` overrides it. Under Miri it is random, so it depends on Miri's own seed.
 fn first_seed() -> u64 {
     let chosen = std::env::var("FILCH_FIRST_SEED").ok().and_then(|n| n.parse().ok());
     chosen.unwrap_or_else(|| if cfg!(miri) { RandomState::new().hash_one(0) % 1_000_000 } else { 0 })
@@ -45,7 +45,7 @@ fn check_all<P: Pool>(workers: usize, wait: Wait, capacity: usize) {
     check_with(Builder::<P>::new(), workers, wait, capacity);
 }
 
-/// With thieves that take several tasks at once, and workers that try whom they last stole from and never sleep.
+/// Also checks thieves that take several tasks at once, and workers that try their last victim first and never sleep.
 fn check_greedy<Q: Queue<Thief: StealMany<Task>>>(workers: usize, wait: Wait, capacity: usize) {
     let greedy = || Builder::<Queued<Q>>::new().settings(QueueSettings::default().loot(usize::MAX));
     check_with(greedy(), workers, wait, capacity);
@@ -90,9 +90,9 @@ fn check_waiting(wait: Wait) {
     }
 }
 
-/// One test function, since zero-sized values are counted for the whole process.
+/// A single test function, since zero-sized values are counted for the whole process.
 #[test]
-fn random_programs_do_what_a_sequential_run_does() {
+fn random_programs_match_a_sequential_run() {
     thread::scope(|scope| {
         for wait in Wait::EVERY {
             scope.spawn(move || check_waiting(wait));

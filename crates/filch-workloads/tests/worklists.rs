@@ -1,4 +1,4 @@
-//! Worklist programs: right on queues of every kind, and every wrong element noticed.
+//! Worklist programs give right answers on queues of every kind, and their checks detect every wrong element.
 
 use filch::worklist::{Team, Worklist};
 use filch_queue::{BwosF, ChaseLev, Queue, for_each_queue};
@@ -9,7 +9,7 @@ fn instance(name: &str, set: &[(&str, &str)]) -> Instance {
     Workload::new(name, &set).and_then(|workload| workload.prepare()).expect("the parameters are right")
 }
 
-/// Resets, runs, checks.
+/// Resets, runs, and checks.
 fn checked<R>(instance: &mut Instance, run: impl FnOnce(&mut Instance) -> R, answer: impl Fn(&R) -> &Answer) -> R {
     instance.reset();
     let run = run(instance);
@@ -30,7 +30,7 @@ fn at_least_once<Q: Queue>(instance: &mut Instance, workers: usize) -> Listed {
     checked(instance, run, |run| &run.answer)
 }
 
-/// Programs of a size at which every element can be tried.
+/// Programs small enough to try every element.
 const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("pseudo-dfs", &[("n", "300")]),
     ("pseudo-dfs", &[("graph", "rmat"), ("n", "300"), ("task", "node")]),
@@ -41,7 +41,7 @@ const SMALL: &[(&str, &[(&str, &str)])] = &[
 ];
 
 #[test]
-fn every_wrong_element_is_noticed() {
+fn every_wrong_element_is_detected() {
     for &(name, set) in SMALL {
         let mut instance = instance(name, set);
         assert_eq!(instance.kind(), Kind::Worklist);
@@ -51,18 +51,18 @@ fn every_wrong_element_is_noticed() {
             let answer = checked(&mut instance, run, |answer| answer);
             for at in 0..300 {
                 instance.damage(at);
-                assert!(instance.check(&answer).is_err(), "{name} {set:?}: element {at} is wrong");
+                assert!(instance.check(&answer).is_err(), "{name} {set:?}: element {at} was changed");
                 instance.damage(at);
-                assert!(instance.check(&answer).is_ok(), "{name} {set:?}: element {at} is as before");
+                assert!(instance.check(&answer).is_ok(), "{name} {set:?}: element {at} was restored");
             }
             instance.reset();
-            assert!(instance.check(&answer).is_err(), "{name} was not run again");
+            assert!(instance.check(&answer).is_err(), "{name} did not run again");
         }
     }
 }
 
 #[test]
-fn trees_have_the_size_that_they_should() {
+fn trees_have_the_right_size() {
     for (set, size) in [
         (&[("tree", "fat"), ("fanout", "64")][..], "266305 nodes, 262144 leaves, depth 3"),
         (&[("tree", "fat"), ("fanout", "10"), ("depth", "2")], "111 nodes, 100 leaves, depth 2"),
@@ -105,13 +105,13 @@ fn impossible_trees_are_refused() {
     refused(&[("tree", "comb"), ("fanout", "3")], "is not 2");
 }
 
-/// The visited set is that of breadth-first search on a thousand graphs: 50 for each kind of queue.
+/// The visited set equals that of breadth-first search on a thousand graphs: 50 for each kind of queue.
 #[test]
-fn any_small_graph_is_searched_right() {
+fn small_graphs_are_searched_correctly() {
     const GRAPHS: u64 = 50;
     const FAMILIES: [(&str, &str); 6] =
         [("grid", "2"), ("torus", "2"), ("randlocal", "1"), ("rmat", "2"), ("kgraph", "1"), ("random", "1")];
-    /// A graph for each number, with a number of workers, and a number of visits between two looks.
+    /// Calls `search` for each graph, with a number of workers and a number of visits between polls.
     fn each(queue: u64, search: impl Fn(&[(&str, &str)], usize)) {
         for number in 0..GRAPHS {
             let number = number + queue * GRAPHS;
@@ -141,7 +141,7 @@ fn any_small_graph_is_searched_right() {
         for name in ["closure", "spanning-tree"] {
             let run = at_least_once::<Q>(&mut instance(name, set), workers);
             assert_eq!(run.answer, *answer, "{name} on {}: {set:?}", Q::PROMISES.name);
-            let Answer::Reached(reached) = run.answer else { panic!("{} is no number of vertices", run.answer) };
+            let Answer::Reached(reached) = run.answer else { panic!("{} is not a number of vertices", run.answer) };
             assert!(run.tasks() <= run.runs());
             if name == "spanning-tree" {
                 assert_eq!(run.tasks(), u64::from(reached));
@@ -150,7 +150,7 @@ fn any_small_graph_is_searched_right() {
         }
     }
     macro_rules! search {
-        // Its default parameters are of no use.
+        // Its default parameters do not suit this.
         ($lists:ident $queue:ty, delta) => {
             &[]
         };
@@ -173,7 +173,7 @@ fn any_small_graph_is_searched_right() {
 }
 
 #[test]
-fn programs_say_whether_their_tasks_may_be_run_twice() {
+fn programs_report_whether_their_tasks_may_run_twice() {
     for spec in specs().iter().filter(|spec| spec.kind() == Kind::Worklist) {
         for task in [None, Some("node")].into_iter().filter(|task| task.is_none() || spec.name == "pseudo-dfs") {
             let set: Vec<_> = task.into_iter().map(|task| ("task".to_owned(), task.to_owned())).collect();

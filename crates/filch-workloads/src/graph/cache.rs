@@ -1,8 +1,8 @@
-//! Graphs in files.
+//! Graph files.
 //!
-//! A file is seven words, then the words of the graph, all with the lowest byte first:
-//! the mark and the version of the format; family, vertices, degree and seed of the shape; how many neighbours there are; the
-//! checksum of all other words. Then the ends of the lists, a word each, and the neighbours, two in a word.
+//! A file consists of little-endian words. A head of seven words has the format's mark with its version; the shape's
+//! family, vertices, degree and seed; the number of neighbours; and a checksum of all other words. The body has the
+//! ends of the lists, one per word, then the neighbours, two per word.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -13,16 +13,16 @@ use filch_catalogue::programs::graph::{FAMILIES, Shape};
 use super::lists::Graph;
 use crate::checks::sequence;
 
-/// Begins every file; the last digits are the version of the format.
+/// The first word of every file; the last two digits are the format's version.
 const MARK: u64 = u64::from_le_bytes(*b"filchg01");
 
-/// Where the graph of this shape is in a folder.
+/// Returns the path of a shape's graph in a folder.
 pub(super) fn path(folder: &Path, shape: &Shape) -> PathBuf {
     let (n, degree, seed) = (shape.vertices(), shape.degree(), shape.seed());
     folder.join(format!("{}-n{n}-degree{degree}-seed{seed}.graph", shape.family()))
 }
 
-/// What the head says of the shape.
+/// Returns the words of the head that identify the shape.
 fn identity(shape: &Shape) -> [u64; 5] {
     let family = FAMILIES.iter().position(|&(_, family)| family == shape.family()).unwrap_or(usize::MAX);
     [MARK, family as u64, shape.vertices().into(), shape.degree().into(), shape.seed()]
@@ -37,7 +37,7 @@ fn checksum(shape: &Shape, graph: &Graph) -> u64 {
     sequence(identity(shape).into_iter().chain([graph.neighbours.len() as u64]).chain(body(graph)))
 }
 
-/// Writes the graph of a shape: to a file beside its own first, so that nobody ever sees a part of one.
+/// Writes the graph of a shape. Writes to another file first and renames it, so that no reader sees a partial file.
 pub(super) fn write(path: &Path, shape: &Shape, graph: &Graph) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -45,7 +45,7 @@ pub(super) fn write(path: &Path, shape: &Shape, graph: &Graph) -> io::Result<()>
     let beside = path.with_extension(format!("{}.part", std::process::id()));
     let result = write_to(&beside, shape, graph).and_then(|()| fs::rename(&beside, path));
     if result.is_err() {
-        // The first error says more than this one's.
+        // The first error says more than an error of this call.
         let _ = fs::remove_file(&beside);
     }
     result
@@ -60,7 +60,7 @@ fn write_to(path: &Path, shape: &Shape, graph: &Graph) -> io::Result<()> {
     file.flush()
 }
 
-/// The graph of a shape from its file; `None` if there is no file, and an error that says so if it is damaged.
+/// Reads the graph of a shape from its file. Returns `None` if there is no file, and an error if it is damaged.
 pub(super) fn read(path: &Path, shape: &Shape) -> io::Result<Option<Graph>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -84,7 +84,7 @@ pub(super) fn read(path: &Path, shape: &Shape) -> io::Result<Option<Graph>> {
     }
     let [count, sum] = [word()?, word()?];
     let vertices = u64::from(shape.vertices());
-    // Before so much is allocated.
+    // Checked before allocating for `count` neighbours.
     if count > 2 * shape.edges() as u64 || length != 8 * (7 + vertices + count.div_ceil(2)) {
         return Err(damaged("its length is wrong"));
     }

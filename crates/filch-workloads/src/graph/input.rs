@@ -1,4 +1,4 @@
-//! The graph that a program asks for, by the parameters that all programs on graphs have in common.
+//! The graph that a program uses, chosen by the parameters shared by all programs on graphs.
 
 use std::path::Path;
 
@@ -10,11 +10,12 @@ use super::lists::Graph;
 use crate::Serial;
 use crate::inputs::all_processors;
 
-/// Drawn edges from which on threads are worth their start.
+/// The number of drawn edges from which threads are worth starting.
 const PARALLEL: usize = 1 << 16;
 
 impl Graph {
-    /// The graph: from its file, if there is one, or else made by all processors, and kept if that is wanted.
+    /// Returns the graph: reads its file if there is one; otherwise all processors make it, and it is saved if a folder
+    /// is given.
     pub(crate) fn of(input: &Input) -> Result<Self, ParamError> {
         let Input { name, shape, cache: Some(folder) } = input else { return build(input) };
         let path = cache::path(folder, shape);
@@ -42,7 +43,7 @@ fn refuse(
         workload: name,
         param: CACHE.name,
         value: folder.display().to_string(),
-        why: format!("is of no use: {} {what}: {error}{remedy}", path.display()),
+        why: format!("cannot be used: {} {what}: {error}{remedy}", path.display()),
     }
 }
 
@@ -67,7 +68,7 @@ mod tests {
         Input::parse("test", &Settings::new("test", PARAMS, &set)?)
     }
 
-    /// A folder of a test's own, gone when the test is over.
+    /// A folder for one test, removed when the test ends.
     struct Folder(std::path::PathBuf);
 
     impl Folder {
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_graph_is_the_one_that_was_made() {
+    fn a_saved_graph_equals_the_one_that_was_made() {
         let folder = Folder::new("kept-graphs");
         let cache = folder.0.to_str().expect("it is text");
         for &(family, _) in FAMILIES {
@@ -98,11 +99,11 @@ mod tests {
             assert_eq!(Graph::of(&kept).expect("it is read"), made, "{family}");
         }
         let names = std::fs::read_dir(&folder.0).expect("it is there").flatten().map(|entry| entry.file_name());
-        assert!(names.into_iter().all(|name| name.to_string_lossy().ends_with(".graph")), "nothing else is left");
+        assert!(names.into_iter().all(|name| name.to_string_lossy().ends_with(".graph")), "no other file is left");
     }
 
     #[test]
-    fn every_damage_is_noticed() {
+    fn all_damage_is_detected() {
         let folder = Folder::new("damaged-graphs");
         let kept = input(&[("n", "8"), ("cache", folder.0.to_str().expect("it is text"))]).expect("fine");
         Graph::of(&kept).expect("it is written");
@@ -120,11 +121,11 @@ mod tests {
             let said = Graph::of(&kept).expect_err("it is too short").to_string();
             assert!(said.contains("; remove it"), "{length} bytes: {said}");
         }
-        // Another seed's file under this one's name.
+        // The file of another seed under this file's name.
         let other = input(&[("n", "8"), ("seed", "2")]).expect("fine");
         cache::write(&path, &other.shape, &Graph::of(&other).expect("fine")).expect("it can be written");
         assert!(Graph::of(&kept).expect_err("it is another's").to_string().contains("its seed is wrong"));
-        // A folder that cannot be one.
+        // A folder that cannot exist.
         let below = path.join("below");
         let nowhere = input(&[("n", "8"), ("cache", below.to_str().expect("it is text"))]).expect("fine");
         assert!(Graph::of(&nowhere).is_err());

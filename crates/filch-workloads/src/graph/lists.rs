@@ -1,4 +1,4 @@
-//! A graph as lists of neighbours.
+//! Graphs as adjacency lists.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::graph::Shape;
@@ -8,8 +8,8 @@ use crate::divided::Rows;
 use crate::inputs::filled;
 use crate::{ForkJoin, Grain};
 
-/// An undirected graph whose vertices are numbers from 0 on: for each vertex, where the list of its neighbours ends, and all lists
-/// one after the other.
+/// An undirected graph. Vertices are numbers from 0 on. It stores the end of each vertex's list of neighbours, and all
+/// lists one after the other.
 ///
 /// ```
 /// use filch_workloads::graph::Graph;
@@ -21,24 +21,25 @@ use crate::{ForkJoin, Grain};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// Where the neighbours of each vertex end; those of the next begin there.
+    /// Where the neighbours of each vertex end; those of the next vertex begin there.
     pub(super) ends: Vec<u64>,
     pub(super) neighbours: Vec<u32>,
 }
 
-/// What is left of an edge that is a loop: sorted to the end, since vertex `u32::MAX` does not exist.
+/// Replaces an edge that is a loop. It sorts to the end, since vertex `u32::MAX` does not exist.
 const NO_ARC: u64 = u64::MAX;
 
-/// From one vertex to another, so that arcs are in order as the lists of neighbours are.
+/// Packs an arc into a word. Arcs sort like the lists of neighbours.
 fn arc(from: u32, to: u32) -> u64 {
     u64::from(from) << 32 | u64::from(to)
 }
 
 impl Graph {
-    /// The graph of so many vertices with these edges; loops are left out, and what is there twice, in either direction, counts once.
+    /// Builds the graph with the given number of vertices and edges. Loops are left out; an edge given twice, in either
+    /// direction, counts once.
     ///
     /// # Panics
-    /// If an edge has an end that is not a vertex.
+    /// If an end of an edge is not a vertex.
     pub fn of_edges(vertices: u32, edges: &[(u32, u32)]) -> Self {
         assert!(edges.iter().all(|&(u, v)| u.max(v) < vertices), "an edge leads out of the graph");
         let arcs = |&(u, v): &(u32, u32)| [arc(u, v), arc(v, u)];
@@ -49,7 +50,7 @@ impl Graph {
         graph
     }
 
-    /// The graph of a shape, made by whoever executes `j`.
+    /// Builds the graph of a shape on the executor of `j`.
     pub(super) fn build<J: ForkJoin>(j: &mut J, name: &'static str, shape: &Shape) -> Result<Self, ParamError> {
         const BLOCK: usize = 1024;
         const CUTOFF: usize = 1 << 12;
@@ -72,7 +73,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Fills in the lists from arcs in order.
+    /// Fills in the lists from sorted arcs.
     fn gather(&mut self, vertices: u32, arcs: &[u64]) {
         self.ends.reserve_exact(vertices as usize);
         let mut last = NO_ARC;
@@ -97,7 +98,7 @@ impl Graph {
         self.neighbours.len() / 2
     }
 
-    /// The neighbours of a vertex, in order.
+    /// Returns the neighbours of a vertex, in order.
     ///
     /// # Panics
     /// If there is no such vertex.
@@ -108,7 +109,7 @@ impl Graph {
         &self.neighbours[start as usize..self.ends[vertex] as usize]
     }
 
-    /// How many neighbours a vertex has.
+    /// Returns the number of neighbours of a vertex.
     ///
     /// # Panics
     /// If there is no such vertex.
@@ -117,13 +118,13 @@ impl Graph {
         self.neighbours(vertex).len()
     }
 
-    /// Each edge once, in order, the smaller end first.
+    /// Returns each edge once, in order, with the smaller end first.
     pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let larger = |u: u32| self.neighbours(u).iter().filter(move |&&v| u < v).map(move |&v| (u, v));
         (0..self.vertices()).flat_map(larger)
     }
 
-    /// Which vertices can be reached from `root`, by breadth-first search.
+    /// Returns which vertices can be reached from `root`, by breadth-first search.
     ///
     /// ```
     /// use filch_workloads::graph::Graph;
@@ -175,7 +176,7 @@ mod tests {
         ]
     }
 
-    /// A graph is what its edges make it, and the same from one thread and from three.
+    /// A built graph has the edges of its shape, whether one thread or three build it.
     #[test]
     fn the_number_of_threads_does_not_matter() {
         let pool = ThreadPool::new(3).expect("threads start");
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_go_both_ways_once_and_are_no_loops() {
+    fn edges_go_both_ways_once_without_loops() {
         for shape in shapes() {
             let graph = Graph::build(&mut Serial, "test", &shape).expect("there is memory");
             assert_eq!(graph.vertices(), shape.vertices());

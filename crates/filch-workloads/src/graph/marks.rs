@@ -1,4 +1,4 @@
-//! A graph whose vertices are marked as they are reached.
+//! A graph whose vertices are marked when they are reached.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,18 +11,18 @@ use crate::checks::sequence;
 use crate::inputs::filled;
 use crate::spec::Runs;
 
-/// Where every search starts.
+/// The start of every search.
 pub(crate) const ROOT: u32 = 0;
 
 /// A graph and a mark for each vertex.
 ///
-/// All accesses are relaxed: a mark says nothing but that somebody has been there, the graph does not change, and the threads that mark
+/// All accesses are relaxed: a mark publishes nothing but itself, the graph does not change, and the marking threads
 /// are joined before the marks are checked.
 #[derive(Debug)]
 pub(crate) struct Marks {
     graph: Graph,
     marks: Vec<AtomicU8>,
-    /// What breadth-first search reaches.
+    /// The vertices that breadth-first search reaches.
     right: Vec<bool>,
 }
 
@@ -38,7 +38,7 @@ impl Marks {
         &self.graph
     }
 
-    /// Whether a vertex is marked.
+    /// Returns whether a vertex is marked.
     #[inline]
     pub(crate) fn has(&self, vertex: u32) -> bool {
         self.marks[vertex as usize].load(Ordering::Relaxed) != 0
@@ -50,14 +50,14 @@ impl Marks {
         self.marks[vertex as usize].store(1, Ordering::Relaxed);
     }
 
-    /// Marks a vertex, and says whether nobody else has: one of all who try is told so.
+    /// Marks a vertex. Returns true to exactly one of the callers for each vertex.
     #[inline]
     pub(crate) fn claim(&self, vertex: u32) -> bool {
-        // Without the first look, every other visit would fetch the line of the mark for writing.
+        // Without this load, every later visit would fetch the mark's cache line for writing.
         !self.has(vertex) && self.marks[vertex as usize].swap(1, Ordering::Relaxed) == 0
     }
 
-    /// Depth-first search by one thread: a vertex may be on the stack several times, and is marked at its first visit.
+    /// Searches depth first on one thread. A vertex may be on the stack several times; its first visit marks it.
     pub(crate) fn search_deep(&mut self) -> u32 {
         let Self { graph, marks, .. } = self;
         let (mut stack, mut count) = (vec![ROOT], 0);
@@ -70,7 +70,7 @@ impl Marks {
         count
     }
 
-    /// Search by one thread with a stack on which a vertex is once, marked already.
+    /// Searches on one thread. A vertex is marked when it is pushed, so it is on the stack at most once.
     pub(crate) fn search(&mut self) -> u32 {
         let Self { graph, marks, .. } = self;
         *marks[ROOT as usize].get_mut() = 1;
@@ -90,7 +90,7 @@ impl Marks {
         self.marks.iter_mut().for_each(|mark| *mark.get_mut() = 0);
     }
 
-    /// How many vertices are marked.
+    /// Returns the number of marked vertices.
     pub(crate) fn count(&mut self) -> u32 {
         self.marks.iter_mut().map(|mark| u32::from(*mark.get_mut() != 0)).sum()
     }
@@ -115,11 +115,11 @@ impl Marks {
     }
 }
 
-/// A program that marks what it reaches.
+/// A program that marks the vertices it reaches.
 pub(crate) trait Marking {
     fn marks(&self) -> &Marks;
     fn marks_mut(&mut self) -> &mut Marks;
-    /// The sequential program: how many vertices it reaches.
+    /// The sequential program: returns the number of vertices reached.
     fn search(&mut self) -> u32;
 }
 

@@ -1,8 +1,8 @@
-//! Unbalanced tree search: counts the nodes of a tree that is defined by a cryptographic hash, so that nothing about a
-//! subtree can be known before it is visited.
+//! Unbalanced tree search: counts the nodes of a tree defined by a cryptographic hash, so that nothing about a subtree
+//! is known before it is visited.
 //!
-//! A node is a SHA-1 state; child i hashes it with i. The task of a node hashes and forks each child. The tree named T3
-//! and its larger relatives are where schedulers differ most: almost all subtrees are tiny, a few are huge and deep.
+//! A node is a SHA-1 state; child i is its hash with i. The task of a node hashes and forks each child. Schedulers
+//! differ most on the tree named T3 and its larger relatives: almost all subtrees are tiny, a few are huge and deep.
 
 pub(crate) mod tree;
 
@@ -31,17 +31,17 @@ impl Prepare for Params {
 pub struct Instance {
     params: Params,
     tree: Tree,
-    /// The size of a tree that is not in the list, once it was counted sequentially.
+    /// The size of an unlisted tree, once it has been counted sequentially.
     counted: OnceLock<Count>,
 }
 
 impl Instance {
-    /// The tree that is searched.
+    /// The tree to search.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// How deep the search nests, as far as it is known.
+    /// Returns how deep the search nests, if known.
     pub fn depth(&self) -> Option<u32> {
         self.params.named().and_then(|named| named.depth)
     }
@@ -73,7 +73,7 @@ impl Runs for Instance {
     }
 
     fn nesting(&self) -> u64 {
-        // Of the trees without a published depth the largest has some ten times the depth of the largest known one.
+        // Among the trees without a published depth, the largest has some ten times the depth of the largest known one.
         const UNKNOWN_BINOMIAL: u64 = 200_000;
         let Definition { kind, depth, .. } = self.params.definition;
         let known = self.params.named().and_then(|named| named.depth).map(u64::from);
@@ -87,7 +87,7 @@ impl Forks for Instance {
     }
 }
 
-/// The fork–join program: the size of the tree below and with `node`.
+/// The fork–join program: counts `node` and the tree below it.
 ///
 /// ```
 /// use filch_workloads::Serial;

@@ -1,12 +1,12 @@
-//! The trees: what a node is and how many children it has.
+//! The trees: their nodes and numbers of children.
 
 use filch_catalogue::programs::uts::{Definition, Kind, Shape};
 use sha1::block_api::compress;
 
-/// No node of a geometric tree has more children, and none of a binomial one except its root.
+/// The largest number of children of a node in a geometric tree, and of a node other than the root in a binomial tree.
 const MOST_CHILDREN: u32 = 100;
 
-/// A node: the hash that everything below it follows from.
+/// A node: the hash that determines everything below it.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     state: [u32; 5],
@@ -21,18 +21,18 @@ impl Node {
         Self { state: hash([0, 0, 0, 0, seed], None), height: 0 }
     }
 
-    /// The hash of the parent's state and the child's index. Out of line, so that its block lives in no other frame.
+    /// The hash of the parent's state and the child's index. Out of line, so that its block is in no other frame.
     #[inline(never)]
     pub fn child(&self, index: u32) -> Self {
         Self { state: hash(self.state, Some(index)), height: self.height + 1 }
     }
 
-    /// The node with this state, for programs in other languages.
+    /// Creates the node with this state, for programs in other languages.
     pub fn new(state: [u32; 5], height: u32) -> Self {
         Self { state, height }
     }
 
-    /// The hash that everything below the node follows from.
+    /// The hash that determines everything below the node.
     pub fn state(&self) -> [u32; 5] {
         self.state
     }
@@ -43,14 +43,14 @@ impl Node {
         self.height
     }
 
-    /// The node's random number, of 31 bits.
+    /// The node's 31-bit random number.
     #[inline]
     fn random(&self) -> u32 {
         self.state[4] & 0x7fff_ffff
     }
 }
 
-/// SHA-1 of five or six big-endian words: always a single block, whose padding is known beforehand.
+/// SHA-1 of five or six big-endian words: always a single block with a known padding.
 #[inline(always)]
 fn hash(words: [u32; 5], last: Option<u32>) -> [u32; 5] {
     let mut block = [0; 64];
@@ -71,12 +71,12 @@ fn hash(words: [u32; 5], last: Option<u32>) -> [u32; 5] {
 #[derive(Clone, Debug)]
 pub struct Tree {
     definition: Definition,
-    /// ln(1 - p) for the geometric distribution at each height, as far as the mean changes; the last one is for all
-    /// heights below.
+    /// ln(1 - p) for the geometric distribution at each height, as far as the mean changes. The last one holds for all
+    /// greater heights.
     scale: Vec<f64>,
-    /// Binomial from this height on.
+    /// Nodes from this height on are binomial.
     binomial_from: u32,
-    /// A node with a smaller random number than this has children (binomial).
+    /// A binomial node has children if its random number is below this.
     threshold: u32,
 }
 
@@ -102,17 +102,17 @@ impl Tree {
         Self { definition, scale, binomial_from, threshold }
     }
 
-    /// What defines it.
+    /// The definition of the tree.
     pub fn definition(&self) -> &Definition {
         &self.definition
     }
 
-    /// Its root.
+    /// The root of the tree.
     pub fn root(&self) -> Node {
         Node::root(self.definition.seed)
     }
 
-    /// How many children a node has.
+    /// Returns how many children a node has.
     #[inline]
     pub fn children(&self, node: &Node) -> u32 {
         if node.height < self.binomial_from {
@@ -135,15 +135,15 @@ impl Tree {
         };
         let u = f64::from(node.random()) / 2_f64.powi(31);
         let children = ((1.0 - u).ln() / scale).floor();
-        // Also what is to be done for the quotient of a zero: the conversion gives 0.
+        // This also covers the quotient of a zero: the conversion gives 0.
         (children as u32).min(MOST_CHILDREN)
     }
 }
 
-/// Means of an exponential shape, which never ends, that are computed beforehand.
+/// The number of precomputed means of an exponential shape, which has no last height.
 const EXPONENTIAL_TABLE: u32 = 1 << 12;
 
-/// The mean number of children at a height, by the shape.
+/// Returns the mean number of children at a height, by the shape.
 fn mean(definition: &Definition, height: u32) -> f64 {
     let &Definition { shape, depth: limit, b, .. } = definition;
     if height == 0 {
