@@ -1,4 +1,4 @@
-//! The expansion of `#[inline_recursion(N)]`; its shape is shown in the crate's documentation.
+//! The expansion of `#[inline_recursion(N)]`. The crate's documentation shows its form.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -15,8 +15,8 @@ const MAX_LEVELS: usize = 16;
 const FREE_FUNCTION: &str = "`#[inline_recursion]` needs a free function: \
                              move the recursion into one and call it from the method";
 
-/// The expanded function, or the function as it was written with a compile error before it, so that its callers do
-/// not fail as well.
+/// Returns the expanded function. On an error, returns the original function preceded by a compile error, so that its
+/// callers do not fail as well.
 pub(crate) fn expand(levels: TokenStream, function: &TokenStream) -> TokenStream {
     let expanded = parse_levels(levels).and_then(|levels| {
         let function: Function = syn::parse2(function.clone())?;
@@ -25,7 +25,7 @@ pub(crate) fn expand(levels: TokenStream, function: &TokenStream) -> TokenStream
     });
     expanded.unwrap_or_else(|error| {
         let error = error.into_compile_error();
-        // A method must stay alone: no item of an error message may stand beside it in an `impl`.
+        // An `impl` permits no item of an error message beside a method, so the error goes inside the method.
         match syn::parse2::<Function>(function.clone()) {
             Ok(function) => function.with_error(&error),
             Err(_) => quote! { #error #function },
@@ -35,7 +35,7 @@ pub(crate) fn expand(levels: TokenStream, function: &TokenStream) -> TokenStream
 
 fn parse_levels(levels: TokenStream) -> Result<usize> {
     if levels.is_empty() {
-        return Err(Error::new(Span::call_site(), "how many levels? Write for instance `#[inline_recursion(3)]`"));
+        return Err(Error::new(Span::call_site(), "missing number of levels: write `#[inline_recursion(3)]`"));
     }
     let message = format!("the number of levels must be a literal from 1 to {MAX_LEVELS}");
     let literal = syn::parse2::<LitInt>(levels).map_err(|error| Error::new(error.span(), &message))?;
@@ -45,8 +45,8 @@ fn parse_levels(levels: TokenStream) -> Result<usize> {
     }
 }
 
-/// A function whose body stays a token tree: what the compiler can parse need not be known here, and the positions
-/// of its braces survive.
+/// A function whose body stays a token tree, so that this crate need not know all syntax of the compiler, and the
+/// positions of the braces survive.
 struct Function {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -56,12 +56,12 @@ struct Function {
 
 impl Parse for Function {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let message = "`#[inline_recursion]` goes on a function with a body";
+        let message = "`#[inline_recursion]` applies to a function with a body";
         let mut attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         let signature = input.parse().map_err(|error: Error| Error::new(error.span(), message))?;
         let mut body: Group = input.parse().map_err(|error| Error::new(error.span(), message))?;
-        // Inner attributes are permitted at the head of a function only, and the body will lie one block deeper.
+        // Inner attributes are permitted only at the head of a function, and the body moves one block deeper.
         let split = |body: ParseStream<'_>| Ok((body.call(Attribute::parse_inner)?, body.parse::<TokenStream>()?));
         let (inner, rest) = split.parse2(body.stream())?;
         if !inner.is_empty() {
@@ -87,10 +87,10 @@ impl Function {
             return reject(&receiver.self_token, FREE_FUNCTION);
         }
         if let Some(keyword) = &self.signature.asyncness {
-            return reject(keyword, "an `async fn` cannot be inlined: a call of it only makes a future");
+            return reject(keyword, "an `async fn` cannot be inlined: a call only creates a future");
         }
         if let Some(keyword) = &self.signature.constness {
-            return reject(keyword, "`#[inline_recursion]` is for running programs: remove `const`");
+            return reject(keyword, "`#[inline_recursion]` does not support `const fn`: remove `const`");
         }
         if let Some(dots) = &self.signature.variadic {
             return reject(dots, "a variadic function cannot be inlined");
@@ -131,7 +131,7 @@ impl Function {
 
         let copied = copied_attributes(&attributes);
         let has = |name: &str| copied.iter().any(|attribute| attribute.path().is_ident(name));
-        // Rust refuses `inline(always)` together with target features.
+        // Rust rejects `inline(always)` together with target features.
         let (hint, branches): (Attribute, _) = match has("target_feature") {
             true => (parse_quote!(#[inline]), None),
             false => (parse_quote!(#[inline(always)]), inline_branches(&body, name)),
@@ -139,7 +139,7 @@ impl Function {
         // A closure would hide the caller.
         let has_one_exit = branches.is_some() && !has("track_caller");
         let body = TokenTree::Group(branches.unwrap_or(body));
-        // Each level's body sits in a block of its own, where an item that the user gives the same name wins.
+        // Each level's body is in a block of its own, where a user's item of the same name takes precedence.
         let mut declare_next = quote! { #[allow(warnings)] use #public as #name; };
         for _ in 1..levels {
             declare_next = quote! {
@@ -153,7 +153,7 @@ impl Function {
             attributes.push(parse_quote!(#[inline(never)]));
         }
         let outermost = if has_one_exit { one_exit(&signature, &body) } else { body.to_token_stream() };
-        // The constant is refused inside an `impl`, where a plain `name` would be some other, free function.
+        // The constant is rejected inside an `impl`, where a plain `name` would be another, free function.
         let free_functions_only = quote_spanned! { Span::call_site() => const _: () = (); };
         quote! {
             #(#attributes)*
@@ -166,7 +166,7 @@ impl Function {
         }
     }
 
-    /// The error stands inside the body, since an `impl` takes no items that are not its own.
+    /// The error goes inside the body, since an `impl` permits only its own items.
     fn with_error(&self, error: &TokenStream) -> TokenStream {
         let Self { attributes, visibility, signature, body } = self;
         let statements = body.stream();
@@ -175,12 +175,13 @@ impl Function {
     }
 }
 
-/// The body such that a panic leaves it through the function's ordinary exit.
+/// Wraps the body so that a panic leaves it through the function's ordinary exit.
 ///
-/// Each fork in the body needs a landing pad. A function with a landing pad that leads out of it saves all the registers
-/// that it will ever use before it looks at its arguments, and with several levels in it there are many of them, which half
-/// of all real calls save for nothing. If all panics are caught at one place and then go on through a function
-/// of which the compiler cannot see that it never returns, the function has one exit, and saves registers where it needs them.
+/// Each fork in the body needs a landing pad. A function with a landing pad that leads out of it saves all the
+/// registers that it will ever use before it examines its arguments. With several levels there are many such registers,
+/// and half of all real calls save them for nothing. If one place catches all panics and resumes them through a
+/// function that the compiler cannot see to diverge, the function has one exit, and saves registers only where it needs
+/// them.
 fn one_exit(signature: &Signature, body: &TokenTree) -> TokenStream {
     let run = hidden("run", &signature.ident);
     // A closure cannot name a type of the form `impl Trait`.
@@ -190,7 +191,7 @@ fn one_exit(signature: &Signature, body: &TokenTree) -> TokenStream {
         output => Some(output),
     };
     quote! {
-        // By a function with a bound, from which the compiler learns that the closure runs once.
+        // Takes the closure with a bound, which tells the compiler that it runs once.
         #[allow(warnings, clippy::inline_always)]
         #[inline(always)]
         fn #run<T>(body: impl ::core::ops::FnOnce() -> T) -> T {
@@ -206,9 +207,9 @@ fn one_exit(signature: &Signature, body: &TokenTree) -> TokenStream {
     }
 }
 
-/// The group with every closure that is an argument of a call, and itself uses the function, made to be inlined whatever its
-/// size, as the copies are; `None` if there is none. A closure that captures by value is also marked, by capturing
-/// nothing with the alignment of `u128`, so that filch's `join` knows that it is inlined into another one.
+/// Marks every closure that is a call's argument and uses the function to be inlined at any size, like the copies.
+/// Returns `None` if there is none. A closure that captures by value also captures an empty array with the alignment of
+/// `u128`, by which filch's `join` recognizes a closure that is inlined into another one.
 fn inline_branches(group: &Group, name: &Ident) -> Option<Group> {
     let tokens = tree(group.stream());
     let mut changed = false;
@@ -216,7 +217,7 @@ fn inline_branches(group: &Group, name: &Ident) -> Option<Group> {
     for (index, token) in tokens.iter().enumerate() {
         let before = before(&tokens, index);
         let inner = match token {
-            // What a macro makes of its arguments is its own affair.
+            // A macro decides what it makes of its arguments.
             TokenTree::Group(inner) if !is_punct(before(1), '!') => inner,
             token => {
                 result.push(token.clone());
@@ -232,11 +233,11 @@ fn inline_branches(group: &Group, name: &Ident) -> Option<Group> {
     changed.then(|| with_stream(group, result.into_iter().collect()))
 }
 
-/// [`inline_branches`] of the arguments of a call.
+/// Does the same as [`inline_branches`] for the arguments of a call.
 fn inline_arguments(group: &Group, name: &Ident) -> Option<Group> {
     let deeper = inline_branches(group, name);
     let group = deeper.as_ref().unwrap_or(group);
-    // What cannot be parsed, as a pattern cannot, has no closures.
+    // Arguments that cannot be parsed, such as patterns, have no closures.
     let Ok(mut arguments) = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(group.stream()) else {
         return deeper;
     };
@@ -270,7 +271,7 @@ fn hidden(role: &str, name: &Ident) -> Ident {
     format_ident!("__inline_recursion_{role}_{}", name.unraw(), span = name.span())
 }
 
-/// The attributes that change what a copy means or may contain.
+/// Returns the attributes that change what a copy means or may contain.
 fn copied_attributes(attributes: &[Attribute]) -> Vec<Attribute> {
     let copy = |attribute: &Attribute| {
         let path = attribute.path();
@@ -312,12 +313,12 @@ fn is_ident(token: Option<&TokenTree>, name: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == name)
 }
 
-/// The tokens before `index`, nearest first.
+/// Returns the tokens before `index`, nearest first.
 fn before<'t>(tokens: &'t [TokenTree], index: usize) -> impl Fn(usize) -> Option<&'t TokenTree> {
     move |distance| index.checked_sub(distance).map(|at| &tokens[at])
 }
 
-/// What a name's neighbours on the left make of it.
+/// How the tokens to the left of a name qualify it.
 #[derive(PartialEq)]
 enum Qualified {
     /// `f`
@@ -363,7 +364,7 @@ impl Found {
                     Qualified::ByType => self.method = Some(tokens[index - 3].clone()),
                     Qualified::Otherwise => {}
                 },
-                // Also in the arguments of `thread_local!` and its like, but not in the lifetime `'static`.
+                // This includes the arguments of `thread_local!` and the like, but not the lifetime `'static`.
                 TokenTree::Ident(ident) if ident == "static" && !is_punct(before(tokens, index)(1), '\'') => {
                     self.statics.get_or_insert_with(|| token.clone());
                 }
@@ -373,15 +374,15 @@ impl Found {
     }
 }
 
-/// The group with `self::name` replaced by `next`, if it occurs; other groups are left untouched, since a rebuilt
-/// group forgets where its delimiters were.
+/// Replaces `self::name` by `next`. Returns `None` if it does not occur. Other groups stay untouched, since a rebuilt
+/// group loses the positions of its delimiters.
 fn redirect_self_paths(group: &Group, name: &Ident, next: &Ident) -> Option<Group> {
     let tokens = tree(group.stream());
     let mut changed = false;
     let mut redirected: Vec<TokenTree> = Vec::with_capacity(tokens.len());
     for (index, token) in tokens.iter().enumerate() {
         match token {
-            // In a module written inside the body, `self` is that module.
+            // In a module inside the body, `self` is that module.
             TokenTree::Group(_) if index >= 2 && is_ident(tokens.get(index - 2), "mod") => {
                 redirected.push(token.clone());
             }

@@ -1,4 +1,4 @@
-//! What is rejected, and where the errors point.
+//! Which uses are rejected, and where the errors point.
 
 #[test]
 fn errors_point_at_the_users_code() {

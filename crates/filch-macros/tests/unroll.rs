@@ -1,4 +1,4 @@
-//! Unrolled functions compute what plain ones do, in a fraction of the real calls.
+//! Unrolled functions compute the same as plain ones, with a fraction of the real calls.
 
 use filch_macros::inline_recursion;
 use std::any::type_name_of_val;
@@ -18,7 +18,7 @@ macro_rules! for_levels {
             }
             assert_eq!(fib(20), 6765);
 
-            // Copies are known by the names of their closures: each is nested in the one before.
+            // The names of their closures identify the copies: each is nested in the previous one.
             #[inline_recursion($levels)]
             fn descend(n: usize, copies: &RefCell<Vec<String>>) -> usize {
                 let here = || ();
@@ -29,7 +29,7 @@ macro_rules! for_levels {
             assert_eq!(descend(39, &copies), 39);
             $check(&copies.take(), $levels);
 
-            // All levels of one real call live in one frame.
+            // All levels of one real call share one frame.
             #[cfg(target_arch = "x86_64")]
             {
                 #[inline_recursion($levels)]
@@ -101,7 +101,7 @@ fn handles_by_value_through_closures() {
     assert_eq!(forks.get(), 986);
 }
 
-/// Documentation, visibility and other attributes stay with the function.
+/// Documentation, visibility and other attributes stay on the function.
 #[inline_recursion(3)]
 #[must_use]
 #[allow(clippy::needless_lifetimes, clippy::extra_unused_type_parameters)]
@@ -147,7 +147,7 @@ fn impl_trait_results() {
     assert_eq!(shown(5).to_string(), "54321.");
 }
 
-/// The copies of a function of a module, by the names of their closures.
+/// Counts how deep a copy of a function of this module is nested, by the name of its closure.
 fn nesting(value: &impl Sized, name: &str) -> usize {
     type_name_of_val(value).matches(&format!("::{name}")).count()
 }
@@ -168,7 +168,7 @@ fn through_self(n: usize) -> Vec<usize> {
     let here = || ();
     let mut copies = vec![nesting(&here, "through_self")];
     if n > 0 {
-        let through_self = |_: usize| -> Vec<usize> { unreachable!("the local name is not meant") };
+        let through_self = |_: usize| -> Vec<usize> { unreachable!("`self::` must not mean the local name") };
         let _ = &through_self;
         copies.extend(vec![self::through_self(n - 1)].concat());
     }
@@ -249,7 +249,7 @@ fn reborrowing<'a>(path: &mut Vec<&'a str>, words: &[&'a str]) -> usize {
 /// `from` and the `n` elements after it must be readable.
 #[inline_recursion(3)]
 unsafe fn raw_sum(from: *const u64, n: usize) -> u64 {
-    // SAFETY: the caller vouches for this element and those after it.
+    // SAFETY: the caller guarantees this element and those after it.
     unsafe { if n == 0 { *from } else { *from + raw_sum(from.add(1), n - 1) } }
 }
 
@@ -276,7 +276,7 @@ fn caller_line(n: u32) -> u32 {
 }
 
 #[inline_recursion(3)]
-#[expect(clippy::manual_range_contains, reason = "the function fulfils it, the copies need not")]
+#[expect(clippy::manual_range_contains, reason = "the function fulfils it; the copies need not")]
 fn expecting(n: u32) -> u32 {
     if n >= 1 && n <= 9 { 1 + expecting(n - 1) } else { 0 }
 }
@@ -324,7 +324,7 @@ fn both<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
     (a(), b())
 }
 
-/// One real call, whatever the compiler thinks of its size.
+/// There is only one real call, even if the compiler considers it too large.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn branches_are_inlined_too() {
@@ -348,7 +348,7 @@ fn branches_are_inlined_too() {
 }
 
 #[test]
-fn branches_may_be_written_in_any_way() {
+fn branches_may_take_any_form() {
     #[inline_recursion(3)]
     fn longest<'a, const N: usize>(words: &'a mut [[u8; N]], _mark: &u8) -> Option<&'a mut [u8; N]> {
         let count = words.len();

@@ -1,4 +1,4 @@
-//! Errors in a body are reported once, where the body was written.
+//! Errors in a body are reported once, at their place in the source.
 
 use filch_macros::inline_recursion;
 

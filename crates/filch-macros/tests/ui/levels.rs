@@ -27,7 +27,7 @@ fn two_numbers(n: u32) -> u32 {
     if n == 0 { 0 } else { two_numbers(n - 1) }
 }
 
-// The functions themselves are there, so that no call of them is an error.
+// The functions themselves are kept, so that calling them is not an error.
 fn main() {
     missing(1);
     zero(1);

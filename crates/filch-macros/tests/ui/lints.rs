@@ -1,4 +1,4 @@
-//! Lints in a body are reported once, also where they are denied.
+//! Lints in a body are reported once, even if they are denied.
 
 #![deny(unused_labels)]
 #![forbid(path_statements)]
