@@ -1,4 +1,4 @@
-//! The same closure on every thread of a pool.
+//! Broadcasts: the same closure on every thread of a pool.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -10,11 +10,11 @@ use filch::host::{Countdown, FirstPanic, MayDangle};
 use crate::registry::Registry;
 use crate::unwind::{self, Payload};
 
-/// Runs `op` once on every thread of the current thread's pool, or of the global one, and returns the results in the order of the
-/// threads' numbers.
+/// Runs `op` once on every thread of the current thread's pool, or of the global pool, and returns the results in the
+/// order of the threads' numbers.
 ///
-/// Each thread runs it when it has nothing left that it has spawned itself, and before it takes anything from others; at the
-/// latest, while it waits for something. A thread in the middle of a long task does so after it.
+/// Each thread runs it after all tasks that it has spawned itself and before it takes any from others; at the latest,
+/// while it waits for something. A thread in the middle of a long task runs it after that task.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
@@ -23,18 +23,18 @@ use crate::unwind::{self, Payload};
 /// ```
 ///
 /// # Panics
-/// If `op` panics anywhere, with the payload of the first thread by number, once all have ended.
+/// If `op` panics on any thread: resumes the panic of the first such thread by number, once all have ended.
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    // Not under the borrow of a thread's handle only: the wait may last long.
+    // Does not keep a borrow of a thread's handle: the wait may be long.
     let registry = Registry::with_current(Arc::clone);
     broadcast_in(&op, &registry)
 }
 
-/// Has `op` run once on every thread of the current thread's pool, or of the global one, and returns at once.
+/// Makes every thread of the current thread's pool, or of the global pool, run `op` once. Returns at once.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
@@ -45,8 +45,8 @@ where
 /// ```
 ///
 /// # Panics
-/// Never itself. A panic in `op` goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler); without one it ends
-/// the process.
+/// Never itself. A panic in `op` goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler); without a
+/// handler it ends the process.
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -54,7 +54,7 @@ where
     Registry::with_current(|registry| spawn_broadcast_in(op, registry));
 }
 
-/// Where a broadcast runs. It stays on that thread.
+/// The context of a broadcast on one thread. It stays on that thread.
 ///
 /// ```compile_fail,E0277
 /// fn send<T: Send>(_: T) {}
@@ -68,7 +68,7 @@ pub struct BroadcastContext<'a> {
 }
 
 impl<'a> BroadcastContext<'a> {
-    /// Runs `f` as the broadcast on worker `index`, which is the current thread.
+    /// Calls `f` with the context of worker `index`, which must be the current thread.
     pub(crate) fn with<R>(registry: &Registry, index: usize, f: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
         debug_assert_eq!(registry.current_index(), Some(index));
         f(BroadcastContext { registry, index, _marker: PhantomData })
@@ -84,7 +84,7 @@ impl<'a> BroadcastContext<'a> {
         self.index
     }
 
-    /// The number of threads of the pool: how often the broadcast runs.
+    /// The number of threads in the pool: how often the broadcast runs.
     ///
     /// ```
     /// let counts = rayon_core::broadcast(|context| context.num_threads());
@@ -106,11 +106,11 @@ impl fmt::Debug for BroadcastContext<'_> {
     }
 }
 
-/// What one thread leaves of a broadcast.
-struct Outcome<R>(UnsafeCell<Option<Result<R, Payload>>>);
+/// The result of a broadcast on one thread.
+struct ResultSlot<R>(UnsafeCell<Option<Result<R, Payload>>>);
 
-// SAFETY: each is written by one thread, and read once the countdown is over.
-unsafe impl<R: Send> Sync for Outcome<R> {}
+// SAFETY: one thread writes each result, which is read only after the countdown has ended.
+unsafe impl<R: Send> Sync for ResultSlot<R> {}
 
 pub(crate) fn broadcast_in<OP, R>(op: &OP, registry: &Registry) -> Vec<R>
 where
@@ -118,7 +118,7 @@ where
     R: Send,
 {
     let threads = registry.num_threads();
-    let outcomes: Vec<Outcome<R>> = (0..threads).map(|_| Outcome(UnsafeCell::new(None))).collect();
+    let outcomes: Vec<ResultSlot<R>> = (0..threads).map(|_| ResultSlot(UnsafeCell::new(None))).collect();
     let countdown = Countdown::new(threads);
     let over = Ptr(&raw const countdown);
     for (index, outcome) in outcomes.iter().enumerate() {
@@ -128,12 +128,12 @@ where
             let over = over;
             let (outcome, registry, op) = captured.into_inner();
             let result = unwind::halt_unwinding(|| BroadcastContext::with(registry, index, op));
-            // SAFETY: this thread's alone until the countdown.
+            // SAFETY: only this thread accesses it before the countdown ends.
             unsafe { *outcome.0.get() = Some(result) };
-            // SAFETY: counted once, and alive. This is the job's last act.
+            // SAFETY: this job is counted once, and the countdown is alive until this call, the job's last action.
             unsafe { Countdown::end(over.0) };
         };
-        // SAFETY: everything borrowed lives until the countdown below is over.
+        // SAFETY: everything borrowed lives until the countdown below has ended.
         unsafe { registry.crew.post(index, job) };
     }
     countdown.wait();
@@ -145,10 +145,10 @@ where
     results
 }
 
-/// A pointer that its user vouches for.
+/// A pointer whose user guarantees its validity.
 pub(crate) struct Ptr<T>(pub(crate) *const T);
 
-// SAFETY: what it points to may be shared.
+// SAFETY: `T: Sync`, so the target may be shared.
 unsafe impl<T: Sync> Send for Ptr<T> {}
 
 pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
@@ -162,7 +162,7 @@ where
         let (op, lease, of) = (Arc::clone(&op), lease.clone(), Arc::clone(registry));
         let job = move || {
             of.catch_unwind(|| BroadcastContext::with(&of, index, &*op));
-            // Whatever its destructor does, before the threads may leave.
+            // The destructor must run before the threads may leave.
             of.catch_unwind(|| drop(op));
             drop(lease);
         };

@@ -1,23 +1,25 @@
-//! rayon-core's interface on [filch]: every program that uses rayon runs on filch by
+//! rayon-core's interface on [filch]. Every program that uses rayon runs on filch with
 //!
 //! ```toml
 //! [patch.crates-io]
 //! rayon-core = { path = "…/filch/crates/rayon-core" }
 //! ```
 //!
-//! Everything that `rayon-core` 1.13 offers is here, with the same names, bounds and behaviour; see the documentation page
-//! `docs/drop-in.md` for what is different. Code of our own throughout.
+//! It offers everything in `rayon-core` 1.13, with the same names, bounds and behaviour; the page `docs/drop-in.md`
+//! lists the differences. All of the code is our own.
 //!
-//! The task pool is [`Split`](filch::pool::Split), the direct task stack, used in closure style. The environment chooses
-//! differently, at the time when a pool is built:
+//! The task pool is [`Split`](filch::pool::Split), the direct task stack, in closure style. Environment variables, read
+//! when a pool is built, change this:
 //!
 //! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r` or `heartbeat-request`;
-//! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a [`join`](join());
-//! * `FILCH_CALLER`: whether a thread from outside runs what it hands in itself, in the place of one that sleeps: `1` always, `0` never; by
-//!   default where nobody should have to tell its thread from theirs, that is, in the global pool, if it has at least two threads and
-//!   nobody has set names, a stack size, or handlers that start or end a thread;
-//! * `FILCH_STATS=1`: counters on standard error when a pool, or the process, ends;
-//! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of pools for which none is given.
+//! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a
+//!   [`join`](join());
+//! * `FILCH_CALLER`: whether a thread from outside runs its calls itself, in place of a sleeping worker: `1` always,
+//!   `0` never. By default it does so only where no program should be able to tell its thread from a worker: in the
+//!   global pool, if the pool has at least two threads and nobody has set names, a stack size, or start or exit
+//!   handlers;
+//! * `FILCH_STATS=1`: prints counters on standard error when a pool, or the process, ends;
+//! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of a pool built without one.
 
 mod broadcast;
 mod join;
@@ -46,7 +48,7 @@ pub use self::thread_pool::{
 
 use self::registry::{CustomSpawn, DefaultSpawn, Registry, ThreadSpawn};
 
-/// The largest number of threads that a pool can have; who asks for more gets so many.
+/// The largest number of threads in a pool. A request for more gets this number.
 ///
 /// ```
 /// assert!(rayon_core::max_num_threads() >= 1 << 14);
@@ -55,7 +57,7 @@ pub fn max_num_threads() -> usize {
     filch::BuildError::MAX_WORKERS
 }
 
-/// The number of threads of the current thread's pool, or of the global one, which this starts.
+/// The number of threads of the current thread's pool, or of the global pool, which this starts.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
@@ -66,7 +68,7 @@ pub fn current_num_threads() -> usize {
     Registry::with_current(|registry| registry.num_threads())
 }
 
-/// Why a pool could not be built.
+/// The reason why a pool could not be built.
 #[derive(Debug)]
 pub struct ThreadPoolBuildError {
     kind: ErrorKind,
@@ -84,12 +86,12 @@ impl ThreadPoolBuildError {
         Self { kind }
     }
 
-    /// Whether the system has no threads.
+    /// Returns whether the system does not support threads.
     fn is_unsupported(&self) -> bool {
         matches!(&self.kind, ErrorKind::IOError(error) if error.kind() == io::ErrorKind::Unsupported)
     }
 
-    /// Whether the system refuses threads or memory, so that fewer threads may do.
+    /// Returns whether the system refuses threads or memory, so that fewer threads may succeed.
     fn is_refusal(&self) -> bool {
         matches!(&self.kind, ErrorKind::IOError(error) if error.kind() != io::ErrorKind::InvalidInput)
     }
@@ -107,7 +109,7 @@ impl Error for ThreadPoolBuildError {
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            // Programs compare these two.
+            // Programs compare these two messages.
             ErrorKind::GlobalPoolAlreadyInitialized => f.pad("The global thread pool has already been initialized."),
             ErrorKind::CurrentThreadAlreadyInPool => {
                 f.pad("The current thread is already part of another thread pool.")
@@ -122,7 +124,7 @@ type StartHandler = dyn Fn(usize) + Send + Sync;
 type ExitHandler = dyn Fn(usize) + Send + Sync;
 type ThreadName = dyn FnMut(usize) -> String;
 
-/// Settings of a pool that is to be built.
+/// The settings of a pool to be built.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).thread_name(|n| format!("cruncher {n}")).build()?;
@@ -131,7 +133,7 @@ type ThreadName = dyn FnMut(usize) -> String;
 /// ```
 #[must_use]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
-    /// 0: as the environment says.
+    /// 0: the environment decides.
     num_threads: usize,
     use_current_thread: bool,
     panic_handler: Option<Box<PanicHandler>>,
@@ -160,13 +162,14 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// The default settings.
+    /// Creates a builder with the default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Builds a pool of threads that may borrow: each is one of [`std::thread::scope`], in which `wrapper` is called to
-    /// [run](ThreadBuilder::run) it. Then runs `with_pool`, and returns its result once all the threads have left.
+    /// Builds a pool of threads that may borrow. Each is a thread of [`std::thread::scope`] that calls `wrapper`, which
+    /// must [run](ThreadBuilder::run) it. Then this runs `with_pool`, and returns its result once all the threads have
+    /// left.
     ///
     /// ```
     /// let greeting = String::from("hello");
@@ -207,9 +210,8 @@ impl ThreadPoolBuilder {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool.
     ///
-    /// # Errors
-    /// If a thread cannot be started, or `FILCH_POOL` or `FILCH_WAIT` is not understood; if the
-    /// [current thread is to be used](Self::use_current_thread), and belongs to a pool. The threads that have been started leave
+    /// If a thread cannot be started; if `FILCH_POOL` or `FILCH_WAIT` has an unknown value; if the [current thread is
+    /// to be used](Self::use_current_thread) but belongs to a pool. The threads that have been started leave.
     /// again.
     ///
     /// ```
@@ -221,11 +223,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         ThreadPool::build(self)
     }
 
-    /// Builds the global pool, for threads that belong to none, and waits until its threads have started. Otherwise it is built by
-    /// default at first use.
+    /// Builds the global pool, for threads that belong to no pool, and waits until its threads have started. Without
+    /// this call the first use builds it with default settings.
     ///
     /// # Errors
-    /// As [`ThreadPoolBuilder::build`]; and if there is a global pool already.
+    /// As [`ThreadPoolBuilder::build`]; and if there is already a global pool.
     ///
     /// ```
     /// rayon_core::ThreadPoolBuilder::new().num_threads(2).build_global()?;
@@ -241,8 +243,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Has `spawn` start the threads. It is called once for each, and need not have it [run](ThreadBuilder::run) at once; but until
-    /// then, what is [broadcast](broadcast()) to that thread waits.
+    /// Makes `spawn` start the threads. It is called once per thread, and need not [run](ThreadBuilder::run) the thread
+    /// at once; but [broadcasts](broadcast()) to that thread wait until it does.
     ///
     /// ```
     /// let mut threads = Vec::new();
@@ -279,7 +281,8 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// As set, as the environment says, or as many as the process may use processors.
+    /// Returns the number set, or else that of the environment, or else the number of processors that the process may
+    /// use.
     fn get_num_threads(&self) -> usize {
         self.get_num_threads_of(|| std::thread::available_parallelism().map_or(1, Into::into))
     }
@@ -292,7 +295,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Gives each thread the name that `closure` returns for its number. By default they have none.
+    /// Gives each thread the name that `closure` returns for its number. By default threads have no names.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).thread_name(|n| format!("cruncher {n}")).build()?;
@@ -308,16 +311,17 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The number of threads. 0, the default: `RAYON_NUM_THREADS` if that is set, and not 0; else as many as the process may use
-    /// processors.
+    /// Sets the number of threads. 0, the default, means `RAYON_NUM_THREADS` if that is set and not 0, otherwise the
+    /// number of processors that the process may use.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
     }
 
-    /// Makes the current thread number 0 of the pool, for the rest of its life; one thread less is started.
+    /// Makes the current thread worker 0 of the pool, for the rest of its life. One thread fewer is started.
     ///
-    /// It works for the pool only while it waits for something in it, or [yields](yield_now()). The pool's memory is never freed.
+    /// The thread works for the pool only while it waits for something in it, or [yields](yield_now()). The pool's
+    /// memory is never freed.
     ///
     /// ```
     /// std::thread::spawn(|| {
@@ -333,8 +337,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called with the payload of each panic in a spawned task, or in another handler. Without one such a panic ends the process; as
-    /// does one in this handler.
+    /// Sets a handler that receives the payload of each panic in a spawned task or in another handler. Without one such
+    /// a panic ends the process. So does a panic in this handler.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -352,22 +356,23 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The stack of each thread, in bytes. By default 64 MiB of address space, which cost memory only as far as they are used.
+    /// Sets the stack size of each thread, in bytes. The default is 64 MiB of address space, of which only used pages
+    /// cost memory.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
     }
 
-    /// Runs spawned tasks oldest first, as if they had been spawned by [`spawn_fifo`]. The order of [`join`](join()) stays.
+    /// Runs spawned tasks oldest first, as [`spawn_fifo`] does. The order of [`join`](join()) does not change.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(mut self) -> Self {
         self.breadth_first = true;
         self
     }
 
-    /// Called by each thread before it takes work, with its number.
+    /// Sets a handler that each thread calls with its number before it takes work.
     ///
-    /// A panic in it goes to the [panic handler](Self::panic_handler).
+    /// A panic in the handler goes to the [panic handler](Self::panic_handler).
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -376,9 +381,10 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called by each thread after its last work, with its number. What it spawns is not run.
+    /// Sets a handler that each thread calls with its number after its last work. Tasks that the handler spawns do not
+    /// run.
     ///
-    /// A panic in it goes to the [panic handler](Self::panic_handler).
+    /// A panic in the handler goes to the [panic handler](Self::panic_handler).
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -411,7 +417,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     }
 }
 
-/// The older name of a [`ThreadPoolBuilder`].
+/// The former name of [`ThreadPoolBuilder`].
 #[deprecated(note = "Use `ThreadPoolBuilder`")]
 #[derive(Default)]
 pub struct Configuration {
@@ -420,7 +426,7 @@ pub struct Configuration {
 
 #[allow(deprecated, reason = "it is part of the interface")]
 impl Configuration {
-    /// The default settings.
+    /// Creates a configuration with the default settings.
     pub fn new() -> Self {
         Self { builder: ThreadPoolBuilder::new() }
     }
@@ -428,7 +434,7 @@ impl Configuration {
     /// See [`ThreadPoolBuilder::build`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`ThreadPoolBuilder::build`].
     pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
         self.builder.build().map_err(Box::from)
     }
@@ -499,17 +505,17 @@ impl fmt::Debug for Configuration {
     }
 }
 
-/// The older name of [`ThreadPoolBuilder::build_global`].
+/// The former name of [`ThreadPoolBuilder::build_global`].
 ///
 /// # Errors
-/// As there.
+/// As [`ThreadPoolBuilder::build_global`].
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
 #[allow(deprecated, reason = "it is part of the interface")]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
     config.into_builder().build_global().map_err(Box::from)
 }
 
-/// What [`join_context`] tells its closures. It stays on its thread.
+/// The information that [`join_context`] gives its closures. It stays on its thread.
 ///
 /// ```compile_fail,E0277
 /// fn send<T: Send>(_: T) {}
@@ -528,7 +534,8 @@ impl FnContext {
         Self { migrated, _marker: PhantomData }
     }
 
-    /// Whether the closure runs on another thread than the one that gave it: it was stolen, or it came from outside of all pools.
+    /// Returns whether the closure runs on another thread than its creator: it was stolen, or its creator is outside
+    /// all pools.
     ///
     /// ```
     /// // This thread belongs to no pool.

@@ -1,4 +1,4 @@
-//! Seals a trait: a method that takes a type which nobody outside can name cannot be implemented there.
+//! Seals a trait: outside code cannot implement a method whose parameter has a type that it cannot name.
 
 #[derive(Debug)]
 pub struct Sealed;

@@ -1,9 +1,9 @@
-//! What the threads of one pool have in common, and how a thread finds it.
+//! The state shared by the threads of one pool, and how a thread finds it.
 //!
-//! A [`Registry`] is a crew of filch with the handlers that rayon has. Threads of the pool have a way to it in [`CURRENT`].
+//! A [`Registry`] is a crew of filch with rayon's handlers. The pool's threads reach it through [`CURRENT`].
 //!
-//! What must always hold: a thread's [`CURRENT`] is null, or points to a handle that outlives its being so; it is set exactly while
-//! the thread is a worker of that registry's crew, or has called into it and runs nothing but, perhaps, that call.
+//! Invariant: a thread's [`CURRENT`] is null, or points to a handle that is alive while it is set. It is set exactly
+//! while the thread is a worker of that registry's crew, or has called into it and runs at most that call.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,13 +18,13 @@ use crate::private::Sealed;
 use crate::unwind;
 use crate::{ErrorKind, ExitHandler, PanicHandler, StartHandler, ThreadPoolBuildError, ThreadPoolBuilder, settings};
 
-/// The stack that a thread is assumed to have if a handler that was given no size has started it: Rust's default.
+/// The assumed stack size of a thread started by a handler without a given size: Rust's default.
 const ASSUMED_STACK_SIZE: usize = 2 << 20;
 
 pub(crate) struct Registry {
     pub(crate) crew: Crew,
     lease: WeakLease,
-    /// For `spawn_fifo`, by worker.
+    /// The queues of `spawn_fifo`, one per worker.
     fifos: Box<[Fifo]>,
     breadth_first: bool,
     panic_handler: Option<Box<PanicHandler>>,
@@ -35,30 +35,31 @@ pub(crate) struct Registry {
     /// How many threads have started.
     started: Mutex<usize>,
     starts: Condvar,
-    /// Of the counters: the pool may end while the process does.
+    /// Guards the printing of the counters: the pool and the process may end at the same time.
     printing: Arc<Once>,
 }
 
 thread_local! {
-    /// The registry whose worker this thread is.
+    /// The registry of which this thread is a worker.
     static CURRENT: Cell<*const Arc<Registry>> = const { Cell::new(null()) };
 }
 
-/// Runs `f` with the registry whose worker the current thread is.
+/// Calls `f` with the registry of which the current thread is a worker.
 fn with_current<R>(f: impl FnOnce(Option<&Arc<Registry>>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: the file's invariant; the reference does not leave `f`, in which the thread stays a worker.
+    // SAFETY: by the file's invariant the pointer is null or valid; the reference does not leave `f`, and during `f`
+    // the thread stays a worker.
     f(unsafe { current.as_ref() })
 }
 
-/// Runs `call`, in which the current thread, a worker of none, may be a guest of this registry's crew.
+/// Runs `call`, in which the current thread, if it is no worker, may be a guest of this registry's crew.
 fn as_guest<R>(registry: &Arc<Registry>, call: impl FnOnce() -> R) -> R {
-    // A worker of another one stays that.
+    // A worker of another registry stays one.
     let _inside = (!is_worker()).then(|| Inside::new(registry));
     call()
 }
 
-/// Makes the current thread know its registry, until dropped.
+/// Sets the current thread's registry until dropped.
 struct Inside<'r>(&'r Arc<Registry>);
 
 impl<'r> Inside<'r> {
@@ -84,7 +85,7 @@ impl Drop for Registry {
 }
 
 impl Registry {
-    /// Starts the threads that `builder` asks for. The pool lives as long as its lease, and what is spawned on it.
+    /// Starts the threads that `builder` asks for. The pool lives as long as its lease and the tasks spawned on it.
     pub(crate) fn new<S>(
         mut builder: ThreadPoolBuilder<S>,
         is_global: bool,
@@ -97,7 +98,7 @@ impl Registry {
             return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
         }
         let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
-        // Who installs something into a pool of its own may count on other threads: published tests do.
+        // A program that installs something into its own pool may rely on other threads: published tests do.
         let is_plain = is_global
             && S::IS_PLAIN
             && builder.get_thread_name.is_none()
@@ -119,11 +120,11 @@ impl Registry {
             starts: Condvar::new(),
             printing: Arc::new(Once::new()),
         });
-        // From here on, if anything fails or panics, dropping the lease sends the threads home that have been started.
+        // If anything fails or panics from here on, dropping the lease makes the started threads leave.
         for seat in seats {
             let name = builder.get_thread_name.as_mut().map(|name| name(seat.index()));
             if seat.index() == 0 && builder.use_current_thread {
-                // For the rest of the thread's life.
+                // The handle lives for the rest of the thread's life.
                 let handle: &'static Arc<Self> = Box::leak(Box::new(Arc::clone(&registry)));
                 keep(handle);
                 if seat.occupy(ASSUMED_STACK_SIZE).is_err() {
@@ -149,17 +150,17 @@ impl Registry {
         self.crew.workers()
     }
 
-    /// The number of the worker of this registry that the current thread is.
+    /// Returns the current thread's number as a worker of this registry.
     pub(crate) fn current_index(&self) -> Option<usize> {
         self.crew.here()
     }
 
-    /// Tells this registry from others, for messages.
+    /// Identifies this registry in messages.
     pub(crate) fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Runs `f` with the current registry: that of the current thread, else the global one.
+    /// Calls `f` with the current thread's registry, or else with the global one.
     pub(crate) fn with_current<R>(f: impl FnOnce(&Arc<Self>) -> R) -> R {
         with_current(|registry| f(registry.unwrap_or_else(|| global_registry())))
     }
@@ -169,51 +170,51 @@ impl Registry {
         as_guest(self, || self.crew.enter(f))
     }
 
-    /// A lease for a task that is being spawned: none once the last one is over and the threads are leaving, when only their exit
-    /// handlers, and a thread that [stays](Self::stays), can still spawn anything.
+    /// Returns a lease for a task being spawned. Returns `None` once the last lease has been dropped and the threads
+    /// are leaving. Then only their exit handlers, and a thread that [stays](Self::stays), can still spawn.
     pub(crate) fn lease(&self) -> Option<Lease> {
         self.lease.upgrade()
     }
 
-    /// Whether the current thread is a worker that does not leave with the others.
+    /// Returns whether the current thread is a worker that does not leave with the others.
     pub(crate) fn stays(&self) -> bool {
         self.has_occupant && self.current_index() == Some(0)
     }
 
-    /// Has `job` run some time, newest first.
+    /// Queues `job`, newest first.
     ///
     /// # Safety
-    /// What it borrows lives until it has run.
+    /// Everything that `job` borrows must live until it has run.
     pub(crate) unsafe fn push(&self, job: impl FnOnce() + Send) {
         if self.breadth_first {
-            // SAFETY: the caller's promise; the queues live as long as the registry, which its threads keep alive.
+            // SAFETY: the caller's promise holds for `job`; the queues live as long as the registry, which its threads
+            // keep alive.
             unsafe { self.push_fifo(&self.fifos, job) };
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: by the caller's promise.
             unsafe { self.crew.push(job) };
         }
     }
 
-    /// Has `job` run some time, oldest first among those of `fifos`, one for each worker. Without them: among all that are
-    /// spawned on the registry.
+    /// Queues `job`, oldest first among the jobs of `fifos`, which has a queue per worker.
     ///
     /// # Safety
-    /// As [`Registry::push`], and the queues live as long.
+    /// As [`Registry::push`]; the queues must live as long.
     pub(crate) unsafe fn push_fifo(&self, fifos: &[Fifo], job: impl FnOnce() + Send) {
         let here = self.current_index().unwrap_or(0);
-        // SAFETY: the caller's promises.
+        // SAFETY: by the caller's promises.
         unsafe { self.crew.push_fifo(&fifos[here], job) };
     }
 
-    /// The queues for tasks that belong to no scope.
+    /// The queues of tasks that belong to no scope.
     pub(crate) fn fifos(&self) -> &[Fifo] {
         &self.fifos
     }
 
-    /// Runs a spawned task; a panic in it goes to the panic handler, or ends the process.
+    /// Runs a spawned task. A panic in it goes to the panic handler, or ends the process.
     pub(crate) fn catch_unwind(&self, f: impl FnOnce()) {
         if let Err(payload) = unwind::halt_unwinding(f) {
-            // Without a handler it strikes, and if the handler panics.
+            // Aborts if there is no handler or the handler panics.
             let unhandled = AbortOnUnwind("a task that nobody waits for panicked, and no panic handler took it");
             if let Some(handler) = &self.panic_handler {
                 handler(payload);
@@ -236,7 +237,7 @@ impl Registry {
 
     fn print_stats(&self) {
         self.printing.call_once(|| {
-            // Whoever has closed standard error does not want to know.
+            // A program that closed standard error does not want the message.
             let _ = writeln!(io::stderr(), "filch: pool of {}: {}", self.num_threads(), self.crew.stats().total());
         });
     }
@@ -251,32 +252,32 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Whether the current thread is a worker of any registry.
+/// Returns whether the current thread is a worker of any registry.
 pub(crate) fn is_worker() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// The number of the worker that the current thread is, of whatever registry.
+/// Returns the current thread's number as a worker of any registry.
 pub(crate) fn current_index() -> Option<usize> {
     if is_worker() { filch::host::here() } else { None }
 }
 
-/// Runs `f` on a worker: at once on the current thread if it is one, else on one of the global registry.
+/// Runs `f` on a worker: at once if the current thread is one, otherwise on a worker of the global registry.
 pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     if is_worker() { f() } else { global_registry().in_worker(f) }
 }
 
-/// The registry that is never dropped, of each process.
+/// The registry of each process that is never dropped.
 static GLOBAL: PerProcess<GlobalRegistry> = PerProcess::new();
 
 #[derive(Default)]
 struct GlobalRegistry {
     made: OnceLock<(Arc<Registry>, Lease)>,
-    /// Held while somebody makes it.
+    /// Held while a thread makes the registry.
     making: Mutex<()>,
 }
 
-/// The registry of threads that are no workers. Started at first use.
+/// Returns the registry for threads that are not workers. The first use starts it.
 #[inline]
 pub(crate) fn global_registry() -> &'static Arc<Registry> {
     match GLOBAL.get().made.get() {
@@ -286,7 +287,7 @@ pub(crate) fn global_registry() -> &'static Arc<Registry> {
     }
 }
 
-/// Makes the global registry as `builder` says, unless there is one.
+/// Makes the global registry with `builder`, unless there already is one.
 pub(crate) fn init_global_registry<S>(
     builder: ThreadPoolBuilder<S>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError>
@@ -307,16 +308,17 @@ fn make_global(
         return Err(ThreadPoolBuildError::new(ErrorKind::GlobalPoolAlreadyInitialized));
     }
     if made.get().is_none() {
-        // Nobody else sets it: the lock.
+        // Cannot fail: only a holder of the lock sets it.
         let _ = made.set(make()?);
     }
     Ok(&made.get().expect("set above").0)
 }
 
-/// With as many threads as the environment says, or the system has processors; with fewer if it refuses; on a system without threads,
-/// with the current one.
+/// Makes a registry with the number of threads given by the environment, or else by the system's processors; with fewer
+/// if the system refuses them; with the current thread alone on a system without threads.
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
-    // Neither their number nor where they run depends on what the thread is pinned to that happens to come first.
+    // Neither the number of threads nor their processors depend on the affinity of the thread that happens to come
+    // first.
     let wanted = ThreadPoolBuilder::new().get_num_threads_of(filch::host::processors);
     let mut threads = wanted;
     let mut refused = None;
@@ -333,7 +335,7 @@ fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildEr
             }
             made => {
                 if let (Some(error), Ok(_)) = (refused, &made) {
-                    // Whoever has closed standard error does not want to know.
+                    // A program that closed standard error does not want the message.
                     let _ = writeln!(io::stderr(), "filch: starting {threads} threads instead of {wanted} ({error})");
                 }
                 return made;
@@ -342,7 +344,7 @@ fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildEr
     }
 }
 
-/// Where `join` goes from outside of all pools.
+/// The host of a `join` outside all pools.
 pub(crate) struct Global;
 
 impl Host for Global {
@@ -356,7 +358,7 @@ impl Host for Global {
     }
 }
 
-/// Has the counters printed when the process ends, if the registry is still there then; if it is ending, waits until it has.
+/// Prints the counters when the process ends, if the registry still exists. If it is being dropped, waits for that.
 fn print_stats_at_exit(registry: &Arc<Registry>) {
     static REGISTRIES: Mutex<Vec<(Weak<Registry>, Arc<Once>)>> = Mutex::new(Vec::new());
 
@@ -371,27 +373,27 @@ fn print_stats_at_exit(registry: &Arc<Registry>) {
     }
 
     unsafe extern "C" {
-        /// Of the C library that the Rust standard library uses too.
+        /// From the C library that the Rust standard library uses too.
         safe fn atexit(print: extern "C" fn()) -> std::ffi::c_int;
     }
 
     let mut registries = REGISTRIES.lock().unwrap_or_else(PoisonError::into_inner);
     if registries.is_empty() {
-        // If it does not work there is nothing to be said at the end.
+        // If this fails, nothing is printed at the end.
         let _ = atexit(print);
     }
     registries.retain(|(_, printing)| !printing.is_completed());
     registries.push((Arc::downgrade(registry), Arc::clone(&registry.printing)));
 }
 
-/// One thread that a pool needs: what a [spawn handler](ThreadPoolBuilder::spawn_handler) gets to start.
+/// A thread that a pool needs, given to a [spawn handler](ThreadPoolBuilder::spawn_handler) to start.
 ///
-/// The handler starts a thread, in whatever way, with the name and the stack that are asked for here if it can, and has it call
+/// The handler starts a thread in any way, if possible with the requested name and stack size. That thread must call
 /// [`run`](Self::run), which returns when the pool has ended.
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
-    /// How large the stack is taken to be.
+    /// The assumed size of the stack.
     stack: usize,
     registry: Arc<Registry>,
     seat: Seat,
@@ -403,23 +405,23 @@ impl ThreadBuilder {
         self.seat.index()
     }
 
-    /// The name that [`ThreadPoolBuilder::thread_name`] gives it.
+    /// The name given by [`ThreadPoolBuilder::thread_name`].
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The stack that [`ThreadPoolBuilder::stack_size`] asks for, in bytes.
+    /// The stack size given by [`ThreadPoolBuilder::stack_size`], in bytes.
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
-    /// Works for the pool until it ends. A thread may do this again for another pool afterwards.
+    /// Works for the pool until it ends. Afterwards the thread may do the same for another pool.
     ///
     /// # Panics
     /// If the thread belongs to a pool.
     pub fn run(self) {
         let Self { registry, seat, stack, .. } = self;
-        assert!(!is_worker(), "this thread belongs to a pool already");
+        assert!(!is_worker(), "this thread already belongs to a pool");
         let _inside = Inside::new(&registry);
         let index = seat.index();
         let start = || {
@@ -436,15 +438,15 @@ impl ThreadBuilder {
         seat.run(stack, start, exit);
     }
 
-    /// Starts an ordinary thread by `spawn`, to `run` this, with a stack as large as was asked for; else as filch's workers have it, or as
-    /// large as the system allows.
+    /// Starts an ordinary thread with `spawn` to `run` this. Its stack has the requested size, otherwise that of
+    /// filch's workers, or the largest that the system permits.
     pub(crate) fn start<'s>(
         mut self,
         run: impl Fn(Self) + Copy + Send + 's,
         spawn: impl Fn(thread::Builder, Box<dyn FnOnce() + Send + 's>) -> io::Result<()>,
     ) -> io::Result<()> {
         const STEP: usize = 4;
-        // As the standard library has it.
+        // As in the standard library.
         let least = std::env::var("RUST_MIN_STACK").ok().and_then(|size| size.parse().ok());
         let least = least.unwrap_or(ASSUMED_STACK_SIZE);
         let workers = self.registry.num_threads();
@@ -452,7 +454,7 @@ impl ThreadBuilder {
         let name = self.name.clone();
         let is_asked_for = self.stack_size.is_some();
         self.stack = least.min(stack);
-        // A thread that does not start takes what it was to run with it.
+        // A thread that fails to start drops its closure, so `self` is kept outside it.
         let this = Arc::new(Mutex::new(Some(self)));
         loop {
             let builder = thread::Builder::new().stack_size(stack);
@@ -486,15 +488,15 @@ pub trait ThreadSpawn {
     #[doc(hidden)]
     fn sealed(_: Sealed);
 
-    /// Whether nobody can tell such a thread from the caller's.
+    /// Whether nobody can tell such a thread from the caller's thread.
     #[doc(hidden)]
     const IS_PLAIN: bool = false;
 
-    /// Starts one.
+    /// Starts a thread.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 
-/// As ordinary threads of the standard library.
+/// Starts ordinary threads of the standard library.
 #[derive(Debug, Default)]
 pub struct DefaultSpawn;
 
@@ -508,7 +510,7 @@ impl ThreadSpawn for DefaultSpawn {
     }
 }
 
-/// As [`DefaultSpawn`], and wherever the process may run, whatever the thread that comes first is pinned to.
+/// Like [`DefaultSpawn`], but with the process's full affinity, whatever the affinity of the thread that comes first.
 #[derive(Debug)]
 struct UnpinnedSpawn;
 
@@ -526,7 +528,7 @@ impl ThreadSpawn for UnpinnedSpawn {
     }
 }
 
-/// By a handler.
+/// Starts threads by a handler.
 #[derive(Debug)]
 pub struct CustomSpawn<F>(F);
 

@@ -1,7 +1,7 @@
-//! Tasks that borrow, and a scope that waits for them.
+//! Scopes, which wait for tasks that borrow.
 //!
-//! What must always hold: a scope does not return before all its tasks have ended, and each of them touches the scope for the last
-//! time when it counts itself out.
+//! Invariant: a scope does not return before all its tasks have ended, and each task's last access to the scope is its
+//! countdown.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use filch::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
 use crate::broadcast::{BroadcastContext, Ptr};
 use crate::registry::{self, Registry};
 
-/// A fork–join scope for any number of tasks, which may borrow whatever outlives it: see [`scope()`].
+/// A fork–join scope for any number of tasks, which may borrow anything that outlives it: see [`scope()`].
 pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
@@ -20,7 +20,7 @@ pub struct Scope<'scope> {
 /// A scope whose tasks run oldest first: see [`scope_fifo`].
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
-    /// By worker.
+    /// One queue per worker.
     fifos: Box<[Fifo]>,
 }
 
@@ -29,17 +29,18 @@ type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync +
 struct ScopeBase<'scope> {
     registry: Arc<Registry>,
     panic: FirstPanic,
-    /// For the tasks that have not ended, and for the scope's body.
+    /// Counts the tasks that have not ended, and the scope's body.
     countdown: Countdown,
-    /// Invariant in `'scope`.
+    /// Makes `'scope` invariant.
     marker: Marker<'scope>,
 }
 
-/// Runs `op`, which may [spawn](Scope::spawn) tasks that borrow what outlives the scope, and returns once all of them have ended.
+/// Runs `op`, which may [spawn](Scope::spawn) tasks that borrow anything that outlives the scope, and returns once all
+/// of them have ended.
 ///
-/// On a thread of a pool, `op` runs at once; on others, it moves to the global pool. In the absence of thieves, a thread runs the
-/// tasks that it has spawned newest first. A thread that waits for a scope runs whatever it finds, under each waiting strategy; so
-/// hold no lock meanwhile. [`join`](crate::join()) is several times cheaper where two tasks are enough.
+/// On a thread of a pool `op` runs at once; on others it moves to the global pool. Without thieves a thread runs the
+/// tasks that it has spawned newest first. A thread that waits for a scope runs any task it finds, under every waiting
+/// strategy, so hold no lock meanwhile. [`join`](crate::join()) is several times cheaper where two tasks are enough.
 ///
 /// ```
 /// let mut squares = [0; 10];
@@ -51,7 +52,7 @@ struct ScopeBase<'scope> {
 /// assert_eq!(squares[9], 81);
 /// ```
 ///
-/// What a task borrows must outlive the scope:
+/// Anything that a task borrows must outlive the scope:
 ///
 /// ```compile_fail,E0373
 /// rayon_core::scope(|s| {
@@ -61,7 +62,7 @@ struct ScopeBase<'scope> {
 /// ```
 ///
 /// # Panics
-/// If `op` or a task panics, with the first payload, once all tasks have ended; the others are run nevertheless.
+/// If `op` or a task panics: resumes the first panic once all tasks have ended. The other tasks still run.
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -70,7 +71,7 @@ where
     registry::in_worker(|| in_place_scope(op))
 }
 
-/// As [`scope()`], for tasks that a thread, in the absence of thieves, runs oldest first.
+/// Like [`scope()`], but without thieves a thread runs its tasks oldest first.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -95,8 +96,8 @@ where
     registry::in_worker(|| in_place_scope_fifo(op))
 }
 
-/// As [`scope()`], except that `op` runs on the current thread, whatever it is; so it need not be `Send`. Its tasks run in the current
-/// thread's pool, or in the global one.
+/// Like [`scope()`], but `op` runs on the current thread, even outside all pools, so it need not be `Send`. Its tasks
+/// run in the current thread's pool, or in the global pool.
 ///
 /// ```
 /// let local = std::rc::Rc::new(1);
@@ -118,7 +119,7 @@ where
     do_in_place_scope(&Registry::with_current(Arc::clone), op)
 }
 
-/// As [`in_place_scope`], for tasks that run oldest first.
+/// Like [`in_place_scope`], for tasks that run oldest first.
 ///
 /// ```
 /// let local = std::rc::Rc::new(1);
@@ -140,7 +141,7 @@ where
     do_in_place_scope_fifo(&Registry::with_current(Arc::clone), op)
 }
 
-/// [`in_place_scope`] for tasks of a certain pool.
+/// [`in_place_scope`] for tasks of the given pool.
 pub(crate) fn do_in_place_scope<'scope, OP, R>(registry: &Arc<Registry>, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -149,7 +150,7 @@ where
     scope.base.complete(|| op(&scope))
 }
 
-/// [`in_place_scope_fifo`] for tasks of a certain pool.
+/// [`in_place_scope_fifo`] for tasks of the given pool.
 pub(crate) fn do_in_place_scope_fifo<'scope, OP, R>(registry: &Arc<Registry>, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -160,7 +161,7 @@ where
 }
 
 impl<'scope> Scope<'scope> {
-    /// Has `body` run some time before the scope ends. It may spawn further tasks by its argument.
+    /// Spawns `body`, which runs before the scope ends. It may spawn further tasks through its argument.
     ///
     /// Cost: an allocation, a push, and a fence.
     ///
@@ -176,7 +177,7 @@ impl<'scope> Scope<'scope> {
     /// ```
     ///
     /// # Panics
-    /// Never itself: a panic in `body` is the scope's.
+    /// Never itself: a panic in `body` becomes the scope's.
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -186,7 +187,7 @@ impl<'scope> Scope<'scope> {
         unsafe { self.base.registry.push(job) };
     }
 
-    /// Has `body` run once on every thread of the scope's pool before the scope ends.
+    /// Runs `body` once on every thread of the scope's pool before the scope ends.
     ///
     /// ```
     /// let count = std::sync::atomic::AtomicUsize::new(0);
@@ -199,7 +200,7 @@ impl<'scope> Scope<'scope> {
     /// ```
     ///
     /// # Panics
-    /// Never itself: a panic in `body` is the scope's.
+    /// Never itself: a panic in `body` becomes the scope's.
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
@@ -209,8 +210,8 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Has `body` run some time before the scope ends, after those that the same thread has spawned before. It may spawn further
-    /// tasks by its argument.
+    /// Spawns `body`, which runs before the scope ends, after the tasks that the same thread has spawned earlier. It
+    /// may spawn further tasks through its argument.
     ///
     /// Cost: two allocations, two pushes, and a fence.
     ///
@@ -221,17 +222,17 @@ impl<'scope> ScopeFifo<'scope> {
     /// ```
     ///
     /// # Panics
-    /// Never itself: a panic in `body` is the scope's.
+    /// Never itself: a panic in `body` becomes the scope's.
     pub fn spawn_fifo<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
         let job = ScopeBase::job(self, body);
-        // SAFETY: the scope with its queues waits for the job, which borrows only what outlives the scope.
+        // SAFETY: the scope and its queues wait for the job, which borrows only what outlives the scope.
         unsafe { self.base.registry.push_fifo(&self.fifos, job) };
     }
 
-    /// Has `body` run once on every thread of the scope's pool before the scope ends.
+    /// Runs `body` once on every thread of the scope's pool before the scope ends.
     ///
     /// ```
     /// let count = std::sync::atomic::AtomicUsize::new(0);
@@ -244,7 +245,7 @@ impl<'scope> ScopeFifo<'scope> {
     /// ```
     ///
     /// # Panics
-    /// Never itself: a panic in `body` is the scope's.
+    /// Never itself: a panic in `body` becomes the scope's.
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
@@ -272,26 +273,26 @@ impl<'scope> Based<'scope> for ScopeFifo<'scope> {
 
 impl<'scope> ScopeBase<'scope> {
     fn new(registry: &Arc<Registry>) -> Self {
-        // Before there are tasks that the scope would wait for.
+        // Checked before there are tasks for which the scope would wait.
         registry.crew.assert_here();
         let registry = Arc::clone(registry);
         Self { registry, panic: FirstPanic::default(), countdown: Countdown::new(1), marker: PhantomData }
     }
 
-    /// A task of `scope`, counted in.
+    /// Makes a task of `scope` and counts it.
     fn job<S: Based<'scope>>(scope: &S, body: impl FnOnce(&S) + Send) -> impl FnOnce() + Send {
-        // Its spawner is itself a task that has not ended, or the body.
+        // The spawner is itself a task that has not ended, or the body.
         scope.base().countdown.add(1);
         let scope = Ptr(scope);
         let body = MayDangle::new(body);
         move || {
             let scope = scope;
-            // SAFETY: the scope waits for the task, so it is alive until it is counted out, which `run` does last.
+            // SAFETY: the scope waits for the task, so it is alive until the countdown, which `run` does last.
             unsafe { Self::run((*scope.0).base(), || body.into_inner()(&*scope.0)) };
         }
     }
 
-    /// Has `body` run on every worker as a task of `scope`.
+    /// Runs `body` on every worker as a task of `scope`.
     fn broadcast<S: Based<'scope>>(scope: &S, body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope) {
         let body = Arc::new(body);
         let registry = &scope.base().registry;
@@ -305,23 +306,23 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs a task, keeps its panic, and counts it out.
+    /// Runs a task, keeps its panic, and counts it down.
     ///
     /// # Safety
-    /// The scope is alive, and the task has been counted in. Afterwards it may be gone.
+    /// The scope must be alive, and the task must have been counted. Afterwards the scope may be gone.
     unsafe fn run<R>(this: *const Self, task: impl FnOnce() -> R) -> Option<R> {
-        // SAFETY: alive: the task has not been counted out.
+        // SAFETY: the scope is alive, since the task has not been counted down.
         let result = unsafe { &(*this).panic }.catch(task);
-        // SAFETY: as above, and this is the last use.
+        // SAFETY: as above; this is the last use.
         unsafe { Countdown::end(&raw const (*this).countdown) };
         result
     }
 
-    /// Runs the scope's body, and waits for all tasks.
+    /// Runs the scope's body and waits for all tasks.
     fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
-        // Nothing gets out of here, not even a panic, while a task is there that borrows.
+        // Nothing, not even a panic, leaves this frame while there is a task that borrows.
         let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
-        // SAFETY: the body was counted in when the countdown was made.
+        // SAFETY: the countdown's initial count includes the body.
         let result = unsafe { Self::run(self, body) };
         self.countdown.wait();
         std::mem::forget(tasks);

@@ -1,7 +1,8 @@
-//! What the environment says of how filch is to run: read whenever a pool is built.
+//! The environment's settings for filch, read whenever a pool is built.
 //!
-//! `FILCH_POOL` names the task pool, `FILCH_WAIT` what workers do while they wait, `FILCH_CALLER` says whether callers work themselves, and
-//! `FILCH_STATS=1` asks for the counters at the end. A value that nobody knows is an error, not a default: who sets one wants to see its effect.
+//! `FILCH_POOL` names the task pool, `FILCH_WAIT` says what workers do while they wait, `FILCH_CALLER` whether callers
+//! work themselves, and `FILCH_STATS=1` asks for the counters at the end. An unknown value is an error, not a default:
+//! a user who sets one wants to see its effect.
 
 use std::env;
 use std::io;
@@ -14,7 +15,7 @@ use filch_queue::{ChaseLev, Lace, PdqR, The};
 /// The task pools that `FILCH_POOL` may name.
 const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"];
 
-/// The value of a variable, unless it is unset or empty.
+/// Returns the value of a variable, unless it is unset or empty.
 fn variable(name: &str) -> io::Result<Option<String>> {
     match env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
@@ -27,7 +28,8 @@ fn invalid(name: &str, value: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
 }
 
-/// Makes a crew of `workers` workers as the environment asks. `is_plain`: nothing that threads were asked to have tells them from a caller's.
+/// Makes a crew of `workers` workers as the environment asks. `is_plain`: no setting of the threads distinguishes them
+/// from a caller's thread.
 pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, Vec<Seat>)> {
     let wait = match variable("FILCH_WAIT")? {
         Some(value) => {
@@ -38,8 +40,8 @@ pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, V
     let caller_works = match variable("FILCH_CALLER")?.as_deref() {
         Some("0") => false,
         Some("1") => true,
-        Some(other) => return Err(invalid("FILCH_CALLER", other, "it is 0 or 1")),
-        // With one thread, everything may be meant to happen on that one.
+        Some(other) => return Err(invalid("FILCH_CALLER", other, "it must be 0 or 1")),
+        // With one thread, a program may expect everything to happen on that thread.
         None => is_plain && workers > 1,
     };
     let pool = variable("FILCH_POOL")?;
@@ -60,7 +62,7 @@ pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, V
     built.map_err(io::Error::other)
 }
 
-/// Whether the counters are to be printed.
+/// Returns whether to print the counters.
 pub(crate) fn wants_stats() -> bool {
     env::var("FILCH_STATS").is_ok_and(|value| value == "1")
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::registry::Registry;
 
-/// Has `func` run some time in the current thread's pool, or on the global one, and returns at once.
+/// Spawns `func` in the current thread's pool, or in the global pool, and returns at once.
 ///
-/// In the absence of thieves, a thread runs what it has spawned newest first. A pool that is dropped runs what has been spawned on
-/// it before it ends; a process that ends does not.
+/// Without thieves a thread runs the tasks that it has spawned newest first. A dropped pool runs the tasks spawned on
+/// it before it ends; an ending process does not.
 ///
 /// Cost: an allocation, a push, and a fence.
 ///
@@ -18,8 +18,8 @@ use crate::registry::Registry;
 /// ```
 ///
 /// # Panics
-/// Never itself. A panic in `func` goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler); without one it
-/// ends the process.
+/// Never itself. A panic in `func` goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler); without
+/// a handler it ends the process.
 pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
@@ -27,7 +27,7 @@ where
     Registry::with_current(|registry| spawn_in(func, registry));
 }
 
-/// As [`spawn`], except that a thread runs what it has spawned this way oldest first.
+/// Like [`spawn`], but a thread runs the tasks that it has spawned this way oldest first.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -65,9 +65,9 @@ pub(crate) fn spawn_fifo_in<F: FnOnce() + Send + 'static>(func: F, registry: &Ar
     }
 }
 
-/// The task with all that it needs, and with a lease that keeps the pool's threads at work until it has run.
+/// Packs the task with a lease that keeps the pool's threads at work until the task has run.
 ///
-/// `None`: the threads are leaving, nobody would run it.
+/// Returns `None` if the threads are leaving and nobody would run it.
 fn job<F: FnOnce() + Send + 'static>(func: F, registry: &Arc<Registry>) -> Option<impl FnOnce() + Send + 'static> {
     let lease = registry.lease();
     if lease.is_none() && !registry.stays() {

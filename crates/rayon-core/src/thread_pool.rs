@@ -1,4 +1,4 @@
-//! Thread pools, and what a thread can ask about its own.
+//! Thread pools, and queries of a thread about its own pool.
 
 use std::error::Error;
 use std::fmt;
@@ -11,9 +11,9 @@ use crate::registry::{self, Registry, ThreadSpawn};
 use crate::scope::{do_in_place_scope, do_in_place_scope_fifo};
 use crate::{Scope, ScopeFifo, ThreadPoolBuildError, ThreadPoolBuilder, join, scope, scope_fifo, spawn};
 
-/// A pool of threads for tasks, made by a [`ThreadPoolBuilder`].
+/// A pool of threads for tasks, built by a [`ThreadPoolBuilder`].
 ///
-/// Dropping it tells its threads to leave once everything that was spawned on it has run, and does not wait for them.
+/// Dropping it tells its threads to leave once all tasks spawned on it have run. It does not wait for them.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -26,7 +26,7 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// A pool as the configuration says.
+    /// Builds a pool from a configuration.
     ///
     /// # Errors
     /// As [`ThreadPoolBuilder::build`].
@@ -41,10 +41,11 @@ impl ThreadPool {
         Ok(Self { registry, _lease: lease })
     }
 
-    /// Runs `op` on a thread of the pool and returns its result: at once if the current thread is one of them.
+    /// Runs `op` on a thread of the pool and returns its result. If the current thread is one of them, `op` runs at
+    /// once.
     ///
-    /// Everything that `op` forks, spawns or asks about is of this pool. A thread of another pool runs its own pool's tasks while
-    /// it waits; any other thread sleeps.
+    /// Everything that `op` forks, spawns or queries belongs to this pool. A thread of another pool runs its own pool's
+    /// tasks while it waits; any other thread sleeps.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
@@ -53,7 +54,7 @@ impl ThreadPool {
     /// ```
     ///
     /// # Panics
-    /// If `op` panics, with its payload.
+    /// If `op` panics: resumes its panic.
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
@@ -80,7 +81,7 @@ impl ThreadPool {
         broadcast::broadcast_in(&op, &self.registry)
     }
 
-    /// The number of threads of the pool. It never changes.
+    /// The number of threads in the pool. It never changes.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
@@ -92,7 +93,7 @@ impl ThreadPool {
         self.registry.num_threads()
     }
 
-    /// The number of the current thread in this pool; `None` if it is not of this pool.
+    /// The number of the current thread in this pool, or `None` if it does not belong to this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -105,7 +106,8 @@ impl ThreadPool {
         self.registry.current_index()
     }
 
-    /// Whether the current thread has tasks waiting that nobody has taken; `None` if it is not of this pool. A snapshot.
+    /// Returns whether the current thread has pending tasks that nobody has taken, or `None` if it does not belong to
+    /// this pool. A snapshot.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -173,14 +175,14 @@ impl ThreadPool {
         self.install(|| scope_fifo(op))
     }
 
-    /// A scope whose body runs on the current thread, and whose tasks run on this pool.
+    /// Creates a scope whose body runs on the current thread and whose tasks run on this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// pool.in_place_scope(|s| {
     ///     s.spawn(move |_| sender.send(42).unwrap());
-    ///     assert_eq!(receiver.recv(), Ok(42)); // this thread is not of the pool
+    ///     assert_eq!(receiver.recv(), Ok(42)); // this thread is not in the pool
     /// });
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
@@ -211,7 +213,7 @@ impl ThreadPool {
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// pool.spawn(move || sender.send(42).unwrap());
-    /// drop(pool); // what was spawned runs nevertheless
+    /// drop(pool); // spawned tasks still run
     /// assert_eq!(receiver.recv(), Ok(42));
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
@@ -238,12 +240,12 @@ impl ThreadPool {
         broadcast::spawn_broadcast_in(op, &self.registry);
     }
 
-    /// [`yield_now`] if the current thread is of this pool; otherwise `None`.
+    /// Calls [`yield_now`] if the current thread belongs to this pool; otherwise returns `None`.
     pub fn yield_now(&self) -> Option<Yield> {
         self.registry.current_index().and_then(|_| yield_now())
     }
 
-    /// [`yield_local`] if the current thread is of this pool; otherwise `None`.
+    /// Calls [`yield_local`] if the current thread belongs to this pool; otherwise returns `None`.
     pub fn yield_local(&self) -> Option<Yield> {
         self.registry.current_index().and_then(|_| yield_local())
     }
@@ -258,8 +260,8 @@ impl fmt::Debug for ThreadPool {
     }
 }
 
-/// The number of the current thread in its pool, below [`current_num_threads`](crate::current_num_threads); `None` if it belongs
-/// to none.
+/// The number of the current thread in its pool, below [`current_num_threads`](crate::current_num_threads), or `None`
+/// if it belongs to no pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_index(), None);
@@ -272,8 +274,8 @@ pub fn current_thread_index() -> Option<usize> {
     registry::current_index()
 }
 
-/// Whether the current thread has tasks waiting that nobody has taken: spawned, forked, or broadcast to it. `None` if it belongs to
-/// no pool. A snapshot.
+/// Returns whether the current thread has pending tasks that nobody has taken: spawned, forked, or broadcast to it.
+/// Returns `None` if it belongs to no pool. A snapshot.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_has_pending_tasks(), None);
@@ -283,10 +285,11 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
     registry::current_index().and_then(|_| host::has_pending())
 }
 
-/// Runs one task in the middle of the current one, if there is any: first of the thread's own, then of others. `None` if the thread
-/// belongs to no pool.
+/// Runs one task in the middle of the current one, if there is any: first the thread's own, then those of others.
+/// Returns `None` if the thread belongs to no pool.
 ///
-/// A thread that polls for something can do so meanwhile. The task runs on top of the current one, which goes on only after it.
+/// A thread can call this while it polls for something. The task runs on top of the current one, which continues only
+/// afterwards.
 ///
 /// ```
 /// use rayon_core::{Yield, yield_now};
@@ -304,7 +307,7 @@ pub fn yield_now() -> Option<Yield> {
     registry::current_index().and_then(|_| host::run_one(true)).map(Yield::new)
 }
 
-/// As [`yield_now`], of the thread's own tasks only.
+/// Like [`yield_now`], but runs only the thread's own tasks.
 ///
 /// ```
 /// assert_eq!(rayon_core::yield_local(), None);
@@ -313,12 +316,12 @@ pub fn yield_local() -> Option<Yield> {
     registry::current_index().and_then(|_| host::run_one(false)).map(Yield::new)
 }
 
-/// What came of [`yield_now`] or [`yield_local`].
+/// The result of [`yield_now`] or [`yield_local`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
-    /// A task was run.
+    /// A task ran.
     Executed,
-    /// There was none.
+    /// There was no task.
     Idle,
 }
 

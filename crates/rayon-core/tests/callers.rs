@@ -1,4 +1,5 @@
-//! Whose thread runs what comes from outside: the caller's on the global pool, if a thread of that sleeps; never on others.
+//! Which thread runs a call from outside: the caller's own on the global pool, if a worker sleeps; never on other
+//! pools.
 #![cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 
 use std::thread;
@@ -10,7 +11,7 @@ use rayon_core::{ThreadPoolBuilder, current_num_threads, current_thread_index, j
 const A_WHILE: Duration = if cfg!(miri) { Duration::from_secs(1) } else { Duration::from_micros(200) };
 
 #[test]
-fn callers_work_on_the_global_pool_alone() {
+fn callers_work_only_on_the_global_pool() {
     if std::env::var_os("FILCH_CALLER").is_some() {
         return;
     }

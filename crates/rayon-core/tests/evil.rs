@@ -1,8 +1,8 @@
-//! Programs on the drop-in whose payloads, results and captured values panic when they are dropped.
+//! Programs on the drop-in whose payloads, results and captured values panic when dropped.
 //!
-//! What must always hold: a program shows what it says, or its process is aborted where it may be; nothing else, whoever runs what, and
-//! whatever becomes of standard error. Each program runs with each pool and each way of waiting that the environment can name, in
-//! children; and those that never abort also here, which is for Miri.
+//! Invariant: a program shows its expected outcome, or its process aborts where that is permitted, in every schedule
+//! and in every state of standard error. Each program runs in child processes with each pool and each waiting strategy
+//! that the environment can name. Those that never abort also run here, for Miri.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 #![cfg(unix)]
 
@@ -23,7 +23,7 @@ use children::{End, Order, StandardError};
 const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"];
 const WAITS: [&str; 4] = ["leapfrog", "transitive", "leapfrog-random", "random"];
 
-/// Panics when dropped, so many times: what comes out of it is evil in its turn, a little less.
+/// Panics when dropped, the given number of times: the payload is another `Evil`, one less evil.
 struct Evil(Box<usize>);
 
 impl Evil {
@@ -31,7 +31,7 @@ impl Evil {
         Self(Box::new(depth))
     }
 
-    /// Makes it harmless, and says how evil it was.
+    /// Makes it harmless and returns its depth.
     fn defuse(mut self) -> usize {
         std::mem::take(&mut *self.0)
     }
@@ -45,7 +45,7 @@ impl Drop for Evil {
     }
 }
 
-/// With the message of a panic only where somebody might fail to be told it.
+/// Prints a panic message only where reporting it might fail.
 fn throw(depth: usize) -> ! {
     let payload = Evil::new(depth);
     if children::asked().is_some() && !children::is_heard() {
@@ -55,7 +55,7 @@ fn throw(depth: usize) -> ! {
     }
 }
 
-/// What comes of `f`: what it returns, or how evil its payload is.
+/// Describes the end of `f`: its result, or the depth of its payload.
 fn outcome(f: impl FnOnce() -> String) -> String {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| format!("throws {}", told(payload)))
 }
@@ -63,7 +63,7 @@ fn outcome(f: impl FnOnce() -> String) -> String {
 fn told(payload: Box<dyn Any + Send>) -> String {
     match payload.downcast::<Evil>() {
         Ok(evil) => format!("Evil({})", evil.defuse()),
-        // The text must not get lost, whatever it says.
+        // The text must not get lost.
         Err(payload) => match payload.downcast::<String>() {
             Ok(text) => *text,
             Err(payload) => {
@@ -73,7 +73,7 @@ fn told(payload: Box<dyn Any + Send>) -> String {
     }
 }
 
-/// What a frame owns, and tasks look at.
+/// A value that a frame owns and tasks access.
 struct Owned<'o> {
     number: Box<usize>,
     ran: &'o AtomicUsize,
@@ -92,7 +92,7 @@ impl Drop for Owned<'_> {
     }
 }
 
-/// Calls `f` with what its frame owns, and says how often that was looked at.
+/// Calls `f` with a value owned by its frame, and counts the accesses.
 fn owning(f: impl FnOnce(&Owned<'_>) -> String) -> String {
     let ran = AtomicUsize::new(0);
     let what = outcome(|| {
@@ -102,15 +102,15 @@ fn owning(f: impl FnOnce(&Owned<'_>) -> String) -> String {
     format!("{what}, {} looked", ran.into_inner())
 }
 
-/// A pool whose threads have left when it is dropped.
-struct Crew {
+/// A pool whose threads are joined when it is dropped.
+struct JoinedPool {
     pool: Option<ThreadPool>,
     threads: Vec<thread::JoinHandle<()>>,
-    /// What the panic handler was given.
+    /// The payloads given to the panic handler.
     handled: Arc<Mutex<Vec<String>>>,
 }
 
-impl Crew {
+impl JoinedPool {
     fn new(threads: usize) -> Self {
         Self::build(ThreadPoolBuilder::new().num_threads(threads))
     }
@@ -139,7 +139,7 @@ impl Crew {
         self.pool.as_ref().expect("there until the end")
     }
 
-    /// Waits for the end of all threads, and says what the handler was given.
+    /// Waits for the end of all threads, and lists the payloads given to the handler.
     fn end(mut self) -> String {
         self.leave();
         let mut handled = std::mem::take(&mut *self.handled.lock().unwrap());
@@ -153,30 +153,30 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for JoinedPool {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-/// Until another thread has begun the second branch, if there is another.
+/// Waits until another thread has begun the second branch, if there is another thread.
 fn until_taken(threads: usize, is_taken: &AtomicBool) {
     let start = Instant::now();
-    // Pools that share when they are asked are asked at forks.
+    // Pools that share on request poll at forks.
     while threads > 1 && !is_taken.load(SeqCst) && !join(|| is_taken.load(SeqCst), || ()).0 {
         assert!(start.elapsed() < Duration::from_secs(120), "nobody takes it");
         thread::yield_now();
     }
 }
 
-/// Joins the branches; the second is another thread's, if there is one, before the first does anything.
+/// Joins the branches. If there is another thread, it has stolen the second branch before the first does anything.
 fn fork<RA: Send, RB: Send>(
     threads: usize,
     a: impl FnOnce(&Owned<'_>) -> RA + Send,
     b: impl FnOnce(&Owned<'_>) -> RB + Send,
     tell: impl Fn((RA, RB)) -> String + Send,
 ) -> String {
-    let crew = Crew::new(threads);
+    let joined = JoinedPool::new(threads);
     let is_taken = AtomicBool::new(false);
     owning(|owned| {
         let first = |_: FnContext| {
@@ -189,7 +189,7 @@ fn fork<RA: Send, RB: Send>(
             owned.look();
             b(owned)
         };
-        tell(crew.pool().install(|| join_context(first, second)))
+        tell(joined.pool().install(|| join_context(first, second)))
     })
 }
 
@@ -214,7 +214,7 @@ fn both_return(threads: usize) -> String {
     fork(threads, |_| Evil::new(3), |_| Evil::new(2), tell)
 }
 
-/// The unwinding drops the first result.
+/// Unwinding drops the first result.
 fn first_returns(threads: usize) -> String {
     fork(threads, |_| Evil::new(1), |_| -> () { throw(0) }, both)
 }
@@ -226,14 +226,15 @@ fn branches_drop(threads: usize) -> String {
 
 const TASKS: usize = 4;
 
-/// Every kind of scope, each with tasks that carry something, look at what the frame owns, some of them late, and do what `task` says.
+/// Runs every kind of scope. Each has tasks that carry something, access the frame's value, some of them late, and call
+/// `task`.
 fn scopes(
     threads: usize,
     cargo: impl Fn(usize) -> Evil,
     task: impl Fn(usize) + Sync,
     body: impl Fn() + Send + Sync,
 ) -> String {
-    let crew = Crew::new(threads);
+    let joined = JoinedPool::new(threads);
     let task = |owned: &Owned<'_>, n: usize| {
         (0..n % 2 * 20).for_each(|_| thread::yield_now());
         owned.look();
@@ -243,7 +244,7 @@ fn scopes(
         ($($scope:ident by $spawn:ident,)*) => {
             [$(owning(|owned| {
                 let cargo: Vec<_> = (0..TASKS).map(&cargo).collect();
-                crew.pool().$scope(|s| {
+                joined.pool().$scope(|s| {
                     for (n, cargo) in cargo.into_iter().enumerate() {
                         let task = &task;
                         s.$spawn(move |_| {
@@ -266,7 +267,7 @@ fn scopes(
     same(outcomes)
 }
 
-/// What all of them are.
+/// Returns the common outcome of all.
 fn same(outcomes: impl IntoIterator<Item = String>) -> String {
     let mut outcomes = Vec::from_iter(outcomes);
     outcomes.dedup();
@@ -294,7 +295,7 @@ fn task_throws(threads: usize) -> String {
     )
 }
 
-/// One payload goes on, and nobody sees the others.
+/// One payload continues, and nobody sees the others.
 fn all_throw(threads: usize) -> String {
     scopes(threads, harmless, |_| throw(2), || throw(2))
 }
@@ -303,11 +304,11 @@ fn task_drops(threads: usize) -> String {
     scopes(threads, |n| Evil::new(if n == 1 { 2 } else { 0 }), |_| (), || ())
 }
 
-/// The unwinding drops the body's result.
+/// Unwinding drops the body's result.
 fn body_returns(threads: usize) -> String {
-    let crew = Crew::new(threads);
+    let joined = JoinedPool::new(threads);
     owning(|owned| {
-        let result = crew.pool().scope(|s| {
+        let result = joined.pool().scope(|s| {
             s.spawn(|_| {
                 owned.look();
                 throw(1)
@@ -318,12 +319,12 @@ fn body_returns(threads: usize) -> String {
     })
 }
 
-/// On every thread, as tasks of a scope; what they share is dropped by the last of them.
+/// Broadcasts to every thread as tasks of a scope. The last task drops what they share.
 fn scope_broadcasts_throw(threads: usize) -> String {
-    let crew = Crew::new(threads);
+    let joined = JoinedPool::new(threads);
     let what = owning(|owned| {
         let shared = Evil::new(3);
-        crew.pool().in_place_scope_fifo(|s: &ScopeFifo<'_>| {
+        joined.pool().in_place_scope_fifo(|s: &ScopeFifo<'_>| {
             s.spawn_broadcast(move |_, _| {
                 let _ = &shared;
                 owned.look();
@@ -336,20 +337,20 @@ fn scope_broadcasts_throw(threads: usize) -> String {
 }
 
 fn calls_throw(threads: usize) -> String {
-    let (crew, other) = (Crew::new(threads), Crew::new(1));
+    let (joined, other) = (JoinedPool::new(threads), JoinedPool::new(1));
     owning(|owned| {
         let innermost = || -> String {
             owned.look();
             throw(2)
         };
-        crew.pool().install(|| other.pool().install(|| join(|| crew.pool().install(innermost), || ()).0))
+        joined.pool().install(|| other.pool().install(|| join(|| joined.pool().install(innermost), || ()).0))
     })
 }
 
 fn broadcast_throws(threads: usize) -> String {
-    let crew = Crew::new(threads);
+    let joined = JoinedPool::new(threads);
     let what = owning(|owned| {
-        let results = crew.pool().broadcast(|context| {
+        let results = joined.pool().broadcast(|context| {
             owned.look();
             if context.index() + 1 == threads { throw(2) } else { harmless(0) }
         });
@@ -359,9 +360,9 @@ fn broadcast_throws(threads: usize) -> String {
 }
 
 fn broadcasts_throw(threads: usize) -> String {
-    let crew = Crew::new(threads);
+    let joined = JoinedPool::new(threads);
     let what = owning(|owned| {
-        crew.pool().broadcast(|_| -> () {
+        joined.pool().broadcast(|_| -> () {
             owned.look();
             throw(2)
         });
@@ -370,21 +371,21 @@ fn broadcasts_throw(threads: usize) -> String {
     what.replace(&format!("{threads} looked"), "all looked")
 }
 
-/// The unwinding drops the results.
+/// Unwinding drops the results.
 fn broadcasts_return(threads: usize) -> String {
-    let crew = Crew::new(threads);
+    let joined = JoinedPool::new(threads);
     let broadcast = |thrower| {
         let result = |index| if index == thrower { throw(2) } else { Evil::new(1) };
-        let results = crew.pool().broadcast(|context| result(context.index()));
+        let results = joined.pool().broadcast(|context| result(context.index()));
         same(results.into_iter().map(|evil| format!("returns {}", evil.defuse())))
     };
     format!("{}, {}", outcome(|| broadcast(threads)), outcome(|| broadcast(0)))
 }
 
-/// Spawned tasks that throw, and one that carries something; and on every thread.
+/// Spawned tasks that throw, one that carries something, and a broadcast.
 fn spawns_throw(threads: usize) -> String {
-    let crew = Crew::new(threads);
-    let pool = crew.pool();
+    let joined = JoinedPool::new(threads);
+    let pool = joined.pool();
     pool.spawn(|| throw(2));
     pool.spawn_fifo(|| throw(2));
     let carried = Evil::new(3);
@@ -394,18 +395,18 @@ fn spawns_throw(threads: usize) -> String {
         let _ = &shared;
         throw(2)
     });
-    crew.end().replace(&vec!["Evil(2)"; 4 + threads].join(", "), "all handled")
+    joined.end().replace(&vec!["Evil(2)"; 4 + threads].join(", "), "all handled")
 }
 
-/// What threads do first and last.
+/// Start and exit handlers that throw.
 fn hooks_throw(threads: usize) -> String {
     let builder = ThreadPoolBuilder::new().num_threads(threads);
-    let crew = Crew::build(builder.start_handler(|_| throw(2)).exit_handler(|_| throw(2)));
-    let sum = crew.pool().install(|| join(|| 1, || 2));
-    format!("{sum:?}, {}", crew.end().replace(&vec!["Evil(2)"; 2 * threads].join(", "), "all handled"))
+    let joined = JoinedPool::build(builder.start_handler(|_| throw(2)).exit_handler(|_| throw(2)));
+    let sum = joined.pool().install(|| join(|| 1, || 2));
+    format!("{sum:?}, {}", joined.end().replace(&vec!["Evil(2)"; 2 * threads].join(", "), "all handled"))
 }
 
-/// The process ends while a branch, another thread's if there is one, looks at what the frame owns.
+/// The process ends while a branch, stolen if there is another thread, accesses the frame's value.
 fn nobody_handles(threads: usize) -> String {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     owning(|owned| {
@@ -420,7 +421,7 @@ fn nobody_handles(threads: usize) -> String {
             owned.look();
         };
         both(pool.install(|| join(first, second)));
-        // Its threads leave after all tasks.
+        // The pool's threads leave after all tasks.
         drop(pool);
         thread::sleep(Duration::from_secs(60));
         "goes on".to_owned()
@@ -429,22 +430,22 @@ fn nobody_handles(threads: usize) -> String {
 
 fn handler_throws(threads: usize) -> String {
     let builder = ThreadPoolBuilder::new().num_threads(threads);
-    let crew = Crew::build_with(builder, Arc::default(), drop);
-    crew.pool().spawn(|| throw(2));
-    crew.end()
+    let joined = JoinedPool::build_with(builder, Arc::default(), drop);
+    joined.pool().spawn(|| throw(2));
+    joined.end()
 }
 
-/// Whether the process of a program may end, by an abort, before the program does.
+/// Whether the process of a program may abort before the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Abort {
     Never,
-    /// As a sequential run ends, or might.
+    /// A sequential run aborts or may abort.
     Perhaps,
-    /// As the documentation says.
+    /// The documentation says so.
     Always,
 }
 
-/// A name, the program for so many threads, what it shows, and whether it may abort.
+/// A name, the program for a number of threads, its expected outcome, and whether it may abort.
 type Row = (&'static str, fn(usize) -> String, &'static str, Abort);
 
 const PROGRAMS: [Row; 20] = [
@@ -470,8 +471,8 @@ const PROGRAMS: [Row; 20] = [
     ("handler throws", handler_throws, "", Abort::Always),
 ];
 
-/// Every program alone and with another thread. Where nobody hears of it, without those that only the language aborts: it lists its
-/// stack first, which takes longer than all the rest.
+/// Every program with one and with two threads. If standard error is unusable, this omits the programs that only the
+/// language aborts: it prints its stack first, which takes longer than everything else.
 fn cases(is_heard: bool) -> impl Iterator<Item = (Row, usize)> {
     let programs = PROGRAMS.into_iter().filter(move |row| is_heard || row.3 != Abort::Perhaps);
     programs.flat_map(|row| [1, 2].map(|threads| (row, threads)))
@@ -500,13 +501,13 @@ fn in_children(variables: &[(&str, &str)], error: StandardError) {
     });
 }
 
-/// Not a test of its own.
+/// Not a test by itself.
 #[test]
 #[ignore = "run by the others"]
 fn child() {
     let Some((_, first)) = children::asked() else { return };
     if children::is_heard() {
-        // The stack again.
+        // Suppresses the stack trace, as above.
         set_hook(Box::new(|_| ()));
     }
     cases(children::is_heard()).skip(first).for_each(|((_, program, ..), threads)| children::say(&program(threads)));

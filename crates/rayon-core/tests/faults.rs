@@ -1,4 +1,4 @@
-//! A system without threads, and processes that are forked: each in a process of its own.
+//! A system without threads, and forked processes, each in a process of its own.
 #![cfg(target_os = "linux")]
 
 #[path = "../../filch/tests/common/refusing.rs"]
@@ -20,7 +20,7 @@ fn fib(n: u64) -> u64 {
 }
 
 fn panics_with<R>(f: impl FnOnce() -> R) -> String {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { panic!("it does not panic") };
+    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { panic!("the closure does not panic") };
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref().cloned()).unwrap_or_default()
 }
@@ -56,12 +56,12 @@ fn forks_a_process() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     assert_eq!((fib(10), pool.install(|| fib(10))), (55, 55));
     in_a_fork(|| {
-        assert_eq!(fib(16), 987, "on a global pool of the child's");
+        assert_eq!(fib(16), 987, "on the child's own global pool");
         assert_eq!(broadcast(|context| context.index()).len(), current_num_threads());
         let mut squares = [0; 50];
         scope(|s| squares.iter_mut().enumerate().for_each(|(n, square)| s.spawn(move |_| *square = n * n)));
         assert_eq!(squares[49], 2401);
-        assert!(ThreadPoolBuilder::new().build_global().is_err(), "there is one already");
+        assert!(ThreadPoolBuilder::new().build_global().is_err(), "there already is one");
         let ways: [&dyn Fn(); 7] = [
             &|| pool.install(|| ()),
             &|| pool.spawn(|| ()),
@@ -79,7 +79,7 @@ fn forks_a_process() {
         in_a_fork(|| assert_eq!(fib(16), 987));
         assert_eq!(own.install(|| fib(12)), 144);
     });
-    assert_eq!(fib(12), 144, "in the parent nothing has changed");
+    assert_eq!(fib(12), 144, "nothing has changed in the parent");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What lasts as long as the process: the global pool, threads that nobody joins, and threads that are made workers. Miri has to be
-//! told that this leaks.
+//! State that lasts as long as the process: the global pool, threads that nobody joins, and threads made workers. Miri
+//! must be told that this leaks.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -11,7 +11,7 @@ use rayon_core::{
     scope_fifo, spawn, spawn_broadcast, spawn_fifo, yield_now,
 };
 
-#[expect(clippy::vec_box, reason = "each is to be a memory of its own")]
+#[expect(clippy::vec_box, reason = "each needs its own allocation")]
 fn boxes(number: usize) -> Vec<Box<usize>> {
     (0..number).map(Box::new).collect()
 }
@@ -28,9 +28,9 @@ fn sum(numbers: &[Box<usize>]) -> Box<usize> {
     }
 }
 
-/// Two threads, however many processors there are.
+/// Two threads, on any number of processors.
 fn build_global() {
-    // It fails if another test has been faster.
+    // Fails if another test was faster.
     let _ = ThreadPoolBuilder::new().num_threads(2).build_global();
     assert_eq!(current_num_threads(), 2);
 }
@@ -61,7 +61,7 @@ fn everything_from_outside_goes_to_the_global_pool() {
     assert_eq!(receiver.iter().map(|n| *n).sum::<usize>(), 1 + 2 + 2 + 2);
 }
 
-/// The threads of a pool that has been dropped leave on their own.
+/// The threads of a dropped pool leave on their own.
 #[test]
 fn a_pool_of_threads_that_nobody_joins() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();

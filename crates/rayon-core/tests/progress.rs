@@ -1,5 +1,5 @@
-//! Nobody waits for ever: random programs with blocking tasks, on every pool that `FILCH_POOL` names and with every way of waiting, each
-//! in a process of its own.
+//! Nobody waits for ever: random programs with blocking tasks, on every pool that `FILCH_POOL` names and with every
+//! waiting strategy, each in a process of its own.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 #[path = "../../filch/tests/common/blocking.rs"]
@@ -31,7 +31,7 @@ impl Scheduler for Pools {
     }
 
     fn forks(&self) -> Forks {
-        // What a leapfrogger has won and given back is for its owner only.
+        // What a leapfrogger has stolen and put back is only for its owner.
         if self.is_strict() { Forks::OutOfReach } else { self.forks }
     }
 
@@ -72,7 +72,7 @@ impl Scheduler for Pools {
     }
 }
 
-/// Not a test of its own.
+/// Not a test by itself.
 #[test]
 #[ignore = "run by the others"]
 fn child() {

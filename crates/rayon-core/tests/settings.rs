@@ -1,4 +1,4 @@
-//! What the environment chooses, each in a process of its own; and what the published tests leave out.
+//! The choices of the environment, each in a process of its own, and cases that the published tests omit.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 use std::env;
@@ -18,7 +18,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Runs [`child`] with these variables and no others of ours.
+/// Runs [`child`] with only these of our variables.
 fn child_with(variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
@@ -28,17 +28,17 @@ fn child_with(variables: &[(&str, &str)]) -> Output {
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
-/// What the child says: its number of threads, or the error.
+/// Returns what the child prints: its number of threads, or the error.
 fn said(variables: &[(&str, &str)]) -> (String, String) {
     let output = child_with(variables);
     assert!(output.status.success(), "{variables:?}: {output:?}");
     let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    // The harness begins the line.
+    // The test harness begins the line.
     let said = out.lines().find_map(|line| line.split_once("child says: ")).unwrap_or_else(|| panic!("{out}{err}"));
     (said.1.to_owned(), err)
 }
 
-/// Not a test of its own.
+/// Not a test by itself.
 #[test]
 #[ignore = "run by the others"]
 fn child() {
@@ -68,7 +68,7 @@ fn every_pool_and_strategy_computes() {
 }
 
 #[test]
-fn what_nobody_knows_is_an_error_that_says_what_there_is() {
+fn unknown_values_are_errors_that_list_the_known_ones() {
     let (error, _) = said(&[("FILCH_POOL", "swimming")]);
     assert!(error.contains("FILCH_POOL=swimming") && error.contains("chase-lev"), "{error}");
     let (error, _) = said(&[("FILCH_WAIT", "patiently")]);
@@ -78,7 +78,7 @@ fn what_nobody_knows_is_an_error_that_says_what_there_is() {
 }
 
 #[test]
-fn the_number_of_threads_is_rayons() {
+fn the_number_of_threads_is_chosen_as_in_rayon() {
     let processors = std::thread::available_parallelism().unwrap().to_string();
     assert_eq!(said(&[]).0, processors);
     assert_eq!(said(&[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "5")]).0, processors);
@@ -88,7 +88,7 @@ fn the_number_of_threads_is_rayons() {
 }
 
 #[test]
-fn counters_are_printed_when_asked_for() {
+fn counters_are_printed_on_request() {
     let (_, quiet) = said(&[]);
     assert!(!quiet.contains("filch:"), "{quiet}");
     let (_, told) = said(&[("FILCH_STATS", "1"), ("RAYON_NUM_THREADS", "2")]);
@@ -111,7 +111,7 @@ fn breadth_first_spawns_oldest_first() {
 }
 
 #[test]
-fn what_an_exit_handler_spawns_is_dropped() {
+fn tasks_spawned_by_an_exit_handler_are_dropped() {
     let witness = Arc::new(());
     let (left, leaving) = channel();
     let handler = {
@@ -124,15 +124,15 @@ fn what_an_exit_handler_spawns_is_dropped() {
     };
     drop(ThreadPoolBuilder::new().num_threads(2).exit_handler(handler).build().unwrap());
     assert_eq!(leaving.iter().collect::<Vec<_>>(), [5, 5]);
-    // The channel's end was the handler's; the rest of it follows at once.
+    // The channel ends when the handler's sender is dropped; the handler's other captures are dropped right afterwards.
     let start = Instant::now();
     while Arc::strong_count(&witness) > 1 {
-        assert!(start.elapsed() < Duration::from_secs(60), "a spawned task is still there");
+        assert!(start.elapsed() < Duration::from_secs(60), "a spawned task still exists");
         std::thread::yield_now();
     }
 }
 
-/// The thread that is made a worker stays one, so each of these has its own.
+/// A thread made a worker stays one, so each of these tests has its own thread.
 fn on_a_thread(test: impl FnOnce() + Send + 'static) {
     std::thread::spawn(test).join().unwrap();
 }
@@ -159,7 +159,7 @@ fn a_scope_waits_for_its_tasks_though_its_thread_has_become_a_worker() {
 }
 
 #[test]
-fn a_thread_that_stays_a_worker_runs_what_it_spawns() {
+fn a_thread_that_stays_a_worker_runs_its_spawned_tasks() {
     on_a_thread(|| {
         drop(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap());
         let (done, ran) = channel();
@@ -174,7 +174,7 @@ fn a_thread_that_stays_a_worker_runs_what_it_spawns() {
 }
 
 #[test]
-fn a_stolen_branch_may_block_on_what_it_spawns() {
+fn a_stolen_branch_may_block_on_a_task_it_spawned() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     for _ in 0..50 {
         let taken = AtomicUsize::new(0);
@@ -211,16 +211,16 @@ fn a_thread_of_another_filch_pool_is_outside() {
     assert_eq!(count.into_inner(), 4);
 }
 
-/// Eight threads take a gibibyte by default, for pools that say how many they want and for the global one.
+/// By default eight threads take a gibibyte, in pools with a given number of threads and in the global pool.
 #[cfg(target_os = "linux")]
 #[test]
-fn with_little_address_space_there_are_smaller_stacks_or_fewer_threads() {
+fn little_address_space_gives_smaller_stacks_or_fewer_threads() {
     for mebibytes in [1000, 500, 200] {
         let mut command = Command::new("/bin/sh");
         let limited = format!("ulimit -v {} && exec \"$0\" \"$@\"", mebibytes << 10);
         command.arg("-c").arg(limited).arg(env::current_exe().unwrap());
         command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
-        // Otherwise the allocator takes what the stacks leave, 64 MiB for each thread.
+        // Otherwise the allocator takes what the stacks leave, 64 MiB per thread.
         let output = command.env("RAYON_NUM_THREADS", "8").env("MALLOC_ARENA_MAX", "1").output().unwrap();
         let said = String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned();
         assert!(output.status.success() && said.contains("child says: 8"), "{mebibytes}: {said}");

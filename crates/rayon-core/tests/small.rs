@@ -1,7 +1,8 @@
-//! Small programs on the drop-in, for Miri, for the sanitizers, and as fast tests; natively with each pool and way of waiting.
+//! Small programs on the drop-in: fast tests, for Miri and the sanitizers too; natively with each pool and waiting
+//! strategy.
 //!
-//! What must always hold: a program borrows, moves and drops memory of its own wherever the interface lets it, so that a tool that sees
-//! memory sees each misuse of it; and all threads of a pool have left when its test is over.
+//! Invariant: a program borrows, moves and drops its own memory wherever the interface permits, so that a memory
+//! checker sees each misuse; and all threads of a pool have left when its test ends.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 use std::any::Any;
@@ -22,18 +23,18 @@ use rayon_core::{
     scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, yield_local, yield_now,
 };
 
-/// So many, or a few where each step takes a thousand times as long.
+/// Returns `many`, or `few` under Miri, where each step takes a thousand times as long.
 const fn times(many: usize, few: usize) -> usize {
     if cfg!(miri) { few } else { many }
 }
 
-/// A pool, the end of whose threads is waited for.
-struct Crew {
+/// A pool whose threads are joined when it is dropped.
+struct JoinedPool {
     pool: Option<ThreadPool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Crew {
+impl JoinedPool {
     fn new(threads: usize) -> Self {
         Self::build(ThreadPoolBuilder::new().num_threads(threads))
     }
@@ -50,7 +51,7 @@ impl Crew {
     }
 }
 
-impl Deref for Crew {
+impl Deref for JoinedPool {
     type Target = ThreadPool;
 
     fn deref(&self) -> &ThreadPool {
@@ -58,18 +59,18 @@ impl Deref for Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for JoinedPool {
     fn drop(&mut self) {
         self.pool = None;
         self.threads.drain(..).for_each(|thread| thread.join().expect("workers do not panic"));
     }
 }
 
-fn with_crews(test: impl Fn(&Crew)) {
-    (1..=3).for_each(|threads| test(&Crew::new(threads)));
+fn with_pools(test: impl Fn(&JoinedPool)) {
+    (1..=3).for_each(|threads| test(&JoinedPool::new(threads)));
 }
 
-/// Waits until `done`, and gives up when it takes far too long.
+/// Waits until `done`, and fails if that takes far too long.
 fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
@@ -94,7 +95,7 @@ fn thrown_by<R>(f: impl FnOnce() -> R) -> usize {
     payload_of(&*payload)
 }
 
-/// Counts its drops.
+/// Counts the values that are alive.
 struct Counted<'c>(&'c AtomicUsize);
 
 impl<'c> Counted<'c> {
@@ -110,8 +111,8 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Numbers, each in a box of its own: what a program reads while others may.
-#[expect(clippy::vec_box, reason = "each is to be a memory of its own")]
+/// Numbers in boxes of their own, which a program reads while others may.
+#[expect(clippy::vec_box, reason = "each needs its own allocation")]
 fn boxes(number: usize) -> Vec<Box<usize>> {
     (0..number).map(Box::new).collect()
 }
@@ -148,30 +149,30 @@ fn sort(numbers: &mut [Box<usize>]) {
 #[test]
 fn joins() {
     const NUMBERS: usize = times(300, 9);
-    with_crews(|crew| {
+    with_pools(|pool| {
         for _ in 0..times(20, 1) {
             let numbers = boxes(NUMBERS);
-            assert_eq!(*crew.install(|| sum(&numbers)), NUMBERS * (NUMBERS - 1) / 2);
+            assert_eq!(*pool.install(|| sum(&numbers)), NUMBERS * (NUMBERS - 1) / 2);
             let mut scattered: Vec<_> = (0..NUMBERS).map(|n| Box::new(n * 7919 % 101)).collect();
-            crew.install(|| sort(&mut scattered));
+            pool.install(|| sort(&mut scattered));
             assert!(scattered.is_sorted());
             let far = [7_usize; 20];
-            let ((a, moved), b) = crew.join(|| (far, join_context(|a| a.migrated(), |_| sum(&numbers))), move || far);
+            let ((a, moved), b) = pool.join(|| (far, join_context(|a| a.migrated(), |_| sum(&numbers))), move || far);
             assert_eq!((a, b, moved.0, *moved.1), (far, far, false, NUMBERS * (NUMBERS - 1) / 2));
         }
     });
 }
 
-/// The second branch is taken by another thread.
+/// Another thread steals the second branch.
 #[test]
 fn stolen_branches() {
     for threads in [2, 3] {
-        let crew = Crew::new(threads);
+        let pool = JoinedPool::new(threads);
         for _ in 0..times(20, 2) {
             let (numbers, is_taken) = (boxes(7), AtomicBool::new(false));
             let until_taken = || {
                 wait_for("a theft", || {
-                    // Pools that share when they are asked are asked at forks.
+                    // Pools that share on request poll at forks.
                     is_taken.load(SeqCst) || join(|| is_taken.load(SeqCst), || ()).0
                 });
             };
@@ -179,10 +180,10 @@ fn stolen_branches() {
                 is_taken.store(true, SeqCst);
                 (sum(&numbers), [n; 20])
             };
-            let ((), (total, far)) = crew.install(|| join(until_taken, || second(3)));
+            let ((), (total, far)) = pool.install(|| join(until_taken, || second(3)));
             assert_eq!((*total, far), (21, [3; 20]));
             is_taken.store(false, SeqCst);
-            let moved = crew.install(|| {
+            let moved = pool.install(|| {
                 let second = |context: rayon_core::FnContext| {
                     is_taken.store(true, SeqCst);
                     context.migrated()
@@ -213,49 +214,49 @@ fn grow_in_order<'s>(s: &ScopeFifo<'s>, numbers: &'s mut [Box<usize>]) {
 #[test]
 fn scopes() {
     const NUMBERS: usize = times(100, 7);
-    with_crews(|crew| {
+    with_pools(|pool| {
         let mut numbers = boxes(NUMBERS);
-        crew.scope(|s| grow(s, &mut numbers));
-        crew.in_place_scope(|s| grow(s, &mut numbers));
-        crew.install(|| scope(|s| grow(s, &mut numbers)));
-        crew.scope_fifo(|s| grow_in_order(s, &mut numbers));
-        crew.in_place_scope_fifo(|s| grow_in_order(s, &mut numbers));
-        crew.install(|| scope_fifo(|s| grow_in_order(s, &mut numbers)));
-        crew.install(|| {
-            // What stays on this thread.
+        pool.scope(|s| grow(s, &mut numbers));
+        pool.in_place_scope(|s| grow(s, &mut numbers));
+        pool.install(|| scope(|s| grow(s, &mut numbers)));
+        pool.scope_fifo(|s| grow_in_order(s, &mut numbers));
+        pool.in_place_scope_fifo(|s| grow_in_order(s, &mut numbers));
+        pool.install(|| scope_fifo(|s| grow_in_order(s, &mut numbers)));
+        pool.install(|| {
+            // A value that stays on this thread.
             let local = Rc::new(1);
             in_place_scope(|s| grow(s, &mut numbers[*local - 1..]));
             in_place_scope_fifo(|s| grow_in_order(s, &mut numbers[*local - 1..]));
         });
         assert!(numbers.iter().enumerate().all(|(at, number)| **number == at + 8));
         let (count, mut there) = (AtomicUsize::new(0), 0);
-        crew.scope(|s| {
+        pool.scope(|s| {
             s.spawn_broadcast(|s, _| s.spawn(|_| _ = count.fetch_add(1, SeqCst)));
             s.spawn(|_| {
                 scope(|s| s.spawn(|_| join(|| there += 1, || count.fetch_add(1, SeqCst)).0));
             });
         });
-        crew.scope_fifo(|s| s.spawn_broadcast(|_, context| _ = count.fetch_add(context.num_threads(), SeqCst)));
-        let threads = crew.current_num_threads();
+        pool.scope_fifo(|s| s.spawn_broadcast(|_, context| _ = count.fetch_add(context.num_threads(), SeqCst)));
+        let threads = pool.current_num_threads();
         assert_eq!((count.into_inner(), there), (threads + 1 + threads * threads, 1));
     });
 }
 
 #[test]
 fn broadcasts() {
-    with_crews(|crew| {
-        let threads = crew.current_num_threads();
+    with_pools(|pool| {
+        let threads = pool.current_num_threads();
         for _ in 0..times(20, 1) {
             let numbers = boxes(threads);
             let here = |context: rayon_core::BroadcastContext<'_>| numbers[context.index()].clone();
-            assert_eq!(crew.broadcast(here), numbers);
-            assert_eq!(crew.install(|| broadcast(here)), numbers);
-            let branches = crew.install(|| join(|| broadcast(here), || broadcast(|context| context.index())));
+            assert_eq!(pool.broadcast(here), numbers);
+            assert_eq!(pool.install(|| broadcast(here)), numbers);
+            let branches = pool.install(|| join(|| broadcast(here), || broadcast(|context| context.index())));
             assert_eq!(branches.0, numbers);
             let (sender, receiver) = channel();
             let again = sender.clone();
-            crew.spawn_broadcast(move |context| sender.send(Box::new(context.index())).unwrap());
-            crew.install(|| spawn_broadcast(move |context| again.send(Box::new(context.index())).unwrap()));
+            pool.spawn_broadcast(move |context| sender.send(Box::new(context.index())).unwrap());
+            pool.install(|| spawn_broadcast(move |context| again.send(Box::new(context.index())).unwrap()));
             assert_eq!(receiver.iter().map(|index| *index).sum::<usize>(), threads * (threads - 1));
         }
     });
@@ -272,9 +273,9 @@ fn a_pool_dropped_with_work_in_flight() {
         }
     }
     const DEPTH: usize = times(4, 2);
-    with_crews(|crew| {
-        // The fixture's pool lives longer; this one is dropped while its tasks run.
-        let (own, ran) = (Crew::new(crew.current_num_threads()), Arc::new(AtomicUsize::new(0)));
+    with_pools(|pool| {
+        // The fixture's pool lives longer. This one is dropped while its tasks run.
+        let (own, ran) = (JoinedPool::new(pool.current_num_threads()), Arc::new(AtomicUsize::new(0)));
         for nth in 0..4 {
             let ran = Arc::clone(&ran);
             let task = move || spread(DEPTH, &ran);
@@ -287,7 +288,7 @@ fn a_pool_dropped_with_work_in_flight() {
 
 #[test]
 fn panics_out_of_joins() {
-    with_crews(|crew| {
+    with_pools(|pool| {
         let (alive, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let branch = |me: usize, thrower: usize| {
             let (small, large) = (Counted::new(&alive), [(); 9].map(|()| Counted::new(&alive)));
@@ -305,18 +306,18 @@ fn panics_out_of_joins() {
             for thrower in 1..=3 {
                 ran.store(0, SeqCst);
                 let nested = || join(branch(1, thrower), branch(2, thrower)).0.1;
-                let first = thrown_by(|| crew.install(|| join(nested, branch(2, thrower))));
-                assert_eq!((first, ran.load(SeqCst)), (if thrower == 2 { 2 } else { 1 }, 3), "all branches are run");
+                let first = thrown_by(|| pool.install(|| join(nested, branch(2, thrower))));
+                assert_eq!((first, ran.load(SeqCst)), (if thrower == 2 { 2 } else { 1 }, 3), "all branches run");
                 assert_eq!(alive.load(SeqCst), 0);
             }
         }
-        assert_eq!(crew.join(|| 1, || 2), (1, 2));
+        assert_eq!(pool.join(|| 1, || 2), (1, 2));
     });
 }
 
 #[test]
 fn panics_out_of_stolen_branches() {
-    let crew = Crew::new(2);
+    let pool = JoinedPool::new(2);
     for thrower in (0..times(10, 1)).flat_map(|_| 1..=3) {
         let (alive, is_taken) = (AtomicUsize::new(0), AtomicBool::new(false));
         let result = Counted::new(&alive);
@@ -330,19 +331,19 @@ fn panics_out_of_stolen_branches() {
             is_taken.store(true, SeqCst);
             if thrower & 2 > 0 { throw(2) } else { result }
         };
-        assert_eq!(thrown_by(|| crew.install(|| join(a, b))), if thrower == 2 { 2 } else { 1 });
+        assert_eq!(thrown_by(|| pool.install(|| join(a, b))), if thrower == 2 { 2 } else { 1 });
         assert_eq!(alive.load(SeqCst), 0);
     }
 }
 
 #[test]
 fn panics_out_of_scopes_and_broadcasts() {
-    with_crews(|crew| {
+    with_pools(|pool| {
         let (alive, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
         for body_throws in [false, true] {
             ran.store(0, SeqCst);
             let spawns = || {
-                crew.scope(|s| {
+                pool.scope(|s| {
                     for n in 0..4 {
                         let (captured, ran) = (Counted::new(&alive), &ran);
                         s.spawn(move |s| {
@@ -359,15 +360,15 @@ fn panics_out_of_scopes_and_broadcasts() {
                 });
             };
             assert_eq!(thrown_by(spawns), 1);
-            assert_eq!((ran.load(SeqCst), alive.load(SeqCst)), (4, 0), "the others run all the same");
+            assert_eq!((ran.load(SeqCst), alive.load(SeqCst)), (4, 0), "the others still run");
         }
-        let last = crew.current_num_threads() - 1;
+        let last = pool.current_num_threads() - 1;
         let some =
-            || crew.broadcast(|context| if context.index() == last { throw(last) } else { Counted::new(&alive) });
+            || pool.broadcast(|context| if context.index() == last { throw(last) } else { Counted::new(&alive) });
         assert_eq!((thrown_by(some), alive.load(SeqCst)), (last, 0));
         let captured = Counted::new(&alive);
         let all = || {
-            crew.scope_fifo(|s| {
+            pool.scope_fifo(|s| {
                 s.spawn_broadcast(move |_, _| {
                     let captured = &captured;
                     throw(captured.0.load(SeqCst))
@@ -387,12 +388,12 @@ fn panics_out_of_spawns_and_handlers() {
             move |payload: Box<dyn Any + Send>| caught.lock().unwrap().push(payload_of(&*payload))
         };
         let builder = ThreadPoolBuilder::new().num_threads(threads).panic_handler(handler);
-        let crew = Crew::build(builder.start_handler(|_| throw(1)).exit_handler(|_| throw(2)));
-        crew.spawn(|| throw(3));
-        crew.spawn_fifo(|| throw(3));
-        crew.spawn_broadcast(|_| throw(4));
-        assert_eq!(crew.join(|| 1, || 2), (1, 2));
-        drop(crew);
+        let pool = JoinedPool::build(builder.start_handler(|_| throw(1)).exit_handler(|_| throw(2)));
+        pool.spawn(|| throw(3));
+        pool.spawn_fifo(|| throw(3));
+        pool.spawn_broadcast(|_| throw(4));
+        assert_eq!(pool.join(|| 1, || 2), (1, 2));
+        drop(pool);
         let mut caught = Arc::into_inner(caught).expect("the handler is gone").into_inner().unwrap();
         caught.sort_unstable();
         let expected = [vec![1; threads], vec![2; threads], vec![3; 2], vec![4; threads]].concat();
@@ -400,7 +401,7 @@ fn panics_out_of_spawns_and_handlers() {
     }
 }
 
-/// Pools whose threads borrow, are named, and are told of their beginning and end.
+/// Pools whose threads borrow, have names, and have start and exit handlers.
 #[test]
 fn threads_of_all_kinds() {
     let greeting = Box::new(5);
@@ -424,11 +425,11 @@ fn threads_of_all_kinds() {
 
 #[test]
 #[allow(deprecated, reason = "it is part of the interface")]
-fn who_yields_runs_its_own() {
-    let crew = Crew::build(ThreadPoolBuilder::new().num_threads(1).breadth_first());
+fn a_yielding_thread_runs_its_own_tasks() {
+    let pool = JoinedPool::build(ThreadPoolBuilder::new().num_threads(1).breadth_first());
     assert_eq!((yield_now(), yield_local(), current_thread_has_pending_tasks()), (None, None, None));
     let order = Arc::new(Mutex::new(Vec::new()));
-    crew.install(|| {
+    pool.install(|| {
         for n in 0..4 {
             let order = Arc::clone(&order);
             spawn(move || order.lock().unwrap().push(n));
@@ -436,7 +437,7 @@ fn who_yields_runs_its_own() {
         assert_eq!((current_thread_has_pending_tasks(), current_thread_index()), (Some(true), Some(0)));
         assert_eq!((yield_now(), yield_local()), (Some(Yield::Executed), Some(Yield::Executed)));
         assert_eq!(*order.lock().unwrap(), [0, 1]);
-        // The second branch is run by its own forker before the first one has ended.
+        // The forker runs the second branch before the first has ended.
         let ran = AtomicBool::new(false);
         let until = || {
             while !ran.load(SeqCst) {
@@ -445,7 +446,7 @@ fn who_yields_runs_its_own() {
         };
         join(until, || ran.store(true, SeqCst));
     });
-    drop(crew);
+    drop(pool);
     assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
 }
 
@@ -462,14 +463,14 @@ fn pools_inside_each_other() {
         a + b
     }
     const DEPTH: usize = times(4, 1);
-    let (one, two) = (Crew::new(1), Crew::new(2));
+    let (one, two) = (JoinedPool::new(1), JoinedPool::new(2));
     thread::scope(|s| {
         s.spawn(|| assert_eq!(one.install(|| alternate(&one, &two, DEPTH)), 1 << DEPTH));
         s.spawn(|| assert_eq!(two.install(|| alternate(&two, &one, DEPTH)), 1 << DEPTH));
     });
 }
 
-/// All of the above with what the environment can choose. Under Miri the environment chooses for the whole run.
+/// Runs all of the above with every choice of the environment. Under Miri the environment chooses for the whole run.
 #[test]
 #[cfg_attr(miri, ignore = "starts processes")]
 fn every_pool_and_strategy() {

@@ -1,4 +1,4 @@
-//! As many tasks as threads all run at once, though each waits for all others without a call of this crate.
+//! As many tasks as threads all run at once, though each waits for the others without calling this crate.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rayon_core::{ThreadPoolBuilder, join, scope};
 
-/// Where so many tasks meet.
+/// A barrier for a given number of tasks.
 struct Meeting {
     wanted: usize,
     here: AtomicUsize,
@@ -18,7 +18,7 @@ impl Meeting {
     /// If the others do not come.
     fn attend(&self) {
         self.here.fetch_add(1, SeqCst);
-        // By looks rather than by the clock, which goes on while a virtual machine stands still.
+        // Counts checks instead of reading the clock, which advances while a virtual machine is stopped.
         let comes = (0..200_000).any(|_| {
             thread::sleep(Duration::from_micros(50));
             self.here.load(SeqCst) >= self.wanted
@@ -34,7 +34,7 @@ fn tree(meeting: &Meeting, leaves: usize) {
     join(|| tree(meeting, leaves / 2), || tree(meeting, leaves - leaves / 2));
 }
 
-/// All leaves but one are forked before the first is run.
+/// Forks all leaves but one before the first runs.
 fn list(meeting: &Meeting, leaves: usize) {
     if leaves == 1 {
         return meeting.attend();
@@ -42,7 +42,7 @@ fn list(meeting: &Meeting, leaves: usize) {
     join(|| list(meeting, leaves - 1), || meeting.attend());
 }
 
-/// A leaf is run before the others are forked.
+/// Runs a leaf before forking the others.
 fn backwards(meeting: &Meeting, leaves: usize) {
     if leaves == 1 {
         return meeting.attend();
@@ -70,7 +70,7 @@ fn as_many_tasks_as_threads_all_run_at_once() {
     for threads in [2, 4, 8, 16] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         for shape in shapes {
-            // What went before was fine.
+            // Warms up with a balanced program.
             assert_eq!(pool.install(|| fib(16)), 987);
             let meeting = Meeting { wanted: threads, here: AtomicUsize::new(0) };
             pool.install(|| shape(&meeting, threads));
@@ -78,7 +78,7 @@ fn as_many_tasks_as_threads_all_run_at_once() {
     }
 }
 
-/// Forks so many tasks, and then does something else.
+/// Forks the given number of tasks, then calls `last`.
 fn forks_and_then(tasks: usize, task: &(dyn Fn() + Sync), last: &(dyn Fn() + Sync)) {
     if tasks == 0 {
         return last();
@@ -86,10 +86,10 @@ fn forks_and_then(tasks: usize, task: &(dyn Fn() + Sync), last: &(dyn Fn() + Syn
     join(|| forks_and_then(tasks - 1, task, last), task);
 }
 
-/// What a thread has forked while nobody waited is there for others though it has begun something that takes long.
+/// Others get the tasks that a thread forked while nobody waited, even after the thread has begun something long.
 #[test]
 #[cfg(target_os = "linux")]
-fn what_was_forked_before_something_long_runs_meanwhile() {
+fn tasks_forked_before_something_long_run_meanwhile() {
     const TASKS: usize = 20;
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     for _ in 0..20 {

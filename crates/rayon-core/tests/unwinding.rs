@@ -1,4 +1,5 @@
-//! Nothing leaves a frame that tasks still use: not a panic of a payload's destructor, not one that standard error provokes.
+//! No panic leaves a frame that tasks still use: neither that of a payload's destructor nor one caused by standard
+//! error.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 #![cfg(unix)]
 
@@ -14,7 +15,7 @@ use rayon_core::{ThreadPoolBuilder, in_place_scope, join};
 
 const POOLS: [&str; 4] = ["split", "wool", "chase-lev", "heartbeat-request"];
 
-/// Its destructor panics, with a payload whose destructor does, and so on.
+/// Panics when dropped, with a payload that does the same at one less depth.
 struct Evil(u32);
 
 impl Drop for Evil {
@@ -25,7 +26,7 @@ impl Drop for Evil {
     }
 }
 
-/// What a frame owns: says when the frame has gone.
+/// A value owned by a frame: records when the frame has gone.
 struct Owned<'a>(&'a AtomicBool);
 
 impl Drop for Owned<'_> {
@@ -34,10 +35,10 @@ impl Drop for Owned<'_> {
     }
 }
 
-/// A scope whose first task panics at once and whose body panics later, each with a payload whose destructor panics, while another
-/// task still uses what the caller owns.
+/// A scope whose first task panics at once and whose body panics later, each with a payload whose destructor panics,
+/// while another task still uses a value of the caller.
 #[test]
-fn a_scope_stays_while_its_tasks_run_whatever_payloads_do() {
+fn a_scope_waits_for_its_tasks_though_payloads_panic() {
     for depth in 0..4 {
         let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let (is_gone, was_gone, has_ended) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
@@ -54,22 +55,22 @@ fn a_scope_stays_while_its_tasks_run_whatever_payloads_do() {
                 panic_any(Evil(depth));
             });
         }));
-        assert!(has_ended.load(SeqCst), "the scope has returned while a task of it ran");
-        assert!(!was_gone.load(SeqCst), "what the task used was gone");
-        // The test's own frames must not meet the payload's destructor.
+        assert!(has_ended.load(SeqCst), "the scope returned while a task ran");
+        assert!(!was_gone.load(SeqCst), "a value was gone that the task used");
+        // The payload's destructor must not run in the test's own frames.
         outcome.map_err(filch::host::keep).expect_err("the first panic goes on");
     }
 }
 
-/// Broadcasts have one payload for each thread, and resume the first.
+/// Broadcasts have one payload per panicking thread, and resume the first.
 #[test]
-fn a_broadcast_drops_further_payloads_whatever_they_do() {
+fn a_broadcast_drops_further_payloads_though_they_panic() {
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let outcome = catch_unwind(AssertUnwindSafe(|| pool.broadcast(|_| panic_any(Evil(3)))));
     outcome.map(drop).map_err(filch::host::keep).expect_err("the first panic goes on");
 }
 
-/// Not a test of its own: a task that nobody waits for panics, which ends the process, while another uses what this frame owns.
+/// Not a test by itself: a spawned task panics, which ends the process, while another task uses a value of this frame.
 #[test]
 #[ignore = "run by another"]
 fn child() {
@@ -97,7 +98,7 @@ fn child() {
     in_place_scope(|_| ());
 }
 
-/// Ends a process that hangs.
+/// Kills a process that hangs.
 fn killed_when_late(mut command: Command) -> std::process::Output {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     for _ in 0..6000 {
@@ -111,17 +112,17 @@ fn killed_when_late(mut command: Command) -> std::process::Output {
 }
 
 #[test]
-fn a_process_ends_at_once_though_it_cannot_say_why() {
-    // The child waits for its second branch without answering anybody.
+fn a_process_ends_at_once_even_without_standard_error() {
+    // The child waits for its second branch without answering requests.
     for pool in POOLS.into_iter().filter(|&pool| pool != "heartbeat-request") {
-        // Closed, full, and in order.
+        // Standard error is closed, full, or usable.
         for errors in [None, Some("/dev/full"), Some("/dev/null")] {
             if errors.is_some_and(|path| !std::path::Path::new(path).exists()) {
                 continue;
             }
             let mut command = Command::new("/bin/sh");
             let own = std::env::current_exe().unwrap();
-            // The shell can close it, which the standard library cannot.
+            // The shell can close standard error; the standard library cannot.
             let run = if errors.is_some() { "exec \"$0\" \"$@\"" } else { "exec \"$0\" \"$@\" 2>&-" };
             command.arg("-c").arg(run).arg(own).args(["--exact", "child", "--ignored", "--nocapture"]);
             command.env("FILCH_POOL", pool).env_remove("FILCH_WAIT");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rayon_core::{Scope, ThreadPoolBuilder, join, scope};
 
-/// More than half of a stack of two MiB.
+/// Uses more than half of a stack of two MiB.
 #[inline(never)]
 fn deep<R>(f: impl FnOnce() -> R) -> R {
     let used = [0_u8; 1200 << 10];
@@ -35,9 +35,10 @@ fn inner<'s>(s: &Scope<'s>, c: &'s AtomicBool, ran: &'s AtomicBool) {
     );
 }
 
-/// One worker waits at a join, the other for a scope whose task lies with the first; both have used more than half of their stacks.
+/// One worker waits at a join, the other for a scope with a task at the first. Both have used more than half of their
+/// stacks.
 #[test]
-fn low_stacks_do_not_keep_threads_from_what_all_wait_for() {
+fn threads_low_on_stack_still_run_what_all_wait_for() {
     for round in 0..5 {
         let (done, is_done) = channel();
         thread::spawn(move || {
@@ -59,9 +60,9 @@ fn spawns<'s>(s: &Scope<'s>, taken: &AtomicBool, ran: &'s AtomicBool) {
     s.spawn(|_| ran.store(true, SeqCst));
 }
 
-/// One worker waits at a join for the other, which is blocked on what the first has spawned.
+/// One worker waits at a join for the other, which blocks on a task that the first has spawned.
 #[test]
-fn low_stacks_do_not_keep_threads_from_what_they_have_spawned() {
+fn threads_low_on_stack_still_run_what_they_have_spawned() {
     for round in 0..5 {
         let (done, is_done) = channel();
         thread::spawn(move || {

@@ -1,15 +1,17 @@
-//! Compares rayon-core as published with the drop-in: the same programs, in two builds that run by turns in fresh processes.
+//! Compares the published rayon-core with the drop-in: runs two builds of the same programs alternately, in fresh
+//! processes.
 //!
-//! `measure STOCK OURS [--rounds N] [--threads 1,2,8] [--only TEXT]`, with two builds of `programs`. Prints a table in Markdown: per
-//! program and number of threads, the times of both (minima over all rounds), the ratio of the minima, and that of the medians;
-//! below 1 the drop-in is faster. `tests/drop-in/compare` builds what it needs and calls it.
+//! `measure STOCK OURS [--rounds N] [--threads 1,2,8] [--only TEXT]`, with two builds of `programs`. Prints a Markdown
+//! table with, for each program and number of threads, the times of both (minima over all rounds), the ratio of the
+//! minima, and that of the medians. Below 1 the drop-in is faster. `tests/drop-in/compare` makes the builds and calls
+//! it.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::error::Error;
 use std::process::Command;
 
-/// Programs whose processor time is of interest, not their time.
+/// Programs measured by their processor time.
 const RESTING: [&str; 3] = ["idle", "a trickle", "one busy thread"];
 
 struct Plan {
@@ -44,7 +46,7 @@ fn output_of(command: &mut Command) -> Result<String, Box<dyn Error>> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// One run of `program`: what it took, of what matters about it.
+/// Runs `program` once and returns its time or processor time.
 fn run(build: &str, program: &str, threads: usize) -> Result<f64, Box<dyn Error>> {
     let printed = output_of(Command::new(build).arg(program).env("RAYON_NUM_THREADS", threads.to_string()))?;
     let figure = printed.split_whitespace().nth(usize::from(RESTING.contains(&program)));
@@ -78,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (row, program) in programs.iter().enumerate() {
             for &threads in &plan.threads {
                 let both = figures.entry((row, threads)).or_default();
-                // Who is first changes, so that neither gains by it.
+                // The order alternates, so that neither build gains by it.
                 for build in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
                     both[build].push(run(&plan.builds[build], program, threads)?);
                 }

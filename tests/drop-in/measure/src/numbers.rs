@@ -1,6 +1,6 @@
-//! Input that looks random.
+//! Pseudo-random input.
 
-/// The same numbers in every run.
+/// Returns the same numbers in every run.
 pub(crate) fn numbers(count: usize) -> Vec<u64> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut next = || {

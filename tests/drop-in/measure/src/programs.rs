@@ -1,7 +1,7 @@
-//! Small programs on rayon, each with a check of its answer: run one, and print how long it took.
+//! Small programs on rayon, each with a check of its answer.
 //!
-//! `programs` lists them; `programs NAME` runs one and prints `SECONDS CPU_SECONDS`: of the fastest repetition, and of the
-//! processor during all of them, per repetition. Whichever rayon-core this is linked with is the one that is measured.
+//! `programs` lists them. `programs NAME` runs one and prints `SECONDS CPU_SECONDS`: the time of the fastest
+//! repetition, and the processor time per repetition. It measures the rayon-core with which it is linked.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 mod numbers;
 use numbers::numbers;
 
-/// A program: what it is called, how often it is repeated in one process, and the program.
+/// A program: its name, its number of repetitions in one process, and the program itself.
 type Row = (&'static str, u32, fn() -> Box<dyn FnMut()>);
 
 const PROGRAMS: &[Row] = &[
@@ -52,12 +52,12 @@ const PROGRAMS: &[Row] = &[
             assert_eq!(sum.into_inner(), 4_999_950_000);
         })
     }),
-    // One second in which nothing happens, after something has.
+    // One idle second, after some work.
     ("idle", 1, || {
         assert_eq!(fib(20), 6765);
         Box::new(|| thread::sleep(Duration::from_secs(1)))
     }),
-    // One second with a bit of work every two milliseconds, on threads that have nothing else to do.
+    // One second with a little work every two milliseconds, on otherwise idle threads.
     ("a trickle", 1, || {
         let v: Vec<u64> = (0..2000).collect();
         Box::new(move || {
@@ -67,7 +67,7 @@ const PROGRAMS: &[Row] = &[
             }
         })
     }),
-    // A sequential program with a short fork now and then: what its pool's other threads cost.
+    // A sequential program with an occasional short fork: shows the cost of the pool's other threads.
     ("one busy thread", 1, || {
         let busy = |time: Duration| {
             let start = Instant::now();
@@ -107,7 +107,8 @@ fn sum(count: usize) -> Box<dyn FnMut()> {
     })
 }
 
-/// A hundred short loops, one after the other, by a thread of the pool: what splitting and joining cost without the way in.
+/// A sequence of a hundred short loops on a thread of the pool: shows the cost of splitting and joining without
+/// entering the pool.
 fn maxima_in_pool(count: usize) -> Box<dyn FnMut()> {
     let v = numbers(count);
     let expected = v.iter().map(|&x| mix(x)).max();
@@ -120,7 +121,7 @@ fn maxima_in_pool(count: usize) -> Box<dyn FnMut()> {
     })
 }
 
-/// Loops in a loop: 1000 rows of 200 items, all in parallel.
+/// Nested loops: 1000 rows of 200 items, all in parallel.
 fn short_rows() -> Box<dyn FnMut()> {
     let rows: Vec<Vec<u64>> = (0..1000).map(|_| numbers(200)).collect();
     let expected = 1000 * (rows[0].iter().map(|x| x % 1000).sum::<u64>());
@@ -222,9 +223,9 @@ fn mandelbrot() -> Box<dyn FnMut()> {
     Box::new(move || assert_eq!((0..N).into_par_iter().map(row).sum::<u64>(), expected))
 }
 
-/// The processor time of the process so far.
+/// Returns the processor time of the process so far.
 fn cpu_time() -> Duration {
-    // SAFETY: plain data, which the call fills in.
+    // SAFETY: zeroes are a valid `rusage`, and the call fills it in.
     let usage = unsafe {
         let mut usage = std::mem::zeroed::<libc::rusage>();
         assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &mut usage), 0);
@@ -245,7 +246,7 @@ fn main() -> ExitCode {
     };
     let mut program = make();
     if *repeats > 1 {
-        // The pool starts, pages are touched.
+        // Starts the pool and touches pages.
         program();
     }
     let before = cpu_time();

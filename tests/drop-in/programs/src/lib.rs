@@ -1,1 +1,1 @@
-//! Libraries of others that use rayon, on the drop-in: see `tests`.
+//! Other people's libraries that use rayon, on the drop-in: see `tests`.

@@ -1,4 +1,4 @@
-//! Libraries that use rayon, unmodified, on the drop-in: each computes something whose right result is known from elsewhere.
+//! Unmodified libraries that use rayon, on the drop-in. Each computes something with an independently known result.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 mod numbers;
 use numbers::numbers;
 
-/// As many items as threads, each of which goes on once all of them run at the same time.
+/// As many items as threads. Each item continues once all of them run at the same time.
 #[test]
 fn as_many_items_as_threads_all_run_at_once() {
     for threads in [2, 4, 8, 16] {
@@ -37,7 +37,7 @@ fn as_many_items_as_threads_all_run_at_once() {
     }
 }
 
-/// Joins, deeply nested.
+/// Deeply nested joins.
 #[test]
 fn blake3_hashes() {
     let known = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85";
@@ -116,7 +116,7 @@ fn indexmap_collects_and_sorts() {
     assert_eq!(map.par_iter().map(|(key, &at)| usize::from(numbers[at] == *key)).sum::<usize>(), numbers.len());
 }
 
-/// A decoder whose components are decoded by tasks of a scope.
+/// A decoder that decodes components in tasks of a scope.
 #[test]
 fn jpeg_decoder_decodes() {
     let (width, height) = (321_usize, 203_usize);
@@ -128,7 +128,7 @@ fn jpeg_decoder_decodes() {
     let decoded = jpeg_decoder::Decoder::new(Cursor::new(&file)).decode().unwrap();
     assert_eq!(decoded.len(), pixels.len());
     let worst = decoded.iter().zip(&pixels).map(|(a, b)| a.abs_diff(*b)).max();
-    assert!(worst < Some(16), "a smooth picture comes back nearly as it was, and not {worst:?} off");
+    assert!(worst < Some(16), "a smooth picture changes little, but a value is off by {worst:?}");
 }
 
 /// Trials in parallel, evaluated by a spawned thread.
@@ -167,27 +167,27 @@ fn petgraph_ranks() {
     assert!(serial.iter().zip(&parallel).all(|(a, b)| (a - b).abs() < 1e-6), "{serial:?} {parallel:?}");
 }
 
-/// The packages of that name that all of these were built of.
+/// The lock file has a single rayon-core, from a path.
 #[test]
 fn exactly_one_rayon_core_is_built() {
     let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).unwrap();
     let is_rayon_core = |package: &&str| package.contains("name = \"rayon-core\"\n");
     let packages: Vec<&str> = lock.split("[[package]]").filter(is_rayon_core).collect();
     assert_eq!(packages.len(), 1, "exactly one rayon-core");
-    assert!(!packages[0].contains("source = "), "it comes from a path, which is ours: {}", packages[0]);
+    assert!(!packages[0].contains("source = "), "ours comes from a path: {}", packages[0]);
 }
 
-/// What is in this executable: a message of ours, and none of the published one's.
+/// This executable contains a message of our rayon-core and none of the published one's.
 #[test]
 fn exactly_one_rayon_core_is_linked() {
     let executable = fs::read(std::env::current_exe().unwrap()).unwrap();
-    // With upper case for lower and the other way round, so that the texts looked for do not stand here.
+    // The texts have flipped case here, so that the search does not find this source's own strings.
     let contains = |flipped: &str| {
         let flip = |c: char| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
         let text: String = flipped.chars().map(flip).collect();
         executable.windows(text.len()).any(|window| window == text.as_bytes())
     };
     assert!(contains("A TASK THAT NOBODY WAITS FOR PANICKED, AND NO PANIC HANDLER TOOK IT"));
-    assert!(!contains("rAYON: DETECTED UNEXPECTED PANIC; ABORTING"), "the published one is linked too");
-    assert_ne!(rayon::max_num_threads(), (1 << 16) - 1, "the published one's limit");
+    assert!(!contains("rAYON: DETECTED UNEXPECTED PANIC; ABORTING"), "the published rayon-core is linked too");
+    assert_ne!(rayon::max_num_threads(), (1 << 16) - 1, "the limit of the published rayon-core");
 }

@@ -1,7 +1,7 @@
-//! What goes wrong in rayon when a worker that waits in a join runs something unrelated: `reproductions lock|stack`.
+//! Reproductions of rayon's bugs when a worker that waits in a join runs an unrelated task: `reproductions lock|stack`.
 //!
-//! Exits with 0 if all is well. With the published rayon-core `lock` hangs, and `stack` is killed by its stack overflow; on the
-//! drop-in with `FILCH_WAIT=leapfrog` both end.
+//! Exits with 0 on success. With the published rayon-core `lock` hangs, and `stack` dies of a stack overflow. On the
+//! drop-in with `FILCH_WAIT=leapfrog` both succeed.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-/// rayon#592: a lock is held across a parallel loop. A worker that waits in the loop steals another task that wants the same lock,
-/// which its own thread holds, further down on its stack.
+/// rayon#592: a task holds a lock across a parallel loop. A worker that waits in the loop steals another task that
+/// wants the same lock. Its own thread holds that lock, further down its stack.
 fn lock() {
     const ITEMS: u32 = 600;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().expect("a pool");
@@ -35,12 +35,12 @@ fn lock() {
     assert_eq!(total.into_inner().expect("nobody panicked"), u64::from(ITEMS) * 2016);
 }
 
-/// rayon#1064, rayon#854: each task needs a little stack, and waits in a join. A worker that waits steals the next task, on top of the
-/// one that waits, and so on.
+/// rayon#1064, rayon#854: each task needs a little stack and waits in a join. A waiting worker steals the next task, on
+/// top of its waiting one, and so on.
 fn stack() {
     const FRAME: usize = 64 << 10;
     const TASKS: usize = 60;
-    // Room for a dozen tasks on top of one another; in a sequential program there is never more than one.
+    // Room for a dozen tasks on top of one another. A sequential program never has more than one.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 20).build().expect("a pool");
     let started = AtomicUsize::new(0);
     let task = || {
@@ -48,8 +48,8 @@ fn stack() {
         black_box(&mut frame);
         let number = started.fetch_add(1, Ordering::Relaxed);
         let is_stolen = AtomicBool::new(false);
-        // The halves take a few milliseconds at most. The first one ends once somebody has stolen the second, and the second takes
-        // just as long as the one who waits needs to find something else to do.
+        // The halves take a few milliseconds at most. The first ends once somebody has stolen the second. The second
+        // lasts until the waiting worker has found something else to do.
         rayon::join(
             || wait_a_while_for(|| is_stolen.load(Ordering::Relaxed)),
             || {

@@ -1,13 +1,13 @@
-//! The reproductions end well on the drop-in, if workers leapfrog.
+//! The reproductions succeed on the drop-in, if workers leapfrog.
 //!
-//! `STOCK_REPRODUCTIONS`, the path of the same program on the published rayon-core, has them run there too, where they must fail:
-//! otherwise they would prove nothing.
+//! If `STOCK_REPRODUCTIONS` is the path of the same program on the published rayon-core, they also run there and must
+//! fail; otherwise they would prove nothing.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// How a run ends; `None` if it hangs.
+/// Returns how a run ends, or `None` if it hangs.
 fn outcome(program: &str, which: &str, patience: Duration) -> Option<ExitStatus> {
     let mut child = Command::new(program)
         .arg(which)
@@ -15,7 +15,7 @@ fn outcome(program: &str, which: &str, patience: Duration) -> Option<ExitStatus>
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    // By looks rather than by the clock, which goes on while a virtual machine stands still.
+    // Counts checks instead of reading the clock, which advances while a virtual machine is stopped.
     const PAUSE: Duration = Duration::from_millis(10);
     for _ in 0..patience.as_millis() / PAUSE.as_millis() {
         if let Some(status) = child.try_wait().expect("a child can be waited for") {
@@ -27,7 +27,7 @@ fn outcome(program: &str, which: &str, patience: Duration) -> Option<ExitStatus>
     None
 }
 
-/// Several times, because it is a matter of chance who steals what.
+/// Runs several times, since steals are a matter of chance.
 fn ends_well(which: &str) {
     for _ in 0..3 {
         let status = outcome(env!("CARGO_BIN_EXE_reproductions"), which, Duration::from_secs(120)).expect("it ends");
@@ -37,9 +37,9 @@ fn ends_well(which: &str) {
 
 fn fails_on_stock(which: &str, is_failure: impl Fn(Option<ExitStatus>) -> bool) {
     let Ok(stock) = std::env::var("STOCK_REPRODUCTIONS") else { return };
-    // On ours the same takes some seconds. On processors with nothing else to do every other run may end well.
+    // On ours the same takes some seconds. On idle processors every other run may succeed.
     let fails = || is_failure(outcome(&stock, which, Duration::from_secs(30)));
-    assert!((0..12).any(|_| fails()), "{which} does not go wrong where it should");
+    assert!((0..12).any(|_| fails()), "{which} does not fail on the published rayon-core");
 }
 
 /// rayon#592.
