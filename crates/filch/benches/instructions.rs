@@ -1,8 +1,8 @@
-//! The instructions of a fork and its join, with the two calls that it makes, in each style and on each pool, as a Markdown table:
-//! `fib` on a pool of one worker, stepped through one instruction at a time, divided by its forks.
+//! The instructions of a fork and its join, including the two calls it makes, in each style and on each pool, as a
+//! Markdown table. It single-steps `fib` on a pool of one worker and divides the count by the number of forks.
 //!
-//! What must always hold: everything is counted, from the test that ends the recursion on, except padding, which depends on where the
-//! code happens to lie.
+//! Invariant: the count includes everything, from the test that ends the recursion on, except padding, which depends on
+//! code placement.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[path = "../../filch-queue/tests/emitted/single_step.rs"]
@@ -27,7 +27,7 @@ mod count {
 
     use crate::single_step::{Count, counted};
 
-    /// So that the trace has room, and the ends of the recursion weigh little.
+    /// Fits the trace, and gives the ends of the recursion little weight.
     const N: u32 = 11;
     const FORKS: usize = 143;
     const FIB: u64 = 89;
@@ -91,7 +91,7 @@ mod count {
         }
     }
 
-    /// Counts on a queue of this name, if a pool can be made of it as it is by default.
+    /// Counts on the queue of this name, if a pool can be made of it with default parameters.
     macro_rules! if_named {
         ($name:ident, $lists:ident $queue:ty, $but:ident) => {};
         ($name:ident, twice $queue:ty) => {};
@@ -119,7 +119,8 @@ mod count {
 
     fn by_handle<P: Pool>(name: &str, fib: impl Fn(Worker<'_, P>, u32) -> u64 + Sync) {
         pool::<P>().run(|mut w| {
-            // The first time, lazily bound functions are looked up, and queues that grow grow. With a fork below, the stack is not empty.
+            // The first run looks up lazily bound functions and grows growable queues. The outer fork makes the stack
+            // non-empty.
             assert_eq!(w.join(|w| fib(w, N), |_| ()).0, FIB);
             w.join(|w| row(name, || fib(w, N)), |_| ())
         });

@@ -1,4 +1,4 @@
-//! What a job costs on one worker, besides what it does.
+//! The cost of a job on one worker, besides its work.
 #![allow(missing_docs, reason = "criterion's macros")]
 
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use filch_queue::{
 const CHILDREN: u64 = 10_000;
 const DEPTH: u32 = 12;
 
-/// Lets a benchmark have every queue of a choice.
+/// Runs a benchmark on every queue of a selection.
 trait Queues {
     fn with<Q: Queue>(&mut self);
 
@@ -37,7 +37,7 @@ fn jobs<Q: Queue>() -> Jobs<Q> {
     Jobs::new(1).capacity(1 << 16).queue::<Q>(Q::Params::default())
 }
 
-/// One job has them all.
+/// One job has all children.
 struct Children<'g, 'c>(&'g mut BenchmarkGroup<'c, WallTime>);
 
 impl Queues for Children<'_, '_> {
@@ -56,7 +56,7 @@ impl Queues for Children<'_, '_> {
     }
 }
 
-/// Each has two, down to the leaves.
+/// Each job has two children, down to the leaves.
 struct Tree<'g, 'c>(&'g mut BenchmarkGroup<'c, WallTime>);
 
 fn tree<Q: Queue>(w: &mut JobWorker<'_, '_, Q>, depth: u32) {

@@ -1,4 +1,5 @@
-//! What the system refuses, and when: each ends in an error, in a message, or in a slower way. Each in a process of its own.
+//! Refusals by the system, at any time: each ends in an error, a message, or a slower path. Each runs in its own
+//! process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
@@ -33,7 +34,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Everything that a pool does: forks, scopes, spawned jobs, sleep and wake-ups, calls from outside.
+/// Uses everything in a pool: forks, scopes, spawned jobs, sleep and wake-ups, calls from outside.
 fn works<P: Pool>(pool: &ThreadPool<P>) {
     for round in 0..5 {
         assert_eq!(pool.install(|| fib(16)), 987);
@@ -54,7 +55,7 @@ fn works_anew<P: Pool>() {
     works(&Builder::<P>::new().workers(3).build().unwrap());
 }
 
-/// The kind of error that a child is to be given.
+/// Returns the kind of error that the child must get.
 fn error_asked_for() -> i32 {
     env::var("FILCH_TEST_ERROR").unwrap().parse().unwrap()
 }
@@ -84,7 +85,7 @@ fn has_no_threads() {
     let error = Worklist::new(4).start().unwrap_err();
     assert!(matches!(&error, StartError::Thread { started: 1, workers: 4, .. }), "{error}");
     assert!(error.to_string().contains("cannot start thread 2 of 4"), "{error}");
-    assert!(Worklist::new(1).start().is_ok(), "it needs none");
+    assert!(Worklist::new(1).start().is_ok(), "one worker needs no thread");
     let payload = catch_unwind(|| fib(5)).unwrap_err();
     let message = payload.downcast_ref::<String>().unwrap();
     assert!(message.contains("filch cannot start its global pool: cannot start thread 1"), "{message}");
@@ -98,11 +99,11 @@ fn without_threads_there_is_an_error() {
 #[test]
 #[ignore = "run by another"]
 fn has_no_more_threads() {
-    // Each worker refuses itself threads, and what it starts inherits that; the ticker is started from here.
+    // Each worker refuses threads to itself, and the threads it starts inherit that; this thread starts the ticker.
     let builder = ThreadPool::builder().workers(2).pool::<Queued<PdqR>>();
     let builder = builder.interrupts(Interrupts::flag()).on_start(|_| refuse(&THREADS, EAGAIN, From::Everybody));
     match builder.build() {
-        // The last one has not come to it before all had been started.
+        // The last worker refused threads only after all had started.
         Ok(pool) => works(&pool),
         Err(BuildError::Thread { source, .. } | BuildError::Interrupts(source)) => {
             assert_eq!(source.kind(), io::ErrorKind::WouldBlock);
@@ -112,7 +113,7 @@ fn has_no_more_threads() {
 }
 
 #[test]
-fn without_more_threads_those_that_there_are_leave() {
+fn without_more_threads_the_started_ones_leave() {
     for _ in 0..5 {
         succeeds("has_no_more_threads", &[]);
     }
@@ -129,7 +130,7 @@ fn has_no_barriers() {
 }
 
 #[test]
-fn without_barriers_all_fence() {
+fn without_barriers_all_workers_fence() {
     with_each_error("has_no_barriers");
 }
 
@@ -144,11 +145,11 @@ fn loses_its_barriers() {
 }
 
 #[test]
-fn who_loses_its_barriers_says_so() {
+fn losing_barriers_aborts_with_a_message() {
     aborts("loses_its_barriers", "the barriers are not ready, or no longer allowed");
 }
 
-/// Who pushes to this queue does not fence, so who falls asleep has everybody pass a barrier.
+/// Owners push to this queue without a fence, so a worker that falls asleep makes all others pass a barrier.
 #[test]
 #[ignore = "run by another"]
 fn falls_asleep_without_barriers() {
@@ -165,7 +166,7 @@ fn falls_asleep_without_barriers() {
 }
 
 #[test]
-fn who_falls_asleep_passes_a_barrier_with_those_who_push() {
+fn falling_asleep_needs_a_barrier_with_pushing_owners() {
     aborts("falls_asleep_without_barriers", "the barriers are not ready, or no longer allowed");
 }
 
@@ -179,7 +180,7 @@ fn cannot_sleep() {
             assert_eq!(pool.install(|| fib(14)), 377);
             pool.install(|| filch::scope(|s| s.spawn(|_| ())));
         }
-        // The C library ends a process that cannot wait for the end of a thread.
+        // The C library aborts a process that cannot wait for the end of a thread.
         std::mem::forget(pool);
     }
     works_at_once::<Split>();
@@ -192,12 +193,12 @@ fn cannot_sleep() {
     }
     std::mem::forget(team);
     assert_eq!(fib(14), 377, "on the global pool");
-    // SAFETY: ends the process, and nothing else: the test harness would have to wait for a thread.
+    // SAFETY: the call only ends the process; the test harness would have to wait for a thread.
     unsafe { libc::_exit(0) };
 }
 
 #[test]
-fn who_cannot_sleep_stays_awake() {
+fn workers_that_cannot_sleep_stay_awake() {
     with_each_error("cannot_sleep");
 }
 
@@ -214,7 +215,7 @@ fn cannot_be_woken() {
 }
 
 #[test]
-fn who_sleeps_and_cannot_be_woken_is_not_waited_for() {
+fn a_failed_wake_up_aborts_instead_of_hanging() {
     aborts("cannot_be_woken", "the system no longer wakes threads");
 }
 
@@ -238,7 +239,7 @@ fn knows_little() {
 }
 
 #[test]
-fn who_is_told_little_guesses() {
+fn unknown_limits_are_guessed() {
     with_each_error("knows_little");
 }
 
@@ -256,27 +257,27 @@ fn has_no_signals() {
 }
 
 #[test]
-fn without_signals_nobody_is_interrupted() {
+fn pools_work_without_signals() {
     with_each_error("has_no_signals");
 }
 
-/// An allocator that has no memory for the allocation of this number, counted down; 0 and below: it has.
+/// An allocator that fails the allocation of this number, counted down. At 0 and below none fails.
 struct Scarce;
 
 static LEFT: AtomicI64 = AtomicI64::new(0);
 
-// SAFETY: the system's, or no memory.
+// SAFETY: it returns the system's memory or null.
 unsafe impl GlobalAlloc for Scarce {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if LEFT.load(SeqCst) > 0 && LEFT.fetch_sub(1, SeqCst) == 1 {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the caller's promise.
         unsafe { System.dealloc(memory, layout) };
     }
 }
@@ -302,7 +303,7 @@ fn runs_out_of_memory() {
     println!("{outcome:?}, {}", if left > 0 { "was spared" } else { "had its share" });
 }
 
-/// Each allocation in turn is the one for which there is no memory.
+/// Fails each allocation in turn.
 #[test]
 fn without_memory_there_is_an_error_or_a_message() {
     for which in 1.. {
@@ -319,7 +320,7 @@ fn without_memory_there_is_an_error_or_a_message() {
     }
 }
 
-/// A fork's child starts with what its parent has, but for the threads.
+/// The child of a fork starts with its parent's state, except for the threads.
 #[test]
 #[ignore = "run by another"]
 fn forks_a_process() {
@@ -332,7 +333,7 @@ fn forks_a_process() {
     assert_eq!(fib(10), 55, "on the global pool");
     let global = std::ptr::from_ref(ThreadPool::global());
     in_a_fork(|| {
-        assert_eq!(fib(16), 987, "on a global pool of the child's");
+        assert_eq!(fib(16), 987, "on the child's own global pool");
         assert_ne!(global, std::ptr::from_ref(ThreadPool::global()));
         filch::scope(|s| s.spawn(|_| ()));
         works(ThreadPool::global());
@@ -351,14 +352,14 @@ fn forks_a_process() {
         let payload = catch_unwind(AssertUnwindSafe(|| team.run([0_u32], |_| (), |_, (), _| ()))).unwrap_err();
         assert!(payload.downcast_ref::<&str>().unwrap().contains("stay in the process that has started them"));
         drop((pool, clocked, ticking, team));
-        // And so on.
+        // The same in a fork of the fork.
         in_a_fork(|| {
             assert_eq!(fib(16), 987);
             works(ThreadPool::global());
         });
         assert_eq!(fib(12), 144);
     });
-    assert_eq!(fib(12), 144, "in the parent nothing has changed");
+    assert_eq!(fib(12), 144, "nothing has changed in the parent");
     assert_eq!(global, std::ptr::from_ref(ThreadPool::global()));
 }
 
@@ -367,7 +368,7 @@ fn a_forked_process_has_pools_of_its_own() {
     succeeds("forks_a_process", &[]);
 }
 
-/// Threads start the global pool, and hand it work, while another one forks.
+/// Threads start the global pool and use it while another thread forks.
 #[test]
 #[ignore = "run by another"]
 fn forks_in_the_middle_of_everything() {

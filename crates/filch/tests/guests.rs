@@ -1,6 +1,6 @@
-//! Callers that sit in for a worker that sleeps.
+//! Callers that take the seat of a sleeping worker.
 //!
-//! What must always hold: a test that wants a guest tries until it is one, since workers may be awake.
+//! Invariant: a test that needs a guest retries until there is one, since workers may be awake.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 #![cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 
@@ -24,7 +24,7 @@ fn me() -> ThreadId {
     thread::current().id()
 }
 
-/// Makes the call until it says that it has had a seat.
+/// Repeats the call until it reports that it had a seat.
 fn until_seated(mut call: impl FnMut() -> bool) {
     wait_for("a seat", || {
         let has_sat = call();
@@ -78,7 +78,7 @@ fn a_caller_runs_its_call_as_a_worker() {
 }
 
 #[test]
-fn whoever_wants_the_workers_own_threads_gets_them() {
+fn configured_threads_run_all_calls_themselves() {
     let _alive = watchdog("who wants workers");
     let plain = || ThreadPool::builder().workers(2);
     let builders: [Builder; 6] = [
@@ -105,7 +105,7 @@ fn whoever_wants_the_workers_own_threads_gets_them() {
 /// A signal interrupts a worker's own thread.
 #[test]
 #[cfg_attr(miri, ignore = "there are no signals")]
-fn where_signals_interrupt_nobody_is_a_guest() {
+fn pools_with_signals_have_no_guests() {
     let _alive = watchdog("who is interrupted by signals");
     let plain = ThreadPool::builder().workers(2).pool::<Queued<PdqR>>();
     let pool = plain.interrupts(Interrupts::signal()).caller_works(true).build().unwrap();
@@ -117,9 +117,9 @@ fn where_signals_interrupt_nobody_is_a_guest() {
 
 #[test]
 #[cfg_attr(miri, ignore = "there are no depths to tell")]
-fn who_has_little_stack_left_hands_its_call_in() {
+fn a_caller_low_on_stack_injects_its_call() {
     let pool = common::pool(1, Wait::default());
-    // glibc gives a new thread the stack of one that has ended, of up to four times the size.
+    // glibc gives a new thread the stack of one that has ended, up to four times the requested size.
     let caller = thread::Builder::new().stack_size(256 << 10);
     thread::scope(|s| {
         let calls = || (0..50).all(|_| pool.install(me) != me());
@@ -140,7 +140,7 @@ fn guests_at_the_same_time_have_seats_of_their_own() {
                 for _ in 0..times(300, 5) {
                     pool.run(|w| {
                         let seat = &taken[w.index()];
-                        assert!(!seat.swap(true, SeqCst), "somebody else has it");
+                        assert!(!seat.swap(true, SeqCst), "another guest has the seat");
                         most.fetch_max(taken.iter().filter(|taken| taken.load(SeqCst)).count(), SeqCst);
                         thread::yield_now();
                         seat.store(false, SeqCst);
@@ -153,7 +153,7 @@ fn guests_at_the_same_time_have_seats_of_their_own() {
 }
 
 #[test]
-fn a_guests_panic_leaves_the_seat_as_it_was() {
+fn a_guests_panic_does_not_damage_its_seat() {
     let _alive = watchdog("a guest that panics");
     let pool = common::pool(2, Wait::default());
     for n in 0..times(20, 2) {
@@ -181,7 +181,7 @@ fn a_guests_panic_leaves_the_seat_as_it_was() {
 }
 
 #[test]
-fn what_a_guest_leaves_behind_is_run() {
+fn jobs_left_behind_by_a_guest_run() {
     let _alive = watchdog("what a guest has spawned");
     let pool = common::pool(1, Wait::default());
     let done = std::sync::Arc::new(AtomicUsize::new(0));
@@ -194,9 +194,9 @@ fn what_a_guest_leaves_behind_is_run() {
     }
 }
 
-/// Mail and handed-in jobs come while a guest has the only seat, and at the moment when it leaves.
+/// Mail and injected jobs arrive while a guest has the only seat, and just as it leaves.
 #[test]
-fn what_comes_while_a_guest_has_the_seat_is_run() {
+fn jobs_arriving_while_a_guest_has_the_seat_run() {
     let _alive = watchdog("what comes meanwhile");
     let (crew, lease, seats) = ThreadPool::builder().workers(1).caller_works(true).seats().unwrap();
     let done = AtomicUsize::new(0);
@@ -215,7 +215,7 @@ fn what_comes_while_a_guest_has_the_seat_is_run() {
                     if n % 2 == 0 {
                         wait_for("the guest", || sits.load(SeqCst));
                     }
-                    // SAFETY: waited for below.
+                    // SAFETY: the test waits for both jobs below.
                     unsafe {
                         crew.post(0, job());
                         crew.push(job());
@@ -238,7 +238,7 @@ fn what_comes_while_a_guest_has_the_seat_is_run() {
     });
 }
 
-/// A guest whose task is stolen sleeps in the seat, and is woken there.
+/// A guest whose task is stolen sleeps in the seat and is woken there.
 #[test]
 fn a_guest_waits_for_its_thief() {
     struct Waits;
@@ -272,7 +272,7 @@ fn a_guest_waits_for_its_thief() {
     Waits::with::<Heartbeat<ChaseLev, Request>>();
 }
 
-/// Guests, and callers that find no seat, on every pool: all get their results.
+/// Guests, and callers that find no seat, get their results on every pool.
 #[test]
 fn many_callers_of_all_kinds() {
     struct Calls;

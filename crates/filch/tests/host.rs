@@ -1,5 +1,5 @@
-//! What a host of filch relies on: seats and leases, spawned and posted jobs, yielding, and joins that run both branches whatever
-//! happens, on every kind of pool.
+//! The interface for hosts on every kind of pool: seats and leases, spawned and posted jobs, yielding, and joins that
+//! always run both branches.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -21,7 +21,7 @@ use filch_queue::{ChaseLev, PdqR};
 
 type Made = (Crew, Lease, Vec<Seat>);
 
-/// The kinds of pools, each by a way to make one.
+/// The kinds of pools, each with its constructor.
 const KINDS: [fn(usize, Wait) -> Made; 5] = [
     |workers, wait| Builder::<Split>::new().workers(workers).wait(wait).seats().unwrap(),
     |workers, wait| Builder::<Wool>::new().workers(workers).wait(wait).seats().unwrap(),
@@ -30,7 +30,7 @@ const KINDS: [fn(usize, Wait) -> Made; 5] = [
     |workers, wait| Builder::<Heartbeat<ChaseLev, Request>>::new().workers(workers).wait(wait).seats().unwrap(),
 ];
 
-/// Where joins from outside go, in all tests.
+/// The host of joins from outside, in all tests.
 struct Global;
 
 impl Host for Global {
@@ -47,9 +47,9 @@ impl Host for Global {
     }
 }
 
-/// A host that does not know how large its threads' stacks are says 0.
+/// A host that does not know its threads' stack size passes 0.
 #[test]
-fn workers_steal_whatever_is_said_of_their_stacks() {
+fn workers_with_unknown_stacks_steal() {
     let _watchdog = watchdog("seats of no size");
     for make in SHARING {
         let (crew, lease, seats) = make(2, Wait::default());
@@ -70,10 +70,10 @@ fn workers_steal_whatever_is_said_of_their_stacks() {
     }
 }
 
-/// Of the kinds, those whose thieves get a lone fork without an answer from its owner, who may be blocked.
+/// The kinds whose thieves get a lone fork without an answer from its owner, which may be blocked.
 const SHARING: &[fn(usize, Wait) -> Made] = KINDS.split_at(3).0;
 
-/// Runs `test` on every kind of pool with so many workers, which must all have left afterwards.
+/// Runs `test` on every kind of pool with this number of workers. All of them must have left afterwards.
 fn with_crews(workers: usize, wait: Wait, test: impl Fn(&Crew)) {
     with_crews_of(&KINDS, workers, wait, test);
 }
@@ -114,7 +114,7 @@ fn joins_compute_on_every_kind_and_from_outside() {
 }
 
 #[test]
-fn what_leaving_workers_spawn_is_run() {
+fn jobs_spawned_by_leaving_workers_run() {
     for make in &KINDS {
         let ran = Arc::new(AtomicUsize::new(0));
         let (_crew, lease, seats) = make(2, Wait::default());
@@ -137,14 +137,14 @@ fn what_leaving_workers_spawn_is_run() {
 #[test]
 fn branches_know_whether_they_have_moved() {
     let moved = || join::<Global, _, _, _, _>(|a| a, |b| b);
-    // Results and captures too large for a slot take another way.
+    // Results and captures too large for a slot take another path.
     let far = || {
         let large = [1_u64; 20];
         let (a, b) = join::<Global, _, _, _, _>(move |a| (a, large), move |b| (b, large));
         assert_eq!(a.1, b.1);
         (a.0, b.0)
     };
-    assert_eq!(moved(), (true, true), "nobody else could have run them where they were forked");
+    assert_eq!(moved(), (true, true), "no worker forked them");
     assert_eq!(far(), (true, true));
     with_crews(1, Wait::default(), |crew| {
         assert_eq!(crew.enter(moved), (false, false));
@@ -182,7 +182,7 @@ fn the_second_branch_runs_even_if_the_first_panics() {
                 assert_eq!((crew.enter(|| both(false)), run.load(SeqCst)), (1, 2));
                 assert_eq!((crew.enter(|| both(true)), run.load(SeqCst)), (1, 4), "the first branch's panic wins");
                 assert_eq!((crew.enter(far), run.load(SeqCst)), (1, 5));
-                // The stack is as it was.
+                // The stack is undamaged.
                 assert_eq!(crew.enter(|| fib(8)), 21);
             }
         });
@@ -192,7 +192,7 @@ fn the_second_branch_runs_even_if_the_first_panics() {
 }
 
 #[test]
-fn workers_start_and_leave_as_they_are_told() {
+fn workers_start_and_leave_on_request() {
     let (crew, lease, seats) = KINDS[0](3, Wait::default());
     let (started, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|s| {
@@ -211,7 +211,7 @@ fn workers_start_and_leave_as_they_are_told() {
                     left.fetch_add(1, SeqCst);
                 };
                 seat.run(2 << 20, start, exit);
-                assert_eq!((crew.here(), here(), workers_here()), (None, None, None), "it is a worker no more");
+                assert_eq!((crew.here(), here(), workers_here()), (None, None, None), "it is not a worker any more");
             });
         }
         wait_for("starting", || started.load(SeqCst) == 3);
@@ -227,7 +227,7 @@ fn workers_start_and_leave_as_they_are_told() {
 }
 
 #[test]
-fn what_holds_a_lease_runs_after_the_owner_has_gone() {
+fn jobs_with_a_lease_run_after_the_owner_has_gone() {
     let _watchdog = watchdog("a lease");
     for make in KINDS {
         let (crew, lease, seats) = make(2, Wait::default());
@@ -238,15 +238,15 @@ fn what_holds_a_lease_runs_after_the_owner_has_gone() {
         let (held, again) = (lease.clone(), crew.clone());
         let job = move || {
             start.recv().unwrap();
-            // Its spawner's lease outlives the push.
+            // The spawner's lease outlives the push.
             let job = move || {
                 done.send(here().is_some()).unwrap();
                 drop(held);
             };
-            // SAFETY: borrows nothing.
+            // SAFETY: the job borrows nothing.
             unsafe { again.push(job) };
         };
-        // SAFETY: borrows nothing.
+        // SAFETY: the job borrows nothing.
         unsafe { crew.push(job) };
         drop(lease);
         go.send(()).unwrap();
@@ -256,7 +256,7 @@ fn what_holds_a_lease_runs_after_the_owner_has_gone() {
 }
 
 #[test]
-fn jobs_run_in_the_order_asked_for() {
+fn jobs_run_in_the_requested_order() {
     with_crews(1, Wait::default(), |crew| {
         let order = Mutex::new(Vec::new());
         let queue = Fifo::default();
@@ -270,13 +270,13 @@ fn jobs_run_in_the_order_asked_for() {
                     // SAFETY: counted once; the countdown outlives the wait.
                     unsafe { Countdown::end(over) };
                 };
-                // SAFETY: everything borrowed outlives the wait, and the wait the last act.
+                // SAFETY: everything borrowed outlives the wait, which outlasts the jobs' last actions.
                 unsafe { if n % 2 == 0 { crew.push(job) } else { crew.push_fifo(&queue, job) } }
             }
             assert_eq!(has_pending(), Some(true));
             countdown.wait();
         });
-        // Newest turn first; the odd ones among themselves oldest first.
+        // Newest turn first. The odd ones among themselves run oldest first.
         assert_eq!(*order.lock().unwrap(), [1, 4, 3, 2, 5, 0]);
     });
 }
@@ -285,7 +285,7 @@ thread_local! {
     static VISITS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Has every worker run a job, from wherever, and waits for it.
+/// Makes every worker run a job, wherever it is, and waits for all.
 fn visit_all(crew: &Crew, visits: &AtomicUsize) {
     let countdown = Countdown::new(crew.workers());
     for worker in 0..crew.workers() {
@@ -298,7 +298,7 @@ fn visit_all(crew: &Crew, visits: &AtomicUsize) {
             // SAFETY: counted once; the countdown outlives the wait below.
             unsafe { Countdown::end(over) };
         };
-        // SAFETY: everything borrowed outlives the wait, and the wait the last act.
+        // SAFETY: everything borrowed outlives the wait, which outlasts the job's last action.
         unsafe { crew.post(worker, job) };
     }
     countdown.wait();
@@ -311,7 +311,7 @@ fn posts_reach_workers_wherever_they_wait() {
         with_crews_of(SHARING, 3, wait, |crew| {
             let visits = AtomicUsize::new(0);
             visit_all(crew, &visits);
-            // One worker waits at a join for a thief that posts to it.
+            // One worker waits at a join for a thief, which posts to it.
             for _ in 0..20 {
                 let barrier = Barrier::new(2);
                 crew.enter(|| {
@@ -321,7 +321,7 @@ fn posts_reach_workers_wherever_they_wait() {
                         },
                         || {
                             barrier.wait();
-                            // Long enough for the other one to fall asleep at the join.
+                            // Long enough for the other worker to fall asleep at the join.
                             thread::sleep(std::time::Duration::from_millis(2));
                             visit_all(crew, &visits);
                         },
@@ -334,14 +334,14 @@ fn posts_reach_workers_wherever_they_wait() {
 }
 
 #[test]
-fn one_who_yields_runs_its_own_forks_and_jobs() {
+fn a_yielding_worker_runs_its_own_forks_and_jobs() {
     let _watchdog = watchdog("yielding");
     assert_eq!((run_one(true), has_pending()), (None, None));
     with_crews(1, Wait::default(), |crew| {
         crew.enter(|| {
             assert_eq!((run_one(true), run_one(false)), (Some(false), Some(false)));
             let run = AtomicUsize::new(0);
-            // The second branches have run before the first ones end.
+            // The second branches run before the first ones end.
             let (_, inner) = fork(
                 || {
                     fork(
@@ -362,13 +362,13 @@ fn one_who_yields_runs_its_own_forks_and_jobs() {
                 },
             );
             assert_eq!((inner, run.load(SeqCst)), (34, 2));
-            // A panic in a branch run so early waits for its join.
+            // A panic in a branch run early waits for its join.
             let thrown = thrown_by(|| fork(|| while run_one(false) == Some(true) {}, || throw(7)));
             assert_eq!(thrown, 7);
             assert_eq!(fib(10), 55);
         });
     });
-    // With thieves about, whoever is first.
+    // With thieves, in any order.
     with_crews(3, Wait::default(), |crew| {
         for _ in 0..200 {
             let run = AtomicUsize::new(0);
@@ -398,7 +398,7 @@ fn a_thread_may_take_a_seat_for_life() {
             let visits = AtomicUsize::new(0);
             visit_all(&crew, &visits);
             assert_eq!((visits.load(SeqCst), VISITS.get()), (2, 1));
-            // One seat is enough for a thread.
+            // A thread can have only one seat.
             let (_, _, mut more) = make(1, Wait::default());
             assert_eq!(more.pop().unwrap().occupy(2 << 20).unwrap_err().index(), 0);
             drop(lease);
@@ -411,16 +411,16 @@ fn a_thread_may_take_a_seat_for_life() {
 }
 
 #[test]
-fn a_countdown_is_for_its_thread() {
+fn a_countdown_belongs_to_its_thread() {
     let countdown = Countdown::new(0);
     countdown.wait();
     let refused = thread::scope(|s| s.spawn(|| countdown.wait()).join());
     assert!(refused.is_err());
 }
 
-/// Not for the other worker of the same crew, either.
+/// The other worker of the same crew cannot wait for it either.
 #[test]
-fn a_countdown_is_for_its_worker() {
+fn a_countdown_belongs_to_its_worker() {
     let _watchdog = watchdog("countdowns of workers");
     with_crews_of(SHARING, 2, Wait::default(), |crew| {
         crew.enter(|| {
@@ -450,7 +450,7 @@ fn a_worker_of_one_crew_may_wait_for_another() {
     with_crews(1, Wait::default(), |first| {
         with_crews(1, Wait::default(), |second| {
             let alive = Arc::clone(&alive);
-            // The only worker of each waits for the other's.
+            // The only worker of each waits for that of the other.
             let depth =
                 first.enter(|| second.enter(|| first.enter(|| second.enter(move || Arc::strong_count(&alive)))));
             assert_eq!(depth, 2);

@@ -1,8 +1,8 @@
-//! The page on the ways through the library names what there is.
+//! All names in `docs/internals.md` exist.
 
 use std::path::Path;
 
-/// The steps of the page: each a file and a name in it, with the heading that they stand under.
+/// Returns the steps of the page: the heading, the file, and a name in it.
 fn steps(page: &str) -> Vec<(&str, &str, &str)> {
     let (mut heading, mut is_drawing, mut steps) = ("", false, Vec::new());
     for line in page.lines() {
@@ -23,7 +23,7 @@ fn steps(page: &str) -> Vec<(&str, &str, &str)> {
     steps
 }
 
-/// Whether the source defines a function or a type of that name.
+/// Returns whether the source defines a function or a type of that name.
 fn defines(source: &str, name: &str) -> bool {
     ["fn ", "struct ", "enum ", "trait "].iter().any(|keyword| {
         source.match_indices(&format!("{keyword}{name}")).any(|(at, found)| {
@@ -34,13 +34,13 @@ fn defines(source: &str, name: &str) -> bool {
 }
 
 #[test]
-fn the_page_on_the_ways_through_the_library_names_what_there_is() {
+fn all_names_on_the_page_exist() {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(crate_folder.join("../../docs/internals.md")).expect("the page is there");
     let steps = steps(&page);
     for heading in ["A fork", "A steal", "A wait", "An entry from outside", "A wake-up"] {
         let its_own = steps.iter().filter(|(of, ..)| *of == heading).count();
-        assert!(its_own >= 6, "the way of {heading:?} has {its_own} steps only");
+        assert!(its_own >= 6, "the path of {heading:?} has only {its_own} steps");
     }
     for (heading, file, name) in steps {
         let source = std::fs::read_to_string(crate_folder.join("src").join(file));
@@ -50,7 +50,7 @@ fn the_page_on_the_ways_through_the_library_names_what_there_is() {
 }
 
 #[test]
-fn a_name_is_not_taken_for_a_longer_one() {
+fn part_of_a_name_does_not_match() {
     let source = "fn push_cold() {} struct Here<'w>(&'w ());";
     assert!(defines(source, "push_cold") && defines(source, "Here"));
     assert!(!defines(source, "push") && !defines(source, "cold") && !defines(source, "He"));

@@ -1,4 +1,4 @@
-//! Interrupts: a task that never forks again does not keep others from what its worker has forked before.
+//! Interrupts: a task that never forks again does not keep others from its worker's earlier forks.
 
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
@@ -15,7 +15,7 @@ use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
 use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqS};
 
-/// Signals are the whole process's.
+/// Signals affect the whole process.
 #[cfg(unix)]
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -25,7 +25,7 @@ fn pool<P: Pool>(workers: usize, interrupts: Option<Interrupts>) -> ThreadPool<P
     builder.build().expect("the pool starts")
 }
 
-/// Ends only if all second branches are stolen from under first branches that wait for them, calling `poll`.
+/// Ends only if thieves steal all second branches under first branches that wait for them and call `poll`.
 fn waits_for_thieves<P: Pool>(pool: &ThreadPool<P>, poll: fn()) {
     let done = [const { AtomicBool::new(false) }; 3];
     let set = |n: usize| done[n].store(true, Ordering::Relaxed);
@@ -83,12 +83,12 @@ fn answers_signals<P: Pool>() {
         let pool = pool::<P>(workers, Some(Interrupts::signal().every(often)));
         waits_for_thieves(&pool, std::hint::spin_loop);
         waits_for_thieves_by_handle(&pool, |_| std::hint::spin_loop());
-        assert!(pool.stats().total().interrupts > 0, "who else has answered?");
+        assert!(pool.stats().total().interrupts > 0, "no interrupt has answered");
     }
 }
 
 #[test]
-fn a_polling_task_keeps_nothing_back() {
+fn a_polling_task_shares_everything() {
     let _alive = common::watchdog("a polling task");
     answers::<Split>();
     answers::<Wool>();
@@ -118,7 +118,7 @@ fn nothing_ticks_while_no_thief_waits() {
     let _alive = common::watchdog("a task alone");
     let _alone = ALONE.lock();
     for interrupts in [Interrupts::signal(), Interrupts::flag()] {
-        // Alone in its pool, a worker is a thief only before and after its task.
+        // A worker alone in its pool is a thief only before and after its task.
         let pool = pool::<Queued<PdqR>>(1, Some(interrupts.every(Duration::from_micros(10))));
         let ticks = || pool.stats().total().interrupts;
         let during = pool.install(|| {
@@ -129,13 +129,13 @@ fn nothing_ticks_while_no_thief_waits() {
             }
             ticks() - before
         });
-        assert!(during <= 2, "{during} ticks, of which one may have been wanted before and one have been on its way");
+        assert!(during <= 2, "{during} ticks; one may have been requested before and one may have been pending");
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn programs_are_right_in_a_storm_of_signals() {
+fn programs_are_right_under_many_signals() {
     let _alive = common::watchdog("a program in a storm of signals");
     fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
         if n < 2 {
@@ -149,7 +149,7 @@ fn programs_are_right_in_a_storm_of_signals() {
             let pool = pool::<P>(workers, Some(Interrupts::signal().every(Duration::from_micros(1))));
             for _ in 0..3 {
                 assert_eq!(pool.run(|w| fib(w, 22)), 17_711);
-                // The standard library's system calls are restarted.
+                // System calls of the standard library are restarted.
                 pool.install(|| std::thread::sleep(Duration::from_millis(1)));
             }
         }
@@ -165,13 +165,13 @@ fn programs_are_right_in_a_storm_of_signals() {
 
 #[cfg(unix)]
 #[test]
-fn the_programs_own_handler_is_called_elsewhere_and_comes_back() {
+fn the_programs_own_handler_stays_in_use_and_is_restored() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     extern "C" fn own(_: libc::c_int) {
         CALLS.fetch_add(1, Ordering::Relaxed);
     }
     fn handler() -> usize {
-        // SAFETY: actions are plain data; asking changes nothing.
+        // SAFETY: actions are plain data, and the query changes nothing.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             assert_eq!(libc::sigaction(libc::SIGURG, std::ptr::null(), &raw mut action), 0);
@@ -183,19 +183,19 @@ fn the_programs_own_handler_is_called_elsewhere_and_comes_back() {
     // SAFETY: the handler only counts.
     let former = unsafe { libc::signal(libc::SIGURG, own_address) };
     {
-        // The first worker wants ticks as long as the second one has yet to become a worker.
+        // The first worker wants ticks until the second one has become a worker.
         let builder = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal());
         let late = |worker| std::thread::sleep(Duration::from_millis(20 * worker as u64));
         let pool = builder.on_start(late).build().expect("the pool starts");
         pool.run(|mut w| w.join(|_| (), |_| ()));
         drop(pool);
-        assert_eq!(CALLS.load(Ordering::Relaxed), 0, "a tick is not the program's");
+        assert_eq!(CALLS.load(Ordering::Relaxed), 0, "a tick does not call the program's handler");
     }
     {
         let pools = [(); 2].map(|()| pool::<Queued<PdqR>>(2, Some(Interrupts::signal())));
         assert_ne!(handler(), own_address);
         let before = CALLS.load(Ordering::Relaxed);
-        // SAFETY: it has a handler.
+        // SAFETY: the signal has a handler.
         unsafe { libc::raise(libc::SIGURG) };
         assert_eq!(CALLS.load(Ordering::Relaxed), before + 1);
         let [first, second] = pools;
@@ -204,16 +204,16 @@ fn the_programs_own_handler_is_called_elsewhere_and_comes_back() {
         drop(second);
     }
     assert_eq!(handler(), own_address);
-    // SAFETY: what was there before.
+    // SAFETY: this restores the former handler.
     unsafe { libc::signal(libc::SIGURG, former) };
     drop(pool::<Split>(2, Some(Interrupts::signal())));
-    assert_eq!(handler(), former, "nobody needs it on this pool");
+    assert_eq!(handler(), former, "this pool needs no handler");
 }
 
 #[test]
 fn a_period_of_zero_is_refused() {
     let built = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::flag().every(Duration::ZERO)).build();
-    let error = built.expect_err("nobody can tick so often").to_string();
+    let error = built.expect_err("a period of zero is impossible").to_string();
     assert!(error.contains("zero"), "{error}");
 }
 
@@ -234,10 +234,11 @@ fn a_task_may_drop_its_own_interrupted_pool() {
     receiver.recv().expect("the task ends");
 }
 
-/// Our handler runs where a thread has room for it, and is not interrupted by what the program's own one is not interrupted by.
+/// Our handler runs on the alternate stack if the thread has one, and blocks the signals that the program's own handler
+/// blocks.
 #[cfg(unix)]
 #[test]
-fn the_handler_keeps_to_what_the_programs_own_asks_for() {
+fn the_handler_respects_the_flags_and_mask_of_the_programs_own() {
     extern "C" fn own(_: libc::c_int) {}
     fn exchange(new: Option<&libc::sigaction>) -> libc::sigaction {
         // SAFETY: actions are plain data, and the pointers are to actions or null.
@@ -249,7 +250,7 @@ fn the_handler_keeps_to_what_the_programs_own_asks_for() {
         }
     }
     let _alone = ALONE.lock();
-    // SAFETY: as above; a set is initialized before a signal is added.
+    // SAFETY: as above; the set is initialized before a signal is added.
     let action = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = own as extern "C" fn(libc::c_int) as *const () as usize;
@@ -263,8 +264,8 @@ fn the_handler_keeps_to_what_the_programs_own_asks_for() {
         let installed = exchange(None);
         assert_ne!(installed.sa_sigaction, action.sa_sigaction);
         assert_ne!(installed.sa_flags & libc::SA_ONSTACK, 0);
-        // SAFETY: the system has initialized it.
+        // SAFETY: the system has initialized the set.
         assert_eq!(unsafe { libc::sigismember(&raw const installed.sa_mask, libc::SIGUSR2) }, 1);
     }
-    assert_eq!(exchange(Some(&former)).sa_sigaction, action.sa_sigaction, "it is in place again");
+    assert_eq!(exchange(Some(&former)).sa_sigaction, action.sa_sigaction, "the former action is restored");
 }

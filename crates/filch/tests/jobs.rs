@@ -1,4 +1,4 @@
-//! Jobs on every kind of queue: nothing lost, nothing leaked, an end in every case.
+//! Jobs on every kind of queue: none is lost, nothing leaks, and every run ends.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -15,7 +15,7 @@ fn jobs<Q: Queue>(workers: usize, capacity: usize) -> Jobs<Q> {
     Jobs::new(workers).capacity(capacity).queue::<Q>(Q::Params::default())
 }
 
-/// A random number for a node of a random tree.
+/// Returns a random number for a node of a random tree.
 fn hash(node: u64) -> u64 {
     let mut x = node.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,7 +23,7 @@ fn hash(node: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// How a node's children are made.
+/// How a node makes its children.
 #[derive(Clone, Copy, PartialEq)]
 enum Making {
     Spawn,
@@ -32,7 +32,7 @@ enum Making {
     StartUnderRoot,
 }
 
-/// Of a random tree.
+/// A node of a random tree.
 #[derive(Clone, Copy)]
 struct Node {
     id: u64,
@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// The job's size with its descendants, and that of others that are made on the way.
+    /// Returns the size of the job with its descendants, and that of other jobs made on the way.
     fn sizes(self) -> (usize, usize) {
         self.children().map(|child| (self.making(), child.sizes())).fold((1, 0), |(own, others), (making, sizes)| {
             match making {
@@ -66,12 +66,12 @@ impl Node {
     }
 }
 
-/// What is known of a job: how many of it and of its descendants have been run.
+/// The record of a job: how often it and its descendants have run.
 #[derive(Default)]
 struct Runs<'s> {
     parent: Option<Arc<Runs<'s>>>,
     own: Arc<AtomicUsize>,
-    /// Descendants that can be waited for, and how many of each have been run.
+    /// Descendants that can be waited for, with the record of each.
     started: Mutex<Vec<(Job<'s>, Node, Arc<AtomicUsize>)>>,
 }
 
@@ -85,7 +85,7 @@ impl<'s> Runs<'s> {
     }
 }
 
-/// Runs a node, and waits here and there.
+/// Runs a node, and waits at random.
 fn grow<'s, Q: Queue>(
     w: &mut JobWorker<'s, '_, Q>,
     node: Node,
@@ -133,7 +133,7 @@ fn grow<'s, Q: Queue>(
             assert_eq!(runs.own.load(SeqCst) + 1, expected);
         }
         1 | 2 => {
-            // Some of those that have been started by now, at any depth.
+            // Some of those started so far, at any depth.
             let started = runs.started.lock().unwrap().clone();
             for (job, node, own) in started.into_iter().filter(|(_, node, _)| hash(node.id ^ 3).is_multiple_of(2)) {
                 w.wait(job);
@@ -178,7 +178,7 @@ fn random_trees_with_waits_anywhere() {
 }
 
 #[test]
-fn thieves_that_take_several() {
+fn thieves_that_take_several_tasks() {
     fn several<Q: Queue<Thief: StealMany<Task>>>() {
         for workers in WORKERS {
             for most in [1, 3, 16] {
@@ -195,7 +195,7 @@ fn thieves_that_take_several() {
 }
 
 #[test]
-fn waits_return_what_was_computed() {
+fn results_are_there_after_waits() {
     fn fib<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, n: u64) -> u64 {
         if n < 2 {
             return n;
@@ -226,7 +226,7 @@ fn an_early_end_drops_what_is_left() {
         Stopped,
         Panicked,
     }
-    /// For ever, but that it does not grow without limit, nor do the waits on top of each other: whoever ends it may be kept from that
+    /// Runs for ever, but neither grows without limit nor nests waits without limit: otherwise its end might be delayed
     /// for long.
     fn forever<'s, Q: Queue>(
         w: &mut JobWorker<'s, '_, Q>,
@@ -319,7 +319,7 @@ fn a_panic_comes_out_of_the_run_and_waits_end() {
             })
         });
         assert_eq!(in_the_body, 2);
-        // though somebody catches what the wait throws,
+        // though the panic of the wait is caught,
         let caught = thrown_by(|| {
             Jobs::new(workers).run(|w| {
                 let job = w.start(|_| throw(3));
@@ -328,7 +328,7 @@ fn a_panic_comes_out_of_the_run_and_waits_end() {
             });
         });
         assert_eq!((caught, goes_on.load(SeqCst)), (3, false));
-        // out of an iterator, whose jobs so far are made,
+        // out of an iterator that has already made jobs,
         let iterator = thrown_by(|| {
             Jobs::new(workers).run(|w| {
                 let work = || {
@@ -339,7 +339,7 @@ fn a_panic_comes_out_of_the_run_and_waits_end() {
             });
         });
         assert_eq!(iterator, 4);
-        // and out of the destructor of what is dropped unrun.
+        // and out of the destructor of a job dropped unrun.
         struct Bomb;
         impl Drop for Bomb {
             fn drop(&mut self) {
@@ -391,7 +391,7 @@ fn closures_of_any_size_and_alignment() {
 }
 
 #[test]
-fn who_is_no_descendant_cannot_be_waited_for() {
+fn only_descendants_can_be_waited_for() {
     let _watchdog = watchdog("strangers");
     let message = |f: &dyn Fn()| {
         let payload = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
@@ -466,7 +466,7 @@ fn ancestors_can_have_more_children() {
 }
 
 #[test]
-fn a_handle_outlasts_its_jobs_place() {
+fn a_handle_outlives_its_jobs_slot() {
     let _watchdog = watchdog("old handles");
     Jobs::new(1).run(|w| {
         let first = w.start(|_| ());
@@ -506,7 +506,7 @@ fn all_workers_get_work() {
     let arrived = AtomicUsize::new(0);
     let outcome = Jobs::new(4).run(|w| {
         assert_eq!((w.workers(), w.index()), (4, 0));
-        // Each waits for the others, so four workers must have one each.
+        // Each job waits for the others, so each of the four workers must have one.
         w.spawn_all((0..4).map(|_| &arrived).map(|arrived| {
             move |_: &mut _| {
                 arrived.fetch_add(1, SeqCst);

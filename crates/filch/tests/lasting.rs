@@ -1,4 +1,5 @@
-//! What lasts as long as the process: the global pool, and seats that are taken for life. Miri has to be told that this leaks.
+//! State that lasts as long as the process: the global pool, and seats taken for life. Miri must be told that this
+//! leaks.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -12,7 +13,7 @@ use filch::host::{Countdown, Crew, Host, Lease, here, join, run_one};
 use filch::pool::Pool;
 use filch::{Builder, ThreadPool};
 
-#[expect(clippy::vec_box, reason = "each is to be a memory of its own")]
+#[expect(clippy::vec_box, reason = "each needs its own allocation")]
 fn boxes(number: usize) -> Vec<Box<usize>> {
     (0..number).map(Box::new).collect()
 }
@@ -55,7 +56,7 @@ fn everything_from_outside_goes_to_the_global_pool() {
     assert_eq!(ThreadPool::global().run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 }
 
-/// For joins from outside, of which there are none here.
+/// The host of joins from outside, which do not occur here.
 struct Nowhere;
 
 impl Host for Nowhere {
@@ -89,7 +90,7 @@ fn a_thread_that_has_taken_a_seat_for_life() {
             unsafe { crew.post(worker, job) };
         }
         countdown.wait();
-        // One seat is enough for a thread.
+        // A thread can have only one seat.
         let (_, _, mut more) = Builder::<P>::new().workers(1).deque_capacity(64).seats().unwrap();
         assert_eq!(more.pop().unwrap().occupy(2 << 20).unwrap_err().index(), 0);
         drop(lease);
@@ -109,8 +110,8 @@ fn a_thread_that_has_taken_a_seat_for_life() {
     Occupies.every();
 }
 
-/// By a pointer, since a reference among a job's captures would have to last until the job has returned.
+/// A pointer, since a reference captured by a job would have to be valid until the job has returned.
 struct Over(*const Countdown);
 
-// SAFETY: a countdown may be ended from anywhere.
+// SAFETY: any thread may end a countdown.
 unsafe impl Send for Over {}

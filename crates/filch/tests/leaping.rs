@@ -1,5 +1,5 @@
-//! What workers run while they wait for a stolen task or for a scope, and what they leave: programs in which each worker is where the
-//! test wants it.
+//! What workers run while they wait for a stolen task or a scope, and what they leave alone. The programs control where
+//! each worker is.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -18,7 +18,7 @@ use filch_queue::{ChaseLev, Owner, Promises, Queue, Steal, Task, Thief};
 
 const LEAPFROGS: [Wait; 2] = [Wait::Leapfrog, Wait::Transitive];
 
-/// Waits, and answers thieves meanwhile.
+/// Waits, and meanwhile answers thieves.
 fn until(flag: &AtomicBool) {
     wait_for("a turn of another worker", || {
         filch::poll();
@@ -26,7 +26,7 @@ fn until(flag: &AtomicBool) {
     });
 }
 
-/// Long enough for another worker to do what it should not.
+/// Long enough for another worker to do something wrong.
 fn linger() {
     for _ in 0..300 {
         filch::poll();
@@ -38,9 +38,10 @@ fn flags<const N: usize>() -> [AtomicBool; N] {
     [const { AtomicBool::new(false) }; N]
 }
 
-/// Who waits for another pool inside a stolen task runs whatever there is; whose task was stolen has no part in that.
+/// A worker that waits for another pool inside a stolen task runs any task. The owner of the stolen task takes part in
+/// none of these.
 #[test]
-fn a_leapfrogger_takes_nothing_of_a_detour() {
+fn a_leapfrogger_does_not_join_a_detour() {
     fn takes_nothing<P: Pool>(wait: Wait) {
         let (pool, other) = (pool_of::<P>(2, wait), pool_of::<P>(1, wait));
         for _ in 0..5 {
@@ -63,7 +64,7 @@ fn a_leapfrogger_takes_nothing_of_a_detour() {
                 other.install(|| until(is_over));
             };
             pool.install(|| filch::join(|| until(is_nested), calls));
-            assert!(is_alone.load(SeqCst), "somebody else has run it");
+            assert!(is_alone.load(SeqCst), "another worker has run it");
         }
     }
     let _watchdog = watchdog("a detour");
@@ -74,7 +75,7 @@ fn a_leapfrogger_takes_nothing_of_a_detour() {
     takes_nothing::<Queued<ChaseLev>>(Wait::Leapfrog);
 }
 
-/// What a scope's own worker runs while it waits for the scope is a part of whatever the scope is a part of, if that is all it runs.
+/// If a worker that waits for a scope runs only the scope's tasks, they belong to whatever the scope belongs to.
 #[test]
 fn a_leapfrogger_takes_part_in_a_scope() {
     fn takes_part<P: Pool>(wait: Wait) {
@@ -99,10 +100,10 @@ fn a_leapfrogger_takes_part_in_a_scope() {
     takes_part::<Queued<ChaseLev>>(Wait::Leapfrog);
 }
 
-/// While it waits for a scope such a worker runs tasks of the scope, whoever has spawned them, and nothing else, though it has spawned it
-/// itself.
+/// Such a worker that waits for a scope runs only tasks of the scope, whoever has spawned them. It runs no other task,
+/// not even one that it has spawned itself.
 #[test]
-fn who_leapfrogs_runs_nothing_but_a_scopes_tasks_while_it_waits_for_that() {
+fn a_leapfrogger_that_waits_for_a_scope_runs_only_its_tasks() {
     fn runs_nothing_else<P: Pool>(wait: Wait) {
         let pool = pool_of::<P>(2, wait);
         for _ in 0..5 {
@@ -115,7 +116,7 @@ fn who_leapfrogs_runs_nothing_but_a_scopes_tasks_while_it_waits_for_that() {
                     s.spawn(|s| {
                         is_taken.store(true, SeqCst);
                         linger();
-                        // For the scope's worker: this one is blocked.
+                        // For the scope's worker, since this one is blocked.
                         s.spawn(|_| has_run.store(true, SeqCst));
                         until(&has_run);
                     });
@@ -132,12 +133,12 @@ fn who_leapfrogs_runs_nothing_but_a_scopes_tasks_while_it_waits_for_that() {
     }
 }
 
-/// [`ChaseLev`], but a thief that has been told to is [late](IS_LATE): between the look that has led it here and its steal much happens; or
-/// something comes [meanwhile](MEANWHILE).
+/// [`ChaseLev`], but a thief can be made [late](IS_LATE), so that much happens between its check for work and its
+/// steal; or something happens [meanwhile](MEANWHILE).
 #[derive(Clone, Copy, Debug)]
 struct Late;
 
-/// After so many attempts to steal, and what.
+/// A number of steal attempts, and what happens after them.
 type Happens = (u32, fn());
 
 thread_local! {
@@ -145,7 +146,7 @@ thread_local! {
     static MEANWHILE: Cell<Option<Happens>> = const { Cell::new(None) };
 }
 
-/// How far the late theft is.
+/// The progress of the late steal.
 static STEP: AtomicU32 = AtomicU32::new(0);
 
 fn until_step(step: u32) {
@@ -177,7 +178,7 @@ impl Thief<Task> for LateThief {
     }
 }
 
-// SAFETY: a queue that keeps its promises, and thieves that take their time.
+// SAFETY: it keeps the promises of `ChaseLev`; its thieves are only slow.
 unsafe impl Queue<Native> for Late {
     type Owner = <ChaseLev as Queue>::Owner;
     type Thief = LateThief;
@@ -192,9 +193,10 @@ unsafe impl Queue<Native> for Late {
     }
 }
 
-/// The thief of its task has ended it, and is on to something unrelated, of which a leapfrogger has just won a task: it gives that back.
+/// The thief of a leapfrogger's task has ended that task and continued with an unrelated one, of which the leapfrogger
+/// has just stolen a part: it puts that part back.
 #[test]
-fn a_leapfrogger_gives_back_what_it_has_won_too_late() {
+fn a_leapfrogger_puts_back_a_task_stolen_too_late() {
     fn unrelated() {
         let first = || {
             STEP.store(3, SeqCst);
@@ -228,14 +230,15 @@ fn a_leapfrogger_gives_back_what_it_has_won_too_late() {
     assert!(ran_by.len() == 5 && ran_by.iter().all(|(first, second)| first == second), "{ran_by:?}");
 }
 
-/// A post may come at any time, also between a worker's last search and its sleep: here after as many of its looks at the other worker.
+/// A post may arrive at any time, even between a worker's last search and its sleep: here after each number of steal
+/// attempts.
 #[test]
 fn a_post_reaches_a_worker_that_falls_asleep() {
     static CREW: OnceLock<Crew> = OnceLock::new();
     static VISITS: AtomicU32 = AtomicU32::new(0);
     fn post(job: impl FnOnce() + Send) {
         let crew = CREW.get().expect("there is one");
-        // SAFETY: what the job borrows is static.
+        // SAFETY: everything that the job borrows is static.
         unsafe { crew.post(0, job) };
     }
     fn visits() {
@@ -250,7 +253,7 @@ fn a_post_reaches_a_worker_that_falls_asleep() {
         }
         for attempts in 0..30 {
             post(move || MEANWHILE.set(Some((attempts, || post(visits)))));
-            // Who sleeps before has no such look; it is woken once more.
+            // A worker that sleeps earlier makes no such attempt; another post wakes it.
             wait_for("a post", || {
                 if VISITS.load(SeqCst) <= attempts && attempts >= 14 {
                     post(|| ());
@@ -262,10 +265,10 @@ fn a_post_reaches_a_worker_that_falls_asleep() {
     });
 }
 
-/// Keeps so much of the stack in use meanwhile.
+/// Runs `f` with this much of the stack in use.
 #[inline(never)]
 fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
-    // By reference: by value, an unoptimized build has it several times.
+    // By reference: passed by value, an unoptimized build would copy it several times.
     let used = [0_u8; BYTES];
     std::hint::black_box(&used);
     let result = f();
@@ -273,9 +276,9 @@ fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A third worker has a task to give that has nothing to do with what the leapfrogger waits for.
+/// A third worker has a task unrelated to what the leapfrogger waits for.
 #[test]
-fn a_leapfrogger_sleeps_though_others_have_work_that_is_not_for_it() {
+fn a_leapfrogger_sleeps_though_others_have_unrelated_work() {
     fn sleeps<const BYTES: usize, P: Pool>(wait: Wait) {
         let pool = Builder::<P>::new().workers(3).wait(wait).stack_size(1 << 20).build().unwrap();
         for _ in 0..3 {
@@ -296,7 +299,7 @@ fn a_leapfrogger_sleeps_though_others_have_work_that_is_not_for_it() {
                     let waiter = waiter.load(SeqCst);
                     waiter != usize::MAX && parks_of(waiter) > parks.load(SeqCst)
                 });
-                assert!(!ran.load(SeqCst), "somebody has run what was not for it");
+                assert!(!ran.load(SeqCst), "a worker ran a task that was not for it");
             };
             let waits = |index: usize| {
                 until(&is_there);
@@ -323,9 +326,9 @@ fn a_leapfrogger_sleeps_though_others_have_work_that_is_not_for_it() {
     sleeps::<{ 600 << 10 }, Queued<ChaseLev>>(Wait::Leapfrog);
 }
 
-/// The thief of its task has nothing to give, since what it had was stolen further; and that thief waits for somebody.
+/// The thief of a task has no tasks, since its own was stolen further, and waits for that.
 #[test]
-fn a_transitive_leapfrogger_follows_a_theft_to_the_next_thief() {
+fn a_transitive_leapfrogger_follows_steals_to_the_next_thief() {
     fn follows<P: Pool>() {
         let pool = pool_of::<P>(3, Wait::Transitive);
         for _ in 0..20 {
@@ -343,9 +346,10 @@ fn a_transitive_leapfrogger_follows_a_theft_to_the_next_thief() {
     follows::<Wool<1, 1>>();
 }
 
-/// Each job waits for another pool for a moment, and its worker takes the next one meanwhile: on top of it, but not without end.
+/// Each job waits for another pool for a moment, and meanwhile its worker runs the next one on top of it, but not
+/// without limit.
 #[test]
-fn a_worker_whose_stack_is_low_leaves_others_jobs_alone() {
+fn a_worker_low_on_stack_leaves_others_jobs_alone() {
     const JOBS: usize = 200;
     fn leaves<const BYTES: usize, P: Pool>() {
         let pool = Arc::new(Builder::<P>::new().workers(2).stack_size(1 << 20).build().unwrap());
@@ -381,9 +385,9 @@ fn a_worker_whose_stack_is_low_leaves_others_jobs_alone() {
     leaves::<{ 600 << 10 }, Queued<ChaseLev>>();
 }
 
-/// As above, of jobs that the worker has itself spawned: there is nobody else.
+/// As above, with jobs that the worker itself has spawned: nobody else can run them.
 #[test]
-fn a_worker_whose_stack_is_low_runs_its_own_jobs_one_after_the_other() {
+fn a_worker_low_on_stack_runs_its_own_jobs_one_after_the_other() {
     const JOBS: usize = 200;
     fn runs<P: Pool>() {
         let pool = Builder::<P>::new().workers(1).stack_size(1 << 20).build().unwrap();
@@ -406,9 +410,9 @@ fn a_worker_whose_stack_is_low_runs_its_own_jobs_one_after_the_other() {
     runs::<Queued<ChaseLev>>();
 }
 
-/// There is nobody else for them.
+/// Nobody else can run them.
 #[test]
-fn a_worker_whose_stack_is_low_runs_its_mail_and_what_comes_from_outside() {
+fn a_worker_low_on_stack_runs_mail_and_injected_jobs() {
     const STACK: usize = 1 << 20;
     let _watchdog = watchdog("mail on a low stack");
     let elsewhere = pool_of::<Split>(1, Wait::default());
@@ -430,7 +434,7 @@ fn a_worker_whose_stack_is_low_runs_its_mail_and_what_comes_from_outside() {
             });
         });
         wait_for("a wait", || is_waiting.load(SeqCst));
-        // SAFETY: what they borrow lives longer than the crew's threads, and what runs them waits for both.
+        // SAFETY: everything borrowed outlives the crew's threads, and both jobs are waited for.
         unsafe {
             crew.push(|| has_come.store(true, SeqCst));
             crew.post(0, || has_mail.store(true, SeqCst));
@@ -440,9 +444,9 @@ fn a_worker_whose_stack_is_low_runs_its_mail_and_what_comes_from_outside() {
     });
 }
 
-/// What a scope waits for is no work of others: its worker looks on for no moment, however deep it is.
+/// The tasks of a scope are not other workers' work: its worker runs them without delay, however deep its stack is.
 #[test]
-fn a_worker_whose_stack_is_low_runs_the_tasks_of_its_scopes_at_once() {
+fn a_worker_low_on_stack_runs_its_scopes_tasks_at_once() {
     fn nested(depth: usize) {
         let visits = AtomicUsize::new(0);
         filch::scope(|s| {
@@ -457,8 +461,8 @@ fn a_worker_whose_stack_is_low_runs_the_tasks_of_its_scopes_at_once() {
     }
     fn runs<P: Pool>() {
         let pool = Builder::<P>::new().workers(1).stack_size(1 << 20).build().unwrap();
-        // With a look for a tenth of a millisecond, ten times as many for the first and twice as many for each that follows, it would
-        // take an hour.
+        // If each level searched for a tenth of a millisecond, ten times as long for the first and twice as long for
+        // each one after it, this would take an hour.
         pool.install(|| deep::<{ 600 << 10 }, _>(|| nested(20)));
     }
     let _watchdog = watchdog("scopes on a low stack");
@@ -466,9 +470,9 @@ fn a_worker_whose_stack_is_low_runs_the_tasks_of_its_scopes_at_once() {
     runs::<Queued<ChaseLev>>();
 }
 
-/// A request may have been answered with nothing just before the worker that made it went to sleep.
+/// A request may have been answered with nothing just before the worker that made it fell asleep.
 #[test]
-fn a_worker_that_falls_asleep_at_a_join_is_told_of_the_next_fork() {
+fn a_worker_asleep_at_a_join_gets_the_next_fork() {
     fn is_told<P: Pool>(wait: Wait) {
         let pool: ThreadPool<P> = pool_of(2, wait);
         for _ in 0..30 {
@@ -509,9 +513,9 @@ fn a_worker_that_falls_asleep_at_a_join_is_told_of_the_next_fork() {
     }
 }
 
-/// What lies there when a pool closes is run, before its workers say that they leave.
+/// A closing pool runs all remaining jobs before its workers call their exit handlers.
 #[test]
-fn what_is_left_when_a_pool_closes_is_run_before_its_workers_leave() {
+fn a_closing_pool_runs_all_jobs_before_its_workers_leave() {
     let _watchdog = watchdog("a pool that closes");
     let told = Arc::new(Mutex::new(Vec::new()));
     let tells = |what: &'static str| {
@@ -528,7 +532,7 @@ fn what_is_left_when_a_pool_closes_is_run_before_its_workers_leave() {
     pool.spawn(move || {
         wait_for("the last handle but one", || until_free.load(SeqCst));
         jobs.into_iter().for_each(filch::spawn);
-        // The last handle: the pool is closed.
+        // Dropping the last handle closes the pool.
         drop(last);
     });
     drop(pool);
@@ -537,12 +541,12 @@ fn what_is_left_when_a_pool_closes_is_run_before_its_workers_leave() {
     assert_eq!(*told.lock().unwrap(), ["job", "job", "exit"]);
 }
 
-/// Two jobs from outside for two workers that sleep: whoever is woken for the first sees the second, and wakes the other.
+/// Two jobs from outside for two sleeping workers: the worker woken for the first sees the second, and wakes the other.
 #[test]
 fn a_wake_up_that_is_passed_on_is_counted() {
     let _watchdog = watchdog("a wake-up passed on");
     let pool = pool(2, Wait::default());
-    // Nobody forks here, or spawns: what else wakes a worker is not counted as a worker's.
+    // Nobody forks or spawns here, and wake-ups by other threads do not count as a worker's.
     wait_for("a wake-up", || {
         let met = Arc::new(AtomicUsize::new(0));
         for _ in 0..2 {

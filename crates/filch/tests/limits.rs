@@ -1,4 +1,4 @@
-//! What the system refuses: less address space, more workers than there can be. Each in a process of its own.
+//! Limits of the system: little address space, more workers than possible. Each test runs in its own process.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -25,7 +25,7 @@ fn child_under(limit: &str, test: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(format!("ulimit {limit} && exec \"$0\" \"$@\"")).arg(env::current_exe().unwrap());
     command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
-    // Otherwise the allocator takes what the stacks leave, 64 MiB for each thread.
+    // Otherwise the allocator takes what the stacks leave, 64 MiB per thread.
     command.env("MALLOC_ARENA_MAX", "1").envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     for _ in 0..12_000 {
@@ -47,7 +47,7 @@ fn assert_success(output: &Output) {
 fn computes() {
     assert_eq!(fib(20), 6765, "on the global pool");
     assert!((1..=8).contains(&ThreadPool::global().workers()));
-    // Where nobody has asked for large deques, smaller ones will do.
+    // If nobody asks for large deques, smaller ones are acceptable.
     for workers in [1, 2] {
         let pool = ThreadPool::builder().workers(workers).stack_size(1 << 20).build().unwrap();
         assert_eq!(pool.install(|| fib(15)), 610);
@@ -60,7 +60,7 @@ fn computes() {
 
 /// Eight workers take a gibibyte by default.
 #[test]
-fn with_little_address_space_there_are_smaller_stacks_or_fewer_workers() {
+fn little_address_space_gives_smaller_stacks_or_fewer_workers() {
     for mebibytes in [1000, 500, 200] {
         let limit = format!("-v {}", mebibytes << 10);
         assert_success(&child_under(&limit, "computes", &[("FILCH_WORKERS", "8")]));
@@ -70,7 +70,7 @@ fn with_little_address_space_there_are_smaller_stacks_or_fewer_workers() {
 #[test]
 #[ignore = "run by another"]
 fn asks_for_too_many() {
-    // Deques shrink for them all, and then threads run out.
+    // Deques shrink to fit all workers; then the threads run out.
     let builder = ThreadPool::builder().workers(BuildError::MAX_WORKERS).stack_size(filch::DEFAULT_STACK_SIZE);
     match builder.build() {
         Err(error @ (BuildError::Thread { .. } | BuildError::Reserve { .. })) => println!("{error}"),
@@ -79,7 +79,7 @@ fn asks_for_too_many() {
 }
 
 #[test]
-fn more_workers_than_there_can_be_are_an_error() {
+fn too_many_workers_are_an_error() {
     assert_success(&child_under(&format!("-v {}", 4 << 20), "asks_for_too_many", &[]));
     let too_many = Builder::<Queued<PdqR>>::new().workers(5000).build();
     assert!(matches!(too_many, Err(BuildError::Pairs { workers: 5000, .. })));
@@ -88,7 +88,7 @@ fn more_workers_than_there_can_be_are_an_error() {
     assert!(matches!(too_many, Err(BuildError::Pairs { .. })));
 }
 
-/// Memory for workers that do not run grows with their number, not with its square.
+/// The memory for workers that do not run grows with their number, not with its square.
 #[test]
 #[ignore = "run by another"]
 fn seats_many() {
@@ -99,11 +99,11 @@ fn seats_many() {
 }
 
 #[test]
-fn many_workers_take_memory_each_and_not_each_with_each() {
+fn memory_is_linear_in_the_number_of_workers() {
     assert_success(&child_under(&format!("-v {}", 700 << 10), "seats_many", &[]));
 }
 
-/// The processors that the current thread may use.
+/// The number of processors that the current thread may use.
 fn usable() -> usize {
     thread::available_parallelism().unwrap().get()
 }
@@ -118,8 +118,8 @@ fn is_pinned_first() {
         assert_eq!(usable(), 1);
         assert_eq!(filch::join(usable, usable), (all, all), "workers are not pinned");
         assert_eq!(ThreadPool::global().workers(), all);
-        assert_eq!(usable(), 1, "this thread still is");
-        // Who makes a pool of its own on a pinned thread may want just that.
+        assert_eq!(usable(), 1, "this thread is still pinned");
+        // A program that makes its own pool on a pinned thread may want just that.
         assert_eq!(ThreadPool::builder().build().unwrap().workers(), 1);
     })
     .join()
@@ -127,6 +127,6 @@ fn is_pinned_first() {
 }
 
 #[test]
-fn a_pinned_thread_that_comes_first_does_not_pin_the_global_pool() {
+fn a_pinned_first_thread_does_not_pin_the_global_pool() {
     assert_success(&child_under("-c 0", "is_pinned_first", &[]));
 }

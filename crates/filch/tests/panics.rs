@@ -1,4 +1,4 @@
-//! Panics come out where a sequential run would show them, and leave nothing behind.
+//! Panics come out where a sequential run would show them, and leak nothing.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -11,7 +11,7 @@ use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{ThreadPool, Wait, Worker};
 use filch_queue::ChaseLev;
 
-/// Its destructor panics, with a payload whose destructor does, and so on.
+/// Panics when dropped, with a payload that does the same at one less depth.
 struct Evil(u32);
 
 impl Drop for Evil {
@@ -26,7 +26,7 @@ fn throw_evil() -> ! {
     resume_unwind(Box::new(Evil(3)))
 }
 
-/// Whether `f` throws something evil, which is kept.
+/// Returns whether `f` throws an `Evil`, which is never dropped.
 fn throws_evil<R>(f: impl FnOnce() -> R) -> bool {
     let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { return false };
     let is_evil = payload.is::<Evil>();
@@ -34,9 +34,9 @@ fn throws_evil<R>(f: impl FnOnce() -> R) -> bool {
     is_evil
 }
 
-/// What nobody will see is dropped, whatever its destructor does, and the first panic goes on.
+/// Payloads that nobody sees are dropped, whatever their destructors do, and the first panic continues.
 #[test]
-fn of_destructors_go_nowhere() {
+fn of_destructors_do_not_come_out() {
     fn go<P: Pool>(workers: usize) {
         let pool = pool_of::<P>(workers, Wait::default());
         for is_stolen in [false, true] {
@@ -59,7 +59,7 @@ fn of_destructors_go_nowhere() {
                     },
                 )
             })));
-            // A result, and what a branch has captured, have such destructors too.
+            // A result and a branch's captures have such destructors too.
             is_taken.store(false, SeqCst);
             let captured = Evil(2);
             let first = |mut w: Worker<'_, P>| {
@@ -142,14 +142,14 @@ fn of_a_join_on_one_worker() {
             )
         })
     });
-    assert_eq!((thrown, alive.load(SeqCst), b_ran.load(SeqCst)), (1, 0, false), "nobody could start b");
+    assert_eq!((thrown, alive.load(SeqCst), b_ran.load(SeqCst)), (1, 0, false), "no thief could start b");
     assert_eq!(thrown_by(|| pool.run(|mut w| w.join(|_| Counted::new(&alive), |_| throw(2)).1)), 2);
     assert_eq!(alive.load(SeqCst), 0, "the result of a is dropped");
     assert_eq!(thrown_by(|| pool.install(|| filch::join(|| throw(3), || throw(4)))), 3);
     works(&pool);
 }
 
-/// `a` throws once `b` has been stolen, so the outcome of `b` is awaited and dropped.
+/// `a` throws once `b` has been stolen, so the result of `b` is awaited and dropped.
 fn stolen<P: Pool>(pool: &ThreadPool<P>) {
     let alive = AtomicUsize::new(0);
     let started = AtomicBool::new(false);
@@ -158,7 +158,7 @@ fn stolen<P: Pool>(pool: &ThreadPool<P>) {
         pool.run(|mut w| {
             w.join(
                 |mut w| {
-                    // A queue that shares only when asked is asked at forks.
+                    // A queue that shares on request polls at forks.
                     wait_for("a theft", || is_started() || w.join(|_| is_started(), |_| ()).0);
                     throw(1)
                 },
@@ -173,7 +173,7 @@ fn stolen<P: Pool>(pool: &ThreadPool<P>) {
     works(pool);
 }
 
-/// `b`, stolen, throws, with or without `a`.
+/// `b` is stolen and throws, with or without `a`.
 fn stolen_that_throws<P: Pool>(pool: &ThreadPool<P>, a_throws: bool) {
     let started = AtomicBool::new(false);
     let is_started = || started.load(SeqCst);
@@ -248,7 +248,7 @@ fn of_large_branches() {
     }
 }
 
-/// Leaves are numbered from `first` on; the one of number `thrower` panics.
+/// Leaves are numbered from `first` on. Leaf `thrower` panics.
 #[filch::inline_recursion(3)]
 fn leaves<'a>(mut w: Worker<'_>, depth: u32, first: usize, thrower: usize, alive: &'a AtomicUsize) -> Vec<Counted<'a>> {
     let here = Counted::new(alive);
@@ -302,7 +302,7 @@ fn of_fork_all() {
     for workers in [1, 4] {
         let pool = pool(workers, Wait::default());
         for _ in 0..50 {
-            // Joined newest first: 70 comes up before 10.
+            // Newest is joined first: 70 comes before 10.
             let items = || (0..100).map(|i| (i, Counted::new(&alive)));
             let task = |_: Worker<'_>, (i, value)| if i == 10 || i == 70 { throw(i) } else { value };
             let thrown = thrown_by(|| {
@@ -355,7 +355,7 @@ fn of_scopes() {
                 });
             });
         });
-        assert_eq!(ran.load(SeqCst), 20, "the others run all the same");
+        assert_eq!(ran.load(SeqCst), 20, "the others still run");
         assert!(if body_throws { thrown == 100 } else { thrown % 5 == 0 && thrown < 20 });
     }
     works(&pool);
@@ -401,7 +401,7 @@ fn of_run_and_install_and_spawn() {
     }
 }
 
-/// A panic is caught in the middle of a stack of forks, and the forks below and above go on.
+/// A panic is caught in the middle of a stack of forks, and the forks below and above continue.
 #[test]
 fn caught_between_forks() {
     let _watchdog = watchdog("a panic between forks");

@@ -83,7 +83,7 @@ fn a_heartbeat_pool_promotes_on_a_beat_and_not_before() {
         let pool = Builder::<P>::new().workers(1).build().unwrap();
         assert_eq!(pool.run(|w| fib(w, 15)), 610);
         let total = pool.stats().total();
-        assert_eq!((total.grows, total.shrinks, total.requests), (0, 0, 0), "there is nobody to promote for");
+        assert_eq!((total.grows, total.shrinks, total.requests), (0, 0, 0), "there is no thief to promote for");
     }
     alone::<Heartbeat<ChaseLev>>();
     alone::<Heartbeat<ChaseLev, Request>>();
@@ -160,7 +160,7 @@ fn free_functions_use_the_global_pool() {
     assert_eq!(large, ([1; 30], [2; 30]));
     assert_eq!(filch::map_reduce(0..1000_u64, 0, |i| i, |a, b| a + b), 499_500);
     assert!(ThreadPool::global().workers() >= 1);
-    assert!(filch::scope(|_| filch::host::workers_here()).is_some(), "on a worker of it");
+    assert!(filch::scope(|_| filch::host::workers_here()).is_some(), "on one of its workers");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn two_pools_of_one_worker_install_into_each_other() {
 }
 
 #[test]
-fn dropping_a_pool_finishes_what_was_spawned() {
+fn dropping_a_pool_finishes_spawned_jobs() {
     let _watchdog = watchdog("a drop with work in flight");
     fn spread(left: usize, ran: &Arc<AtomicUsize>) {
         ran.fetch_add(1, SeqCst);
@@ -235,7 +235,7 @@ fn a_task_may_drop_its_own_pool() {
     }
 }
 
-/// The hook is called by a worker, which cannot wait for its own thread.
+/// A worker calls the hook, and cannot wait for its own thread.
 #[test]
 fn a_hook_may_fork_and_drop_its_own_pool() {
     let _watchdog = watchdog("a pool dropped by its hook");
@@ -260,9 +260,9 @@ fn a_hook_may_fork_and_drop_its_own_pool() {
     }
 }
 
-/// A worker whose stack counts as used up never steals.
+/// A worker with a used-up stack never steals.
 #[test]
-fn a_stack_of_no_size_is_large_enough_to_steal() {
+fn workers_with_tiny_stack_sizes_steal() {
     let _watchdog = watchdog("workers with small stacks");
     for bytes in [0, 1, MIN_STACK_SIZE] {
         let pool = ThreadPool::builder().workers(2).stack_size(bytes).build().unwrap();
@@ -291,7 +291,7 @@ fn a_worker_of_another_pool_may_drop_a_pool_that_waits_for_it() {
         start.send(()).unwrap();
         assert!(Arc::into_inner(dropped).is_some(), "the last handle is here");
     });
-    assert_eq!(ended.try_recv(), Ok(1), "what was spawned is finished");
+    assert_eq!(ended.try_recv(), Ok(1), "the spawned job has ended");
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn scopes_borrow_and_nest() {
                         });
                     });
                 }
-                // The other way in: handle style inside a scope inside handle style.
+                // A fork in closure style inside handle style.
                 filch::join(|| total.fetch_add(0, SeqCst), || fib_by_closures(8)).1
             })
         };
@@ -324,7 +324,7 @@ fn scopes_borrow_and_nest() {
     }
 }
 
-/// A scope takes spawns from threads of other pools and of none.
+/// A scope accepts spawns from threads of other pools and of none.
 #[test]
 fn scopes_take_spawns_from_elsewhere() {
     let _watchdog = watchdog("a spawn from elsewhere");
@@ -345,7 +345,7 @@ fn scopes_take_spawns_from_elsewhere() {
 }
 
 #[test]
-fn a_full_stack_runs_the_rest_in_order() {
+fn programs_are_right_on_a_full_stack() {
     let _watchdog = watchdog("a full stack");
     fn deep(mut w: Worker<'_>, depth: usize) -> usize {
         if depth == 0 { 0 } else { w.join(move |w| deep(w, depth - 1), |_| 1).0 + 1 }

@@ -1,7 +1,8 @@
-//! Nobody waits for ever: random programs with blocking tasks, on every kind of pool with every way of waiting, and in job systems.
+//! Nobody waits for ever: random programs with blocking tasks, on every kind of pool with every waiting strategy, and
+//! in job systems.
 //!
-//! `FILCH_SEEDS` for more of them, `FILCH_FIRST_SEED` for others, `FILCH_ONLY` for settings whose name it is part of, `FILCH_PATIENCE` for
-//! another number of seconds after which a program hangs.
+//! `FILCH_SEEDS` sets the number of programs and `FILCH_FIRST_SEED` the first one. `FILCH_ONLY` selects the settings
+//! whose name contains it, and `FILCH_PATIENCE` sets the number of seconds after which a program counts as hanging.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 #[path = "common/blocking.rs"]
@@ -51,7 +52,7 @@ impl<P: Pool> Scheduler for Pools<P> {
     }
 
     fn forks(&self) -> Forks {
-        // What a leapfrogger has won and given back is for its owner only.
+        // What a leapfrogger has stolen and put back is only for its owner.
         if self.is_strict() { Forks::OutOfReach } else { self.forks }
     }
 
@@ -92,7 +93,7 @@ impl<P: Pool> Scheduler for Pools<P> {
     }
 }
 
-/// Job systems, one for each root.
+/// Job systems, one per root.
 struct Systems<Q: Queue> {
     workers: usize,
     queue: PhantomData<fn() -> Q>,
@@ -138,11 +139,11 @@ impl<Q: Queue> Scheduler for Systems<Q> {
     }
 
     fn spawn(&self, _: usize, _: impl FnOnce() + Send + 'static) {
-        unreachable!("a job does so by its worker");
+        unreachable!("a job spawns by its worker");
     }
 
     fn join(&self, _: impl FnOnce() + Send, _: impl FnOnce() + Send) {
-        unreachable!("a job does so by its worker");
+        unreachable!("a job forks by its worker");
     }
 
     fn scope<'c>(&self, _: impl FnOnce(&Self::Scope<'c>) + Send) {
@@ -167,11 +168,11 @@ impl<Q: Queue> Scheduler for Systems<Q> {
     }
 
     fn yield_now(&self) {
-        unreachable!("a job cannot");
+        unreachable!("a job cannot yield");
     }
 }
 
-/// As many seeds for each combination as take some seconds in all.
+/// The seeds per combination. All of them take some seconds.
 const SEEDS: u64 = 12;
 
 fn check_all<P: Pool>(forks: Forks) {
@@ -214,7 +215,7 @@ fn on_stacks() {
 }
 
 #[test]
-fn on_queues_that_thieves_see() {
+fn on_queues_visible_to_thieves() {
     check_queue::<ChaseLev>();
     check_queue::<ChaseLevAsym>();
     check_queue::<The>();
@@ -222,9 +223,9 @@ fn on_queues_that_thieves_see() {
 }
 
 #[test]
-fn on_queues_whose_owners_answer() {
+fn on_queues_that_share_on_request() {
     check_queue::<Lace>();
-    // Of this one the owner keeps a lone task, whoever asks.
+    // The owner of this queue never shares a lone task.
     check_all::<Queued<Dsq>>(Forks::OutOfReach);
     check_queue::<OneExposed>();
     check_queue::<PdqR>();

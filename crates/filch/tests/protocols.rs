@@ -1,4 +1,4 @@
-//! What filch's protocols answer where nothing happens at the same time: what a checker that looks for lost tasks does not ask.
+//! The answers of filch's protocols without concurrency, which a checker that looks for lost tasks does not examine.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -27,7 +27,7 @@ use filch_memory::{Asymmetric, Memory, Native, Ordering, Sleep};
 use filch_queue::Amount;
 use filch_queue::lace::index::{SharedIndex, StealIndex};
 
-/// Counts how often it is woken.
+/// Counts its wake-ups.
 #[derive(Clone, Default)]
 struct Woken(Arc<AtomicUsize>);
 
@@ -38,20 +38,20 @@ impl Waiter for Woken {
 }
 
 #[test]
-fn who_waits_for_several_things_is_woken_by_the_last_alone() {
+fn a_latch_wakes_its_waiter_at_the_last_end_only() {
     let woken = Woken::default();
     let latch = Latch::<Native, _>::new(1, woken.clone());
     latch.add(2);
     for ended in 0..3 {
         assert_eq!((latch.pending(), latch.is_over(), woken.0.load(SeqCst)), (3 - ended, false, 0));
-        // SAFETY: alive, and one of three things.
+        // SAFETY: the latch is alive, and this ends one of three.
         unsafe { Latch::end(&raw const latch) };
     }
     assert_eq!((latch.pending(), latch.is_over(), woken.0.load(SeqCst)), (0, true, 1));
 }
 
 #[test]
-fn a_tick_raises_every_flag_and_says_whether_one_was_lowered() {
+fn a_tick_raises_every_flag_and_returns_whether_one_was_lowered() {
     let flags: Vec<Arc<Due<Native>>> = (0..3).map(|_| Arc::new(Due::new(false))).collect();
     let clock = Clock::new(flags.iter().map(Arc::clone));
     clock.tick();
@@ -83,7 +83,7 @@ fn a_clock_ticks_whenever_a_flag_is_lowered_and_ends_when_closed() {
 }
 
 #[test]
-fn limits_admit_what_lies_between_them_until_somebody_asks() {
+fn limits_admit_the_heads_between_them_until_a_request() {
     let limits = Limits::<Native>::closed();
     let admits = |limits: &Limits<Native>| {
         ([4, 5, 9].map(|head| limits.admits_pop(head)), [4, 9, 10].map(|head| limits.admits_push(head)))
@@ -94,7 +94,7 @@ fn limits_admit_what_lies_between_them_until_somebody_asks() {
     assert_eq!((admits(&limits), limits.is_wanted()), ((pops, pushes), false));
     assert!(limits.request(|| 7));
     assert_eq!((admits(&limits), limits.is_wanted()), ((none, none), true));
-    assert!(!limits.request(|| 8), "a request stands");
+    assert!(!limits.request(|| 8), "a request is pending");
     assert_eq!(limits.asked_at(), Some(7));
     limits.close();
     assert_eq!((admits(&limits), limits.is_wanted(), limits.asked_at()), ((none, none), false, None));
@@ -127,14 +127,15 @@ struct Owner {
 }
 
 impl Owner {
-    /// An owner that keeps its forks until somebody asks.
+    /// Creates an owner that keeps its forks until a request.
     fn with(places: usize) -> Self {
         let [woken, grown, shrunk] = Default::default();
         let (now, grain) = (Cell::new(7), grain::Params::FINE);
         Self { dormitory: Dormitory::new(places), has_aside: false, woken, grown, shrunk, now, grain }
     }
 
-    /// One of two workers, that keeps its forks once three joins have come within 30 ticks, until somebody has waited for 100.
+    /// Creates one of two workers. It keeps its forks after three joins within 30 ticks each, until a request has
+    /// waited for 100 ticks.
     fn of_two() -> Self {
         Self {
             grain: grain::Params { window: 3, doubt: 1, ready: 0, vain: 20, fine: 10, patience: 100 },
@@ -142,13 +143,13 @@ impl Owner {
         }
     }
 
-    /// The worker of that place is about to sleep.
+    /// Announces the sleep of the worker of that place.
     fn lays_down(&self, place: usize, wanted: Wanted) {
         self.dormitory.place(place).announce(self.dormitory.sleepers(), wanted);
         self.dormitory.place(place).settled();
     }
 
-    /// Which workers sleep, whatever they want.
+    /// The workers that sleep, whatever they want.
     fn asleep(&self) -> Vec<usize> {
         (0..self.dormitory.len()).filter(|&place| self.dormitory.place(place).would_help(|_| true)).collect()
     }
@@ -193,7 +194,7 @@ impl Sharer for Owner {
 }
 
 #[test]
-fn limits_that_open_again_say_whether_anybody_sleeps() {
+fn reopened_limits_return_whether_anybody_sleeps() {
     let limits = Limits::<Native>::closed();
     let mut owner = Owner::with(2);
     assert!(!limits.reopen(&owner, 10, 5));
@@ -203,11 +204,11 @@ fn limits_that_open_again_say_whether_anybody_sleeps() {
     assert!(limits.admits_push(9) && limits.admits_pop(5));
     owner.has_aside = true;
     assert!(limits.reopen(&owner, 10, 5));
-    assert!(limits.admits_push(9) && !limits.admits_pop(9), "each pop looks at the forks that were kept aside");
+    assert!(limits.admits_push(9) && !limits.admits_pop(9), "each pop must see the forks that are aside");
 }
 
 #[test]
-fn a_sleeper_is_woken_for_what_it_wants_and_nobody_while_somebody_searches() {
+fn sleepers_wake_for_what_they_want_and_none_while_one_searches() {
     let owner = Owner::with(5);
     let (dormitory, sleepers) = (&owner.dormitory, owner.dormitory.sleepers());
     assert!(!sleepers.sleepers_after() && !sleepers.any() && !sleepers.is_searched());
@@ -215,14 +216,14 @@ fn a_sleeper_is_woken_for_what_it_wants_and_nobody_while_somebody_searches() {
         owner.lays_down(place, wanted);
     }
     assert!(sleepers.sleepers_after() && sleepers.any() && !sleepers.is_searched());
-    // Idle ones first, from the number on; each searches then.
+    // Idle workers first, from the given number on. Each then searches.
     assert!(dormitory.wake_for_any(4) && sleepers.is_searched());
     assert_eq!(owner.asleep(), [0, 1, 2, 3]);
-    assert!(!dormitory.wake_for_any(0), "somebody searches");
+    assert!(!dormitory.wake_for_any(0), "a worker searches");
     sleepers.end_search();
     assert!(dormitory.wake_for_any(4) && sleepers.is_searched());
     assert_eq!(owner.asleep(), [0, 1, 2]);
-    // Whoever wants just this, and then those who perhaps can take it, need not wait for who searches.
+    // Workers that want just this, and then those that perhaps can take it, do not wait for the searcher.
     assert!(!dormitory.wake_for_any(2));
     assert!(dormitory.wake_for_stack(3));
     assert_eq!(owner.asleep(), [1, 2]);
@@ -233,7 +234,7 @@ fn a_sleeper_is_woken_for_what_it_wants_and_nobody_while_somebody_searches() {
     assert!(!dormitory.wake_for_any(0));
     assert!(dormitory.wake_for_stack(3));
     assert!(!sleepers.sleepers_after() && !dormitory.wake_for_stack(3));
-    // A number beyond all places is as good as 0.
+    // A number beyond all places counts as 0.
     owner.lays_down(0, ANY);
     owner.lays_down(1, ANY);
     assert!(dormitory.wake_for_any(9));
@@ -241,7 +242,7 @@ fn a_sleeper_is_woken_for_what_it_wants_and_nobody_while_somebody_searches() {
 }
 
 #[test]
-fn a_notification_wakes_whatever_its_worker_wants() {
+fn a_notification_wakes_its_worker_whatever_it_wants() {
     let owner = Owner::with(3);
     let (dormitory, sleepers) = (&owner.dormitory, owner.dormitory.sleepers());
     owner.lays_down(0, 2);
@@ -252,7 +253,7 @@ fn a_notification_wakes_whatever_its_worker_wants() {
     dormitory.notify_all();
     assert_eq!((owner.asleep(), sleepers.any(), sleepers.is_searched()), (vec![], false, true));
     sleepers.end_search();
-    // Who changes its mind is counted no more; and is told whether somebody has woken it meanwhile.
+    // A worker that cancels its sleep is not counted any more, and learns whether it has been woken meanwhile.
     owner.lays_down(0, 1);
     assert!(!dormitory.place(0).cancel(sleepers) && !sleepers.any() && !sleepers.is_searched());
     owner.lays_down(0, ANY);
@@ -261,12 +262,12 @@ fn a_notification_wakes_whatever_its_worker_wants() {
     owner.lays_down(0, 1);
     dormitory.notify(0);
     assert!(dormitory.place(0).cancel(sleepers) && !sleepers.any());
-    // Nobody who has been woken sleeps.
+    // A woken worker does not sleep.
     dormitory.place(0).sleep();
 }
 
 #[test]
-fn who_is_not_woken_sleeps() {
+fn a_worker_sleeps_until_it_is_woken() {
     let _watchdog = watchdog("a sleeper");
     let (owner, is_awake) = (Owner::with(1), AtomicUsize::new(0));
     let (dormitory, is_awake) = (&owner.dormitory, &is_awake);
@@ -276,7 +277,7 @@ fn who_is_not_woken_sleeps() {
             dormitory.place(0).sleep();
             is_awake.store(1, SeqCst);
         });
-        // Long enough for a thread that does not sleep to say so now and then.
+        // Long enough for a thread that does not sleep to show that now and then.
         thread::sleep(std::time::Duration::from_millis(20));
         assert_eq!(is_awake.load(SeqCst), 0);
         dormitory.notify(0);
@@ -290,7 +291,7 @@ fn a_clock_at_rest_is_woken_for_a_tick() {
     thread::scope(|s| {
         s.spawn(|| ticks.clock().run(|| ticks.make()));
         for _ in 0..20 {
-            // By now it rests, more often than not.
+            // The clock usually rests after this time.
             thread::sleep(std::time::Duration::from_millis(1));
             ticks.want();
             wait_for("a tick", || ticks.is_due(0) == Some(true));
@@ -300,7 +301,7 @@ fn a_clock_at_rest_is_woken_for_a_tick() {
 }
 
 #[test]
-fn all_is_done_when_every_piece_of_every_worker_is() {
+fn all_is_done_when_every_worker_has_done_its_pieces() {
     let workers: [Counts<Native>; 2] = Default::default();
     assert!(Counts::all_done(&workers) && Counts::all_home(&workers));
     workers[0].created(3);
@@ -316,7 +317,7 @@ fn all_is_done_when_every_piece_of_every_worker_is() {
 }
 
 #[test]
-fn a_job_counts_its_thefts_whatever_becomes_of_its_offers() {
+fn a_job_counts_its_steals_whatever_happens_to_its_offers() {
     let state = JobState::<Native>::default();
     for count in 1..=3 {
         state.offer();
@@ -333,7 +334,7 @@ fn a_job_counts_its_thefts_whatever_becomes_of_its_offers() {
     }
 }
 
-/// A split stack of slots of 10 bytes from address 100 on, its sharer, and what thieves find there.
+/// A split stack of slots of 10 bytes from address 100 on, with its sharer and the thieves' view.
 struct Shared {
     index: SharedIndex<Native>,
     limits: Limits<Native>,
@@ -345,14 +346,14 @@ impl Shared {
         split::Stack { shared: &self.index, limits: &self.limits, bottom: 100, slot_size: 10, capacity: 4 }
     }
 
-    /// How far the limits admit pushes, and from where on pops.
+    /// Returns up to where the limits admit pushes, and from where on pops.
     fn open(&self) -> (usize, usize) {
         let heads = || (0..=6).map(|index| 100 + 10 * index);
         let pushes = heads().filter(|&head| self.limits.admits_push(head)).count();
         (pushes, 7 - heads().filter(|&head| self.limits.admits_pop(head)).count())
     }
 
-    /// The owner was to be told of its next push, of the task at `index`; how far the limits are open then.
+    /// Pushes the task at `index` with a push that the owner must see; returns how far the limits are open afterwards.
     fn told(&self, stack: &mut split::Owner, index: usize) -> (usize, usize) {
         self.limits.stop_next_push();
         stack.pushed(&self.stack(), &self.owner, index);
@@ -368,14 +369,14 @@ impl Shared {
 }
 
 #[test]
-fn a_split_stack_shares_half_of_what_is_private_when_asked() {
+fn a_split_stack_shares_half_of_its_private_part_on_request() {
     let (index, mut stack) = split::Owner::new::<Native>();
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2) };
     let grown = || (shared.owner.grown.get(), shared.owner.shrunk.get());
-    // The first task is for all, then everything is private.
+    // The first task is shared; then everything is private.
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 1), (0, 0), Some(0)));
-    // Asked at a push with three private tasks: two of them; of one, that one; nothing above the end is shared.
+    // A request at a push shares two of three private tasks, then the only one; nothing above the end is shared.
     shared.limits.request(|| 7);
     stack.pushed(&shared.stack(), &shared.owner, 3);
     assert_eq!((shared.open(), grown()), ((4, 3), (1, 0)));
@@ -384,37 +385,37 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
     stack.give(&shared.stack(), &shared.owner, 6, Amount::Half);
     assert_eq!(grown(), (2, 0), "nothing is private");
     assert_eq!((shared.steal(), shared.steal()), (Some(1), Some(2)));
-    // The last one is taken back, the others are stolen.
+    // The owner takes back the last one; the others are stolen.
     assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 3), (2, 1), None));
     assert!(!stack.take_back(&shared.stack(), &shared.owner, 2));
     assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
     assert!(!stack.take_back(&shared.stack(), &shared.owner, 1));
     stack.joined(&shared.stack());
-    // A task beyond the end is nobody's.
+    // A task beyond the end is not part of the stack.
     stack.pushed(&shared.stack(), &shared.owner, 4);
     assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
-    // Asked at a pop, with everything private: what lies below is shared.
+    // A request at a pop with only private tasks shares those below.
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.steal(), Some(0));
     shared.limits.request(|| 7);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 2), (3, 1), Some(1)));
-    // Not asked: nothing is.
+    // Without a request nothing is shared.
     assert!(stack.take_back(&shared.stack(), &shared.owner, 2));
     assert_eq!((shared.open(), grown(), shared.steal()), ((4, 2), (3, 1), None));
     stack.joined(&shared.stack());
     assert!(shared.index.is_all_stolen() && shared.open() == (0, 7));
-    // Two are private below a push that is asked: one of them.
+    // A request at a push above two private tasks shares one of them.
     stack.pushed(&shared.stack(), &shared.owner, 0);
     shared.limits.request(|| 7);
     stack.pushed(&shared.stack(), &shared.owner, 2);
     assert_eq!(shared.open(), (4, 2));
-    // Nothing to give: the limits stay as they are, whatever they say.
+    // With nothing to give, the limits do not change.
     shared.limits.stop_pops();
     stack.give(&shared.stack(), &shared.owner, 2, Amount::Half);
     assert_eq!(shared.open(), (4, 7));
-    // A pop that nobody has asked shares nothing; one that was asked tells who sleeps.
+    // A pop without a request shares nothing; one with a request wakes a sleeper.
     stack.joined(&shared.stack());
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
@@ -426,7 +427,7 @@ fn a_split_stack_shares_half_of_what_is_private_when_asked() {
 }
 
 #[test]
-fn tasks_are_coarse_until_enough_joins_have_come_fast_and_again_when_somebody_waits() {
+fn tasks_are_coarse_until_enough_fast_joins_and_again_after_a_long_wait() {
     let (owner, limits) = (Owner::of_two(), Limits::<Native>::closed());
     let mut grain = Grain::new();
     let joins = |grain: &mut Grain, ticks: &[Time]| {
@@ -439,20 +440,20 @@ fn tasks_are_coarse_until_enough_joins_have_come_fast_and_again_when_somebody_wa
     assert!(!grain.is_coarse());
     grain.begins(&owner);
     assert!(grain.is_coarse());
-    // How long the first one took nobody knows.
+    // The length of the first one is unknown.
     assert_eq!(joins(&mut grain, &[500, 10, 10, 11]), [false; 4]);
     assert_eq!(joins(&mut grain, &[10, 10, 10]), [false, false, true]);
     assert!(!grain.is_coarse());
-    // Somebody asks, and is answered in time; then not.
+    // A request is answered in time; then it is not.
     limits.open(10, 5);
-    assert!(!grain.is_overdue(&limits, &owner), "nobody asks");
+    assert!(!grain.is_overdue(&limits, &owner), "there is no request");
     limits.request(|| owner.now.get());
     owner.now.set(owner.now.get() + 99);
     assert!(!grain.is_overdue(&limits, &owner) && !grain.is_coarse());
     owner.now.set(owner.now.get() + 1);
     assert!(grain.is_overdue(&limits, &owner) && grain.is_coarse());
     assert_eq!(joins(&mut grain, &[0, 0, 0, 0]), [false, false, false, true]);
-    // Nobody is there to share with.
+    // There is no other worker to share with.
     let alone = Owner { dormitory: Dormitory::new(1), ..Owner::of_two() };
     grain.begins(&alone);
     assert!(!grain.is_coarse() && !grain.is_overdue(&limits, &alone));
@@ -470,27 +471,27 @@ fn a_split_stack_of_coarse_tasks_shares_them_all() {
         stack.pushed(&shared.stack(), &shared.owner, index);
         assert!(left());
     }
-    // Beyond the end nothing can be shared.
+    // Nothing beyond the end can be shared.
     stack.pushed(&shared.stack(), &shared.owner, 3);
     stack.pushed(&shared.stack(), &shared.owner, 4);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 4));
     assert_eq!((shared.open(), shared.steal()), (CLOSED, Some(0)));
-    // One comes back at a time, and the others stay with the thieves.
+    // One task at a time is taken back, and the others stay shared.
     assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
     assert_eq!((shared.open(), left()), (CLOSED, true));
     assert!(stack.take_back(&shared.stack(), &shared.owner, 2));
     assert_eq!((shared.open(), left()), (CLOSED, true));
-    // The fourth join ends the window: what is forked now is private.
+    // The fourth join ends the window: forks are now private.
     stack.pushed(&shared.stack(), &shared.owner, 2);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 2));
     assert_eq!((shared.open(), shared.steal(), shared.steal()), ((4, 2), Some(1), None));
-    // Who sleeps has the next push share everything, and again one at a time.
+    // For a sleeper the next push shares everything, and then each push shares its task.
     shared.owner.lays_down(1, ANY);
     shared.limits.stop_next_push();
     stack.pushed(&shared.stack(), &shared.owner, 3);
     assert_eq!((shared.open(), shared.owner.asleep()), (CLOSED, vec![]));
     assert_eq!((shared.steal(), shared.steal(), shared.steal()), (Some(2), Some(3), None));
-    // Everything is stolen: the next task may be anything.
+    // Everything is stolen: the next task may be of any grain.
     assert!(!stack.take_back(&shared.stack(), &shared.owner, 3));
     stack.joined(&shared.stack());
     stack.pushed(&shared.stack(), &shared.owner, 3);
@@ -509,7 +510,7 @@ fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_priva
     }
     assert_eq!(shared.open(), (4, 1));
     let grown = shared.owner.grown.get();
-    // These are slow, and private.
+    // These are slow, but private.
     for _ in 0..9 {
         shared.owner.now.set(shared.owner.now.get() + 1000);
         shared.limits.request(|| shared.owner.now.get());
@@ -518,7 +519,7 @@ fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_priva
     }
 }
 
-/// A stack that keeps its forks from the task at `index` 0 on, which is shared.
+/// Creates a stack whose owner keeps its forks above the task at `index` 0, which is shared.
 fn fine(owner: Owner) -> (split::Owner, Shared) {
     let (index, mut stack) = split::Owner::new::<Native>();
     let shared = Shared { index, limits: Limits::closed(), owner };
@@ -531,15 +532,15 @@ fn fine(owner: Owner) -> (split::Owner, Shared) {
 }
 
 #[test]
-fn who_asks_has_a_split_stack_share_all_until_some_joins_are_fast() {
+fn a_request_makes_a_split_stack_share_all_until_some_joins_are_fast() {
     let (mut stack, shared) = fine(Owner::of_two());
     assert_eq!((shared.open(), shared.steal()), ((4, 1), Some(0)));
     shared.limits.request(|| 7);
     stack.pushed(&shared.stack(), &shared.owner, 2);
     assert_eq!(shared.open(), (0, 7), "in doubt");
     stack.pushed(&shared.stack(), &shared.owner, 3);
-    assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [1, 2, 3], "all, and what is forked then");
-    // What follows a theft of everything is of the same kind, most likely: two joins instead of four.
+    assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [1, 2, 3], "all, and later forks");
+    // After all tasks were stolen, the next ones are most likely of the same kind: two joins suffice instead of four.
     stack.joined(&shared.stack());
     stack.pushed(&shared.stack(), &shared.owner, 0);
     for open in [(0, 7), (4, 1)] {
@@ -547,14 +548,14 @@ fn who_asks_has_a_split_stack_share_all_until_some_joins_are_fast() {
         assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
         assert_eq!(shared.open(), open);
     }
-    // As long as nobody takes what is there, an owner does not doubt.
+    // While nobody takes the shared tasks, an owner does not doubt.
     shared.limits.request(|| 7);
     stack.pushed(&shared.stack(), &shared.owner, 2);
     assert_eq!(shared.open(), (4, 2), "one of two that were private");
 }
 
 #[test]
-fn who_has_asked_or_was_woken_is_expected_until_somebody_steals() {
+fn a_requester_or_woken_worker_is_expected_until_a_steal() {
     for is_asleep in [false, true] {
         let (mut stack, shared) = fine(Owner::of_two());
         if is_asleep {
@@ -566,12 +567,12 @@ fn who_has_asked_or_was_woken_is_expected_until_somebody_steals() {
             shared.limits.request(|| 7);
             assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
         }
-        assert_eq!(shared.open(), (4, 1), "there is one");
+        assert_eq!(shared.open(), (4, 1), "one task is shared");
         assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-        assert_eq!(shared.open(), (0, 0), "there is none: the next push is for who comes");
+        assert_eq!(shared.open(), (0, 0), "no task is shared: the next push is for the expected thief");
         stack.pushed(&shared.stack(), &shared.owner, 0);
         assert_eq!((shared.open(), shared.steal()), ((0, 7), Some(0)), "in doubt");
-        // He has come. Once tasks are fine again nobody is expected.
+        // The thief has come. Once tasks are fine again, none is expected.
         for index in [1, 1, 1] {
             stack.pushed(&shared.stack(), &shared.owner, index);
             assert!(stack.take_back(&shared.stack(), &shared.owner, index));
@@ -581,7 +582,7 @@ fn who_has_asked_or_was_woken_is_expected_until_somebody_steals() {
 }
 
 #[test]
-fn as_much_is_left_shared_as_there_are_workers_who_look_for_some() {
+fn a_pop_leaves_a_shared_task_for_each_worker_that_looks_for_one() {
     for (shares, hungry, left) in [(4, 0, 2), (4, 2, 2), (4, 3, 3), (3, 1, 1), (3, 2, 2)] {
         let (mut stack, shared) = fine(Owner { grain: Owner::of_two().grain, ..Owner::with(5) });
         stack.give(&shared.stack(), &shared.owner, shares, Amount::All);
@@ -594,7 +595,7 @@ fn as_much_is_left_shared_as_there_are_workers_who_look_for_some() {
 }
 
 #[test]
-fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
+fn sleepers_wait_for_the_next_push_if_too_little_is_shared() {
     let team = || Owner { grain: Owner::of_two().grain, ..Owner::with(5) };
     let three_sleep = |shared: &Shared| (1..4).for_each(|place| shared.owner.lays_down(place, ANY));
     // Nothing is shared.
@@ -602,20 +603,20 @@ fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
     three_sleep(&shared);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
     assert_eq!((shared.open(), shared.owner.asleep()), ((0, 0), vec![1, 2, 3]));
-    // Then it is, and all that follows, and one of them is woken, who passes it on.
+    // The push shares its task and all later ones, and wakes one sleeper, which wakes the next.
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![2, 3]));
-    // What nobody has taken since is enough, though there are more who look for some.
+    // Tasks that nobody has taken since are enough, even for more workers.
     for _ in 0..2 {
         stack.pushed(&shared.stack(), &shared.owner, 1);
         assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
     }
     assert_eq!(shared.open(), (4, 1));
     assert_eq!(shared.told(&mut stack, 2), (4, 2), "no doubt");
-    // Once somebody has, it is not.
+    // After a steal they are not.
     assert_eq!(shared.steal(), Some(0));
     assert_eq!(shared.told(&mut stack, 3), (0, 7), "in doubt");
-    // Until the next one has.
+    // Until the next steal.
     for _ in 0..2 {
         assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
         stack.pushed(&shared.stack(), &shared.owner, 3);
@@ -623,11 +624,11 @@ fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
     assert_eq!(shared.told(&mut stack, 3), (4, 4), "no doubt");
     assert_eq!(shared.steal(), Some(1));
     assert_eq!(shared.told(&mut stack, 3), (0, 7), "in doubt");
-    // A task beyond the end is for nobody.
+    // Nobody is woken for a task beyond the end.
     shared.owner.dormitory.sleepers().end_search();
     stack.pushed(&shared.stack(), &shared.owner, 4);
     assert_eq!(shared.owner.asleep(), [2, 3]);
-    // Who never doubts wakes somebody for whatever it shares, however little.
+    // An owner that never doubts wakes a worker for anything it shares.
     let (mut stack, shared) = fine(Owner::with(5));
     assert_eq!(shared.steal(), Some(0));
     three_sleep(&shared);
@@ -636,7 +637,7 @@ fn who_finds_too_little_is_told_of_the_next_push_and_not_woken_before() {
 }
 
 #[test]
-fn what_comes_back_unwanted_for_long_is_shared_no_more_until_somebody_steals() {
+fn tasks_taken_back_too_often_stay_private_until_a_steal() {
     let ready = || Owner { grain: grain::Params { ready: 1, ..Owner::of_two().grain }, ..Owner::with(2) };
     let (mut stack, shared) = fine(ready());
     let mut comes_back = |shared: &Shared| {
@@ -646,16 +647,16 @@ fn what_comes_back_unwanted_for_long_is_shared_no_more_until_somebody_steals() {
         stack.pushed(&shared.stack(), &shared.owner, 0);
         open
     };
-    // Four have come back while tasks were coarse.
+    // Four were taken back while tasks were coarse.
     let opens: Vec<_> = (0..20).map(|_| comes_back(&shared)).collect();
     assert_eq!(opens, [vec![(0, 0); 15], vec![(4, 0); 5]].concat());
-    // Who sleeps is told all the same, and is not woken for nothing.
+    // A sleeper still gets the next push, but is not woken in vain.
     shared.owner.lays_down(1, ANY);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
     assert_eq!((shared.open(), shared.owner.asleep()), ((0, 0), vec![1]));
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![]), "in doubt");
-    // Somebody has come.
+    // A thief has come.
     assert_eq!(shared.steal(), Some(0));
     assert!(!stack.take_back(&shared.stack(), &shared.owner, 0));
     stack.joined(&shared.stack());
@@ -669,7 +670,7 @@ fn what_comes_back_unwanted_for_long_is_shared_no_more_until_somebody_steals() {
 }
 
 #[test]
-fn a_stack_that_begins_with_coarse_tasks_admits_nothing() {
+fn a_stack_that_begins_coarse_admits_nothing() {
     let (mut stack, shared) = fine(Owner::of_two());
     assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
     assert_eq!(shared.open(), (4, 0));
@@ -678,7 +679,7 @@ fn a_stack_that_begins_with_coarse_tasks_admits_nothing() {
 }
 
 #[test]
-fn the_oldest_tasks_are_shared_whoever_asks() {
+fn the_oldest_tasks_are_shared_without_a_request() {
     let ready = |workers| Owner { grain: grain::Params { ready: 2, ..Owner::of_two().grain }, ..Owner::with(workers) };
     for workers in [2, 5] {
         let (mut stack, shared) = fine(ready(workers));
@@ -693,11 +694,11 @@ fn the_oldest_tasks_are_shared_whoever_asks() {
         stack.pushed(&shared.stack(), &shared.owner, 0);
         assert_eq!((shared.open(), shared.steal()), ((0, 1), Some(0)));
     }
-    assert_eq!(fine(ready(1)).1.open(), (4, 1), "who is alone shares for nobody");
+    assert_eq!(fine(ready(1)).1.open(), (4, 1), "a lone worker shares nothing");
 }
 
 #[test]
-fn a_request_that_has_waited_has_a_split_stack_share_all() {
+fn an_overdue_request_makes_a_split_stack_share_all() {
     let (index, mut stack) = split::Owner::new::<Native>();
     let shared =
         Shared { index, limits: Limits::closed(), owner: Owner { grain: grain::Params::FINE, ..Owner::with(2) } };
@@ -712,30 +713,30 @@ fn a_request_that_has_waited_has_a_split_stack_share_all() {
 }
 
 #[test]
-fn a_thief_shares_for_an_owner_all_that_lies_below_the_head() {
+fn a_thief_shares_all_tasks_below_an_owners_head() {
     let (mut stack, shared) = fine(Owner::of_two());
     let thief = Owner::of_two();
     assert_eq!(shared.steal(), Some(0));
     assert!(!shared.index.has_private(1) && shared.index.has_private(2));
     assert_eq!(stack.seized(&shared.stack(), &thief, 1), 0, "nothing is private below");
     assert_eq!(shared.open(), (4, 1));
-    // What lies beyond the end was kept aside.
+    // Tasks beyond the end are aside.
     assert_eq!(stack.seized(&shared.stack(), &thief, 6), 3);
     assert_eq!(shared.open(), (0, 7));
     assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [1, 2, 3]);
-    // From now on its tasks count as coarse, also one that it was pushing meanwhile.
+    // From now on its tasks count as coarse, even one being pushed meanwhile.
     let (mut stack, shared) = fine(Owner::of_two());
     assert_eq!(stack.seized(&shared.stack(), &thief, 2), 1);
     assert!(stack.take_back(&shared.stack(), &shared.owner, 2), "private, though all is to be shared");
     stack.pushed(&shared.stack(), &shared.owner, 2);
     assert_eq!((shared.open(), std::iter::from_fn(|| shared.steal()).count()), ((0, 7), 3));
-    // All stolen: there is nothing to share.
+    // Everything is stolen: there is nothing to share.
     assert!(!stack.take_back(&shared.stack(), &shared.owner, 2) && !shared.index.has_private(9));
     assert_eq!(stack.seized(&shared.stack(), &thief, 3), 0);
 }
 
 #[test]
-fn an_owner_keeps_thieves_out_and_they_one_another() {
+fn an_owner_excludes_thieves_and_thieves_exclude_each_other() {
     let (turn, limits) = (Turn::<Native>::new(), Limits::<Native>::closed());
     if !Native::prepare_barriers() {
         return;
@@ -749,12 +750,12 @@ fn an_owner_keeps_thieves_out_and_they_one_another() {
     let seized = turn.seize(1, &limits, || 7, || (seize(0), seize(1), seize(2)));
     assert_eq!((seized, seize(2)), (Some((None, None, None)), Some(2)));
     let claimed = || {
-        assert_eq!(seize(1), None, "somebody else has claimed it");
+        assert_eq!(seize(1), None, "another thief has claimed it");
         7
     };
     limits.open(200, 100);
     assert_eq!(turn.seize(0, &limits, claimed, || ()), Some(()));
-    // The owner comes between a thief's claim and its turn, and again before the turn is over: then it waits.
+    // The owner enters between a thief's claim and its turn, and again before the turn ends: then it waits.
     let (has_come, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     limits.open(200, 100);
     let overtaken = turn.seize(
@@ -789,7 +790,7 @@ fn an_owner_keeps_thieves_out_and_they_one_another() {
 }
 
 #[test]
-fn a_head_is_seen_wherever_it_is() {
+fn a_head_is_seen_at_every_place() {
     let mut slots = [0; 3];
     let bottom = slots.as_mut_ptr();
     let head = Head::<Native, _>::new(bottom);
@@ -807,7 +808,7 @@ struct Public {
     owner: Owner,
 }
 
-/// An owner whose tasks are stolen as soon as it has made them public.
+/// An owner whose tasks are stolen as soon as they are public.
 struct Robbed<'s>(&'s Public);
 
 impl Sleeper for Robbed<'_> {
@@ -860,7 +861,7 @@ impl Public {
         public::Stack { shared: &self.shared, limits: &self.limits, state_at, bottom: 100, slot_size: 10, capacity: 4 }
     }
 
-    /// How far the limits admit pushes, and from where on pops.
+    /// Returns up to where the limits admit pushes, and from where on pops.
     fn open(&self) -> (usize, usize) {
         let heads = || (0..=6).map(|index| 100 + 10 * index);
         let pushes = heads().filter(|&head| self.limits.admits_push(head)).count();
@@ -873,30 +874,30 @@ impl Public {
 }
 
 #[test]
-fn a_stack_of_wools_with_coarse_tasks_offers_them_all() {
+fn wools_stack_offers_all_coarse_tasks() {
     let params = wool::Params { chunk: 1, privatise_after: 100 };
     let (public, mut stack) = Public::new(params, Owner::of_two());
     stack.begins(&public.stack(), &public.owner);
     assert_eq!((stack.public(), public.open().0), (4, 0));
     for index in 0..5 {
         stack.pushed(&public.stack(), &public.owner, index);
-        assert_eq!(public.open().0, 0, "each push is of a public task");
+        assert_eq!(public.open().0, 0, "each pushed task is public");
     }
     assert_eq!(public.offered(), [0, 1, 2, 3]);
-    // The task beyond the end comes back, and pushes stay closed.
+    // The owner takes back the task beyond the end, and pushes stay closed.
     assert!(stack.take_back(&public.stack(), &public.owner, 4));
     for index in [3, 2, 1] {
         assert_eq!(public.open().0, 0);
         assert!(stack.take_back(&public.stack(), &public.owner, index));
     }
     assert_eq!((stack.public(), public.offered()), (4, vec![0]));
-    // The window ends with a fourth join of a public task: the boundary comes down.
+    // The fourth join of a public task ends the window: the boundary comes down.
     stack.pushed(&public.stack(), &public.owner, 1);
     assert!(stack.take_back(&public.stack(), &public.owner, 1));
     assert_eq!((stack.public(), public.offered()), (2, vec![0]));
     stack.pushed(&public.stack(), &public.owner, 1);
     assert_eq!((public.open(), public.offered()), ((4, 2), vec![0, 1]));
-    // Two private ones; somebody sleeps, and the next push offers all.
+    // With two private tasks and a sleeper, the next push offers all.
     public.owner.lays_down(1, ANY);
     public.limits.stop_next_push();
     stack.pushed(&public.stack(), &public.owner, 3);
@@ -905,7 +906,7 @@ fn a_stack_of_wools_with_coarse_tasks_offers_them_all() {
 }
 
 #[test]
-fn a_request_that_has_waited_has_wools_owner_offer_all() {
+fn an_overdue_request_makes_wools_owner_offer_all() {
     for waits in [99, 100] {
         let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::of_two());
         stack.pushed(&public.stack(), &public.owner, 0);
@@ -920,7 +921,7 @@ fn a_request_that_has_waited_has_wools_owner_offer_all() {
 }
 
 #[test]
-fn a_stack_of_wools_answers_at_pushes_pops_and_polls() {
+fn wools_stack_answers_at_pushes_pops_and_polls() {
     let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::with(2));
     let steal = |index: u32| {
         let stolen = public.shared.steal(|index| &public.states[index as usize]);
@@ -939,7 +940,7 @@ fn a_stack_of_wools_answers_at_pushes_pops_and_polls() {
     };
     stack.pushed(&public.stack(), &public.owner, 0);
     assert_eq!((stack.public(), now()), (1, ((4, 1), vec![0], false, 0, 0)));
-    // With three private tasks, the newest of which is popped.
+    // With three private tasks, of which the newest is popped.
     steal(0);
     assert!(stack.take_back(&public.stack(), &public.owner, 3));
     assert_eq!((stack.public(), now()), (2, ((4, 2), vec![1], false, 1, 0)));
@@ -951,9 +952,9 @@ fn a_stack_of_wools_answers_at_pushes_pops_and_polls() {
     assert_eq!((stack.public(), now()), (4, ((4, 4), vec![3], false, 3, 0)));
 }
 
-/// A thief that has asked comes as soon as the task is public, and before its owner has gone on.
+/// A thief that has made a request comes as soon as the task is public, before its owner continues.
 #[test]
-fn a_stack_of_wools_offers_a_task_once() {
+fn wools_stack_offers_a_task_once() {
     let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::with(2));
     stack.pushed(&public.stack(), &Robbed(&public), 0);
     let states = |index: u32| &public.states[index as usize];
@@ -967,7 +968,7 @@ fn a_stack_of_wools_offers_a_task_once() {
 }
 
 #[test]
-fn a_stack_of_wools_offers_and_tells_of_no_more_than_there_is() {
+fn wools_stack_offers_and_announces_only_existing_tasks() {
     let (public, mut stack) = Public::new(wool::Params { chunk: 2, privatise_after: 100 }, Owner::with(2));
     let steal = |index: u32| {
         let stolen = public.shared.steal(|index| &public.states[index as usize]);
@@ -976,7 +977,7 @@ fn a_stack_of_wools_offers_and_tells_of_no_more_than_there_is() {
     };
     stack.pushed(&public.stack(), &public.owner, 0);
     steal(0);
-    // A public slot without a task is no reason to wake anybody.
+    // A public slot without a task is no reason to wake a worker.
     public.owner.lays_down(1, ANY);
     stack.poll(&public.stack(), &public.owner, 1);
     assert_eq!((public.owner.asleep(), public.limits.is_wanted()), (vec![1], true));
@@ -989,18 +990,18 @@ fn a_stack_of_wools_offers_and_tells_of_no_more_than_there_is() {
 }
 
 #[test]
-fn a_stack_of_wools_gives_all_and_takes_back_what_nobody_wants() {
+fn wools_stack_gives_all_and_takes_back_unwanted_tasks() {
     let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 2 }, Owner::with(2));
     let now = || (public.open(), public.offered(), public.owner.grown.get(), public.owner.shrunk.get());
     stack.pushed(&public.stack(), &public.owner, 0);
     stack.give_all(&public.stack(), &public.owner, 3);
     assert_eq!((stack.public(), now()), (3, ((4, 3), vec![0, 1, 2], 1, 0)));
-    // Pushes of public tasks are cold, until the boundary comes down.
+    // Pushes of public tasks take the cold path until the boundary comes down.
     assert!(stack.take_back(&public.stack(), &public.owner, 2));
     assert_eq!((stack.public(), now()), (3, ((0, 3), vec![0, 1], 1, 0)));
     assert!(stack.take_back(&public.stack(), &public.owner, 1));
     assert_eq!((stack.public(), now()), (2, ((0, 2), vec![0], 1, 1)));
-    // A private task that is popped the other way, since there were tasks aside.
+    // A private task popped on the cold path, since there were tasks aside.
     stack.pushed(&public.stack(), &public.owner, 1);
     public.limits.stop_pops();
     assert!(stack.take_back(&public.stack(), &public.owner, 2));
@@ -1008,14 +1009,14 @@ fn a_stack_of_wools_gives_all_and_takes_back_what_nobody_wants() {
 }
 
 #[test]
-fn a_stack_of_wools_gives_what_is_public_and_moves_the_boundary() {
+fn wools_stack_gives_public_tasks_and_moves_the_boundary() {
     assert_eq!(wool::Params::default(), wool::Params { chunk: 4, privatise_after: 500 });
     let states: Vec<JobState<Native>> = (0..16).map(|_| JobState::default()).collect();
     let at = |index: u32| &states[index as usize];
     let (shared, mut owner) = wool::Shared::<Native>::new(wool::Params { chunk: 2, privatise_after: 3 }, 16);
     let looks = || (shared.bot(), shared.has_public(at), shared.has_run_out());
     let offered = || (0..16).filter(|&index| at(index).status() == Status::Offered).collect::<Vec<_>>();
-    // Two slots are public, and nothing lies there.
+    // Two slots are public and empty.
     assert_eq!((owner.public(), looks(), shared.steal(at)), (2, (0, false, false), StealIndex::AllStolen));
     (0..6).for_each(|index| owner.push(at(index), index));
     assert_eq!((offered(), looks()), (vec![0, 1], (0, true, false)));
@@ -1027,13 +1028,13 @@ fn a_stack_of_wools_gives_what_is_public_and_moves_the_boundary() {
     }
     assert_eq!((looks(), shared.steal(at)), ((2, false, true), StealIndex::NothingShared));
     assert!(!shared.has_unstolen_below(2) && shared.has_unstolen_below(3));
-    // The next chunk; no more than there are slots; then everything.
+    // The next chunk, at most as many as there are slots, then everything.
     assert!(!owner.publish(&shared, at, 6, 2), "there are no more slots");
     assert!(owner.publish(&shared, at, 6, 16));
     assert_eq!((owner.public(), offered(), looks()), (4, vec![2, 3], (2, true, false)));
     assert!(!owner.publish_below(&shared, at, 6, 4) && owner.publish_below(&shared, at, 6, 6));
     assert_eq!((owner.public(), offered()), (6, vec![2, 3, 4, 5]));
-    // What nobody has stolen is taken back, and after three of these the boundary comes down half of the way.
+    // The owner takes back tasks that nobody has stolen; after three of these the boundary comes half of the way down.
     for (index, comes_down) in [(5, false), (4, false), (3, true)] {
         assert!(owner.take_back(at(index), index));
         owner.joined(&shared, at(index), index);
@@ -1041,14 +1042,14 @@ fn a_stack_of_wools_gives_what_is_public_and_moves_the_boundary() {
     }
     assert_eq!((owner.public(), offered()), (4, vec![2]));
     assert!(owner.take_back(at(2), 2));
-    // A stolen task that was joined is the next that can be stolen.
+    // A stolen task that was joined can be stolen next.
     assert!(!owner.take_back(at(1), 1));
     assert!(!at(1).finish(false));
     owner.joined(&shared, at(1), 1);
     assert_eq!((shared.bot(), at(1).is_fresh()), (1, true));
     owner.push(at(1), 1);
     assert_eq!(shared.steal(at), StealIndex::Index(1));
-    // Up to the number of tasks only, where a chunk is more than there are.
+    // Only up to the number of tasks, if a chunk is larger.
     at(1).claim(1, 0);
     (2..5).for_each(|index| owner.push(at(index), index));
     assert_eq!(
@@ -1059,13 +1060,14 @@ fn a_stack_of_wools_gives_what_is_public_and_moves_the_boundary() {
     assert_eq!((owner.public(), offered()), (6, vec![4]));
 }
 
-/// A worker that notes what it is asked, with `z` while it has announced its sleep and `?` while somebody searches; and what then happens.
+/// A worker that notes each call, with `z` if it has announced its sleep and `?` if a worker searches; and what happens
+/// after each note.
 struct Scripted<'s> {
     owner: Owner,
     notes: RefCell<Vec<String>>,
-    /// What each find, leap or look at the mail comes to; nothing, when there are no more.
+    /// The results of finds, leaps and looks at the mail; false when there are no more.
     finds: RefCell<VecDeque<bool>>,
-    /// What insisting comes to, as often as anybody makes a note of it.
+    /// The results of `insist`, which are noted while there are any.
     insists: RefCell<VecDeque<bool>>,
     sees_any: bool,
     leaves_more: bool,
@@ -1074,7 +1076,7 @@ struct Scripted<'s> {
 }
 
 impl<'s> Scripted<'s> {
-    /// Worker 0, beside worker 1 who sleeps and wants anything.
+    /// Creates worker 0 beside worker 1, which sleeps and wants anything.
     fn with(finds: &[bool], then: &'s dyn Fn(&Self, &str)) -> Self {
         let owner = Owner::with(2);
         owner.lays_down(1, ANY);
@@ -1101,7 +1103,7 @@ impl<'s> Scripted<'s> {
         insists.inspect(|_| self.notes("insist")).unwrap_or(false)
     }
 
-    /// All notes; and how often worker 0 has woken somebody.
+    /// Returns all notes, and how often worker 0 has woken another.
     fn story(&self) -> (String, u32) {
         (self.notes.borrow().join(" "), self.owner.woken.get())
     }
@@ -1135,7 +1137,7 @@ impl Sleeper for Scripted<'_> {
     }
 }
 
-/// For one look.
+/// Patience for one look.
 struct Once(bool);
 
 impl Patience for Once {
@@ -1226,7 +1228,7 @@ impl Joiner for Scripted<'_> {
 }
 
 #[test]
-fn who_has_shared_for_somebody_does_not_sleep() {
+fn a_worker_that_has_shared_for_others_does_not_sleep() {
     let _watchdog = watchdog("a search and a wait");
     let done = Cell::new(false);
     let then = |worker: &Scripted<'_>, what: &str| match what {
@@ -1243,7 +1245,7 @@ fn who_has_shared_for_somebody_does_not_sleep() {
     state.claim(1, 0);
     let then = |worker: &Scripted<'_>, what: &str| {
         if what == "parks" {
-            assert!(state.finish(false), "the owner sleeps and has said so");
+            assert!(state.finish(false), "the owner has announced its sleep");
             worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
         }
     };
@@ -1267,18 +1269,18 @@ fn an_idle_worker_announces_asks_looks_and_sleeps_and_passes_wake_ups_on() {
         let worker = Scripted { leaves_more, ..Scripted::with(&[false, false, true], &then) };
         search(&worker, ANY, &|| done.get());
         let story = "find find? share? askz settlesz has-askedz lookz parksz find? run";
-        // It was woken, and finds something: it wakes the next if there is more.
+        // It was woken and finds something, so it wakes the next if there is more.
         let story = if leaves_more { format!("{story}?") } else { story.to_owned() };
         assert_eq!(worker.story(), (story, u32::from(leaves_more)));
     }
-    // It finds something at once, and so has not begun a search that it could end.
+    // It finds something at once, so it has begun no search that it could end.
     done.set(false);
     let worker = Scripted::with(&[true], &then);
     search(&worker, ANY, &|| done.get());
     assert_eq!(worker.story(), ("find run".to_owned(), 0));
     worker.owner.dormitory.sleepers().start_search();
     assert!(worker.owner.dormitory.sleepers().is_searched());
-    // What it has seen is gone when it looks again; and then the end comes, which it was not woken for.
+    // What it saw is gone when it looks again. Then the end comes, without a wake-up.
     done.set(false);
     let then = |worker: &Scripted<'_>, what: &str| {
         let looks = worker.notes.borrow().iter().filter(|note| note.starts_with("find")).count();
@@ -1309,14 +1311,14 @@ fn a_worker_that_finds_many_wakes_two() {
 }
 
 #[test]
-fn a_worker_that_waits_for_a_scope_sees_its_end_in_its_last_look() {
+fn a_worker_that_waits_for_a_scope_sees_its_end_before_sleeping() {
     let _watchdog = watchdog("a search");
     for (is_woken, others_woken) in [(false, 0), (true, 1)] {
         let done = Cell::new(false);
         let then = |worker: &Scripted<'_>, what: &str| {
             if what == "has-asked" {
                 done.set(true);
-                // Somebody has work for it meanwhile.
+                // Another worker has work for it meanwhile.
                 let _ = is_woken && worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
             }
         };
@@ -1325,25 +1327,25 @@ fn a_worker_that_waits_for_a_scope_sees_its_end_in_its_last_look() {
         let story = "find run find find share askz settlesz has-askedz";
         assert_eq!(worker.story(), (story.to_owned(), others_woken));
         assert!(!worker.owner.asleep().contains(&0));
-        // It has ended no search, since it has begun none.
+        // It has begun no search, so it has ended none.
         worker.owner.dormitory.sleepers().start_search();
         assert!(worker.owner.dormitory.sleepers().is_searched());
     }
 }
 
 #[test]
-fn a_worker_that_waits_for_its_job_leaps_looks_at_its_mail_and_sleeps() {
+fn a_worker_that_waits_for_its_job_leaps_checks_its_mail_and_sleeps() {
     let _watchdog = watchdog("a wait");
     let stolen = || {
         let state = JobState::<Native>::default();
         state.claim(1, 0);
         state
     };
-    // The thief finishes the job while its owner sleeps; the wake-up may have been for work, and is passed on.
+    // The thief finishes the job while its owner sleeps. The wake-up may have been for work, so the owner passes it on.
     let state = stolen();
     let then = |worker: &Scripted<'_>, what: &str| {
         if what == "parks" {
-            assert!(state.finish(false), "the owner sleeps and has said so");
+            assert!(state.finish(false), "the owner has announced its sleep");
             worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
         }
     };
@@ -1351,20 +1353,20 @@ fn a_worker_that_waits_for_its_job_leaps_looks_at_its_mail_and_sleeps() {
     assert_eq!(await_job(&worker, &state), Settled::Done);
     let story = "leap mail leap mail askz settlesz has-askedz lookz parksz";
     assert_eq!(worker.story(), (story.to_owned(), 1));
-    // It was woken for work, and has had some.
+    // It was woken for work, and got some.
     let state = stolen();
     let then = |worker: &Scripted<'_>, what: &str| {
         if what == "parks" {
             worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
         } else if worker.notes.borrow().len() == 11 {
-            assert!(state.finish(true), "the owner had said that it sleeps");
+            assert!(state.finish(true), "the owner had announced its sleep");
         }
     };
     let worker = Scripted::with(&[false, false, false, false, true], &then);
     assert_eq!(await_job(&worker, &state), Settled::Panicked);
     let story = "leap mail leap mail askz settlesz has-askedz lookz parksz leap leap mail";
     assert_eq!(worker.story(), (story.to_owned(), 0));
-    // It sees something, and is not woken.
+    // It sees something and is not woken.
     let state = stolen();
     let then = |worker: &Scripted<'_>, _: &str| {
         if worker.notes.borrow().len() == 9 {
@@ -1377,7 +1379,7 @@ fn a_worker_that_waits_for_its_job_leaps_looks_at_its_mail_and_sleeps() {
 }
 
 #[test]
-fn a_push_is_told_to_whoever_sleeps() {
+fn a_push_wakes_a_sleeper() {
     for was_empty in [true, false] {
         let owner = Owner::with(2);
         has_pushed(&owner, was_empty);
@@ -1393,14 +1395,14 @@ thread_local! {
     static AT_FENCE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
     /// The same at a light barrier.
     static AT_BARRIER: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-    /// The same while it sleeps.
+    /// The same while this thread sleeps.
     static AT_WAIT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 
-/// The machine's memory, where something may happen at a fence, or while a thread sleeps.
+/// The machine's memory, where something may happen at a fence or while a thread sleeps.
 struct Fenced;
 
-// SAFETY: all is as in `Native`, whose fence is made after what happens.
+// SAFETY: as `Native`, whose operations it forwards; a fence is made after what happens.
 unsafe impl Memory for Fenced {
     type AtomicU32 = <Native as Memory>::AtomicU32;
     type AtomicU64 = <Native as Memory>::AtomicU64;
@@ -1443,7 +1445,7 @@ impl Sleep for Fenced {
     }
 }
 
-// SAFETY: a barrier is a fence on either side.
+// SAFETY: the tests run both sides on one thread, where program order gives what the barriers promise.
 unsafe impl Asymmetric for Fenced {
     fn light_barrier() {
         if let Some(happens) = AT_BARRIER.take() {
@@ -1472,10 +1474,10 @@ impl Sleeper for Publisher {
     }
 }
 
-/// Two workers announce their sleep after something has come, which they may not have seen, and before the fence that follows it: whoever
-/// brought it has to see them.
+/// Two workers announce their sleep after work has come, which they may not have seen, and before the fence that
+/// follows it. The worker that brought it must see them.
 #[test]
-fn who_announces_its_sleep_before_the_fence_is_seen_after_it() {
+fn a_sleep_announced_before_the_fence_is_seen_after_it() {
     type Look = fn(&Publisher);
     let look_after: [(Look, &[usize]); 6] = [
         (|publisher| assert!(publisher.0.sleepers().sleepers_after()), &[1, 2]),
@@ -1495,14 +1497,14 @@ fn who_announces_its_sleep_before_the_fence_is_seen_after_it() {
             }
         })));
         look(&publisher);
-        assert!(AT_FENCE.take().is_none(), "there was a fence");
+        assert!(AT_FENCE.take().is_none(), "there must be a fence");
         let asleep = [1, 2].into_iter().filter(|&place| publisher.0.place(place).would_help(|_| true));
         assert_eq!(asleep.collect::<Vec<_>>(), left);
     }
 }
 
 #[test]
-fn who_announces_its_sleep_before_a_push_is_over_is_seen_by_it() {
+fn a_sleep_announced_during_a_push_is_seen_by_it() {
     let publisher = Publisher(Arc::new(Dormitory::new(2)));
     let dormitory = Arc::clone(&publisher.0);
     AT_BARRIER.set(Some(Box::new(move || dormitory.place(1).announce(dormitory.sleepers(), ANY))));
@@ -1510,7 +1512,7 @@ fn who_announces_its_sleep_before_a_push_is_over_is_seen_by_it() {
     assert!(AT_BARRIER.take().is_none() && !publisher.0.place(1).would_help(|_| true));
 }
 
-/// A worker for which there is nothing, and who sleeps at once.
+/// A worker without work, which sleeps at once.
 struct Jobless {
     publisher: Publisher,
     has_slept: Arc<AtomicBool>,
@@ -1539,7 +1541,7 @@ impl Searcher for Jobless {
 
     fn find(&self) -> Option<()> {
         self.finds.set(self.finds.get() + 1);
-        assert!(self.finds.get() == 1 || self.has_slept.load(SeqCst), "it looks again, and has not slept");
+        assert!(self.finds.get() == 1 || self.has_slept.load(SeqCst), "it looks again without having slept");
         None
     }
 
@@ -1559,7 +1561,7 @@ impl Searcher for Jobless {
 }
 
 #[test]
-fn who_searches_in_vain_sleeps_until_somebody_wakes_it() {
+fn a_worker_that_finds_nothing_sleeps_until_it_is_woken() {
     let _watchdog = watchdog("a sleep");
     for wanted in [ANY, ANY_MEANWHILE] {
         let (dormitory, has_slept) = (Arc::new(Dormitory::new(1)), Arc::new(AtomicBool::new(false)));

@@ -1,10 +1,11 @@
-//! What lives in registers across a fork is the same after it, also when the fork takes the cold path, which is called in a way of its own.
+//! Values in registers across a fork survive it, even when the fork takes the cold path, which has its own calling
+//! convention.
 
 use filch::pool::{Pool, Queued};
 use filch::{Builder, Worker};
 use filch_queue::ChaseLev;
 
-/// More than there are registers, of both kinds, all needed after the fork.
+/// More values than there are registers, of both kinds, all needed after the fork.
 type Live = ([u64; 16], [f64; 20]);
 
 fn live(seed: u64) -> Live {
@@ -13,7 +14,7 @@ fn live(seed: u64) -> Live {
     (std::array::from_fn(number), std::array::from_fn(|index| (number(index) >> 12) as f64))
 }
 
-/// Of the bits, in an order in which each counts.
+/// Hashes the bits in an order in which each counts.
 fn digest((integers, floats): Live, sum: u64) -> u64 {
     let words = integers.into_iter().chain(floats.map(f64::to_bits));
     words.fold(sum, |digest, word| digest.rotate_left(5) ^ word)

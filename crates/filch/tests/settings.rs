@@ -1,4 +1,4 @@
-//! What can be set of pools: whatever it is, every program comes out right, every pool ends, and what contradicts itself is refused.
+//! Settings of pools: with any of them every program is right and every pool ends; contradictions are refused.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -25,7 +25,7 @@ fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
     a + b
 }
 
-/// Adds up numbers from leaves that take a while each, so that whoever waits for one falls asleep.
+/// Sums over leaves that take a while each, so that a worker that waits for one falls asleep.
 fn slow_sum<P: Pool>(mut w: Worker<'_, P>, from: u64, to: u64) -> u64 {
     if to - from == 1 {
         thread::sleep(Duration::from_micros(300));
@@ -37,7 +37,7 @@ fn slow_sum<P: Pool>(mut w: Worker<'_, P>, from: u64, to: u64) -> u64 {
 }
 
 #[test]
-fn every_pool_looks_for_work_in_every_order_and_need_not_sleep() {
+fn every_pool_steals_in_every_order_and_need_not_sleep() {
     let _watchdog = watchdog("some order");
     struct Compute;
     impl EveryPool for Compute {
@@ -60,9 +60,9 @@ fn every_pool_looks_for_work_in_every_order_and_need_not_sleep() {
     Compute.every();
 }
 
-/// Nobody wakes a worker that does not sleep, whatever comes from wherever, and dropping the pool waits for what was spawned.
+/// A worker that never sleeps needs no wake-up to find any kind of work, and dropping the pool waits for spawned jobs.
 #[test]
-fn workers_that_never_sleep_find_all_that_comes() {
+fn workers_that_never_sleep_find_all_work() {
     let _watchdog = watchdog("a pool that spins");
     let done = AtomicUsize::new(0);
     let count = || _ = done.fetch_add(1, SeqCst);
@@ -90,7 +90,7 @@ fn workers_that_never_sleep_find_all_that_comes() {
     }
 }
 
-/// A worker that waits for a call into another pool, whose workers do not sleep either.
+/// A worker waits for a call into another pool, whose workers do not sleep either.
 #[test]
 fn pools_that_never_sleep_call_each_other() {
     let _watchdog = watchdog("a call between pools");
@@ -102,7 +102,7 @@ fn pools_that_never_sleep_call_each_other() {
     assert_eq!(sum, 2 * 144 + 1);
 }
 
-/// A job and all that descend from it; it has this many generations of children, two each.
+/// Runs a job and all its descendants: this many generations, with two children per job.
 fn family<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, generations: u32, born: &'s AtomicUsize) {
     born.fetch_add(1, SeqCst);
     if generations > 0 {
@@ -113,7 +113,7 @@ fn family<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, generations: u32, born: &'
 }
 
 #[test]
-fn worklists_and_jobs_look_in_every_order_and_need_not_nap() {
+fn worklists_and_jobs_steal_in_every_order_and_need_not_nap() {
     let _watchdog = watchdog("a list");
     for (victims, idle) in Victims::EVERY.into_iter().flat_map(|victims| Idle::EVERY.map(|idle| (victims, idle))) {
         for workers in WORKERS {
@@ -138,7 +138,7 @@ fn worklists_and_jobs_look_in_every_order_and_need_not_nap() {
     }
 }
 
-/// Lets a test have every queue whose thieves can take several tasks.
+/// Runs a test on every queue whose thieves can take several tasks.
 trait EveryLoot {
     fn with<Q: Queue<Thief: StealMany<Task>>>(&self);
 
@@ -194,9 +194,9 @@ fn thieves_of_several_tasks_compute_the_same() {
     Compute.every();
 }
 
-/// Whoever sleeps for a task is woken by the one that runs it, however many hands it has gone through.
+/// A worker that sleeps for a task is woken by the worker that runs it, even after several steals.
 #[test]
-fn owners_are_woken_by_whoever_runs_what_was_kept() {
+fn owners_are_woken_by_the_worker_that_runs_a_kept_task() {
     let _watchdog = watchdog("an owner");
     struct Sleep;
     impl EveryLoot for Sleep {
@@ -211,9 +211,9 @@ fn owners_are_woken_by_whoever_runs_what_was_kept() {
     Sleep.every();
 }
 
-/// A panic travels to the join of the worker that forked the task, though another one kept it meanwhile.
+/// A panic goes to the join of the worker that forked the task, though another worker kept the task meanwhile.
 #[test]
-fn a_panic_in_what_was_kept_comes_to_its_owner() {
+fn a_panic_in_a_kept_task_goes_to_its_owner() {
     let _watchdog = watchdog("a panic");
     fn leaves<P: Pool>(mut w: Worker<'_, P>, from: usize, to: usize) {
         if to - from == 1 {
@@ -235,16 +235,16 @@ fn a_panic_in_what_was_kept_comes_to_its_owner() {
     }
 }
 
-/// A thief takes several tasks and is held up in the first; a second thief finds the others in its queue, and their owner, which sleeps,
-/// gets all results.
+/// A thief takes several tasks and is held up in the first. A second thief finds the others in its queue, and their
+/// sleeping owner gets all results.
 #[test]
-fn what_a_thief_keeps_others_take_from_it() {
+fn others_steal_the_tasks_that_a_thief_keeps() {
     if cfg!(miri) {
-        return; // It has to happen that one thief takes all.
+        return; // One thief must happen to take all tasks.
     }
     let _watchdog = watchdog("what was kept");
     const FORKS: usize = 6;
-    /// Forks `FORKS` tasks, one inside the other's first branch, and lets nobody proceed until all are there.
+    /// Forks `FORKS` tasks, one inside the other's first branch. Nobody proceeds until all exist.
     fn forks(mut w: Worker<'_, Queued<Locked>>, left: usize, shared: &Shared) -> usize {
         if left == 0 {
             shared.all_are_there.store(true, SeqCst);
@@ -257,7 +257,8 @@ fn what_a_thief_keeps_others_take_from_it() {
                 let me = w.index();
                 if shared.started.fetch_add(1, SeqCst) == 0 {
                     shared.first_thief.store(me, SeqCst);
-                    // The others were taken with this one, or their owner takes them back; it ends when they are done.
+                    // The thief has taken the others with this one, or their owner takes them back. This task ends when
+                    // they have ended.
                     wait_for("the others", || shared.ended.load(SeqCst) == FORKS - 1);
                 } else if me != shared.first_thief.load(SeqCst) {
                     thread::sleep(Duration::from_millis(1));
@@ -300,14 +301,14 @@ fn parameters_reach_the_queues() {
     computes::<Wool>(WoolSettings { chunk: NonZeroU32::new(1), privatise_after: NonZeroU32::new(1) });
     computes::<Wool<1, 1>>(WoolSettings { chunk: NonZeroU32::new(u32::MAX), ..WoolSettings::default() });
     computes::<Heartbeat<ChaseLev, Request>>(HeartbeatSettings::default().clone());
-    // The beat of each worker's first fork, and none for an hour.
+    // One beat at each worker's first fork, and none for an hour.
     let hourly = HeartbeatSettings::<_, Clock> { beat: Period(Duration::from_secs(3600)), queue: () };
     let total = computes::<Heartbeat<ChaseLev>>(hourly).stats().total();
     assert!((1..=2).contains(&total.grows), "{total}");
 }
 
 #[test]
-fn settings_that_contradict_each_other_are_refused_in_words() {
+fn contradictory_settings_are_refused_with_a_reason() {
     let refused = |built: Result<_, BuildError>, words: &str| match built {
         Err(BuildError::Unfit(why)) => {
             assert!(why.contains(words), "{why}");
@@ -325,7 +326,7 @@ fn settings_that_contradict_each_other_are_refused_in_words() {
     refused(looting::<PdqR>(2).interrupts(Interrupts::signal()).build().map(drop), "signal");
     let never = HeartbeatSettings::<ChaseLev> { beat: Period(Duration::ZERO), ..HeartbeatSettings::default() };
     refused(Builder::<Heartbeat<ChaseLev>>::new().workers(2).settings(never).build().map(drop), "zero");
-    // Owners that answer nobody are not interrupted.
+    // Owners that answer no requests are not interrupted.
     assert!(looting::<Locked>(2).interrupts(Interrupts::signal()).build().is_ok());
     assert!(looting::<PdqR>(2).interrupts(Interrupts::flag()).build().is_ok());
 }

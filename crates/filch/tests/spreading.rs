@@ -1,7 +1,8 @@
-//! Work spreads whatever its grain: so many tasks on as many workers, each of which goes on only once all of them run at the same time.
+//! Work of any grain spreads: as many tasks as workers, each of which continues only once all of them run at the same
+//! time.
 //!
-//! What must always hold: no task here forks, joins or polls while it waits, so its worker answers nobody. All that was forked
-//! before must have been there to take.
+//! Invariant: no task here forks, joins or polls while it waits, so its worker answers nobody. All earlier forks must
+//! already be available to thieves.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -15,7 +16,7 @@ use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, ThreadPool, Wait, Worker};
 use filch_queue::ChaseLev;
 
-/// Where so many tasks meet.
+/// A barrier for a given number of tasks.
 struct Meeting {
     wanted: usize,
     here: AtomicUsize,
@@ -41,7 +42,7 @@ fn tree<P: Pool>(mut w: Worker<'_, P>, meeting: &Meeting, leaves: usize) {
     w.join(move |w| tree(w, meeting, leaves / 2), move |w| tree(w, meeting, leaves - leaves / 2));
 }
 
-/// All leaves but one are forked before the first is run.
+/// Forks all leaves but one before the first runs.
 fn list<P: Pool>(mut w: Worker<'_, P>, meeting: &Meeting, leaves: usize) {
     if leaves == 1 {
         return meeting.attend();
@@ -49,7 +50,7 @@ fn list<P: Pool>(mut w: Worker<'_, P>, meeting: &Meeting, leaves: usize) {
     w.join(move |w| list(w, meeting, leaves - 1), move |_| meeting.attend());
 }
 
-/// A leaf is run before the others are forked.
+/// Runs a leaf before forking the others.
 fn backwards<P: Pool>(mut w: Worker<'_, P>, meeting: &Meeting, leaves: usize) {
     if leaves == 1 {
         return meeting.attend();
@@ -72,7 +73,7 @@ fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
     a + b
 }
 
-/// Every shape on one pool, one after the other, each beginning where fine tasks have just been run.
+/// Runs every shape on one pool, one after the other, each after a program of fine tasks.
 fn meets_in_every_shape<P: Pool>(workers: usize, wait: Wait) {
     let pool: ThreadPool<P> = Builder::<P>::new().workers(workers).wait(wait).build().unwrap();
     let run = |shape: &dyn Fn(&Meeting)| {
@@ -133,7 +134,7 @@ fn as_many_tasks_as_workers_all_run_at_once() {
     }
 }
 
-/// Forks so many tasks, and then does something else.
+/// Forks the given number of tasks, then calls `last`.
 fn forks_and_then(tasks: usize, task: &(dyn Fn() + Sync), last: &(dyn Fn() + Sync)) {
     if tasks == 0 {
         return last();
@@ -149,11 +150,11 @@ fn fib_of_closures(n: u64) -> u64 {
     a + b
 }
 
-/// An owner of fine tasks keeps what it forks while nobody waits; then it begins something that does not end before all of that is done.
-/// The other worker, which was busy, comes too late to be answered.
+/// An owner of fine tasks keeps its forks while nobody waits. Then it begins a task that ends only after all of them
+/// have run. The other worker was busy, and comes too late for an answer.
 #[test]
 #[cfg(target_os = "linux")]
-fn what_was_private_when_a_long_leaf_began_is_shared_for_its_owner() {
+fn private_forks_are_shared_for_an_owner_in_a_long_leaf() {
     const TASKS: usize = 20;
     let _watchdog = watchdog("a leaf that waits for what its worker has forked before");
     for wait in Wait::EVERY {
@@ -177,8 +178,8 @@ fn what_was_private_when_a_long_leaf_began_is_shared_for_its_owner() {
                 )
             });
         }
-        // Unless every single time the owner thought that its tasks were coarse.
-        assert!(pool.stats().total().seizures > 0, "{wait}: who has shared for the owner?");
+        // Fails if the owner considered its tasks coarse every single time.
+        assert!(pool.stats().total().seizures > 0, "{wait}: no thief has shared for the owner");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Teams: threads and queues that serve one list, or one run of jobs, after the other.
+//! Teams: threads and queues that serve one list, or one run of jobs, after another.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -137,9 +137,9 @@ fn a_team_runs_idempotent_lists() {
     search::<ChaseLev>();
 }
 
-/// After a panic of a task, of the tasks' iterator or of a state's maker, a team is as before.
+/// A panic of a task, of the tasks' iterator or of a state's constructor does not damage the team.
 #[test]
-fn a_panic_leaves_the_team_as_it_was() {
+fn a_panic_does_not_damage_a_team() {
     struct Panics;
     impl EveryQueue for Panics {
         fn with<Q: Queue>(&self) {
@@ -180,7 +180,7 @@ fn a_panic_leaves_the_team_as_it_was() {
 }
 
 #[test]
-fn a_stop_stops_all_lists_to_come() {
+fn a_stop_stops_all_later_lists() {
     struct Stops;
     impl EveryQueue for Stops {
         fn with<Q: Queue>(&self) {
@@ -210,7 +210,7 @@ fn a_stop_stops_all_lists_to_come() {
     Stops.every();
 }
 
-/// Started and dropped: without a run, after some, and by a panic.
+/// A team is started and dropped: without a run, after some, and by a panic.
 #[test]
 fn a_team_may_be_dropped_at_any_time() {
     let _watchdog = watchdog("dropped teams");
@@ -229,7 +229,7 @@ fn a_team_may_be_dropped_at_any_time() {
     }
 }
 
-/// So short lists that threads come late to most of them, or are about to sleep when the next one comes.
+/// The lists are so short that threads come late to most of them, or are about to sleep when the next one comes.
 #[test]
 fn very_many_very_short_lists() {
     let _watchdog = watchdog("short lists");
@@ -240,14 +240,14 @@ fn very_many_very_short_lists() {
             let outcome = team.run(0..tasks, |_| 0, |_, count, _| *count += 1);
             assert_eq!(outcome.states.iter().sum::<u32>(), tasks);
             if round % 100 == 0 {
-                // Long enough for all to fall asleep, now and then.
+                // Sometimes long enough for all threads to fall asleep.
                 thread::sleep(std::time::Duration::from_micros(200));
             }
         }
     }
 }
 
-/// Has every worker take part, and returns which threads they were.
+/// Makes every worker take part, and returns the set of their threads.
 fn all_together<Q: Queue>(team: &mut Team<Q>, seen: impl Fn() + Sync) -> HashSet<ThreadId> {
     let workers = team.workers();
     let (together, threads) = (Barrier::new(workers), Mutex::new(HashSet::new()));
@@ -301,7 +301,7 @@ mod on_linux {
     use super::*;
     use common::wait_for;
 
-    /// How often each of the threads of this name has gone to sleep.
+    /// Returns the numbers of context switches of each thread with this name.
     fn switches(name: &str) -> Vec<String> {
         let tasks = std::fs::read_dir("/proc/self/task").expect("Linux has it").flatten();
         let status = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
@@ -310,16 +310,16 @@ mod on_linux {
     }
 
     #[test]
-    fn between_lists_threads_sleep() {
+    fn threads_sleep_between_lists() {
         let _watchdog = watchdog("sleeping teams");
-        // The system cuts names off.
+        // The system truncates names.
         let mut team = Jobs::new(3).start().expect("threads start");
         for _ in 0..3 {
             team.run(|w| w.spawn(|_| ()));
             wait_for("the sleep of a team", || {
                 let before = ["filch jobs 1", "filch jobs 2"].map(switches);
                 thread::sleep(Duration::from_millis(30));
-                // Whoever naps, or gives the processor away, is switched all the time.
+                // A thread that naps or yields is switched all the time.
                 before.iter().all(|thread| !thread.is_empty())
                     && ["filch jobs 1", "filch jobs 2"].map(switches) == before
             });
@@ -331,7 +331,7 @@ mod on_linux {
     }
 
     #[test]
-    fn pinned_workers_have_a_processor_each_and_callers_get_theirs_back() {
+    fn pinned_workers_get_a_processor_each_and_callers_recover_theirs() {
         let _watchdog = watchdog("pinned teams");
         let own = processors();
         for workers in [1, 2, 4] {
@@ -346,7 +346,7 @@ mod on_linux {
                 expected.sort_unstable();
                 assert_eq!(seen, expected, "{workers} workers");
             }
-            // By a panic too.
+            // After a panic too.
             thrown_by(|| team.run([0_u32], |_| (), |_, (), _| throw(1)));
             assert_eq!(processors(), own);
         }
@@ -356,7 +356,7 @@ mod on_linux {
     }
 }
 
-/// A job for each node, which it says it has seen.
+/// Runs a job for each node and records it.
 fn grow<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, node: usize, runs: &'s [AtomicUsize]) {
     runs[node].fetch_add(1, SeqCst);
     children(node).for_each(|child| w.spawn(move |w| grow(w, child, runs)));
@@ -366,7 +366,7 @@ fn grow<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, node: usize, runs: &'s [Atom
 }
 
 #[test]
-fn a_team_runs_jobs_again_and_again() {
+fn a_team_runs_jobs_repeatedly() {
     struct Again;
     impl EveryQueue for Again {
         fn with<Q: Queue>(&self) {
@@ -385,7 +385,7 @@ fn a_team_runs_jobs_again_and_again() {
                     let name = Q::PROMISES.name;
                     assert!(outcome.is_complete && runs.iter().all(|runs| runs.load(SeqCst) == 1), "{name}");
                     assert_eq!(outcome.result, round);
-                    // All but the one that the body itself is.
+                    // All but the job of the body itself.
                     assert_eq!(sum(&outcome.tallies, |tally| tally.run), NODES as u64 - 1, "{name}");
                     assert_eq!(sum(&outcome.tallies, |tally| tally.pushed), NODES as u64 - 1, "{name}");
                     let alive = AtomicUsize::new(0);
@@ -416,7 +416,7 @@ fn a_team_runs_jobs_again_and_again() {
 }
 
 #[test]
-fn a_stop_stops_all_runs_of_jobs_to_come() {
+fn a_stop_stops_all_later_runs_of_jobs() {
     fn again<'s>(w: &mut JobWorker<'s, '_>) {
         w.spawn(again);
     }
@@ -434,7 +434,7 @@ fn a_stop_stops_all_runs_of_jobs_to_come() {
     }
 }
 
-/// Teams inside tasks of others, and one that goes from thread to thread.
+/// Teams inside tasks of others, and a team that moves between threads.
 #[test]
 fn teams_nest_and_travel() {
     let _watchdog = watchdog("nested teams");

@@ -1,4 +1,5 @@
-//! What workers do while they wait: leapfrogging runs nothing unrelated and stays shallow, and idle workers sleep.
+//! What workers do while they wait: leapfrogging workers run nothing unrelated and stay shallow, and idle workers
+//! sleep.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -21,7 +22,7 @@ thread_local! {
     static ROOT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs a task of `root`, unless this thread is inside one of another.
+/// Runs a task of `root`. Fails if this thread is inside a task of another root.
 fn within(root: usize, run: impl FnOnce() -> u64) -> u64 {
     let outer = ROOT.replace(root);
     assert!(outer == 0 || outer == root, "a task of root {root} inside a join of root {outer}");
@@ -38,7 +39,7 @@ fn tree<P: Pool>(mut w: Worker<'_, P>, root: usize, depth: usize) -> u64 {
             }
             return 1;
         }
-        // Seldom: on a busy machine a yield lasts milliseconds.
+        // Rarely: on a busy machine a yield lasts milliseconds.
         if depth == 5 && root.is_multiple_of(8) {
             thread::yield_now();
         }
@@ -47,7 +48,7 @@ fn tree<P: Pool>(mut w: Worker<'_, P>, root: usize, depth: usize) -> u64 {
     })
 }
 
-/// Every root could be holding a lock across its joins.
+/// Every root could hold a lock across its joins.
 #[test]
 fn leapfrogs_run_nothing_unrelated_from_many_roots() {
     let _watchdog = watchdog("leapfrogging");
@@ -67,7 +68,7 @@ fn leapfrogs_run_nothing_unrelated_from_many_roots() {
     }
 }
 
-/// Roots that are themselves tasks of one stack: a thief of one root must not come by another root's tasks through the
+/// The roots are themselves tasks on one stack: a thief of one root must not reach another root's tasks through the
 /// stack on which both were forked.
 #[test]
 fn leapfrogs_run_nothing_unrelated_from_one_stack() {
@@ -90,7 +91,7 @@ fn leapfrog_on_one_stack<P: Pool>() {
 }
 
 #[test]
-fn leapfrogs_get_no_deeper_than_a_sequential_run() {
+fn leapfrogs_are_no_deeper_than_a_sequential_run() {
     let _watchdog = watchdog("leapfrogging");
     leapfrog_no_deeper::<Split>();
     leapfrog_no_deeper::<Wool>();
@@ -112,7 +113,7 @@ fn leapfrog_no_deeper<P: Pool>() {
     }
 }
 
-/// A job that a thief has yet to take does not depend on what is read off the stack.
+/// A job that no thief has taken yet does not depend on the depth recorded for the stack.
 #[test]
 fn the_peak_depth_may_be_forgotten_at_any_time() {
     fn forgets<P: Pool>() {
@@ -148,9 +149,9 @@ fn the_peak_depth_may_be_forgotten_at_any_time() {
     forgets::<Wool>();
 }
 
-/// A stolen branch that blocks on a job, spawned or from elsewhere, which only the worker that waits for the branch can run.
+/// A stolen branch blocks on a job, spawned or from outside, that only the worker that waits for the branch can run.
 #[test]
-fn who_waits_at_a_join_runs_what_was_spawned() {
+fn a_worker_that_waits_at_a_join_runs_spawned_jobs() {
     fn runs<P: Pool>(wait: Wait, run_elsewhere: impl Fn(&ThreadPool<P>) -> u32 + Sync) {
         let pool = pool_of::<P>(2, wait);
         let is_taken = AtomicBool::new(false);
@@ -210,9 +211,9 @@ fn idle_workers_sleep_and_wake_for_work() {
     }
 }
 
-/// A worker that waits for another pool forks nothing; the other pool waits for what it has forked before.
+/// A worker that waits for another pool forks nothing, and the other pool waits for its earlier forks.
 #[test]
-fn forks_are_there_for_others_while_their_worker_waits_elsewhere() {
+fn others_get_the_forks_of_a_worker_that_waits_elsewhere() {
     let _watchdog = watchdog("a wait in another pool");
     const DEPTH: usize = 50;
     fn nest<P: Pool>(mut w: Worker<'_, P>, depth: usize, elsewhere: &ThreadPool, ran: &AtomicUsize) {
@@ -235,9 +236,9 @@ fn forks_are_there_for_others_while_their_worker_waits_elsewhere() {
     gives::<Heartbeat<ChaseLev, Request>>();
 }
 
-/// In closure style the worker knows its stack: what it has forked is shared, or run by itself, while it waits.
+/// In closure style the worker knows its stack: while it waits, it shares its forks or runs them itself.
 #[test]
-fn forks_by_closures_are_not_forgotten_while_their_worker_waits() {
+fn forks_by_closures_run_while_their_worker_waits() {
     let _watchdog = watchdog("a wait with forks behind it");
     const DEPTH: usize = 20;
     fn nest(depth: usize, ran: &AtomicUsize, wait: &(impl Fn() + Sync)) {
@@ -256,7 +257,7 @@ fn forks_by_closures_are_not_forgotten_while_their_worker_waits() {
                 0 => nest(DEPTH, &ran, &|| elsewhere.install(until_all_ran)),
                 // Another worker takes the scope's task, and blocks.
                 1 => nest(DEPTH, &ran, &|| filch::scope(|s| s.spawn(|_| until_all_ran()))),
-                // Nobody is left but the one who waits.
+                // Only the waiting worker is left.
                 _ => nest(DEPTH, &ran, &|| {
                     filch::scope(|s| (0..2).for_each(|_| s.spawn(|_| until_all_ran())));
                 }),
@@ -272,7 +273,7 @@ fn forks_by_closures_are_not_forgotten_while_their_worker_waits() {
     }
 }
 
-/// Keeps so much of the stack in use meanwhile.
+/// Runs `f` with this much of the stack in use.
 #[inline(never)]
 fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
     let used = [0_u8; BYTES];
@@ -282,9 +283,9 @@ fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Two workers have both used more than half of their stacks, and each leaves to the other what both wait for.
+/// Two workers have both used more than half of their stacks, and each leaves the task that both wait for to the other.
 #[test]
-fn low_stacks_do_not_keep_workers_from_what_all_wait_for() {
+fn workers_low_on_stack_still_run_what_all_wait_for() {
     fn until(flag: &AtomicBool) {
         wait_for("a theft", || {
             filch::poll();
@@ -296,7 +297,7 @@ fn low_stacks_do_not_keep_workers_from_what_all_wait_for() {
             || until(c),
             || {
                 c.store(true, SeqCst);
-                // It lies with the one who waits at the outer join.
+                // This task is at the worker that waits at the outer join.
                 s.spawn(|_| ran.store(true, SeqCst));
             },
         );
@@ -324,9 +325,10 @@ fn low_stacks_do_not_keep_workers_from_what_all_wait_for() {
     }
 }
 
-/// The only worker that is not blocked has used more than half of its stack, and what all wait for is what it has itself spawned or forked.
+/// The only worker that is not blocked has used more than half of its stack, and all wait for a task that it has
+/// spawned or forked itself.
 #[test]
-fn low_stacks_do_not_keep_workers_from_their_own() {
+fn workers_low_on_stack_still_run_their_own_tasks() {
     const BYTES: usize = 600 << 10;
     fn until(flag: &AtomicBool) {
         wait_for("a turn of the other worker", || {
@@ -380,7 +382,7 @@ fn low_stacks_do_not_keep_workers_from_their_own() {
     }
 }
 
-/// A task that forks nothing gives beats all the same if it asks whether work is wanted.
+/// A task that forks nothing still gives beats if it asks whether work is wanted.
 #[test]
 fn asking_whether_work_is_wanted_is_a_beat() {
     let _watchdog = watchdog("a beat in a leaf");
@@ -404,7 +406,7 @@ fn asking_whether_work_is_wanted_is_a_beat() {
     asks::<Heartbeat<ChaseLev, Request>>();
 }
 
-/// The second branch must be taken by somebody who slept when it was forked: the first one waits for it.
+/// A worker that slept at the fork must take the second branch: the first one waits for it.
 #[test]
 fn sleepers_wake_for_a_single_task() {
     let _watchdog = watchdog("a wake-up");
@@ -415,7 +417,7 @@ fn sleepers_wake_for_a_single_task() {
 
 fn wake_for_a_single_task<P: Pool>() {
     for wait in Wait::EVERY {
-        // A caller that works would let sleepers lie.
+        // A caller that works would not wake sleepers.
         let pool = Builder::<P>::new().workers(2).wait(wait).caller_works(false).build().unwrap();
         for round in 0..60 {
             if round % 4 == 0 {
@@ -438,7 +440,7 @@ fn wake_for_a_single_task<P: Pool>() {
     }
 }
 
-/// One branch waits for a root that comes from outside: an idle worker must take it, though the others all wait or sleep.
+/// One branch waits for a root from outside: an idle worker must take it, though all others wait or sleep.
 #[test]
 fn sleepers_wake_for_calls_from_outside() {
     let _watchdog = watchdog("a wake-up from outside");
@@ -457,7 +459,7 @@ fn sleepers_wake_for_calls_from_outside() {
 }
 
 #[test]
-fn what_waiting_workers_do_is_counted() {
+fn the_steps_of_waiting_workers_are_counted() {
     let _watchdog = watchdog("counting");
     let pool = pool(2, Wait::LeapfrogRandom);
     let counted = |count: fn(&WorkerStats) -> u64| count(&pool.stats().total());
@@ -470,7 +472,7 @@ fn what_waiting_workers_do_is_counted() {
     ] {
         wait_for(what, || {
             assert!(pool.run(|w| tree(w, 0, 12)) == 4096);
-            // Time to fall asleep, now and then.
+            // Sometimes long enough to fall asleep.
             thread::sleep(Duration::from_micros(200));
             counted(count) > 0
         });
@@ -479,7 +481,7 @@ fn what_waiting_workers_do_is_counted() {
     assert!(total.attempts >= total.steals + total.leaps, "{total}");
 }
 
-/// And not when they begin: here the task is another worker's.
+/// Not only until they begin: here another worker has the task.
 #[test]
 fn a_scope_lasts_until_its_tasks_end() {
     let _watchdog = watchdog("a scope");

@@ -1,4 +1,4 @@
-//! Worklists on every kind of queue: nothing lost, nothing leaked, an end in every case.
+//! Worklists on every kind of queue: no task is lost, nothing leaks, and every run ends.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -59,7 +59,7 @@ fn idempotent_tasks_are_run_at_least_once() {
                 [0_usize],
                 |_| (),
                 |crew, (), node| {
-                    // The second run finds the children's first, and pushes nothing.
+                    // A second run finds that the first has pushed the children, and pushes nothing.
                     if !seen[node].swap(true, SeqCst) {
                         children(node, size).for_each(|child| crew.push(child));
                     }
@@ -106,7 +106,7 @@ fn bags_are_emptied() {
     assert_eq!((one.split(), Bag::is_empty(&one)), (None, false));
 }
 
-/// Counts how many there are.
+/// Counts the values that are alive.
 struct Counted(Arc<AtomicUsize>, usize);
 
 impl Counted {
@@ -152,7 +152,7 @@ fn an_early_end_drops_what_is_left() {
                                 End::Panicked => std::panic::panic_any("enough"),
                             }
                         }
-                        // For ever, but that it does not grow without limit.
+                        // For ever, but without unlimited growth.
                         for _ in 0..if runs.load(SeqCst) < 100_000 { 2 } else { 1 } {
                             crew.push(Counted::new(&alive, task.1 + 1));
                         }
@@ -163,7 +163,7 @@ fn an_early_end_drops_what_is_left() {
             match (end, result) {
                 (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
                 (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
-                _ => panic!("{workers} workers on {name} ended in another way"),
+                _ => panic!("{workers} workers on {name} ended differently"),
             }
             assert_eq!(alive.load(SeqCst), 0, "{workers} workers on {name} leak");
         }
@@ -177,7 +177,7 @@ fn an_early_end_drops_what_is_left() {
     let _watchdog = watchdog("early ends");
     expect_panics();
     Early.every();
-    // What one has asked for is granted while another's tasks are dropped.
+    // One worker's request is granted while another's tasks are dropped.
     let delegation = Delegation { revocation: Revocation::Off, prefetch: Prefetch::Always, ..Delegation::default() };
     for _ in 0..20 {
         early::<Adws>(&delegation);
@@ -185,7 +185,7 @@ fn an_early_end_drops_what_is_left() {
     }
 }
 
-/// The messages of panics with `enough` are not wanted.
+/// Suppresses the messages of panics with `enough`.
 fn expect_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -199,21 +199,21 @@ fn expect_panics() {
 }
 
 #[test]
-fn a_task_that_cannot_be_pushed_is_not_waited_for() {
+fn nobody_waits_for_a_task_that_cannot_be_pushed() {
     let _watchdog = watchdog("a refused task");
     let outcome = Worklist::new(2).run(
         [0_usize],
         |_| (),
         |crew, (), _| {
             let refused = catch_unwind(AssertUnwindSafe(|| crew.push(usize::MAX)));
-            assert!(refused.is_err(), "no word is left for it");
+            assert!(refused.is_err(), "no word can represent it");
         },
     );
     assert!(outcome.is_complete);
 }
 
 #[test]
-fn destructors_that_panic_keep_no_other_from_running() {
+fn a_panicking_destructor_does_not_prevent_the_others() {
     struct Fragile(Arc<AtomicUsize>);
     impl Drop for Fragile {
         fn drop(&mut self) {
@@ -275,7 +275,7 @@ fn idempotent_tasks_end_early_too() {
             match (end, catch_unwind(AssertUnwindSafe(run))) {
                 (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
                 (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
-                _ => panic!("{workers} workers on {} ended in another way", Q::PROMISES.name),
+                _ => panic!("{workers} workers on {} ended differently", Q::PROMISES.name),
             }
         }
     }
@@ -287,7 +287,7 @@ fn idempotent_tasks_end_early_too() {
 }
 
 #[test]
-fn without_tasks_there_is_nothing_to_do() {
+fn a_list_without_tasks_ends_at_once() {
     let _watchdog = watchdog("empty lists");
     for workers in WORKERS {
         let outcome = list::<ChaseLev>(workers, 1).run([0_u32; 0], |_| 7, |_, _, _| unreachable!());

@@ -1,29 +1,33 @@
 //! Random programs whose tasks block until other tasks have started: nobody may wait for ever.
 //!
-//! A program is made from a seed: tasks, each with a list of actions. A task forks and joins, opens scopes and spawns into them, spawns
-//! what nobody waits for, calls into another pool, broadcasts, yields, and on its way keeps more than half of its worker's stack in use.
-//! And it blocks, with the processor in its hands, until another task has started.
+//! A program is made from a seed: tasks, each with a list of actions. A task forks and joins, opens scopes and spawns
+//! into them, spawns tasks that nobody waits for, calls into another pool, broadcasts and yields. A deep task keeps
+//! more than half of its worker's stack in use. And a task blocks, keeping its processor, until another task has
+//! started.
 //!
-//! **Which blocking must a scheduler be able to serve?** One that keeps two rules:
+//! **Which blocking must a scheduler be able to serve?** Blocking that obeys two rules:
 //!
-//! 1. *The other task has been handed to the scheduler before, and somebody can get at it.* What has yet to be forked may lie below the
-//!    blocked task on its own stack. And while its owner is busy with something of its own, a fork can be out of reach, where owners keep
-//!    forks private until they are asked: on [`Split`](filch::pool::Split), [`Wool`](filch::pool::Wool),
-//!    [`Heartbeat`](filch::pool::Heartbeat), and queues that share on request. So a task that blocks on a fork there
-//!    [polls](filch::poll) as long as it does, and one that does not poll blocks on spawned tasks only, which are visible at once. A poll
-//!    in closure style does not know of forks made in handle style around it: here code in handle style forks and polls by its handle, and
-//!    waits for nothing but its joins. On queues that keep some tasks from thieves, whoever asks, nobody blocks on a fork. In a
-//!    [job system](filch::jobs) spawned jobs lie where others have their forks, so the same holds for them.
-//! 2. *Somebody is free.* A blocked task has its worker to itself, so at least one worker of each pool is not blocked. It is then idle, or
-//!    waits for something and runs what it finds meanwhile, or comes to one of both. Under strict leapfrogging who waits at a
-//!    join runs nothing but parts of what it waits for, and a fork that a leapfrogger has won and given back is its owner's alone: so
-//!    there nobody blocks on a fork, and at least one worker is neither blocked nor within a join, nor within a scope if who waits for
-//!    that is as strict. What would break the rule is left out as the program runs: such a task does not block, such a join is no fork,
-//!    and what would be spawned into such a scope is run at once.
+//! 1. *The other task has already been handed to the scheduler, and some worker can reach it.* A task yet to be forked
+//!    may be below the blocked task on its own stack. And while its owner is busy with something else, a fork can be
+//!    out of reach where owners keep forks private until a request: on [`Split`](filch::pool::Split),
+//!    [`Wool`](filch::pool::Wool), [`Heartbeat`](filch::pool::Heartbeat), and queues that share on request. So a task
+//!    that blocks on a fork there [polls](filch::poll) while it blocks, and a task that does not poll blocks only on
+//!    spawned tasks, which are visible at once. A poll in closure style does not see enclosing forks in handle style:
+//!    here code in handle style forks and polls by its handle, and waits only for its joins. On queues that keep some
+//!    tasks from all thieves, nobody blocks on a fork. In a [job system](filch::jobs) spawned jobs are where others
+//!    have their forks, so the same holds for them.
+//! 2. *A worker is free.* A blocked task occupies its worker, so at least one worker of each pool is not blocked. That
+//!    worker is idle, or waits for something and meanwhile runs tasks that it finds, or eventually does one of both.
+//!    Under strict leapfrogging a worker that waits at a join runs only parts of what it waits for, and a fork that a
+//!    leapfrogger has stolen and put back is only for its owner. So there nobody blocks on a fork, and at least one
+//!    worker is neither blocked nor within a join, nor within a scope if waiting for scopes is as strict. The running
+//!    program omits whatever would break the rule: such a task does not block, such a join does not fork, and tasks for
+//!    such a scope run at once.
 //!
-//! **Why it is enough.** Suppose that everything stands still. Whoever waits for a task that has started, waits for one that started later
-//! than itself; and what lies on a stack started before what lies above it. So the task that started last waits for none that has started:
-//! it is blocked on one that has not. By the second rule some worker of that one's pool is free to run it, and by the first it can get at it.
+//! **Why this suffices.** Suppose that nothing can proceed. A task that waits for a started task waits for one that
+//! started later than itself; and a task on a stack started before those above it. So the task that started last waits
+//! for no started task: it is blocked on one that has not started. By the second rule some worker of that task's pool
+//! is free to run it, and by the first rule the worker can reach it.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 #![allow(dead_code, reason = "each test program uses its part")]
 
@@ -36,40 +40,41 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The stack that the workers are to have.
+/// The stack size of the workers.
 pub(crate) const STACK_SIZE: usize = 1 << 20;
-/// More than half of it; what is left has room for all tasks of a program, one inside the other.
+/// More than half of the stack. The rest has room for all tasks of a program, one inside the other.
 const DEEP: usize = 560 << 10;
 
-/// When a free worker can get at what another one, which is blocked, has forked.
+/// When a free worker can reach the forks of a blocked one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forks {
     Visible,
     OnPoll,
-    /// Nobody may block on one.
+    /// Nobody may block on a fork.
     OutOfReach,
 }
 
-/// What is tested: two pools with as many workers each. All functions but those that name a pool are called on a worker.
+/// The scheduler under test: two pools with the same number of workers. All functions except those that name a pool are
+/// called on a worker.
 pub(crate) trait Scheduler: Send + Sync + Sized + 'static {
     type Scope<'c>: Sync;
 
-    /// Whether a scope's body can run on a thread that is no worker.
+    /// Whether a scope's body can run on a thread that is not a worker.
     const HAS_PLACES: bool;
     /// Whether there are broadcasts.
     const BROADCASTS: bool;
-    /// Whether all code is in handle style, and each root has workers of its own.
+    /// Whether all code is in handle style and each root has its own workers.
     const ONLY_HANDLES: bool = false;
 
-    /// Of each pool.
+    /// The number of workers of each pool.
     fn workers(&self) -> usize;
-    /// Whether who waits at a join runs parts of what it waits for only.
+    /// Whether a worker that waits at a join runs only parts of what it waits for.
     fn is_strict(&self) -> bool;
-    /// Whether who waits for a scope runs tasks of that scope only.
+    /// Whether a worker that waits for a scope runs only tasks of that scope.
     fn has_strict_scopes(&self) -> bool {
         false
     }
-    /// Who can get at forks.
+    /// When others can reach forks.
     fn forks(&self) -> Forks;
 
     /// Runs `f` on a worker of the pool.
@@ -78,11 +83,11 @@ pub(crate) trait Scheduler: Send + Sync + Sized + 'static {
     fn join(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send);
     fn scope<'c>(&self, body: impl FnOnce(&Self::Scope<'c>) + Send);
     fn spawn_in<'c>(scope: &Self::Scope<'c>, f: impl FnOnce(&Self::Scope<'c>) + Send + 'c);
-    /// A scope of the pool whose body runs on the current thread.
+    /// Opens a scope of the pool whose body runs on the current thread.
     fn scope_in_place<'c>(&self, pool: usize, body: impl FnOnce(&Self::Scope<'c>) + Send);
-    /// Runs `f` once on each worker of the pool, and tells it which.
+    /// Runs `f` once on each worker of the pool, with the worker's number.
     fn broadcast(&self, pool: usize, f: impl Fn(usize) + Sync);
-    /// Runs a task in handle style, if there is such a thing, on the current worker, which is one of the pool's.
+    /// Runs a task in handle style, if that exists, on the current worker, which must belong to the pool.
     fn by_handle<'c>(run: &'c Arc<Run<Self>>, _pool: usize, task: usize, scope: Option<&Self::Scope<'c>>) {
         run.task(task, scope);
     }
@@ -106,16 +111,16 @@ impl Random {
     }
 }
 
-/// How a task comes to be run.
+/// How a task is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     /// By a thread outside.
     Root,
-    /// Where it stands: a first branch, a scope's body.
+    /// In place: as a first branch or a scope's body.
     Inline,
     /// As the second branch of a fork.
     Fork,
-    /// Spawned, into a scope or for nobody.
+    /// Spawned, into a scope or detached.
     Spawn,
     /// By a call into a pool.
     Call,
@@ -123,25 +128,25 @@ enum How {
     Broadcast,
 }
 
-/// What a task's code may do without breaking the rules of the file's head.
+/// The style of a task's code, which decides what it may do under the rules above.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     Closure,
     Handle,
-    /// On a thread that may be no worker.
+    /// On a thread that may not be a worker.
     Place,
 }
 
-/// Where a task stands.
+/// The context of a task.
 #[derive(Clone, Copy)]
 struct Around {
     pool: usize,
     style: Style,
-    /// The pool of the innermost scope around, if there is one.
+    /// The pool of the innermost enclosing scope, if there is one.
     scope: Option<usize>,
 }
 
-/// The pool of tasks on threads that are no workers.
+/// The pool of tasks on threads that are not workers.
 const OUTSIDE: usize = 2;
 
 struct Task {
@@ -155,19 +160,19 @@ struct Task {
 enum Action {
     Spin(usize),
     Nap,
-    /// Until that task has started; polling meanwhile, or not.
+    /// Blocks until that task has started, polling or not.
     Block(usize, Polls),
     Join(usize, usize),
     Scope(Spawns),
-    /// A scope of that pool, whose body runs on the thread that comes to it.
+    /// A scope of that pool, whose body runs on the current thread.
     Place(Spawns, usize),
-    /// Into the innermost scope around.
+    /// Spawns into the innermost enclosing scope.
     Spawn(usize),
-    /// For nobody, on that pool.
+    /// Spawns on that pool; nobody waits.
     Detach(usize, usize),
-    /// Into that pool.
+    /// Calls into that pool.
     Call(usize, usize),
-    /// Its parts, and where.
+    /// Broadcasts these parts on that pool.
     Broadcast(Vec<usize>, usize),
     Handle(usize),
     Yield,
@@ -179,7 +184,7 @@ enum Polls {
     No,
 }
 
-/// What a scope spawns first, and then the rest of its body.
+/// The tasks that a scope spawns first, and the rest of its body.
 #[derive(Debug)]
 struct Spawns {
     spawned: Vec<usize>,
@@ -190,16 +195,16 @@ struct Spawns {
 struct Author<'s, S> {
     random: Random,
     tasks: Vec<Task>,
-    /// Those for whom somebody in the middle of the task that is being made has a reason to wait.
+    /// The tasks for which somebody inside the task being made may wait.
     rivals: Vec<usize>,
     scheduler: &'s S,
 }
 
 impl<S: Scheduler> Author<'_, S> {
-    /// The style of tasks that are spawned, and of roots.
+    /// The style of spawned tasks and of roots.
     const SPAWNED: Style = if S::ONLY_HANDLES { Style::Handle } else { Style::Closure };
 
-    /// The roots of a program, and its tasks.
+    /// Makes the roots of a program and its tasks.
     fn program(mut self) -> Program {
         let magnitude = 2 + self.random.below(4);
         let size = 2 + self.random.below(1 << magnitude);
@@ -229,14 +234,14 @@ impl<S: Scheduler> Author<'_, S> {
         self.tasks.len() - 1
     }
 
-    /// A new task, whole.
+    /// Makes a new task with its actions.
     fn task(&mut self, how: How, around: Around, budget: usize) -> usize {
         let task = self.reserve(how, around.pool);
         self.fill(task, around, budget);
         task
     }
 
-    /// Gives a task its actions, which have about `budget` further ones.
+    /// Gives a task its actions, which create about `budget` further tasks.
     fn fill(&mut self, task: usize, around: Around, mut budget: usize) {
         let rivals = self.rivals.len();
         let count = 1 + self.random.below(4);
@@ -246,7 +251,7 @@ impl<S: Scheduler> Author<'_, S> {
             budget -= share;
             self.tasks[task].actions.push(action);
         }
-        // Those that this one has spawned concern nobody around it more than others.
+        // Tasks spawned by this one concern those around it no more than others do.
         self.rivals.truncate(rivals);
     }
 
@@ -296,7 +301,7 @@ impl<S: Scheduler> Author<'_, S> {
             3 => Action::Nap,
             _ => {
                 let near = self.rivals.len().checked_sub(1 + self.random.below(3));
-                // Nobody is task 0 but a root, so that it can stand for anybody.
+                // Only a root can be task 0, so 0 can mean any task.
                 Action::Block(near.map_or(0, |rival| self.rivals[rival]), Polls::Yes)
             }
         }
@@ -312,7 +317,7 @@ impl<S: Scheduler> Author<'_, S> {
         Action::Join(a, b)
     }
 
-    /// What is spawned into a scope of `pool` whose body stands there.
+    /// Makes the tasks spawned into a scope of `pool`, and its body in this context.
     fn spawns(&mut self, pool: usize, around: Around, budget: usize) -> Spawns {
         let (count, rivals) = (self.random.below(4), self.rivals.len());
         let spawned: Vec<usize> = (0..count).map(|_| self.reserve(How::Spawn, pool)).collect();
@@ -326,11 +331,11 @@ impl<S: Scheduler> Author<'_, S> {
         Spawns { spawned, body }
     }
 
-    /// Whom to block on who may not block on whom it was to, or on nobody in particular.
+    /// Chooses a target for each block that has none, or one on which it may not block.
     fn choose_targets(&mut self) {
         let forks = self.scheduler.forks();
         let may_be = |how| match how {
-            // In a job system both kinds lie in the same queue.
+            // In a job system both kinds are in the same queue.
             How::Spawn if !S::ONLY_HANDLES => true,
             How::Spawn | How::Fork => forks != Forks::OutOfReach,
             _ => false,
@@ -364,7 +369,7 @@ struct Program {
     tasks: Vec<Task>,
 }
 
-/// Where a task is.
+/// The progress of a task.
 #[derive(Default)]
 struct State {
     /// One of the constants below, or [`AT`] plus the number of the action.
@@ -374,9 +379,9 @@ struct State {
     is_blocked: AtomicUsize,
 }
 
-/// Nobody knows of the task.
+/// The task does not exist yet.
 const UNKNOWN: u32 = 0;
-/// The scheduler has it.
+/// The scheduler has the task.
 const HANDED_IN: u32 = 1;
 const ENDED: u32 = 2;
 const AT: u32 = 3;
@@ -387,7 +392,7 @@ impl State {
     }
 }
 
-/// How many workers of a pool may yet be taken up, so that one is free.
+/// How many workers of a pool may still be occupied such that one stays free.
 struct Rest(AtomicUsize);
 
 impl Rest {
@@ -403,7 +408,7 @@ pub(crate) struct Run<S> {
     settings: String,
     program: Program,
     states: Vec<State>,
-    /// How many tasks have not ended.
+    /// The number of tasks that have not ended.
     left: AtomicUsize,
     rests: [Rest; 2],
 }
@@ -414,13 +419,13 @@ thread_local! {
         static THREADS: AtomicUsize = AtomicUsize::new(1);
         THREADS.fetch_add(1, SeqCst)
     };
-    /// How many reasons there are, one inside the other, for which this worker is not counted as free.
+    /// The number of nested reasons for not counting this worker as free.
     static TAKEN_UP: Cell<usize> = const { Cell::new(0) };
     /// Whether more than half of the stack is in use.
     static IS_DEEP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps more than half of the stack in use meanwhile.
+/// Runs `f` with more than half of the stack in use.
 #[inline(never)]
 fn deep(f: impl FnOnce()) {
     let used = [0_u8; DEEP];
@@ -429,11 +434,11 @@ fn deep(f: impl FnOnce()) {
     black_box(&used);
 }
 
-/// What code in handle style does by its handle.
+/// The operations of handle-style code on its handle.
 pub(crate) enum Step {
     /// Joins these two tasks.
     Join(usize, usize),
-    /// Spawns this task for nobody, on that pool.
+    /// Spawns this task on that pool; nobody waits.
     Spawn(usize, usize),
     Poll,
 }
@@ -480,14 +485,14 @@ impl<S: Scheduler> Run<S> {
         });
     }
 
-    /// What both styles do alike.
+    /// Runs the actions that both styles share.
     fn act_anywhere<'c>(self: &'c Arc<Self>, action: &Action, scope: Option<&S::Scope<'c>>) {
         match action {
             Action::Spin(rounds) => (0..*rounds).for_each(|_| std::hint::spin_loop()),
             Action::Nap => thread::sleep(Duration::from_micros(200)),
             Action::Spawn(task) => match scope {
                 Some(scope) => self.spawn(*task, scope),
-                // Its scope has been left out.
+                // Its scope was omitted.
                 None => self.task(*task, None),
             },
             Action::Detach(task, pool) => {
@@ -508,7 +513,7 @@ impl<S: Scheduler> Run<S> {
         self.hand_in(task);
     }
 
-    /// Spawns into a scope; or runs one after the other, where that is how somebody stays free.
+    /// Spawns into a scope; or runs the tasks one after the other, if that keeps a worker free.
     fn open(self: &Arc<Self>, task: usize, spawns: &Spawns) {
         let pool = self.program.tasks[task].pool;
         let open = || self.scheduler.scope(|scope| self.spawn_all(spawns, scope));
@@ -546,18 +551,18 @@ impl<S: Scheduler> Run<S> {
         self.left.fetch_sub(1, SeqCst);
     }
 
-    /// From here on others may block on the task.
+    /// Allows others to block on the task.
     fn hand_in(&self, task: usize) {
         let _ = self.states[task].stage.compare_exchange(UNKNOWN, HANDED_IN, SeqCst, SeqCst);
     }
 
-    /// The first branch of a fork, which has been made.
+    /// Runs the first branch of a fork that has been made.
     pub(crate) fn first(&self, a: usize, b: usize, run: impl FnOnce(usize)) {
         self.hand_in(b);
         run(a);
     }
 
-    /// Runs two tasks by `join`; or one after the other, where that is how somebody stays free.
+    /// Runs two tasks by `join`; or one after the other, if that keeps a worker free.
     fn fork(&self, task: usize, a: usize, b: usize, run: impl Fn(usize), join: impl FnOnce()) {
         let pool = self.program.tasks[task].pool;
         if !self.scheduler.is_strict() {
@@ -571,7 +576,7 @@ impl<S: Scheduler> Run<S> {
         }
     }
 
-    /// Blocks until `target` has started, if it is with the scheduler and somebody stays free.
+    /// Blocks until `target` has started, if the scheduler has it and a worker stays free.
     fn block(&self, task: usize, target: usize, polls: Polls, mut poll: impl FnMut()) {
         let (pool, target_state) = (self.program.tasks[task].pool, &self.states[target]);
         if target_state.stage.load(SeqCst) == UNKNOWN || !self.takes_up(pool) {
@@ -588,7 +593,7 @@ impl<S: Scheduler> Run<S> {
         self.lets_go(pool);
     }
 
-    /// The current worker is not free from now on, unless it would be the last.
+    /// Marks the current worker as occupied, unless it is the last free one.
     fn takes_up(&self, pool: usize) -> bool {
         let may = pool == OUTSIDE || TAKEN_UP.get() > 0 || self.rests[pool].take();
         TAKEN_UP.set(TAKEN_UP.get() + usize::from(may));
@@ -603,7 +608,7 @@ impl<S: Scheduler> Run<S> {
     }
 }
 
-/// Which task is where, for somebody who wants to know why it takes so long.
+/// Reports where each task is, for finding out why a program takes so long.
 trait Report: Send + Sync {
     fn report(&self) -> String;
 }
@@ -632,11 +637,11 @@ impl<S: Scheduler> Report for Run<S> {
     }
 }
 
-/// The programs that run, by the thread that waits for them, and since when.
+/// The running programs, by the thread that waits for them, with their start times.
 type Programs = BTreeMap<usize, (Instant, Arc<dyn Report>)>;
 static WATCHED: Mutex<Programs> = Mutex::new(Programs::new());
 
-/// While it exists, a program is being watched.
+/// Watches a program until dropped.
 struct Watched;
 
 impl Watched {
@@ -656,7 +661,7 @@ fn watched() -> MutexGuard<'static, Programs> {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the process, with a report, when a program takes far too long.
+/// Aborts the process, with a report, when a program takes far too long.
 fn start_watchdog() {
     static STARTED: Once = Once::new();
     let patience = Duration::from_secs(number("FILCH_PATIENCE", 100));
@@ -679,8 +684,8 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// Runs programs on a scheduler: those of `seeds` seeds, or as many as `FILCH_SEEDS` says, from `FILCH_FIRST_SEED` on.
-/// Only with settings in whose name `FILCH_ONLY` is found, if it is set.
+/// Runs programs on a scheduler: those of `seeds` seeds, or of as many as `FILCH_SEEDS` says, from `FILCH_FIRST_SEED`
+/// on. If `FILCH_ONLY` is set, runs only settings whose name contains it.
 pub(crate) fn check<S: Scheduler>(settings: &str, seeds: u64, scheduler: impl FnOnce() -> S) {
     if std::env::var("FILCH_ONLY").is_ok_and(|only| !settings.contains(&only)) {
         return;
@@ -691,14 +696,14 @@ pub(crate) fn check<S: Scheduler>(settings: &str, seeds: u64, scheduler: impl Fn
     for seed in first..first + number("FILCH_SEEDS", seeds) {
         check_one(&scheduler, settings, seed);
     }
-    // The pools are closed here, and not by the last of their tasks.
+    // The pools end here, not in the last of their tasks.
     while Arc::strong_count(&scheduler) > 1 {
         thread::yield_now();
     }
 }
 
 fn check_one<S: Scheduler>(scheduler: &Arc<S>, settings: &str, seed: u64) {
-    // Other settings, other programs.
+    // Different settings get different programs.
     let of_settings = settings.bytes().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let random = Random(of_settings.wrapping_add(seed.wrapping_mul(0x9E37_79B9)));
     let program = Author { random, tasks: Vec::new(), rivals: Vec::new(), scheduler: &**scheduler }.program();
@@ -725,7 +730,7 @@ fn check_one<S: Scheduler>(scheduler: &Arc<S>, settings: &str, seed: u64) {
         }
         start(*first);
     });
-    // For those for whom nobody waits.
+    // Waits for tasks that nobody else waits for.
     while run.left.load(SeqCst) > 0 {
         thread::yield_now();
     }

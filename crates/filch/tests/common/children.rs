@@ -1,7 +1,8 @@
-//! Cases that may end their process: run in a child, which is the same test program started again.
+//! Cases that may end their process. They run in a child process: the same test program, started again.
 //!
-//! The child goes through the cases one after the other and says what has come of each. When one ends it, another child goes on with
-//! the next. What must always hold: a case that ends the process otherwise than by an abort, or does not end, fails the test.
+//! The child runs the cases one after the other and reports the outcome of each. When a case ends the child, another
+//! child continues with the next case. Invariant: a case that ends the process other than by an abort, or does not end,
+//! fails the test.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::env;
@@ -13,7 +14,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Far beyond what a case takes, on a busy machine and under a sanitizer too.
+/// Far longer than a case takes, even on a busy machine or under a sanitizer.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PROGRAM: &str = "FILCH_TEST_PROGRAM";
 const FIRST: &str = "FILCH_TEST_FIRST_CASE";
@@ -21,42 +22,42 @@ const ERROR: &str = "FILCH_TEST_STANDARD_ERROR";
 /// Begins the lines of a child that are for its parent.
 const MARK: &str = "a child says: ";
 
-/// What becomes of what the child writes to its standard error.
+/// The state of the child's standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StandardError {
-    /// It is shown if the test fails.
+    /// Its output is shown if the test fails.
     Heard,
-    /// There is none.
+    /// It is closed.
     Closed,
-    /// Writing fails, since the device is full.
+    /// Writing fails because the device is full.
     Full,
-    /// Writing fails, since nobody reads.
+    /// Writing fails because nobody reads.
     Broken,
 }
 
-/// What has come of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It said this.
+    /// It reported this.
     Said(String),
     /// The process was aborted.
     Aborted,
 }
 
-/// What children are to do.
+/// The orders for children.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order<'o> {
     /// The ignored test that is their main function.
     pub(crate) main: &'o str,
-    /// What tells them what to do; and how many cases it has.
+    /// The name that tells them what to run, and its number of cases.
     pub(crate) program: &'o str,
     pub(crate) cases: usize,
     pub(crate) error: StandardError,
-    /// What else their environment has.
+    /// Additional environment variables.
     pub(crate) variables: &'o [(&'o str, &'o str)],
 }
 
-/// Has children run all cases of a program, and `check` see what has come of each.
+/// Runs all cases of a program in children, and calls `check` with the outcome of each.
 pub(crate) fn run(order: Order<'_>, mut check: impl FnMut(usize, End)) {
     let Order { program, error, variables, .. } = order;
     let mut next = 0;
@@ -65,7 +66,7 @@ pub(crate) fn run(order: Order<'_>, mut check: impl FnMut(usize, End)) {
         let (lines, said) = channel();
         let stdout = child.stdout.take().expect("piped");
         let listener = thread::spawn(move || {
-            // The harness says things too, before and after.
+            // The test harness prints lines too, before and after.
             let lines_for_us = BufReader::new(stdout).lines().map_while(Result::ok);
             lines_for_us
                 .filter_map(|line| line.split_once(MARK).map(|(_, said)| said.to_owned()))
@@ -129,23 +130,23 @@ fn start(order: Order<'_>, first: usize) -> Child {
 fn listen(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut all = Vec::new();
-        // What was read so far is good enough.
+        // The part read so far is good enough.
         let _ = stream.read_to_end(&mut all);
         String::from_utf8_lossy(&all).into_owned()
     })
 }
 
-/// What the child has been started for: the program, and the first of its cases.
+/// Returns what the child must run: the program, and the first of its cases.
 pub(crate) fn asked() -> Option<(String, usize)> {
     Some((env::var(PROGRAM).ok()?, env::var(FIRST).ok()?.parse().ok()?))
 }
 
-/// Whether somebody listens to the child's standard error.
+/// Returns whether somebody reads the child's standard error.
 pub(crate) fn is_heard() -> bool {
     env::var(ERROR).is_ok_and(|error| error == format!("{:?}", StandardError::Heard))
 }
 
-/// Tells the parent what has come of the next case.
+/// Reports the outcome of the next case to the parent.
 pub(crate) fn say(what: &str) {
     let mut stdout = stdout().lock();
     writeln!(stdout, "{MARK}{what}").and_then(|()| stdout.flush()).expect("the parent listens");

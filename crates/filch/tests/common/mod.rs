@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Helpers shared by the integration tests.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 #![allow(dead_code, reason = "each test program uses its part")]
 
@@ -14,14 +14,14 @@ use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, ThreadPool, Wait};
 use filch_queue::{Adws, ChaseLev, Lace, Queue, for_each_queue};
 
-/// Far beyond what anything here takes, on a busy machine and under a sanitizer too.
+/// Far longer than anything here takes, even on a busy machine or under a sanitizer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Ends the process with a message unless dropped in time: a hanging test says nothing.
+/// Aborts the process with a message unless dropped in time: a hanging test says nothing.
 pub(crate) fn watchdog(what: &'static str) -> Sender<()> {
     let (alive, patience) = channel();
     if cfg!(miri) {
-        // Miri wants every thread to have ended before the process, and says itself when all of them wait.
+        // Miri requires all threads to end before the process does, and reports a deadlock itself.
         return alive;
     }
     thread::spawn(move || {
@@ -33,7 +33,7 @@ pub(crate) fn watchdog(what: &'static str) -> Sender<()> {
     alive
 }
 
-/// Waits until `done`, and gives up when it takes far too long.
+/// Waits until `done`, and fails if that takes far too long.
 pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
@@ -50,7 +50,7 @@ pub(crate) fn throw(what: usize) -> ! {
     resume_unwind(Box::new(Thrown(what)))
 }
 
-/// What `f` throws, which it must.
+/// Returns the payload of `f`, which must throw one.
 pub(crate) fn thrown_by<R>(f: impl FnOnce() -> R) -> usize {
     let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { panic!("nothing was thrown") };
     payload_of(&*payload)
@@ -68,7 +68,7 @@ pub(crate) fn pool_of<P: Pool>(workers: usize, wait: Wait) -> ThreadPool<P> {
     Builder::new().workers(workers).wait(wait).build().unwrap()
 }
 
-/// Counts its drops.
+/// Counts the values that are alive.
 pub(crate) struct Counted<'c>(pub(crate) &'c AtomicUsize);
 
 impl<'c> Counted<'c> {
@@ -84,15 +84,15 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// So many, or a few where each step takes a thousand times as long.
+/// Returns `many`, or `few` under Miri, where each step takes a thousand times as long.
 pub(crate) const fn times(many: usize, few: usize) -> usize {
     if cfg!(miri) { few } else { many }
 }
 
-/// Numbers of workers to try.
+/// The numbers of workers to test.
 pub(crate) const WORKERS: [usize; 3] = [1, 2, 8];
 
-/// `[with]` for a queue that returns each task once, and whose default parameters are of use.
+/// `[with]` for a queue that returns each task once and whose default parameters are usable.
 macro_rules! once {
     (twice $with:expr) => {
         &[]
@@ -105,7 +105,7 @@ macro_rules! once {
     };
 }
 
-/// As `once`, for those of which a pool can be made.
+/// Like `once`, for queues of which a pool can be made.
 macro_rules! lifo {
     ($lists:ident $with:expr, fifo) => {
         &[]
@@ -127,7 +127,7 @@ macro_rules! pools {
     };
 }
 
-/// Lets a test have every queue that returns each task once.
+/// Runs a test on every queue that returns each task once.
 pub(crate) trait EveryQueue {
     fn with<Q: Queue>(&self);
 
@@ -137,7 +137,7 @@ pub(crate) trait EveryQueue {
     }
 }
 
-/// Lets a test have every kind of pool, on every queue of which one can be made.
+/// Runs a test on every kind of pool, with every possible queue.
 pub(crate) trait EveryPool {
     fn with<P: Pool>(&self);
 
@@ -157,7 +157,7 @@ pub(crate) trait EveryPool {
     }
 }
 
-/// All of them; or, where each takes a thousand times as long, some that chance picks, which is another one for each seed of Miri.
+/// Returns all of them; under Miri, where each takes a thousand times as long, a random few that depend on Miri's seed.
 pub(crate) fn picked<T: Copy>(all: &[T], some: usize) -> impl Iterator<Item = T> {
     let mut all = all.to_vec();
     if cfg!(miri) {

@@ -1,4 +1,4 @@
-//! A system that refuses: what tests of faults do in processes of their own.
+//! Refusals by the system, for fault tests in processes of their own.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::env;
@@ -8,16 +8,16 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Whose calls of the system are refused.
+/// The threads whose system calls are refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
-    /// The current thread's, and those of threads that it starts.
+    /// The current thread and the threads that it starts.
     Here,
-    /// All threads'.
+    /// All threads.
     Everybody,
 }
 
-/// From now on the system answers these calls with that error.
+/// Makes the system answer these calls with that error from this call on.
 pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
     // As in `linux/seccomp.h` and `linux/filter.h`.
     const SET_MODE_FILTER: libc::c_ulong = 1;
@@ -25,7 +25,7 @@ pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
     const ALLOW: u32 = 0x7fff_0000;
     const ERROR: u32 = 0x0005_0000;
     let step = |code: u32, k: u32, yes: u8| libc::sock_filter { code: code as u16, jt: yes, jf: 0, k };
-    // The number of the call is the first field of what the filter sees.
+    // The call's number is the first field of the filter's input.
     let mut program = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
     for (nth, &call) in calls.iter().enumerate() {
         let to_error = (calls.len() - nth) as u8;
@@ -35,14 +35,14 @@ pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
     program.push(step(libc::BPF_RET | libc::BPF_K, ERROR | error as u32, 0));
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     let flags = if from == From::Everybody { FOR_ALL_THREADS } else { 0 };
-    // SAFETY: the filter and its program are this frame's, and the system copies them.
+    // SAFETY: the filter and its program are locals of this frame, and the system copies them.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         assert_eq!(libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, &raw const filter), 0);
     }
 }
 
-/// Runs an ignored test of the same file in a process of its own, with these variables, for at most a minute.
+/// Runs an ignored test of the same file in its own process, with these variables, for at most a minute.
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
@@ -68,41 +68,41 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned()
 }
 
-/// [`child`], which must succeed.
+/// Runs [`child`], which must succeed.
 pub(crate) fn succeeds(test: &str, variables: &[(&str, &str)]) {
     let output = child(test, variables);
     assert!(output.status.success(), "{test} with {variables:?}: {:?} {}", output.status, said(&output));
 }
 
-/// [`child`], which must abort and say why.
+/// Runs [`child`], which must abort and say why.
 pub(crate) fn aborts(test: &str, why: &str) {
     let output = child(test, &[]);
     let is_abort = output.status.signal() == Some(libc::SIGABRT);
     assert!(is_abort && said(&output).contains(why), "{test}: {:?} {}", output.status, said(&output));
 }
 
-/// Runs `f` in the child of a `fork()`, which must come to its end, and within a minute.
+/// Runs `f` in the child of a `fork()`. The child must end within a minute, without a panic.
 pub(crate) fn in_a_fork(f: impl FnOnce()) {
-    // SAFETY: glibc lets a child of a program with several threads do what the test does.
+    // SAFETY: glibc lets the child of a multithreaded program do what the test does.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "fork");
     if child == 0 {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
-        // SAFETY: ends the process, and nothing else.
+        // SAFETY: the call only ends the process.
         unsafe { libc::_exit(i32::from(outcome.is_err())) };
     }
     let mut status = 0;
     for _ in 0..6000 {
-        // SAFETY: the place is this frame's.
+        // SAFETY: `status` is a local of this frame.
         match unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } {
             0 => sleep(Duration::from_millis(10)),
             _ => {
-                assert_eq!(status, 0, "how the child ended");
+                assert_eq!(status, 0, "the child's status");
                 return;
             }
         }
     }
-    // SAFETY: the child is there until somebody has waited for it.
+    // SAFETY: the child exists until somebody has waited for it.
     unsafe { libc::kill(child, libc::SIGKILL) };
     panic!("the child hangs");
 }

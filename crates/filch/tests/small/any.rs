@@ -1,4 +1,5 @@
-//! Pools, worklists and jobs behind trait objects, so that a program is compiled once and not for each of forty types.
+//! Pools, worklists and jobs behind trait objects, so that a program is compiled once instead of for each of forty
+//! types.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -15,11 +16,11 @@ use filch::{Builder, Divisible, Interrupts, Scope, Stats, ThreadPool, Wait, Work
 use crate::common::{EveryPool, picked};
 use crate::evil::values::Evil;
 
-/// What travels: a number in a memory of its own, and perhaps something that counts, or that is evil.
+/// A value that moves between tasks: a boxed number, optionally with a counter or with an evil value.
 #[derive(Debug, Default)]
 pub(crate) struct Thing {
     number: Box<usize>,
-    #[expect(dead_code, reason = "what is dropped with it")]
+    #[expect(dead_code, reason = "it is only dropped")]
     counted: Option<Counted>,
     evil: Option<Evil>,
 }
@@ -45,7 +46,7 @@ impl Thing {
         *self.number = number;
     }
 
-    /// In words, and without the panic of whatever is evil.
+    /// Describes it, without the panic of an evil value.
     pub(crate) fn told(self) -> String {
         match self.evil {
             Some(evil) => format!("Evil({})", evil.defuse()),
@@ -54,7 +55,7 @@ impl Thing {
     }
 }
 
-/// Counts its drops.
+/// Counts the values that are alive.
 #[derive(Debug)]
 pub(crate) struct Counted(Arc<AtomicUsize>);
 
@@ -71,13 +72,13 @@ impl Drop for Counted {
     }
 }
 
-/// What the branches of a join capture and return besides what they are given.
+/// What the branches of a join capture and return in addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bulk {
     None,
     /// Too large for a slot.
     Large,
-    /// Aligned to more than a slot is.
+    /// More strictly aligned than a slot.
     Aligned,
     /// One branch returns nothing and the other captures nothing.
     Empty,
@@ -103,10 +104,10 @@ impl Aligned {
 /// A branch in handle style.
 pub(crate) type Branch<'b> = Box<dyn FnOnce(&mut dyn Handle) -> Thing + Send + 'b>;
 
-/// Owned, so that it is dropped where it has been used up.
+/// The items of `fork_all`. Owned, so that the iterator is dropped where it is used up.
 pub(crate) type Items<'i> = Box<dyn Iterator<Item = Thing> + 'i>;
 
-/// A [`Worker`] of a pool of any type, on any level.
+/// A [`Worker`] of any pool type, on any level.
 pub(crate) trait Handle {
     fn join(&mut self, bulk: Bulk, a: Branch<'_>, b: Branch<'_>) -> (Thing, Thing);
 
@@ -131,7 +132,7 @@ pub(crate) trait Handle {
     fn scope(&mut self, items: &mut [Thing], each: &(dyn Fn(&mut dyn Handle, &mut Thing) + Sync));
 }
 
-/// What a loop sums up: shared, since sums are cloned.
+/// The sum of a loop. Shared, since sums are cloned.
 pub(crate) type Sum = Arc<Thing>;
 pub(crate) type MapFn<'f> = dyn Fn(usize) -> Sum + Sync + 'f;
 pub(crate) type ReduceFn<'f> = dyn Fn(Sum, Sum) -> Sum + Sync + 'f;
@@ -157,7 +158,7 @@ impl<P: Pool, L: Level> Handle for Worker<'_, P, L> {
                 let mut there = None;
                 let (a, ()) = self.join(move |mut w| a(&mut w), |mut w| there = Some(b(&mut w)));
                 self.join(|_| (), |_| ());
-                (a, there.expect("it has been run"))
+                (a, there.expect("the second branch has run"))
             }
         }
     }
@@ -221,7 +222,7 @@ impl<P: Pool, L: Level> Handle for Worker<'_, P, L> {
     }
 }
 
-/// A range that looks at each cut, each item and each iterator's end: any of them may throw.
+/// A range that calls a function at each cut, each item and each iterator's end. Any call may throw.
 #[derive(Clone)]
 pub(crate) struct Numbers<'f> {
     numbers: Range<usize>,
@@ -283,7 +284,7 @@ impl Iterator for NumbersIter<'_> {
         next
     }
 
-    /// As the default, which however loses what it has folded when the iterator's end panics: see rust-lang/rust#47949.
+    /// Like the default, which however loses the folded value when the iterator's end panics: see rust-lang/rust#47949.
     fn fold<B, F: FnMut(B, usize) -> B>(mut self, init: B, mut f: F) -> B {
         let mut folded = init;
         for number in self.by_ref() {
@@ -296,7 +297,7 @@ impl Iterator for NumbersIter<'_> {
 
 impl Drop for NumbersIter<'_> {
     fn drop(&mut self) {
-        // Not in the middle of a panic, from which nobody could tell it.
+        // Not during a panic, where nobody could tell a second one apart.
         if !std::thread::panicking() {
             (self.left.at)(Moment::End, &self.all);
         }
@@ -344,31 +345,31 @@ impl<P: Pool> AnyPool for ThreadPool<P> {
     }
 }
 
-/// [`AnyPool::run`], with any result.
+/// [`AnyPool::run`] with any result.
 pub(crate) fn run<R: Send>(pool: &dyn AnyPool, f: impl FnOnce(&mut dyn Handle) -> R + Send) -> R {
     let mut result = None;
     pool.run(Box::new(|w| {
         result = Some(f(w));
         Thing::default()
     }));
-    result.expect("it has been run")
+    result.expect("the call has run")
 }
 
-/// [`AnyPool::install`], with any result.
+/// [`AnyPool::install`] with any result.
 pub(crate) fn install<R: Send>(pool: &dyn AnyPool, f: impl FnOnce() -> R + Send) -> R {
     let mut result = None;
     pool.install(Box::new(|| {
         result = Some(f());
         Thing::default()
     }));
-    result.expect("it has been run")
+    result.expect("the call has run")
 }
 
 type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 
-/// How a pool is built.
+/// How to build a pool.
 #[derive(Clone)]
-pub(crate) struct Settings {
+pub(crate) struct PoolSettings {
     pub(crate) workers: usize,
     pub(crate) wait: Wait,
     pub(crate) capacity: usize,
@@ -377,7 +378,7 @@ pub(crate) struct Settings {
     pub(crate) interrupted: bool,
 }
 
-impl Settings {
+impl PoolSettings {
     pub(crate) fn new(workers: usize, wait: Wait, capacity: usize) -> Self {
         Self { workers, wait, capacity, on_start: None, on_exit: None, interrupted: false }
     }
@@ -392,22 +393,22 @@ impl Settings {
     }
 }
 
-/// A type of pools.
+/// A pool type.
 #[derive(Clone, Copy)]
-pub(crate) struct Kind {
+pub(crate) struct PoolKind {
     pub(crate) name: &'static str,
     is_transitive: bool,
-    build: fn(Settings) -> Box<dyn AnyPool>,
-    seats: fn(Settings) -> (Crew, Lease, Vec<Seat>),
+    build: fn(PoolSettings) -> Box<dyn AnyPool>,
+    seats: fn(PoolSettings) -> (Crew, Lease, Vec<Seat>),
 }
 
-impl Kind {
-    /// All types of pools.
+impl PoolKind {
+    /// All pool types.
     pub(crate) fn every() -> Vec<Self> {
-        struct Kinds(RefCell<Vec<Kind>>);
+        struct Kinds(RefCell<Vec<PoolKind>>);
         impl EveryPool for Kinds {
             fn with<P: Pool>(&self) {
-                self.0.borrow_mut().push(Kind {
+                self.0.borrow_mut().push(PoolKind {
                     name: type_name::<P>(),
                     is_transitive: P::TRANSITIVE,
                     build: |settings| Box::new(settings.builder::<P>().build().expect("the pool starts")),
@@ -424,32 +425,32 @@ impl Kind {
         Wait::EVERY.into_iter().filter(move |&wait| self.is_transitive || wait != Wait::Transitive)
     }
 
-    /// Every size and strategy, and task stacks that are soon full.
+    /// Every size and strategy, and task stacks that fill up soon.
     fn settings(self) -> Vec<(usize, Wait, usize)> {
         let sizes = [(1, 64), (2, 64), (3, 64), (2, 2)];
         self.waits().flat_map(|wait| sizes.map(|(workers, capacity)| (workers, wait, capacity))).collect()
     }
 
-    pub(crate) fn build(self, settings: Settings) -> Box<dyn AnyPool> {
+    pub(crate) fn build(self, settings: PoolSettings) -> Box<dyn AnyPool> {
         (self.build)(settings)
     }
 
-    pub(crate) fn seats(self, settings: Settings) -> (Crew, Lease, Vec<Seat>) {
+    pub(crate) fn seats(self, settings: PoolSettings) -> (Crew, Lease, Vec<Seat>) {
         (self.seats)(settings)
     }
 }
 
-/// Calls `program` for each type of pools with each way to build one.
-pub(crate) fn with_kinds(program: impl Fn(Kind, Settings)) {
-    for kind in Kind::every() {
+/// Calls `program` for each pool type with each way to build one.
+pub(crate) fn with_kinds(program: impl Fn(PoolKind, PoolSettings)) {
+    for kind in PoolKind::every() {
         for (workers, wait, capacity) in picked(&kind.settings(), 1) {
             println!("{workers} workers of {}, wait: {wait}, capacity: {capacity}", kind.name);
-            program(kind, Settings::new(workers, wait, capacity));
+            program(kind, PoolSettings::new(workers, wait, capacity));
         }
     }
 }
 
-/// [`with_kinds`], with the pools.
+/// Like [`with_kinds`], with the pools built.
 pub(crate) fn with_pools(program: impl Fn(&dyn AnyPool)) {
     with_kinds(|kind, settings| program(&*kind.build(settings)));
 }

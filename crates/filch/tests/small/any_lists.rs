@@ -66,7 +66,7 @@ pub(crate) type JobWork<'s> = Box<dyn FnOnce(&mut dyn AnyWorker<'s>) + Send + 's
 
 /// A [`JobWorker`] on a queue of any type.
 pub(crate) trait AnyWorker<'s> {
-    /// Spawns a job, perhaps one too large for its place.
+    /// Spawns a job, perhaps one too large for its slot.
     fn spawn(&mut self, is_large: bool, work: JobWork<'s>);
 
     fn spawn_all(&mut self, works: Box<dyn Iterator<Item = JobWork<'s>> + '_>);
@@ -134,7 +134,7 @@ impl<Q: Queue> AnyJobs for Jobs<Q> {
     }
 }
 
-/// A type of queues that return each task once.
+/// A type of queue that returns each task once.
 #[derive(Clone, Copy)]
 pub(crate) struct QueueKind {
     pub(crate) name: &'static str,
@@ -147,7 +147,7 @@ fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
 }
 
 impl QueueKind {
-    /// All of them.
+    /// All such types.
     pub(crate) fn every() -> Vec<Self> {
         struct Kinds(RefCell<Vec<QueueKind>>);
         impl EveryQueue for Kinds {
@@ -164,7 +164,7 @@ impl QueueKind {
         kinds.0.into_inner()
     }
 
-    /// Those whose thieves can take several tasks at once, and do.
+    /// The types whose thieves can take several tasks at once, set to do so.
     pub(crate) fn looting() -> Vec<Self> {
         fn kind<Q: Queue<Thief: StealMany<Task>>>() -> QueueKind {
             QueueKind {
@@ -191,7 +191,7 @@ impl QueueKind {
     }
 }
 
-/// Calls `program` for each kind with each number of workers, and with queues that are soon full.
+/// Calls `program` for each kind with each number of workers, and with queues that fill up soon.
 pub(crate) fn with_queues(kinds: &[QueueKind], program: impl Fn(QueueKind, usize, usize)) {
     let sizes: Vec<_> = (1..=3).flat_map(|workers| [(workers, 2), (workers, 64)]).collect();
     for &kind in kinds {

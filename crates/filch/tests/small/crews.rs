@@ -1,4 +1,4 @@
-//! What hosts use: seats, leases, jobs in every order, countdowns, and joins that run both branches.
+//! The interface for hosts: seats, leases, jobs in every order, countdowns, and joins that run both branches.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -7,10 +7,10 @@ use std::thread;
 use filch::Wait;
 use filch::host::{Countdown, Crew, Fifo, Host, Lease, has_pending, here, join, run_one, workers_here};
 
-use crate::any::{Kind, Settings, with_kinds};
+use crate::any::{PoolKind, PoolSettings, with_kinds};
 use crate::common::{throw, thrown_by, times, wait_for, watchdog};
 
-/// For joins from outside, of which there are none here.
+/// The host of joins from outside, which do not occur here.
 pub(crate) struct Nowhere;
 
 impl Host for Nowhere {
@@ -31,8 +31,8 @@ fn fib(n: usize) -> usize {
     a + b
 }
 
-/// Runs `test` with a crew, whose threads have all left afterwards.
-pub(crate) fn with_crew<R>(kind: Kind, settings: Settings, test: impl FnOnce(&Crew, Lease) -> R) -> R {
+/// Runs `test` with a crew. All its threads have left afterwards.
+pub(crate) fn with_crew<R>(kind: PoolKind, settings: PoolSettings, test: impl FnOnce(&Crew, Lease) -> R) -> R {
     let (crew, lease, seats) = kind.seats(settings);
     thread::scope(|s| {
         for seat in seats {
@@ -66,43 +66,43 @@ fn joins_run_both_branches() {
     });
 }
 
-/// What a job uses of its waiter's: by a pointer, since a reference among its captures would have to last until the job has returned,
-/// and what it refers to lasts until the job has told its waiter.
+/// A value that a waiter lends to its job. A pointer, since a reference captured by the job would have to be valid
+/// until the job has returned, while the value is valid only until the job has notified its waiter.
 struct Lent<T>(*const T);
 
 impl<T> Lent<T> {
     /// # Safety
-    /// What was lent is still there.
+    /// The lent value must still be alive.
     unsafe fn get<'l>(&self) -> &'l T {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the caller's promise.
         unsafe { &*self.0 }
     }
 }
 
-// SAFETY: what it points to may be shared, and is there whenever `get` is called.
+// SAFETY: the target may be shared, and is alive whenever `get` is called.
 unsafe impl<T: Sync> Send for Lent<T> {}
 
-/// What jobs work on, and who waits for them.
+/// The data of the jobs, and their waiter's countdown.
 struct Work<'w> {
     crew: &'w Crew,
     sum: &'w AtomicUsize,
     countdown: Countdown,
 }
 
-/// Adds to `sum` in all the ways in which a job can be handed in, and waits for it.
+/// Adds to `sum` by jobs queued in every way, and waits for them.
 fn hand_in(crew: &Crew, queue: &Fifo, sum: &AtomicUsize) {
     let work = Work { crew, sum, countdown: Countdown::new(crew.workers() + 6) };
     for worker in 0..crew.workers() {
         let lent = Lent(&raw const work);
         let job = move || {
-            // SAFETY: the countdown below waits for this job, whose last act is to end it.
+            // SAFETY: the countdown below waits for this job, whose last action ends it.
             let Work { crew, sum, countdown } = unsafe { lent.get() };
             assert_eq!(crew.here(), Some(worker));
             sum.fetch_add(1, SeqCst);
-            // SAFETY: counted once, and alive as above.
+            // SAFETY: counted once; the countdown is alive as above.
             unsafe { Countdown::end(countdown) };
         };
-        // SAFETY: everything it uses outlives its last act.
+        // SAFETY: everything that the job uses outlives its last action.
         unsafe { crew.post(worker, job) };
     }
     for n in 0..6 {
@@ -114,14 +114,14 @@ fn hand_in(crew: &Crew, queue: &Fifo, sum: &AtomicUsize) {
             // SAFETY: as above.
             unsafe { Countdown::end(countdown) };
         };
-        // SAFETY: as above; so does the queue.
+        // SAFETY: as above, and the queue outlives it too.
         unsafe { if n % 2 == 0 { crew.push(job) } else { crew.push_fifo(queue, job) } }
     }
     work.countdown.wait();
 }
 
 #[test]
-fn jobs_handed_in_from_everywhere() {
+fn jobs_queued_from_everywhere() {
     let _watchdog = watchdog("jobs of hosts");
     with_kinds(|kind, settings| {
         with_crew(kind, settings, |crew, _lease| {
@@ -138,7 +138,7 @@ fn jobs_handed_in_from_everywhere() {
 }
 
 #[test]
-fn who_yields_runs_something() {
+fn a_yielding_worker_runs_tasks() {
     let _watchdog = watchdog("yielding");
     with_kinds(|kind, settings| {
         with_crew(kind, settings, |crew, _lease| {
@@ -154,7 +154,7 @@ fn who_yields_runs_something() {
                 };
                 crew.enter(|| fork(|| fork(until, branch), branch));
                 assert_eq!(run.load(SeqCst), 2);
-                // What was run so early throws where it is joined.
+                // A branch run early throws where it is joined.
                 let early = || fork(|| while run_one(false) == Some(true) {}, || throw(7));
                 assert_eq!(thrown_by(|| crew.enter(early)), 7);
             }
@@ -162,9 +162,9 @@ fn who_yields_runs_something() {
     });
 }
 
-/// Jobs keep a lease, and so the workers; and what is spawned by who leaves is run.
+/// A job with a lease keeps the workers, and jobs spawned by leaving workers run.
 #[test]
-fn leases_and_leavers() {
+fn leases_and_leaving_workers() {
     let _watchdog = watchdog("leases");
     with_kinds(|kind, settings| {
         let workers = settings.workers;
@@ -184,14 +184,14 @@ fn leases_and_leavers() {
                     ran.fetch_add(1, SeqCst);
                     drop(held);
                 };
-                // SAFETY: borrows nothing.
+                // SAFETY: the job borrows nothing.
                 unsafe { again.push(job) };
             };
-            // SAFETY: borrows nothing.
+            // SAFETY: the job borrows nothing.
             unsafe { crew.push(job) };
             let again = lease.downgrade();
             drop(lease);
-            assert!(again.upgrade().is_some(), "the job has one");
+            assert!(again.upgrade().is_some(), "the job has a lease");
             is_given_up.store(true, SeqCst);
         });
         assert_eq!(Arc::into_inner(ran).map(AtomicUsize::into_inner), Some(workers + 1));
@@ -201,12 +201,12 @@ fn leases_and_leavers() {
 #[test]
 fn crews_inside_each_other() {
     let _watchdog = watchdog("crews inside each other");
-    for kind in Kind::every() {
-        let settings = Settings::new(1, Wait::default(), 64);
+    for kind in PoolKind::every() {
+        let settings = PoolSettings::new(1, Wait::default(), 64);
         with_crew(kind, settings.clone(), |one, _first| {
             with_crew(kind, settings, |two, _second| {
                 let order = Mutex::new(Vec::new());
-                // The only worker of each waits for the other's.
+                // The only worker of each waits for that of the other.
                 let depth = one.enter(|| {
                     order.lock().unwrap().push(1);
                     two.enter(|| {

@@ -10,11 +10,13 @@ use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Scope, Worker, inline_recursion};
 use filch_queue::ChaseLev;
 
-use crate::any::{AnyPool, Branch, Bulk, Handle, Kind, Numbers, Settings, Thing, install, run, with_kinds, with_pools};
+use crate::any::{
+    AnyPool, Branch, Bulk, Handle, Numbers, PoolKind, PoolSettings, Thing, install, run, with_kinds, with_pools,
+};
 use crate::common::{picked, pool_of, times, wait_for, watchdog};
 use crate::until_stolen;
 
-/// Numbers, each in a memory of its own: what a program reads while others may.
+/// Numbers in boxes of their own, which a program reads while others may.
 fn things(number: usize) -> Vec<Thing> {
     (0..number).map(Thing::new).collect()
 }
@@ -47,7 +49,7 @@ fn sum_by_closures(numbers: &[Thing]) -> Thing {
     }
 }
 
-/// Quicksort: each branch writes its part of one memory.
+/// Quicksort: each branch writes its part of one array.
 fn sort(w: &mut dyn Handle, numbers: &mut [usize]) {
     let Some((left, right)) = partition(numbers) else { return };
     let branch = |part| -> Branch<'_> {
@@ -64,7 +66,7 @@ fn sort_by_closures(numbers: &mut [usize]) {
     filch::join(|| sort_by_closures(left), || sort_by_closures(right));
 }
 
-/// The numbers below and those above the last one.
+/// Splits into the numbers below and those above the last one.
 fn partition(numbers: &mut [usize]) -> Option<(&mut [usize], &mut [usize])> {
     let pivot = numbers.len().checked_sub(1)?;
     let mut middle = 0;
@@ -97,7 +99,7 @@ fn joins() {
     });
 }
 
-/// A tree whose branches carry something in every size.
+/// A tree whose branches carry something of every size.
 fn luggage(w: &mut dyn Handle, depth: usize, alive: &Arc<AtomicUsize>) -> Thing {
     if depth == 0 {
         return Thing::counted(1, alive);
@@ -129,7 +131,7 @@ fn branches_with_luggage() {
     });
 }
 
-/// Both styles and scopes inside each other, by turns.
+/// Alternates both styles and scopes inside each other.
 fn mixed(pool: &dyn AnyPool, way: usize, depth: usize, numbers: &[Thing]) -> usize {
     if depth == 0 {
         return usize::from(numbers[way % numbers.len()].number() < numbers.len());
@@ -229,7 +231,7 @@ fn unrolled_by_closures(numbers: &[Thing]) -> usize {
     }
 }
 
-/// What the compiler has to see through, on one pool of each family.
+/// Recursions that the compiler unrolls, on one pool of each family.
 #[test]
 fn unrolled_recursions() {
     fn unrolls<P: Pool>() {
@@ -296,7 +298,7 @@ fn forks_of_many() {
     });
 }
 
-/// Spawns a tree of tasks, each of which writes what the scope's owner has.
+/// Spawns a tree of tasks, each of which writes to the scope owner's data.
 fn grow<'s>(s: &Scope<'s>, numbers: &'s mut [Thing]) {
     let Some((first, others)) = numbers.split_first_mut() else { return };
     first.set(first.number() + 1);
@@ -325,7 +327,7 @@ fn scopes() {
             });
         });
         assert!(numbers.iter().enumerate().all(|(at, number)| number.number() == at + 3));
-        // From a thread outside, through a scope that is borrowed.
+        // From a thread outside, through a borrowed scope.
         let total = AtomicUsize::new(0);
         install(pool, || {
             filch::scope(|s| {
@@ -372,7 +374,7 @@ fn stolen_branches() {
         }
         let numbers = things(4);
         for bulk in (0..times(3, 1)).flat_map(|_| [Bulk::None, Bulk::Large]) {
-            // The thief has something to give on to who waits for it.
+            // The thief has tasks for the worker that waits for it.
             let is_taken = AtomicBool::new(false);
             let taken = || is_taken.load(SeqCst);
             let first = |w: &mut dyn Handle| {
@@ -419,9 +421,9 @@ fn pools_inside_each_other() {
         a + b.number()
     }
     let _watchdog = watchdog("pools inside each other");
-    for kind in Kind::every() {
+    for kind in PoolKind::every() {
         for wait in picked(&kind.waits().collect::<Vec<_>>(), 1) {
-            let [one, two] = [1, 2].map(|workers| kind.build(Settings::new(workers, wait, 64)));
+            let [one, two] = [1, 2].map(|workers| kind.build(PoolSettings::new(workers, wait, 64)));
             thread::scope(|s| {
                 s.spawn(|| assert_eq!(install(&*one, || alternate(&*one, &*two, DEPTH)), 1 << DEPTH));
                 s.spawn(|| assert_eq!(install(&*two, || alternate(&*two, &*one, DEPTH)), 1 << DEPTH));
@@ -430,10 +432,10 @@ fn pools_inside_each_other() {
     }
 }
 
-/// What may be looked at from outside while workers work, hooks, and ticks that nobody waits for.
+/// Queries from outside while workers work, hooks, and ticks that nobody waits for.
 #[test]
-fn lookers_on() {
-    let _watchdog = watchdog("lookers-on");
+fn queries_hooks_and_ticks() {
+    let _watchdog = watchdog("queries, hooks and ticks");
     with_kinds(|kind, settings| {
         let (numbers, done, hooks) = (things(times(100, 6)), AtomicBool::new(false), Arc::new(AtomicUsize::new(0)));
         let [start, exit] = [(); 2].map(|()| {
@@ -441,8 +443,12 @@ fn lookers_on() {
             move |_| _ = hooks.fetch_add(1, SeqCst)
         });
         let workers = settings.workers;
-        let settings =
-            Settings { on_start: Some(Arc::new(start)), on_exit: Some(Arc::new(exit)), interrupted: true, ..settings };
+        let settings = PoolSettings {
+            on_start: Some(Arc::new(start)),
+            on_exit: Some(Arc::new(exit)),
+            interrupted: true,
+            ..settings
+        };
         let pool = kind.build(settings);
         thread::scope(|s| {
             s.spawn(|| {
@@ -471,7 +477,7 @@ fn calls_from_outside() {
             for caller in 0..times(6, 2) {
                 s.spawn(move || {
                     for round in 0..times(10, 2) {
-                        // Gone as soon as the call returns.
+                        // Dropped as soon as the call returns.
                         let numbers = things(4);
                         let sum = match (caller + round) % 2 {
                             0 => run(pool, |w| sum(w, &numbers)),
@@ -485,14 +491,14 @@ fn calls_from_outside() {
     });
 }
 
-/// The last handle on a pool is dropped by a task of its own.
+/// The last handle to a pool is dropped by one of its tasks.
 #[test]
 fn a_pool_dropped_by_its_own_task() {
     let _watchdog = watchdog("a pool dropped by its own task");
-    for kind in Kind::every() {
+    for kind in PoolKind::every() {
         let (sender, exits) = channel();
         let on_exit = Some(Arc::new(move |_| sender.send(()).unwrap()) as _);
-        let pool = Arc::new(kind.build(Settings { on_exit, ..Settings::new(2, filch::Wait::default(), 64) }));
+        let pool = Arc::new(kind.build(PoolSettings { on_exit, ..PoolSettings::new(2, filch::Wait::default(), 64) }));
         let (kept, ready) = (Arc::clone(&pool), Arc::new(AtomicBool::new(false)));
         let is_ready = Arc::clone(&ready);
         pool.spawn(Box::new(move || {
@@ -503,7 +509,7 @@ fn a_pool_dropped_by_its_own_task() {
         }));
         drop(pool);
         ready.store(true, SeqCst);
-        // Both have gone when the hook, and the sender with it, has.
+        // Both workers have gone once the hook and its sender have been dropped.
         assert_eq!(exits.iter().count(), 2);
     }
 }

@@ -91,7 +91,8 @@ fn lists_of_idempotent_tasks() {
     search::<ChaseLev>();
 }
 
-/// Stopped, or ended by a panic of a task, of the tasks' iterator or of a state's maker: what is left is dropped once.
+/// The list is stopped, or a task, the tasks' iterator or a state's constructor panics. Each remaining task is dropped
+/// once.
 fn early(list: impl Fn() -> Box<dyn AnyList>, workers: usize) {
     for end in 0..4 {
         let (alive, runs, list) = (Arc::default(), AtomicUsize::new(0), list());
@@ -127,7 +128,7 @@ fn early(list: impl Fn() -> Box<dyn AnyList>, workers: usize) {
 fn lists_that_end_early() {
     let _watchdog = watchdog("early ends");
     with_queues(&QueueKind::every(), |kind, workers, capacity| early(|| (kind.list)(workers, capacity), workers));
-    // What one has asked for is granted while another's tasks are dropped.
+    // One worker's request is granted while another's tasks are dropped.
     let delegation = Delegation { revocation: Revocation::Off, prefetch: Prefetch::Always, ..Delegation::default() };
     let params = pad_ws::Params { delegation, ..pad_ws::Params::default() };
     early(|| Box::new(Worklist::new(3).capacity(64).queue::<Adws>(delegation)), 3);
@@ -176,7 +177,7 @@ fn jobs_in_trees() {
     });
 }
 
-/// Jobs that borrow what is around the run.
+/// Jobs that borrow from outside the run.
 #[test]
 fn jobs_that_borrow() {
     fn visit<'s>(w: &mut JobWorker<'s, '_>, node: usize, runs: &'s [AtomicUsize]) {
@@ -193,7 +194,7 @@ fn jobs_that_borrow() {
 
 type Ends = Arc<dyn Fn() + Send + Sync>;
 
-/// A job that spawns another, perhaps ends the run, and waits.
+/// Returns a job that spawns another, perhaps ends the run, and waits.
 fn with_luggage<'s>(n: usize, alive: &Arc<AtomicUsize>, ends: &Ends) -> JobWork<'s> {
     let (small, large) = (Thing::counted(n, alive), [(); 3].map(|()| Thing::counted(n, alive)));
     let ends = Arc::clone(ends);
@@ -205,7 +206,7 @@ fn with_luggage<'s>(n: usize, alive: &Arc<AtomicUsize>, ends: &Ends) -> JobWork<
     })
 }
 
-/// Stopped, or ended by a panic of a job, of the iterator of jobs or of the body: what is left is dropped once.
+/// The run is stopped, or a job, the iterator of jobs or the body panics. Each remaining job is dropped once.
 #[test]
 fn jobs_that_end_early() {
     const JOBS: usize = times(100, 8);

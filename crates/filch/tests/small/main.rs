@@ -1,7 +1,7 @@
-//! Small programs, each with every pool or queue that can run it: for Miri, for the sanitizers, and as fast tests.
+//! Small programs on every pool or queue that can run them: fast tests, for Miri and the sanitizers too.
 //!
-//! What must always hold: a program borrows, moves and drops memory of its own wherever the library lets it, so that a tool that sees
-//! memory sees each misuse of it; and it ends, with all its threads, whoever runs what.
+//! Invariant: a program borrows, moves and drops its own memory wherever the library permits, so that a memory checker
+//! sees each misuse; and it ends, with all its threads, in any schedule.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod any;

@@ -1,4 +1,4 @@
-//! Panics: each comes out where a sequential run would show it, and whatever it leaves behind is dropped once.
+//! Each panic comes out where a sequential run would show it, and everything it leaves behind is dropped once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn works(pool: &dyn AnyPool) {
     assert_eq!(install(pool, || filch::join(|| 1, || 2)), (1, 2));
 }
 
-/// Returns what it got, or throws.
+/// Returns `value`, or throws.
 fn unless<T>(thrower: usize, me: usize, value: T) -> T {
     if thrower == me { throw(me) } else { value }
 }
@@ -45,7 +45,7 @@ fn out_of_branches() {
     });
 }
 
-/// The second branch is stolen and then one of them throws, or both do.
+/// The second branch is stolen; then one of the branches throws, or both do.
 #[test]
 fn out_of_stolen_branches() {
     let _watchdog = watchdog("panics out of stolen branches");
@@ -141,7 +141,7 @@ fn out_of_forks_of_many_and_loops() {
         let same = |_: &mut dyn Handle, item| item;
         let add = |sum, item: Thing| sum + item.number();
         for bulk in [Bulk::None, Bulk::Large] {
-            // Joined newest first: of two panics the later item's comes up.
+            // The newest is joined first: of two panics, the later item's comes out.
             let task = |_: &mut dyn Handle, item: Thing| unless(2, item.number(), unless(5, item.number(), item));
             let all = || run(pool, |w| w.fork_all(Box::new(items()), bulk, &task, &mut |sum, item| add(sum, item)));
             assert_eq!(thrown_by(all), 5);
@@ -198,10 +198,10 @@ fn out_of_scopes_and_calls() {
                 });
             };
             assert_eq!(thrown_by(|| install(pool, scope)), 1);
-            assert_eq!((ran.load(SeqCst), alive.load(SeqCst)), (4, 0), "the others run all the same");
+            assert_eq!((ran.load(SeqCst), alive.load(SeqCst)), (4, 0), "the others still run");
         }
         assert_eq!(thrown_by(|| run(pool, |_| run(pool, |_| throw(3)))), 3);
-        // Whose panic nobody sees.
+        // Nobody sees these panics.
         pool.spawn(Box::new(|| throw(6)));
         install(pool, || filch::spawn(|| throw(6)));
         works(pool);

@@ -1,4 +1,4 @@
-//! For first branches that are to wait until the second one has been stolen, however their pool shares.
+//! Makes first branches wait until the second has been stolen, however their pool shares.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use crate::common::wait_for;
 
 /// More than a worker of these pools can fork without sharing the oldest.
 const MANY_FORKS: usize = 12;
-/// Looks for a thief, with that many forks in progress.
+/// How often to look for a thief with that many forks in progress.
 const LOOKS: usize = 20;
 
 pub(crate) fn by_handle(w: &mut dyn Handle, is_stolen: &(dyn Fn() -> bool + Sync)) {

@@ -9,7 +9,7 @@ use super::{How, Style};
 use crate::any::{AnyPool, Branch, Bulk, Handle, Moment, Numbers, Thing, install, run};
 use crate::until_stolen;
 
-/// Joins two branches as `how` says.
+/// Joins two branches in the way given by `how`.
 fn fork(how: How, pool: &dyn AnyPool, a: impl FnOnce() -> Thing + Send, b: impl FnOnce() -> Thing + Send) -> String {
     let is_taken = AtomicBool::new(false);
     let taken = || is_taken.load(SeqCst);
@@ -49,11 +49,11 @@ fn plain() -> Thing {
     Thing::new(1)
 }
 
-/// A branch that drops something evil when it has been run, or is dropped unrun.
+/// Returns a branch that drops an evil value when it has run, or when it is dropped unrun.
 fn dropping() -> impl FnOnce() -> Thing + Send {
     let evil = Evil::new(2);
     move || {
-        // A result that is there when a destructor panics is lost, by the language.
+        // The language loses a result that exists when a destructor panics.
         drop(evil);
         Thing::new(1)
     }
@@ -67,7 +67,7 @@ pub(super) fn second_throws(how: How, pool: &dyn AnyPool) -> String {
     fork(how, pool, plain, || throw_evil(2))
 }
 
-/// In a sequential run nobody comes to the second branch.
+/// A sequential run never reaches the second branch.
 pub(super) fn both_throw(how: How, pool: &dyn AnyPool) -> String {
     fork(how, pool, || throw_evil(3), || throw_evil(2))
 }
@@ -76,7 +76,7 @@ pub(super) fn both_return(how: How, pool: &dyn AnyPool) -> String {
     fork(how, pool, || Thing::evil(3), || Thing::evil(2))
 }
 
-/// The first result is dropped by the unwinding.
+/// Unwinding drops the first result.
 pub(super) fn first_returns(how: How, pool: &dyn AnyPool) -> String {
     fork(how, pool, || Thing::evil(2), || throw_plain())
 }
@@ -93,7 +93,7 @@ pub(super) fn second_drops(how: How, pool: &dyn AnyPool) -> String {
     fork(how, pool, plain, dropping())
 }
 
-/// By the unwinding, if nobody has run it.
+/// Unwinding drops the second branch, if nobody has run it.
 pub(super) fn second_is_dropped(how: How, pool: &dyn AnyPool) -> String {
     fork(how, pool, || throw_plain(), dropping())
 }
@@ -124,7 +124,7 @@ pub(super) fn item_throws(how: How, pool: &dyn AnyPool) -> String {
     fork_all(how, pool, numbers(), |item| if item.number() == 3 { throw_evil(2) } else { item }, add)
 }
 
-/// Items of which one throws, and the others are evil: dropped by the unwinding, or by another task's end.
+/// One item throws, and the others are evil: unwinding drops them, or the end of another task.
 pub(super) fn items_are_dropped(how: How, pool: &dyn AnyPool) -> String {
     let items = (0..ITEMS).map(|n| if n == 3 { Thing::new(0) } else { Thing::evil(2) });
     let each = |item: Thing| if item.number() == 0 { throw_plain() } else { Thing::new(item.told().len()) };
@@ -147,7 +147,7 @@ pub(super) fn fold_throws(how: How, pool: &dyn AnyPool) -> String {
     fork_all(how, pool, numbers(), |item| item, fold)
 }
 
-/// The fold drops the newest result; others may be there already, and be dropped by the unwinding.
+/// The fold drops the newest result. Others may exist already, and unwinding drops them.
 pub(super) fn fold_drops(how: How, pool: &dyn AnyPool) -> String {
     fork_all(how, pool, numbers(), |_| Thing::evil(2), |sum, _evil| sum + 1)
 }
@@ -165,7 +165,7 @@ pub(super) fn loop_throws(how: How, pool: &dyn AnyPool) -> String {
     })
 }
 
-/// A loop whose source does something at some of its moments.
+/// Runs a loop whose source calls `at` at its moments.
 fn watched_loop(how: How, pool: &dyn AnyPool, at: &(dyn Fn(Moment, &Range<usize>) + Sync)) -> String {
     let source = || Numbers::watched(0..if cfg!(miri) { 600 } else { 2000 }, at);
     let (map, reduce) = (|n| Arc::new(Thing::new(n)), |a: Arc<Thing>, _| a);
@@ -196,7 +196,7 @@ pub(super) fn loop_iterator_is_dropped(how: How, pool: &dyn AnyPool) -> String {
     throw_at(how, pool, Moment::End)
 }
 
-/// A reduction that drops what it gets, one of which is evil.
+/// A reduction that drops its operands, one of which is evil.
 pub(super) fn reduction_drops(how: How, pool: &dyn AnyPool) -> String {
     let map = |n| Arc::new(if n == 50 { Thing::evil(2) } else { Thing::new(n) });
     let reduce = |a, b| {

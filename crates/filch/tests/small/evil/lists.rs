@@ -10,7 +10,7 @@ fn tasks() -> Box<dyn Iterator<Item = Box<Thing>>> {
     Box::new((0..TASKS).map(|n| Box::new(Thing::new(n))))
 }
 
-/// A state that is a number.
+/// Returns a state that is a number.
 fn number(_: usize) -> Thing {
     Thing::default()
 }
@@ -25,7 +25,7 @@ pub(super) fn task_throws(kind: QueueKind, workers: usize) -> String {
     outcome(|| list.run(tasks(), &number, Box::new(|_, _, task| work(task))))
 }
 
-/// A list that was stopped drops its tasks; of what their destructors throw, the first goes on.
+/// A stopped list drops its tasks. The first panic of their destructors continues.
 pub(super) fn tasks_are_dropped(kind: QueueKind, workers: usize) -> String {
     let list = (kind.list)(workers, 16);
     list.stop().stop();
@@ -51,7 +51,7 @@ pub(super) fn states_are_returned(kind: QueueKind, workers: usize) -> String {
     what.replace(&vec!["Evil(2)"; workers].join(", "), "a state for each worker")
 }
 
-/// The unwinding drops the states.
+/// Unwinding drops the states.
 pub(super) fn states_are_dropped(kind: QueueKind, workers: usize) -> String {
     let list = (kind.list)(workers, 16);
     let work = |task: Box<Thing>| {
@@ -68,7 +68,7 @@ pub(super) fn state_is_not_made(kind: QueueKind, workers: usize) -> String {
     outcome(|| list.run(tasks(), &state, Box::new(|_, _, _| ())))
 }
 
-/// What the work has captured is dropped at the end of the run.
+/// The end of the run drops the captures of the work.
 pub(super) fn work_is_dropped(kind: QueueKind, workers: usize) -> String {
     let (list, evil) = ((kind.list)(workers, 16), Thing::evil(2));
     outcome(|| {
@@ -99,7 +99,7 @@ pub(super) fn job_throws(kind: QueueKind, workers: usize) -> String {
     })
 }
 
-/// A run that was stopped drops its jobs; of what their destructors throw, the first goes on.
+/// A stopped run drops its jobs. The first panic of their destructors continues.
 pub(super) fn jobs_are_dropped(kind: QueueKind, workers: usize) -> String {
     let jobs = (kind.jobs)(workers, 16);
     jobs.stop().stop();
@@ -150,7 +150,7 @@ pub(super) fn job_body_throws(kind: QueueKind, workers: usize) -> String {
     })
 }
 
-/// The body's result is dropped by the unwinding.
+/// Unwinding drops the body's result.
 pub(super) fn job_result_is_dropped(kind: QueueKind, workers: usize) -> String {
     let jobs = (kind.jobs)(workers, 16);
     outcome(|| {

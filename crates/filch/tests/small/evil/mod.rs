@@ -1,7 +1,7 @@
-//! Programs whose payloads, results, captured values, iterators and states panic when they are dropped.
+//! Programs whose payloads, results, captured values, iterators and states panic when dropped.
 //!
-//! What must always hold: a program shows what a sequential run of it shows, or its process is aborted; nothing else, whoever runs what.
-//! Each of them says whether the second may be. Those that may not are for Miri too.
+//! Invariant: a program shows what its sequential run shows, or its process aborts; nothing else, in any schedule. Each
+//! program says whether it may abort. Those that may not also run under Miri.
 
 #[path = "../../common/children.rs"]
 mod children;
@@ -15,23 +15,23 @@ use std::sync::Once;
 
 use self::children::{End, Order, StandardError};
 use self::values::{Evil, PLAIN};
-use crate::any::{AnyPool, Bulk, Kind, Settings};
+use crate::any::{AnyPool, Bulk, PoolKind, PoolSettings};
 use crate::any_lists::QueueKind;
 use crate::common::{picked, watchdog};
 
-/// Whether the process of a program may end, by an abort, before the program does.
+/// Whether the process of a program may abort before the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Abort {
     Never,
-    /// If two things happen at the same time that cannot in a sequential run.
+    /// Two things that a sequential run excludes may happen at the same time.
     IfStolen,
-    /// As a sequential run ends, or might.
+    /// A sequential run aborts or may abort.
     Perhaps,
-    /// As the documentation says.
+    /// The documentation says so.
     Always,
 }
 
-/// How the two branches of a fork are written.
+/// The style of the two branches of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Handles,
@@ -45,22 +45,22 @@ enum Style {
 struct How {
     style: Style,
     bulk: Bulk,
-    /// Whether the second branch of a fork is another worker's before the first one does anything.
+    /// Whether another worker steals the second branch before the first does anything.
     stolen: bool,
 }
 
-/// A program, for pools or for queues.
+/// A program for pools or for queues.
 #[derive(Clone, Copy)]
 enum Program {
     Pools(fn(How, &dyn AnyPool) -> String),
-    Kinds(fn(How, Kind, Settings) -> String),
+    Kinds(fn(How, PoolKind, PoolSettings) -> String),
     Queues(fn(QueueKind, usize) -> String),
 }
 
-/// What the tests are: a name, the program, what a sequential run of it shows, and whether it may abort.
+/// A test: its name, the program, what a sequential run of it shows, and whether it may abort.
 type Row = (&'static str, Program, &'static str, Abort);
 
-/// A program with all that it is to run with.
+/// A program with everything needed to run it.
 struct Case {
     name: String,
     shows: &'static str,
@@ -70,12 +70,12 @@ struct Case {
 
 impl Case {
     fn new(name: String, (_, _, shows, abort): Row, workers: usize, run: impl Fn() -> String + 'static) -> Self {
-        // On one worker nothing is at the same time as anything else.
+        // On one worker nothing is concurrent.
         let abort = if abort == Abort::IfStolen && workers == 1 { Abort::Never } else { abort };
         Self { name, shows, abort, run: Box::new(run) }
     }
 
-    /// Whether this may be its end.
+    /// Returns whether this end is permitted.
     fn may(&self, end: &End) -> bool {
         match end {
             End::Said(what) => self.abort != Abort::Always && what == self.shows,
@@ -84,7 +84,8 @@ impl Case {
     }
 }
 
-/// The cases of a program: every type with every strategy, alone and with a thief, styles and sizes by turns; or every queue.
+/// Returns the cases of a program: every pool type with every strategy, alone and with a thief, with alternating styles
+/// and sizes; or every queue.
 fn cases(row: Row) -> Vec<Case> {
     let mut cases = Vec::new();
     if let (_, Program::Queues(program), ..) = row {
@@ -95,11 +96,11 @@ fn cases(row: Row) -> Vec<Case> {
         }
         return cases;
     }
-    for kind in Kind::every() {
+    for kind in PoolKind::every() {
         for (wait, workers) in kind.waits().flat_map(|wait| [1, 2].map(|workers| (wait, workers))) {
             let style = [Style::Handles, Style::Closures, Style::Mixed][cases.len() % 3];
             let how = How { style, bulk: Bulk::EVERY[cases.len() / 3 % 4], stolen: workers > 1 };
-            let settings = Settings::new(workers, wait, 64);
+            let settings = PoolSettings::new(workers, wait, 64);
             let name = format!("{how:?} with {wait} on {}", kind.name);
             cases.push(Case::new(name, row, workers, move || match row.1 {
                 Program::Pools(program) => program(how, &*kind.build(settings.clone())),
@@ -111,7 +112,7 @@ fn cases(row: Row) -> Vec<Case> {
     cases
 }
 
-/// The messages of the panics here are not wanted, nor those of the aborts that they lead to, each of which lists the stack.
+/// Suppresses the messages of the panics here, and of the aborts that they cause, each of which prints its stack.
 fn expect_evil() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -127,7 +128,7 @@ fn expect_evil() {
     });
 }
 
-/// Runs all cases of a program: in children, or those that do not end the process here, where there are no children.
+/// Runs all cases of a program in children. Without child processes, runs those that never abort.
 fn check(row: Row) {
     let _watchdog = watchdog(row.0);
     let cases = cases(row);
@@ -151,13 +152,13 @@ fn check_in_children(row: Row, cases: &[Case], error: StandardError) {
     });
 }
 
-/// Some of a program's cases, with all that they differ in.
+/// Returns some of a program's cases that differ in every respect.
 fn some_cases(row: Row) -> Vec<Case> {
     cases(row).into_iter().step_by(7).collect()
 }
 
-/// Runs programs where nobody can be told of a panic: what cannot be said is no panic of its own. Those that only the language aborts
-/// are left out: it lists its stack first, which takes longer than all the rest.
+/// Runs programs whose panics cannot be reported: a failing report must not panic itself. This omits programs that only
+/// the language aborts: it prints its stack first, which takes longer than everything else.
 fn check_unheard(error: StandardError) {
     let _watchdog = watchdog("programs whose standard error nobody hears");
     for row in PROGRAMS.iter().filter(|row| [Abort::Never, Abort::Always].contains(&row.3)) {
@@ -248,7 +249,7 @@ programs! {
     result_of_jobs_is_dropped: Queues(lists::job_result_is_dropped), "throws plain", Perhaps;
 }
 
-/// Not a test of its own.
+/// Not a test by itself.
 #[test]
 #[ignore = "run by the others"]
 fn child() {

@@ -8,12 +8,12 @@ use filch::{Scope, Wait};
 
 use super::values::{Evil, Told, outcome, throw_evil, throw_plain};
 use super::{How, Style};
-use crate::any::{AnyPool, Bulk, Kind, Settings, Thing, install, run};
+use crate::any::{AnyPool, Bulk, PoolKind, PoolSettings, Thing, install, run};
 use crate::crews::{Nowhere, with_crew};
 
 const TASKS: usize = 5;
 
-/// Runs a scope with some tasks, each of which spawns another one and then does what `task` says; tells how many have run.
+/// Runs a scope with some tasks, each of which spawns another and then calls `task`. Reports how many have run.
 fn scope<R: Told + Send>(
     how: How,
     pool: &dyn AnyPool,
@@ -39,7 +39,7 @@ fn scope<R: Told + Send>(
     format!("{what}, {} ran", ran.into_inner())
 }
 
-/// Only the third task does something.
+/// Only the third task calls `f`.
 fn third(f: impl Fn() + Sync) -> impl Fn(usize) + Sync {
     move |n| {
         if n == 2 {
@@ -56,7 +56,7 @@ pub(super) fn task_throws(how: How, pool: &dyn AnyPool) -> String {
     scope(how, pool, third(|| throw_evil(2)), || ())
 }
 
-/// The first payload goes on, and nobody sees the others.
+/// The first payload continues, and nobody sees the others.
 pub(super) fn tasks_throw(how: How, pool: &dyn AnyPool) -> String {
     scope(how, pool, |_| throw_evil(1), || ())
 }
@@ -65,18 +65,18 @@ pub(super) fn task_drops(how: How, pool: &dyn AnyPool) -> String {
     scope(how, pool, third(|| drop(Evil::new(2))), || ())
 }
 
-/// The result is dropped by the unwinding.
+/// Unwinding drops the result.
 pub(super) fn body_returns(how: How, pool: &dyn AnyPool) -> String {
     scope(how, pool, third(|| throw_plain()), || Thing::evil(2))
 }
 
-/// The task's payload is dropped by the unwinding.
+/// Unwinding drops the task's payload.
 pub(super) fn body_and_task_throw(how: How, pool: &dyn AnyPool) -> String {
     scope(how, pool, third(|| throw_evil(1)), || -> () { throw_plain() })
 }
 
-/// Spawned tasks that nobody waits for but their pool's end.
-pub(super) fn spawns_throw(_: How, kind: Kind, settings: Settings) -> String {
+/// Spawned tasks for which only the end of their pool waits.
+pub(super) fn spawns_throw(_: How, kind: PoolKind, settings: PoolSettings) -> String {
     let (pool, ran) = (kind.build(settings), Arc::new(AtomicUsize::new(0)));
     for n in 0..TASKS {
         let (ran, evil) = (Arc::clone(&ran), Evil::new(2));
@@ -94,9 +94,9 @@ pub(super) fn spawns_throw(_: How, kind: Kind, settings: Settings) -> String {
     format!("{} ran", ran.load(SeqCst))
 }
 
-/// Out of calls from pool to pool.
-pub(super) fn calls_throw(how: How, kind: Kind, settings: Settings) -> String {
-    let (pool, other) = (kind.build(settings), kind.build(Settings::new(1, Wait::Leapfrog, 64)));
+/// Panics out of calls between pools.
+pub(super) fn calls_throw(how: How, kind: PoolKind, settings: PoolSettings) -> String {
+    let (pool, other) = (kind.build(settings), kind.build(PoolSettings::new(1, Wait::Leapfrog, 64)));
     let (pool, other) = (&*pool, &*other);
     let innermost = || -> () { throw_evil(2) };
     outcome(|| match how.style {
@@ -106,8 +106,8 @@ pub(super) fn calls_throw(how: How, kind: Kind, settings: Settings) -> String {
     })
 }
 
-/// Has a host's workers run both branches, and tells how many have run.
-fn hosted(kind: Kind, settings: Settings, a: impl FnOnce() + Send, b: impl FnOnce() + Send) -> String {
+/// Runs both branches on a host's workers, and reports how many have run.
+fn hosted(kind: PoolKind, settings: PoolSettings, a: impl FnOnce() + Send, b: impl FnOnce() + Send) -> String {
     let ran = AtomicUsize::new(0);
     let count = || _ = ran.fetch_add(1, SeqCst);
     let what = with_crew(kind, settings, |crew, _lease| {
@@ -124,7 +124,7 @@ fn hosted(kind: Kind, settings: Settings, a: impl FnOnce() + Send, b: impl FnOnc
     format!("{what}, {} ran", ran.into_inner())
 }
 
-pub(super) fn host_throws(how: How, kind: Kind, settings: Settings) -> String {
+pub(super) fn host_throws(how: How, kind: PoolKind, settings: PoolSettings) -> String {
     if how.bulk == Bulk::Large {
         hosted(kind, settings, || (), || throw_evil(2))
     } else {
@@ -132,17 +132,17 @@ pub(super) fn host_throws(how: How, kind: Kind, settings: Settings) -> String {
     }
 }
 
-/// The second branch's payload is dropped by the first one's unwinding.
-pub(super) fn host_both_throw(_: How, kind: Kind, settings: Settings) -> String {
+/// The unwinding of the first branch drops the payload of the second.
+pub(super) fn host_both_throw(_: How, kind: PoolKind, settings: PoolSettings) -> String {
     hosted(kind, settings, || throw_evil(2), || throw_evil(1))
 }
 
 /// A panic in a hook ends the process, as the documentation says.
-pub(super) fn hook_throws(how: How, kind: Kind, settings: Settings) -> String {
+pub(super) fn hook_throws(how: How, kind: PoolKind, settings: PoolSettings) -> String {
     let hook = Some(Arc::new(|_| -> () { throw_evil(2) }) as _);
     let settings = match how.bulk {
-        Bulk::Large => Settings { on_start: hook, ..settings },
-        _ => Settings { on_exit: hook, ..settings },
+        Bulk::Large => PoolSettings { on_start: hook, ..settings },
+        _ => PoolSettings { on_exit: hook, ..settings },
     };
     drop(kind.build(settings));
     "goes on".to_owned()

@@ -1,11 +1,11 @@
-//! Values whose destructors panic, and what becomes of programs that have them.
+//! Values whose destructors panic, and descriptions of how programs with them end.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
 use crate::any::Thing;
 
-/// Panics when dropped, so many times: what comes out of it is evil in its turn, a little less.
+/// Panics when dropped, the given number of times: the payload is another `Evil`, one less evil.
 #[derive(Debug)]
 pub(crate) struct Evil(Box<usize>);
 
@@ -14,7 +14,7 @@ impl Evil {
         Self(Box::new(depth))
     }
 
-    /// Makes it harmless, and says how evil it was.
+    /// Makes it harmless and returns its depth.
     pub(crate) fn defuse(mut self) -> usize {
         std::mem::take(&mut *self.0)
     }
@@ -39,7 +39,7 @@ pub(crate) fn throw_plain() -> ! {
     panic_any(PLAIN)
 }
 
-/// What comes of `f`, in words.
+/// Describes the end of `f`.
 pub(crate) fn outcome<R: Told>(f: impl FnOnce() -> R) -> String {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(result) => format!("returns {}", result.told()),
@@ -58,7 +58,7 @@ fn payload_told(payload: Box<dyn Any + Send>) -> String {
     }
 }
 
-/// What can be told without the panics of its drop.
+/// A value that can be described without the panics of its drop.
 pub(crate) trait Told {
     fn told(self) -> String;
 }
