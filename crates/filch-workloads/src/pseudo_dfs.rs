@@ -7,7 +7,7 @@
 //!
 //! A visit takes some ten nanoseconds, less than any queue needs for a task. Therefore a task is a whole bag. After a
 //! given number of visits (`items`, S in the source) its worker answers thieves, and shares the older half of its bag
-//! if it has nothing else to steal. The source calls this coalescing. With `task=node` every vertex is a task of its
+//! if it has no other bag to give. The source calls this coalescing. With `task=node` every vertex is a task of its
 //! own, which shows the benefit of coalescing.
 //!
 //! **What it stresses.** Splitting, and the delay until a thief gets an answer. The grid has much work everywhere, and

@@ -79,7 +79,7 @@ fn a_caller_runs_its_call_as_a_worker() {
 
 #[test]
 fn configured_threads_run_all_calls_themselves() {
-    let _alive = watchdog("who wants workers");
+    let _alive = watchdog("configured threads");
     let plain = || ThreadPool::builder().workers(2);
     let builders: [Builder; 6] = [
         plain().caller_works(false),
@@ -106,7 +106,7 @@ fn configured_threads_run_all_calls_themselves() {
 #[test]
 #[cfg_attr(miri, ignore = "there are no signals")]
 fn pools_with_signals_have_no_guests() {
-    let _alive = watchdog("who is interrupted by signals");
+    let _alive = watchdog("pools with signals");
     let plain = ThreadPool::builder().workers(2).pool::<Queued<PdqR>>();
     let pool = plain.interrupts(Interrupts::signal()).caller_works(true).build().unwrap();
     for _ in 0..50 {
@@ -182,7 +182,7 @@ fn a_guests_panic_does_not_damage_its_seat() {
 
 #[test]
 fn jobs_left_behind_by_a_guest_run() {
-    let _alive = watchdog("what a guest has spawned");
+    let _alive = watchdog("jobs of a guest");
     let pool = common::pool(1, Wait::default());
     let done = std::sync::Arc::new(AtomicUsize::new(0));
     for n in 1..=times(50, 3) {
@@ -197,7 +197,7 @@ fn jobs_left_behind_by_a_guest_run() {
 /// Mail and injected jobs arrive while a guest has the only seat, and just as it leaves.
 #[test]
 fn jobs_arriving_while_a_guest_has_the_seat_run() {
-    let _alive = watchdog("what comes meanwhile");
+    let _alive = watchdog("arriving jobs");
     let (crew, lease, seats) = ThreadPool::builder().workers(1).caller_works(true).seats().unwrap();
     let done = AtomicUsize::new(0);
     let job = || {

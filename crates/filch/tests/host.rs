@@ -50,7 +50,7 @@ impl Host for Global {
 /// A host that does not know its threads' stack size passes 0.
 #[test]
 fn workers_with_unknown_stacks_steal() {
-    let _watchdog = watchdog("seats of no size");
+    let _watchdog = watchdog("seats of unknown stack size");
     for make in SHARING {
         let (crew, lease, seats) = make(2, Wait::default());
         thread::scope(|s| {
@@ -59,7 +59,7 @@ fn workers_with_unknown_stacks_steal() {
             }
             let is_taken = AtomicUsize::new(0);
             let waits = |_| {
-                wait_for("a theft", || {
+                wait_for("a steal", || {
                     filch::poll();
                     is_taken.load(SeqCst) == 1
                 });
@@ -285,7 +285,7 @@ thread_local! {
     static VISITS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Makes every worker run a job, wherever it is, and waits for all.
+/// Makes every worker run a job, from any thread, and waits for all.
 fn visit_all(crew: &Crew, visits: &AtomicUsize) {
     let countdown = Countdown::new(crew.workers());
     for worker in 0..crew.workers() {
@@ -445,7 +445,7 @@ fn a_countdown_belongs_to_its_worker() {
 
 #[test]
 fn a_worker_of_one_crew_may_wait_for_another() {
-    let _watchdog = watchdog("waiting across");
+    let _watchdog = watchdog("waits between crews");
     let alive = Arc::new(());
     with_crews(1, Wait::default(), |first| {
         with_crews(1, Wait::default(), |second| {

@@ -136,7 +136,7 @@ fn nothing_ticks_while_no_thief_waits() {
 #[cfg(unix)]
 #[test]
 fn programs_are_right_under_many_signals() {
-    let _alive = common::watchdog("a program in a storm of signals");
+    let _alive = common::watchdog("a program under many signals");
     fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
         if n < 2 {
             return n;

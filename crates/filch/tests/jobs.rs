@@ -186,7 +186,7 @@ fn thieves_that_take_several_tasks() {
             }
         }
     }
-    let _watchdog = watchdog("thieves that take several");
+    let _watchdog = watchdog("thieves of several tasks");
     several::<Wsq>();
     several::<Dsq>();
     several::<HendlerShavit>();

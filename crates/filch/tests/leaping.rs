@@ -100,7 +100,7 @@ fn a_leapfrogger_takes_part_in_a_scope() {
     takes_part::<Queued<ChaseLev>>(Wait::Leapfrog);
 }
 
-/// Such a worker that waits for a scope runs only tasks of the scope, whoever has spawned them. It runs no other task,
+/// Such a worker, while it waits for a scope, runs only tasks of the scope, from any spawner. It runs no other task,
 /// not even one that it has spawned itself.
 #[test]
 fn a_leapfrogger_that_waits_for_a_scope_runs_only_its_tasks() {
@@ -340,7 +340,7 @@ fn a_transitive_leapfrogger_follows_steals_to_the_next_thief() {
             pool.install(|| filch::join(|| until(&is_far), || filch::join(|| until(&ran), far)));
         }
     }
-    let _watchdog = watchdog("a theft further on");
+    let _watchdog = watchdog("a steal further on");
     follows::<Split>();
     follows::<Wool>();
     follows::<Wool<1, 1>>();
@@ -405,7 +405,7 @@ fn a_worker_low_on_stack_runs_its_own_jobs_one_after_the_other() {
             deep::<{ 600 << 10 }, _>(|| elsewhere.install(until_all_ended));
         });
     }
-    let _watchdog = watchdog("its own jobs on a low stack");
+    let _watchdog = watchdog("own jobs on a low stack");
     runs::<Split>();
     runs::<Queued<ChaseLev>>();
 }

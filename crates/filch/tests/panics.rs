@@ -47,7 +47,7 @@ fn of_destructors_do_not_come_out() {
             assert!(throws_evil(|| pool.install(|| {
                 filch::join(
                     || {
-                        wait_for("a theft", || {
+                        wait_for("a steal", || {
                             filch::poll();
                             is_over()
                         });
@@ -63,7 +63,7 @@ fn of_destructors_do_not_come_out() {
             is_taken.store(false, SeqCst);
             let captured = Evil(2);
             let first = |mut w: Worker<'_, P>| {
-                wait_for("a theft", || {
+                wait_for("a steal", || {
                     w.poll();
                     is_over()
                 });
@@ -159,7 +159,7 @@ fn stolen<P: Pool>(pool: &ThreadPool<P>) {
             w.join(
                 |mut w| {
                     // A queue that shares on request polls at forks.
-                    wait_for("a theft", || is_started() || w.join(|_| is_started(), |_| ()).0);
+                    wait_for("a steal", || is_started() || w.join(|_| is_started(), |_| ()).0);
                     throw(1)
                 },
                 |_| {
@@ -181,7 +181,7 @@ fn stolen_that_throws<P: Pool>(pool: &ThreadPool<P>, a_throws: bool) {
         pool.install(|| {
             filch::join(
                 || {
-                    wait_for("a theft", || is_started() || filch::join(is_started, || ()).0);
+                    wait_for("a steal", || is_started() || filch::join(is_started, || ()).0);
                     if a_throws {
                         throw(1)
                     }

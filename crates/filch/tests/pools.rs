@@ -53,7 +53,7 @@ fn settings_out_of_range_are_refused() {
 
 #[test]
 fn every_pool_waits_by_every_strategy() {
-    let _watchdog = watchdog("some strategy");
+    let _watchdog = watchdog("a strategy");
     struct Compute;
     impl EveryPool for Compute {
         fn with<P: Pool>(&self) {
@@ -268,7 +268,7 @@ fn workers_with_tiny_stack_sizes_steal() {
         let pool = ThreadPool::builder().workers(2).stack_size(bytes).build().unwrap();
         let is_taken = AtomicBool::new(false);
         let waits = || {
-            wait_for("a theft", || {
+            wait_for("a steal", || {
                 filch::poll();
                 is_taken.load(SeqCst)
             });

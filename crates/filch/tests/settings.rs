@@ -38,7 +38,7 @@ fn slow_sum<P: Pool>(mut w: Worker<'_, P>, from: u64, to: u64) -> u64 {
 
 #[test]
 fn every_pool_steals_in_every_order_and_need_not_sleep() {
-    let _watchdog = watchdog("some order");
+    let _watchdog = watchdog("an order");
     struct Compute;
     impl EveryPool for Compute {
         fn with<P: Pool>(&self) {
@@ -242,13 +242,13 @@ fn others_steal_the_tasks_that_a_thief_keeps() {
     if cfg!(miri) {
         return; // One thief must happen to take all tasks.
     }
-    let _watchdog = watchdog("what was kept");
+    let _watchdog = watchdog("kept tasks");
     const FORKS: usize = 6;
     /// Forks `FORKS` tasks, one inside the other's first branch. Nobody proceeds until all exist.
     fn forks(mut w: Worker<'_, Queued<Locked>>, left: usize, shared: &Shared) -> usize {
         if left == 0 {
             shared.all_are_there.store(true, SeqCst);
-            wait_for("a theft", || shared.started.load(SeqCst) > 0);
+            wait_for("a steal", || shared.started.load(SeqCst) > 0);
             return 0;
         }
         let (deeper, own) = w.join(

@@ -156,7 +156,7 @@ fn fib_of_closures(n: u64) -> u64 {
 #[cfg(target_os = "linux")]
 fn private_forks_are_shared_for_an_owner_in_a_long_leaf() {
     const TASKS: usize = 20;
-    let _watchdog = watchdog("a leaf that waits for what its worker has forked before");
+    let _watchdog = watchdog("a leaf that waits for earlier forks");
     for wait in Wait::EVERY {
         let pool: ThreadPool = Builder::new().workers(2).wait(wait).build().unwrap();
         for _ in 0..10 {
@@ -183,7 +183,7 @@ fn private_forks_are_shared_for_an_owner_in_a_long_leaf() {
     }
 }
 
-/// Forks `tasks` tasks by handles, and then runs `last` above them.
+/// Forks `tasks` tasks by handle, then runs `last` above them.
 fn forks_by_handle(mut w: Worker<'_>, tasks: usize, task: &(dyn Fn() + Sync), last: &(dyn Fn(Worker<'_>) + Sync)) {
     if tasks == 0 {
         return last(w);
@@ -191,12 +191,12 @@ fn forks_by_handle(mut w: Worker<'_>, tasks: usize, task: &(dyn Fn() + Sync), la
     w.join(move |w| forks_by_handle(w, tasks - 1, task, last), move |_| task());
 }
 
-/// As above; a handle tells where its head is when it goes over to closure style, or opens a scope.
+/// As above. A handle records its head when it switches to closure style or opens a scope.
 #[test]
 #[cfg(target_os = "linux")]
-fn what_was_private_when_a_handle_opened_a_scope_is_shared_for_its_owner() {
+fn private_forks_are_shared_for_an_owner_in_a_handles_scope() {
     const TASKS: usize = 40;
-    let _watchdog = watchdog("a scope that waits for what its worker has forked before");
+    let _watchdog = watchdog("a scope that waits for earlier forks");
     for in_scope in [true, false] {
         let pool: ThreadPool = Builder::new().workers(2).build().unwrap();
         for _ in 0..10 {
@@ -220,6 +220,6 @@ fn what_was_private_when_a_handle_opened_a_scope_is_shared_for_its_owner() {
                 )
             });
         }
-        assert!(pool.stats().total().seizures > 0, "in a scope {in_scope}: who has shared for the owner?");
+        assert!(pool.stats().total().seizures > 0, "in a scope {in_scope}: no thief has shared for the owner");
     }
 }

@@ -287,7 +287,7 @@ fn deep<const BYTES: usize, R>(f: impl FnOnce() -> R) -> R {
 #[test]
 fn workers_low_on_stack_still_run_what_all_wait_for() {
     fn until(flag: &AtomicBool) {
-        wait_for("a theft", || {
+        wait_for("a steal", || {
             filch::poll();
             flag.load(SeqCst)
         });
@@ -393,7 +393,7 @@ fn asking_whether_work_is_wanted_is_a_beat() {
             let is_started = || started.load(SeqCst) == 1;
             pool.run(|mut w| {
                 let leaf = |w: Worker<'_, P>| {
-                    wait_for("a theft", || {
+                    wait_for("a steal", || {
                         w.wants_work();
                         is_started()
                     });

@@ -222,7 +222,7 @@ fn a_panicking_destructor_does_not_prevent_the_others() {
             }
         }
     }
-    let _watchdog = watchdog("fragile tasks");
+    let _watchdog = watchdog("panicking destructors");
     expect_panics();
     for workers in WORKERS {
         let drops = Arc::new(AtomicUsize::new(0));

@@ -171,7 +171,7 @@ fn stolen_branches() {
         for _ in 0..times(20, 2) {
             let (numbers, is_taken) = (boxes(7), AtomicBool::new(false));
             let until_taken = || {
-                wait_for("a theft", || {
+                wait_for("a steal", || {
                     // Pools that share on request poll at forks.
                     is_taken.load(SeqCst) || join(|| is_taken.load(SeqCst), || ()).0
                 });
@@ -322,7 +322,7 @@ fn panics_out_of_stolen_branches() {
         let (alive, is_taken) = (AtomicUsize::new(0), AtomicBool::new(false));
         let result = Counted::new(&alive);
         let a = || {
-            wait_for("a theft", || is_taken.load(SeqCst) || join(|| is_taken.load(SeqCst), || ()).0);
+            wait_for("a steal", || is_taken.load(SeqCst) || join(|| is_taken.load(SeqCst), || ()).0);
             if thrower & 1 > 0 {
                 throw(1)
             }

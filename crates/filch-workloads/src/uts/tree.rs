@@ -71,8 +71,8 @@ fn hash(words: [u32; 5], last: Option<u32>) -> [u32; 5] {
 #[derive(Clone, Debug)]
 pub struct Tree {
     definition: Definition,
-    /// ln(1 - p) for the geometric distribution at each height, as far as the mean changes. The last one holds for all
-    /// greater heights.
+    /// ln(1 - p) for the geometric distribution at each height of the table. Beyond the table an exponential shape
+    /// computes it, and any other has no children.
     scale: Vec<f64>,
     /// Nodes from this height on are binomial.
     binomial_from: u32,

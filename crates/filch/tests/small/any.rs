@@ -125,10 +125,10 @@ pub(crate) trait Handle {
 
     fn poll(&mut self);
 
-    /// In closure style.
+    /// Runs `f` in closure style.
     fn install(&mut self, f: Box<dyn FnOnce() -> Thing + '_>) -> Thing;
 
-    /// A scope with a task for each item, each spawned by the one before.
+    /// Runs a scope with a task per item, each spawned by the previous one.
     fn scope(&mut self, items: &mut [Thing], each: &(dyn Fn(&mut dyn Handle, &mut Thing) + Sync));
 }
 

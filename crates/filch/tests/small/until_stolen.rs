@@ -19,7 +19,7 @@ pub(crate) fn by_handle(w: &mut dyn Handle, is_stolen: &(dyn Fn() -> bool + Sync
         }
         Thing::default()
     }
-    wait_for("a theft", || {
+    wait_for("a steal", || {
         forks(w, MANY_FORKS, is_stolen);
         is_stolen()
     });
@@ -33,7 +33,7 @@ pub(crate) fn by_closures(is_stolen: &(dyn Fn() -> bool + Sync)) {
             look(is_stolen, filch::poll);
         }
     }
-    wait_for("a theft", || {
+    wait_for("a steal", || {
         forks(MANY_FORKS, is_stolen);
         is_stolen()
     });

@@ -160,7 +160,7 @@ fn some_cases(row: Row) -> Vec<Case> {
 /// Runs programs whose panics cannot be reported: a failing report must not panic itself. This omits programs that only
 /// the language aborts: it prints its stack first, which takes longer than everything else.
 fn check_unheard(error: StandardError) {
-    let _watchdog = watchdog("programs whose standard error nobody hears");
+    let _watchdog = watchdog("programs without standard error");
     for row in PROGRAMS.iter().filter(|row| [Abort::Never, Abort::Always].contains(&row.3)) {
         check_in_children(*row, &some_cases(*row), error);
     }
