@@ -133,6 +133,10 @@ unsafe impl<M: Memory> Queue<M> for Adws {
         answers_by_clock: false,
     };
 
+    fn kept_back(_: usize, delegation: &Delegation) -> usize {
+        delegation.keep as usize
+    }
+
     fn make(capacity: usize, thieves: usize, delegation: &Delegation) -> (Owner<M>, Vec<Thief<M>>) {
         assert!(capacity <= POSITIONS as usize / 2, "the capacity is out of range");
         let (shared_desk, desk) = Desk::new(thieves, delegation);

@@ -37,7 +37,7 @@ use alloc::vec::Vec;
 
 use filch_memory::{Memory, Native};
 
-use crate::blocks::{Blocks, OwnerBlocks};
+use crate::blocks::{Blocks, OwnerBlocks, Shape};
 use crate::{
     BlockSize, Capacity, Delivery, Full, MemoryModel, Order, Progress, Promises, Queue, Steal, StealOrder, Stealable,
     Task,
@@ -94,6 +94,10 @@ unsafe impl<M: Memory> Queue<M> for BwosL {
         owner_must_poll: false,
         answers_by_clock: false,
     };
+
+    fn kept_back(capacity: usize, &size: &BlockSize) -> usize {
+        Shape::new(capacity, size).entries() as usize
+    }
 
     fn make(capacity: usize, thieves: usize, &size: &BlockSize) -> (Owner<M>, Vec<Thief<M>>) {
         let (shared, blocks) = Blocks::new(capacity, size);

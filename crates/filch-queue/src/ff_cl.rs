@@ -130,6 +130,10 @@ unsafe impl<M: Memory> Queue<M> for FfCl {
         answers_by_clock: false,
     };
 
+    fn kept_back(_: usize, delta: &Delta) -> usize {
+        delta.get().unwrap_or(usize::MAX)
+    }
+
     fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Owner<M>, Vec<Thief<M>>) {
         let (array, ring) = GrowingRing::new(capacity);
         let shared =

@@ -94,6 +94,10 @@ unsafe impl<M: Memory> Queue<M> for FfThe {
         answers_by_clock: false,
     };
 
+    fn kept_back(_: usize, delta: &Delta) -> usize {
+        delta.get().unwrap_or(usize::MAX)
+    }
+
     fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Owner<M>, Vec<Thief<M>>) {
         let end = OwnerEnd::new(capacity, Pad::new());
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&end.shared), delta }).collect();

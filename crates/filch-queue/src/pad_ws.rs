@@ -117,6 +117,10 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
         answers_by_clock: false,
     };
 
+    fn kept_back(_: usize, params: &Params) -> usize {
+        params.delegation.keep as usize
+    }
+
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
         // It has at most as many slots as there are positions.
         let (shared_blocks, blocks) = Blocks::new(capacity, params.block_size);

@@ -155,6 +155,19 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
         not_alike()
     }
 
+    /// How many of the owner's newest tasks thieves leave to it, at most: with no more of them than that, nothing can be
+    /// stolen. `usize::MAX` if thieves leave everything.
+    ///
+    /// ```
+    /// use filch_queue::{BwosL, ChaseLev, Queue};
+    ///
+    /// assert_eq!(<ChaseLev as Queue>::kept_back(8, &()), 0);
+    /// assert!(<BwosL as Queue>::kept_back(1024, &Default::default()) > 1, "the owner's block");
+    /// ```
+    fn kept_back(_capacity: usize, _: &Self::Params) -> usize {
+        0
+    }
+
     /// Makes an empty queue with room for `capacity` tasks, at least one (see [`Capacity`](crate::Capacity)), and
     /// `thieves` handles, one for each thread that may steal.
     ///

@@ -407,7 +407,8 @@ impl<P: Pool> Builder<P> {
         P::start(&mut pools, &self.settings).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
         let ticks = by.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
-        let (common, spawned) = Common::new(workers, (self.wait, self.victims, self.idle), ticks, guests);
+        let kept_back = pools.first().map_or(0, P::kept_back);
+        let (common, spawned) = Common::new(workers, (self.wait, self.victims, self.idle), ticks, guests, kept_back);
         Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH))
     }
 

@@ -31,6 +31,9 @@ trait Forker: Sized {
     /// Whether others would see what is lent.
     fn lends(&self) -> bool;
 
+    /// How many of a worker's newest tasks thieves leave to it.
+    fn kept_back(&self) -> usize;
+
     /// Runs `a`, while others may take `item` and run `b` on it.
     fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
     where
@@ -100,6 +103,10 @@ impl<P: Pool> Forker for Worker<'_, P> {
         self.seen().lends()
     }
 
+    fn kept_back(&self) -> usize {
+        self.seen().home().common.kept_back
+    }
+
     #[inline]
     fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
     where
@@ -135,6 +142,10 @@ impl Forker for Closures {
     fn lends(&self) -> bool {
         // SAFETY: used at once.
         unsafe { Here::current() }.lends()
+    }
+
+    fn kept_back(&self) -> usize {
+        current_home().map_or(0, |home| home.common.kept_back)
     }
 
     #[inline]
@@ -199,6 +210,19 @@ struct Loop<'l, T, F, R> {
     zero: &'l T,
     fold: &'l F,
     reduce: &'l R,
+    /// How many of the newest lendings thieves leave alone.
+    kept_back: usize,
+}
+
+impl<T, F, R> Loop<'_, T, F, R> {
+    /// Where to cut the rest of a loop, whose blocks are of `block` items. Half of it is lent, but where thieves leave the newest tasks to
+    /// their owner the last pieces are lent block by block: under so many small ones the large ones can be stolen.
+    fn cut(&self, rest: usize, block: usize) -> usize {
+        // More would take too much of the thread's stack.
+        const MOST: usize = 1 << 9;
+        let few = block.saturating_mul(self.kept_back);
+        if (1..=MOST).contains(&self.kept_back) && rest / 2 < few { rest - block } else { rest / 2 }
+    }
 }
 
 /// The loop: folds items into `sum`, and lends what it has not come to.
@@ -213,8 +237,8 @@ where
     let mut rest = source;
     while rest.length() > pace.block {
         if !pace.is_fine || forker.lends() {
-            let middle = rest.length() / 2;
-            let (left, right) = rest.cut(middle);
+            let at = plan.cut(rest.length(), pace.block);
+            let (left, right) = rest.cut(at);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
                 divide(forker, right, plan.zero.clone(), plan, &mut Pace::start())
             });
@@ -243,7 +267,8 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    divide(forker, source, zero.clone(), &Loop { zero, fold, reduce }, &mut Pace::start())
+    let plan = Loop { zero, fold, reduce, kept_back: forker.kept_back() };
+    divide(forker, source, zero.clone(), &plan, &mut Pace::start())
 }
 
 /// The largest number of items that [`Worker::map_reduce_fixed`] folds in one go.

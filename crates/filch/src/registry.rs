@@ -37,6 +37,8 @@ pub(crate) struct Common {
     pub(crate) wait: Wait,
     pub(crate) victims: Victims,
     pub(crate) idle: Idle,
+    /// How many of a worker's newest tasks thieves leave to it.
+    pub(crate) kept_back: usize,
     /// What thieves wait for, if workers answer them on ticks.
     pub(crate) ticks: Option<Ticks<Native>>,
     /// If callers may sit in for workers that sleep.
@@ -56,6 +58,7 @@ impl Common {
         (wait, victims, idle): (Wait, Victims, Idle),
         ticks: Option<Ticks<Native>>,
         guests: Option<Guests>,
+        kept_back: usize,
     ) -> (Self, Vec<Spawning>) {
         const INITIAL_CAPACITY: usize = 64;
         let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &());
@@ -71,6 +74,7 @@ impl Common {
             wait,
             victims,
             idle,
+            kept_back,
         };
         (common, owners)
     }

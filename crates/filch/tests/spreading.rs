@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use common::watchdog;
+use common::{EveryPool, wait_for, watchdog};
 use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, ThreadPool, Wait, Worker};
 use filch_queue::ChaseLev;
@@ -222,4 +222,28 @@ fn private_forks_are_shared_for_an_owner_in_a_handles_scope() {
         }
         assert!(pool.stats().total().seizures > 0, "in a scope {in_scope}: no thief has shared for the owner");
     }
+}
+
+/// Thieves get parts of a flat loop whose items take no time, whatever the pool: also where they have to ask, and where
+/// they leave an owner's newest tasks alone.
+#[test]
+#[cfg_attr(miri, ignore = "thieves need a processor of their own")]
+fn flat_loops_are_shared_on_every_pool() {
+    struct Loops;
+
+    impl EveryPool for Loops {
+        fn with<P: Pool>(&self) {
+            let pool: ThreadPool<P> = Builder::<P>::new().workers(2).deque_capacity(1 << 10).build().unwrap();
+            wait_for(&format!("a theft from a flat loop on {}", std::any::type_name::<P>()), || {
+                let [by_handle, by_closure] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+                pool.run(|mut w| w.for_each(0..200_000, |_| _ = by_handle.fetch_add(1, SeqCst)));
+                pool.install(|| filch::for_each(0..200_000, |_| _ = by_closure.fetch_add(1, SeqCst)));
+                assert_eq!([by_handle, by_closure].map(AtomicUsize::into_inner), [200_000; 2]);
+                pool.stats().total().steals > 0
+            });
+        }
+    }
+
+    let _watchdog = watchdog("flat loops");
+    Loops.every();
 }

@@ -180,6 +180,11 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Asks `victim` to share work, if it may have some.
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
 
+    /// How many of a worker's newest tasks thieves leave to it.
+    fn kept_back(&self) -> usize {
+        0
+    }
+
     /// Shares on behalf of `victim`, which has been asked and does not answer; how many tasks.
     fn insist(_: &Here<'_, Self>, _victim: &Core<Self>) -> u32 {
         0

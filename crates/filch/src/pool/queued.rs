@@ -64,6 +64,8 @@ pub struct Queued<Q: Queue<Native>> {
     pub(super) loot: Option<Loot<Q>>,
     /// Between a theft of several and the pushes of what is too much of it, otherwise empty.
     pub(super) spoils: UnsafeCell<Vec<Task>>,
+    /// How many of the owner's newest tasks thieves leave to it.
+    kept_back: usize,
     /// Whether there are barriers for who goes to sleep.
     pub(super) has_barriers: bool,
     /// Whether the worker is using its owner's end, for a signal that interrupts it.
@@ -285,10 +287,12 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             Vec::<u8>::new().try_reserve_exact(bytes).map_err(io::Error::other)?;
         }
         let has_barriers = Native::prepare_barriers();
+        let kept_back = Q::kept_back(capacity, params);
         let queued = |(owner, thieves)| Self {
             owner: UnsafeCell::new(owner),
             thieves,
             kept: UnsafeCell::default(),
+            kept_back,
             loot: *loot,
             spoils: UnsafeCell::default(),
             has_barriers,
@@ -306,6 +310,10 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
 
     fn bottom(&self) -> *mut Slot {
         null_mut()
+    }
+
+    fn kept_back(&self) -> usize {
+        self.kept_back
     }
 
     fn front(core: &Core<Self>) -> &Front {
