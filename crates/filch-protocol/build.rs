@@ -1,4 +1,4 @@
-//! Tells the program how it was compiled, for the machine record of every measurement.
+//! Passes the build's settings to the program, for the machine record of every measurement.
 
 use std::process::Command;
 

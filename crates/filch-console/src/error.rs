@@ -1,28 +1,28 @@
-//! Why the program ends other than well, and with which exit status.
+//! How a command ends when it does not succeed, and the exit status for that.
 
 use std::io;
 use std::process::ExitCode;
 
-/// An end other than success.
+/// A reason not to end with success.
 #[derive(Debug)]
 pub enum Error {
-    /// What was asked for cannot be done: status 2.
+    /// The request cannot be met: status 2.
     Usage(String),
-    /// A check failed, and what it found has been said already: status 1.
+    /// A check failed, and its findings are printed already: status 1.
     Failed,
     /// A check failed for this reason: status 1.
     FailedBecause(String),
-    /// Somebody pressed Ctrl-C, and what was done until then has been said already: status 130.
+    /// The user pressed Ctrl-C, and the results so far are printed already: status 130.
     Interrupted,
-    /// Standard output went away or is full.
+    /// Standard output is closed or full.
     Output(io::Error),
 }
 
-/// Of everything that can end the program.
+/// The result of a step that can end the program.
 pub type Result<T = ()> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Says what happened on standard error and gives the exit status.
+    /// Reports the error on standard error and returns the exit status.
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Usage(why) => {
@@ -35,10 +35,10 @@ impl Error {
                 ExitCode::from(1)
             }
             Self::Interrupted => {
-                eprintln!("filch: interrupted; what was done until then is above");
+                eprintln!("filch: interrupted; the results so far are above");
                 ExitCode::from(130)
             }
-            // Whoever read our output has seen enough: a normal end.
+            // The reader of our output has seen enough: a normal end.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Self::Output(error) => {
                 eprintln!("filch: cannot write the output: {error}");
@@ -54,8 +54,8 @@ impl From<io::Error> for Error {
     }
 }
 
-/// What was asked for cannot be done.
-#[expect(clippy::needless_pass_by_value, reason = "so that it can be given to map_err")]
+/// Returns an error for a request that cannot be met.
+#[expect(clippy::needless_pass_by_value, reason = "so that `map_err` accepts it")]
 pub fn usage(why: impl ToString) -> Error {
     Error::Usage(why.to_string())
 }

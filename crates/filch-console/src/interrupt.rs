@@ -1,4 +1,4 @@
-//! The interrupt from the keyboard: the first one ends the measuring, the second one the program.
+//! Ctrl-C: the first one stops the measurement, the second one ends the program.
 
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use crate::error::{Result, usage};
 
 struct State {
     interrupted: bool,
-    /// Processes that would keep us waiting.
+    /// Processes that we would otherwise wait for.
     children: Vec<Arc<SharedChild>>,
 }
 
@@ -19,7 +19,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on an interrupt is noted instead of ending the program.
+/// Makes an interrupt set a flag instead of ending the program.
 pub fn watch() -> Result {
     let handler = || {
         let mut state = state();
@@ -32,12 +32,13 @@ pub fn watch() -> Result {
     ctrlc::set_handler(handler).map_err(|error| usage(format!("cannot watch for interrupts: {error}")))
 }
 
-/// Whether there was an interrupt.
+/// Whether an interrupt has happened.
 pub fn interrupted() -> bool {
     state().interrupted
 }
 
-/// Whether a process with this status ended by it: the terminal sends it to us and to our processes, and may reach them first.
+/// Whether an interrupt ended the process with this status: the terminal sends the signal to us and to our processes, and may reach them
+/// first.
 pub fn is_why_it_ended(status: ExitStatus) -> bool {
     #[cfg(unix)]
     return std::os::unix::process::ExitStatusExt::signal(&status) == Some(libc::SIGINT);
@@ -46,11 +47,11 @@ pub fn is_why_it_ended(status: ExitStatus) -> bool {
     return status.code() == Some(0xC000_013A_u32.cast_signed());
 }
 
-/// A process of ours that an interrupt ends.
+/// A child process that an interrupt kills.
 pub struct Watched(Arc<SharedChild>);
 
 impl Watched {
-    /// From now until this is dropped.
+    /// Watches the process until this is dropped.
     pub fn new(process: &Arc<SharedChild>) -> Self {
         let mut state = state();
         if state.interrupted {
@@ -67,8 +68,8 @@ impl Drop for Watched {
     }
 }
 
-/// Ends a process.
+/// Kills a process.
 pub fn kill(process: &SharedChild) {
-    // It fails if the process has ended by itself.
+    // This fails if the process has already ended.
     let _ = process.kill();
 }

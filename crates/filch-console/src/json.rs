@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result, usage};
 
-/// A file, or standard output, that takes lines as they come.
+/// A file or standard output that receives one object per line.
 ///
 /// ```
 /// use filch_console::json::Lines;
@@ -26,7 +26,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens the file, so that nobody measures for minutes and then cannot write.
+    /// Opens the file at once, so that a measurement of minutes does not end with an error.
     pub fn create(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self { output: Box::new(io::stdout()), is_stdout: true });
@@ -35,7 +35,7 @@ impl Lines {
         Ok(Self { output: Box::new(file), is_stdout: false })
     }
 
-    /// As [`Lines::create`], after what is in the file already.
+    /// Like [`Lines::create`], but appends to the file.
     pub fn append(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Self::create(path);
@@ -49,7 +49,7 @@ impl Lines {
         self.is_stdout
     }
 
-    /// Writes a line at once: an interrupt must find it in the file.
+    /// Writes and flushes a line: an interrupt must not lose it.
     pub fn write(&mut self, value: &impl Serialize) -> Result {
         let mut line = serde_json::to_string(value).map_err(io::Error::from)?;
         line.push('\n');
@@ -59,12 +59,12 @@ impl Lines {
     }
 }
 
-/// An error now if the file could not be written later; what is in it stays.
+/// Fails if the file cannot be written; keeps its contents.
 pub fn check_writable(path: &Path) -> Result {
     let existed = path.exists();
     OpenOptions::new().append(true).create(true).open(path).map_err(|error| unwritable(path, &error))?;
     if !existed {
-        // Only a trial: nothing is left behind when there will be nothing to report.
+        // This was only a test: if nothing is reported later, no file remains.
         let _ = std::fs::remove_file(path);
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! What filch's programs on the command line have in common.
+//! What filch's command-line programs share.
 //!
-//! The driver, the checkers and the probes are programs of their own; whoever uses them sees one.
+//! The driver, the checkers and the probes are separate programs; a user sees one.
 
 pub mod error;
 pub mod flags;

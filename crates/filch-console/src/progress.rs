@@ -1,16 +1,16 @@
-//! Live progress on standard error, when that is a terminal.
+//! Live progress on standard error, if that is a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{FormattedDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar that is redrawn only between runs: a ticking thread would take time from what is measured.
+/// A progress bar that is redrawn only between runs: a ticking thread would take time from the measured program.
 #[derive(Debug)]
 pub struct Progress(Option<ProgressBar>);
 
 impl Progress {
-    /// A bar, if it is wanted and somebody can see it.
+    /// Creates a bar, if it is wanted and visible.
     pub fn new(wanted: bool) -> Self {
         if !wanted || !std::io::stderr().is_terminal() {
             return Self(None);
@@ -23,7 +23,7 @@ impl Progress {
         Self(Some(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)))
     }
 
-    /// A visit begins.
+    /// Shows that a visit begins.
     pub fn show(&self, done: usize, planned: usize, left: f64, what: String) {
         if let Some(bar) = &self.0 {
             bar.set_length(planned as u64);
@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// A line that stays, above the bar.
+    /// Prints a permanent line above the bar.
     pub fn say(&self, line: &str) {
         match &self.0 {
             Some(bar) => bar.println(line),
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn end(&self) {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();

@@ -1,32 +1,32 @@
-//! Statistics of samples, and of what is compared round by round.
+//! Statistics of samples, and of comparisons round by round.
 
 use std::collections::BTreeMap;
 
-/// What is said of a set of samples.
+/// The summary of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// How many there are.
+    /// The number of samples.
     pub n: usize,
     /// Their mean.
     pub mean: f64,
-    /// The smallest one.
+    /// The smallest value.
     pub min: f64,
-    /// A tenth of them lies below it.
+    /// The tenth percentile.
     pub p10: f64,
-    /// A quarter of them lies below it.
+    /// The 25th percentile.
     pub lower_quartile: f64,
-    /// The one in the middle.
+    /// The 50th percentile.
     pub median: f64,
-    /// A quarter of them lies above it.
+    /// The 75th percentile.
     pub upper_quartile: f64,
-    /// A tenth of them lies above it.
+    /// The 90th percentile.
     pub p90: f64,
-    /// The largest one.
+    /// The largest value.
     pub max: f64,
 }
 
 impl Sample {
-    /// Of finite numbers; `None` if there are none.
+    /// Summarizes the finite values; `None` if there are none.
     ///
     /// ```
     /// use filch_console::stats::Sample;
@@ -55,7 +55,7 @@ impl Sample {
 
     /// The distance between the quartiles as a share of the median.
     ///
-    /// Quartiles of fewer than five samples are nearly their extremes, so these say as much.
+    /// The quartiles of fewer than five samples are nearly the extremes, so this says as much as [`Sample::range`].
     pub fn spread(&self) -> f64 {
         if self.median == 0.0 { 0.0 } else { (self.upper_quartile - self.lower_quartile) / self.median }
     }
@@ -66,7 +66,7 @@ impl Sample {
     }
 }
 
-/// The value below which a share of the sorted values lies, interpolated between neighbours.
+/// Returns the quantile of sorted values, interpolated between neighbours.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let [first, .., last] = sorted else {
         return sorted.first().copied().unwrap_or(f64::NAN);
@@ -82,7 +82,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     }
 }
 
-/// The mean of ratios that belong together.
+/// The geometric mean of related ratios.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|value| *value <= 0.0 || !value.is_finite()) {
         return None;
@@ -92,24 +92,24 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / n).exp())
 }
 
-/// One number for each round of a session.
+/// One number per round of a session.
 pub type Rounds = BTreeMap<usize, f64>;
 
-/// A number found in each of several rounds: their median, and how far that can be trusted.
+/// A number measured in several rounds: the median, and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The median.
     pub value: f64,
     /// The 95 % bootstrap interval of the median; a single round has none.
     pub interval: Option<(f64, f64)>,
-    /// Zero if what is compared never ran in the same round.
+    /// The number of rounds; zero if the compared series share no round.
     pub rounds: usize,
 }
 
 impl Estimate {
-    /// What `of` makes of numbers that belong together: those of one round, since the machine drifts from round to round.
+    /// Applies `of` to numbers of the same round, since the machine drifts from round to round.
     ///
-    /// Numbers without a common round give that of their medians, about which no more can be said.
+    /// Without a common round the estimate compares the medians, and has no interval.
     ///
     /// ```
     /// use filch_console::stats::{Estimate, Rounds};
@@ -133,13 +133,12 @@ impl Estimate {
     }
 }
 
-/// How often the bootstrap draws.
+/// The number of bootstrap samples.
 pub const RESAMPLES: usize = 5000;
-/// Any will do: one that stays gives the same report for the same lines.
+/// Any seed will do; a fixed one gives the same report for the same lines.
 const SEED: u64 = 1979;
 
-/// The percentile bootstrap of Efron 1979: between which the middle 95 % of the medians lie of samples as large as this one,
-/// drawn from it with replacement.
+/// The percentile bootstrap of Efron 1979: the middle 95 % of the medians of samples as large as this one, drawn from it with replacement.
 fn bootstrap(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.retain(|value| value.is_finite());
     if values.len() < 2 {
@@ -152,7 +151,7 @@ fn bootstrap(mut values: Vec<f64>) -> Option<(f64, f64)> {
     Some((quantile(&medians, 0.025), quantile(&medians, 0.975)))
 }
 
-/// The median of as many of the sorted values, drawn with replacement.
+/// The median of a sample of the same size, drawn with replacement.
 fn resampled_median(sorted: &[f64], random: &mut fastrand::Rng) -> f64 {
     let mut drawn = vec![0; sorted.len()];
     for _ in sorted {
@@ -192,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_is_its_own_everything() {
+    fn one_sample_is_every_quantile() {
         let sample = Sample::of([7.0]).unwrap();
         assert_eq!((sample.min, sample.lower_quartile, sample.median, sample.max), (7.0, 7.0, 7.0, 7.0));
         assert_eq!(sample.spread(), 0.0);
     }
 
     #[test]
-    fn nothing_is_said_of_no_samples() {
+    fn no_samples_have_no_statistics() {
         assert_eq!(Sample::of([]), None);
         assert_eq!(Sample::of([f64::NAN]), None);
         assert_eq!(geometric_mean(&[]), None);
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_of_the_textbook() {
+    fn quantiles_match_the_textbook() {
         // Hyndman and Fan's type 7, which R, Julia and NumPy use too.
         let values = [15.0, 20.0, 35.0, 40.0, 50.0];
         let shares = [0.0, 0.05, 0.3, 0.4, 0.5, 1.0];
@@ -227,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_paired_ratio_is_not_the_ratio_of_medians() {
-        // The rounds say 1/2, 1/4 and 3/4; both medians come from the second.
+        // The rounds give 1/2, 1/4 and 3/4; both medians come from the second round.
         let (ours, theirs) = (rounds(&[1.0, 2.0, 9.0]), rounds(&[2.0, 8.0, 12.0]));
         let paired = ratio(&ours, &theirs);
         assert_eq!((paired.value, paired.rounds), (0.5, 3));
@@ -244,28 +243,28 @@ mod tests {
     }
 
     #[test]
-    fn few_rounds_claim_little() {
+    fn few_rounds_give_wide_intervals() {
         let one = ratio(&rounds(&[3.0]), &rounds(&[2.0]));
         assert_eq!(one, Estimate { value: 1.5, interval: None, rounds: 1 });
         let apart = ratio(&Rounds::from([(0, 3.0)]), &Rounds::from([(1, 2.0)]));
         assert_eq!(apart, Estimate { value: 1.5, interval: None, rounds: 0 });
         let three = ratio(&rounds(&[1.0, 3.0, 2.0]), &rounds(&[1.0; 3]));
-        assert_eq!(three.interval, Some((1.0, 3.0)), "all that was seen");
+        assert_eq!(three.interval, Some((1.0, 3.0)), "the whole range");
     }
 
     #[test]
-    fn an_interval_is_that_of_the_order_statistics() {
+    fn an_interval_matches_the_order_statistics() {
         // The ranks around the median of a large sample: (n + 1) / 2 ± 1.96 √n / 2.
         let values: Vec<f64> = (1..=401).map(f64::from).collect();
         let (low, high) = bootstrap(values.clone()).unwrap();
         assert!((low - 181.4).abs() < 3.0 && (high - 220.6).abs() < 3.0, "{low} {high}");
-        assert_eq!(bootstrap(values), Some((low, high)), "the same again");
+        assert_eq!(bootstrap(values), Some((low, high)), "not deterministic");
     }
 
     #[test]
-    fn an_interval_contains_the_truth_as_often_as_it_says() {
+    fn an_interval_covers_the_truth_as_often_as_claimed() {
         let mut random = fastrand::Rng::with_seed(7);
-        // Ratios around 1.3, as skewed as times are: a floor, and now and then much more.
+        // Ratios around 1.3, as skewed as times are: a floor, and occasionally much more.
         let mut noise = || 1.0 - 0.05 * (1.0 - random.f64()).ln();
         let median_noise = 1.0 + 0.05 * 2_f64.ln();
         let hits = (0..200).filter(|_| {

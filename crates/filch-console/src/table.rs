@@ -1,8 +1,8 @@
-//! Lists as tables.
+//! Lists, printed as tables.
 
 use comfy_table::{Attribute, Cell, Table, presets};
 
-/// A plain table of a list.
+/// Formats a list as a plain table.
 ///
 /// ```
 /// let rows = vec![vec!["fib".to_owned(), "28".to_owned()]];

@@ -1,30 +1,30 @@
-//! Colour and width of the terminal, and text for people.
+//! Colour and width of the terminal, and numbers for people.
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-/// What matters most.
+/// The most important text.
 pub const STRONG: Style = Style::new().bold();
-/// What matters least.
+/// The least important text.
 pub const FAINT: Style = Style::new().dimmed();
-/// The name of a section, or of a file.
+/// The name of a section, or of a file above its contents.
 pub const HEADING: Style = Style::new().bold().underline();
 /// A file.
 pub const FILE: Style = Style::new().underline();
-/// What is as it should be.
+/// An expected result.
 pub const GOOD: Style = AnsiColor::Green.on_default();
 /// The best of several.
 pub const BEST: Style = GOOD.bold();
-/// A number that stands for many.
+/// A summary number.
 pub const FIGURE: Style = AnsiColor::Cyan.on_default().bold();
 /// A reason to doubt.
 pub const DOUBT: Style = AnsiColor::Yellow.on_default();
-/// What is wrong.
+/// An error.
 pub const BAD: Style = AnsiColor::Red.on_default();
-/// What is wrong, where it must not be overlooked.
+/// An error that must not be overlooked.
 pub const FAILURE: Style = BAD.bold();
 
-/// Whether standard output may be coloured: it is a terminal, and neither `NO_COLOR` nor the like forbids it.
+/// Whether standard output may be coloured: it is a terminal, and no variable such as `NO_COLOR` forbids it.
 pub fn colour() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
@@ -34,13 +34,13 @@ pub fn colour_on_stderr() -> bool {
     AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
-/// The columns of the terminal behind standard output, if there is one.
+/// The width of the terminal behind standard output, in columns, if there is one.
 pub fn width() -> Option<usize> {
     let (columns, _) = terminal_size::terminal_size_of(std::io::stdout())?;
     (columns.0 > 0).then_some(usize::from(columns.0))
 }
 
-/// `text` in a style, if there may be colour.
+/// Returns `text` in a style if `colour` is set.
 ///
 /// ```
 /// use filch_console::terminal::{BAD, paint};
@@ -52,7 +52,7 @@ pub fn paint(text: &str, style: Style, colour: bool) -> String {
     if colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }
 
-/// A duration with three significant digits and its unit.
+/// Formats a duration with three significant digits and a unit.
 ///
 /// ```
 /// assert_eq!(filch_console::terminal::duration(0.045_6), "45.6 ms");
@@ -68,7 +68,7 @@ pub fn duration(seconds: f64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// Three significant digits, without an exponent.
+/// Formats a number with three significant digits and no exponent.
 pub fn significant(value: f64) -> String {
     let digits = match value.abs() {
         magnitude if magnitude >= 99.95 => 0,
@@ -78,7 +78,7 @@ pub fn significant(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// A count with a unit prefix from ten thousand upwards.
+/// Formats a count, with a unit prefix from ten thousand upwards.
 pub fn count(value: f64) -> String {
     match value {
         _ if value >= 1e9 => format!("{} G", significant(value / 1e9)),

@@ -1,9 +1,9 @@
-//! What filch's driver and the runners of schedulers say to each other: one JSON object a line.
+//! The messages between filch's driver and the runners of schedulers: one JSON object per line.
 //!
-//! A *runner* is a program that runs workloads on one scheduler. It is asked on its standard input and answers on its standard
-//! output; what it writes to standard error is shown if it breaks. `docs/runners.md` tells the whole, for whoever writes one.
+//! A *runner* is a program that runs workloads on one scheduler. It reads requests from standard input and writes answers to standard
+//! output; the driver shows its standard error if it breaks. `docs/runners.md` describes how to write one.
 //!
-//! What must always hold: the fields that there are keep their names and meaning as long as [`VERSION`] stays; new ones are optional.
+//! Invariant: as long as [`VERSION`] stays, the existing fields keep their names and meanings, and new ones are optional.
 //!
 //! ```
 //! use filch_protocol::{Order, Reply, Request};
@@ -24,84 +24,84 @@ use serde_json::{Map, Value};
 
 pub use machine::{Load, Machine, cores, cpu_time, memory_available, now, peak_rss_bytes};
 
-/// Of the protocol. A driver refuses a runner that speaks another one.
+/// The version of the protocol. A driver refuses a runner with another version.
 pub const VERSION: u32 = 1;
 
-/// What the names of runners begin with, as programs; a scheduler's name follows.
+/// The prefix of the runners' program names; the scheduler's name follows.
 pub const PREFIX: &str = "filch-run-";
 
-/// What a runner is asked.
+/// A request to a runner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 pub enum Request {
-    /// What it can do: [`Reply::Description`].
+    /// Describes what the runner can do: [`Reply::Description`].
     Describe,
-    /// To make the program's input, start the scheduler, and warm up: [`Reply::Ready`]. Once in a runner's life.
+    /// Makes the program's input, starts the scheduler and warms up: [`Reply::Ready`]. Once per runner process.
     Prepare(Order),
-    /// To run the program once and time that: [`Reply::Ran`]. It comes after a [`Reply::Ready`].
+    /// Runs the program once and times it: [`Reply::Ran`]. It follows a [`Reply::Ready`].
     Run,
-    /// To restore the input for the next run: [`Reply::Ready`].
+    /// Restores the input for the next run: [`Reply::Ready`].
     Reset,
 }
 
-/// What is to be run, on what.
+/// What to run, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Order {
     /// The program's name.
     pub program: String,
-    /// Its parameters; those that are missing have their defaults.
+    /// Its parameters; missing ones have their defaults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// How many threads compute.
+    /// The number of computing threads.
     pub workers: usize,
-    /// The scheduler's own settings; one that it does not have is refused.
+    /// The scheduler's own settings; an unknown one is refused.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// Untimed runs before the first timed one.
     #[serde(skip_serializing_if = "is_zero")]
     pub warmup: usize,
-    /// The parameters of those, if they are of another size.
+    /// The parameters of the warm-up runs, if they have another size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_parameters: Option<BTreeMap<String, String>>,
 }
 
-/// serde asks for a reference.
+/// Whether a field can be left out of the line.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// What a runner answers.
+/// A runner's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "tell", rename_all = "kebab-case")]
 pub enum Reply {
-    /// The first line, which nobody has to ask for.
+    /// The first line, which is not requested.
     Hello(Hello),
-    /// What it can do.
+    /// What the runner can do.
     Description(Description),
-    /// The program can be run.
+    /// The program is ready to run.
     Ready,
     /// A run has ended.
     Ran(Box<Ran>),
-    /// It cannot do this, here or at all: there is no use in trying again.
+    /// The runner cannot do this, here or at all; trying again is useless.
     Refused {
-        /// A sentence.
+        /// The reason, a sentence.
         why: String,
     },
 }
 
-/// Who a runner is.
+/// The identity of a runner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Which [`VERSION`] it speaks.
+    /// The [`VERSION`] it implements.
     pub protocol: u32,
     /// The scheduler's name.
     pub scheduler: String,
     /// The scheduler's version.
     #[serde(default)]
     pub version: String,
-    /// How and where it was built, as far as it tells.
+    /// How and where it was built, if it reports that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
 }
@@ -112,7 +112,7 @@ pub struct Hello {
 pub struct Description {
     /// The programs.
     pub programs: Vec<ProgramDescription>,
-    /// The scheduler's own settings, each with what it means.
+    /// The scheduler's own settings, each with its meaning.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// The largest number of workers, if there is one.
@@ -120,49 +120,49 @@ pub struct Description {
     pub most_workers: Option<usize>,
 }
 
-/// A program that a runner can run.
+/// A program that the runner can run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProgramDescription {
-    /// What it is asked for by.
+    /// Its name in an [`Order`].
     pub name: String,
     /// The names of its parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
 }
 
-/// A run.
+/// The result of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ran {
-    /// How long it took, from the program's start to its answer.
+    /// The time from the program's start to its answer.
     pub seconds: f64,
-    /// What it computed.
+    /// The computed answer.
     pub answer: String,
-    /// What is wrong with it, or with what it has left in memory, if the runner knows.
+    /// The error in the answer, or in the memory it left, if the runner knows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How many tasks there were: as many as were pushed, if that was counted, and otherwise what the program knows.
+    /// The number of tasks: of pushed tasks if the scheduler counts them, and otherwise the number that the program knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
-    /// How many there should be, if the program knows, where those that were pushed have been counted.
+    /// The number of tasks that the program expects, if it knows one and the scheduler counts pushed tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_tasks: Option<u64>,
-    /// What else the scheduler has counted in this run, all workers together.
+    /// The scheduler's other counters in this run, summed over the workers.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub counters: Map<String, Value>,
-    /// What each worker has counted, in the order of their numbers.
+    /// Each worker's counters, by worker number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<Map<String, Value>>,
     /// Processor time of the process during the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
-    /// Processors that other programs kept busy during all runs so far.
+    /// The number of processors that other programs kept busy during all runs so far.
     #[serde(default)]
     pub others: f64,
-    /// Processors that the hypervisor took.
+    /// The number of processors that the hypervisor took.
     #[serde(default)]
     pub stolen: f64,
-    /// The most memory that the process has had.
+    /// The peak memory use of the process.
     #[serde(default)]
     pub peak_rss_bytes: u64,
 }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_runner_leaves_out_is_as_by_default() {
+    fn omitted_fields_have_defaults() {
         let line = r#"{"tell":"ran","seconds":0.5,"answer":"55"}"#;
         let expected = Ran { seconds: 0.5, answer: "55".to_owned(), ..Ran::default() };
         assert_eq!(serde_json::from_str::<Reply>(line).unwrap(), Reply::Ran(Box::new(expected)));

@@ -1,38 +1,38 @@
-//! The machine a number was measured on, and how busy it was.
+//! The machine of a measurement, and how busy it was.
 
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// What a reader must know of the machine to judge a number.
+/// The facts about the machine that a reader needs to judge a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
-    /// Its name.
+    /// The processor's name.
     pub processor: String,
-    /// Logical processors that this process may use.
+    /// The number of logical processors that this process may use.
     pub cores: usize,
-    /// All that there is.
+    /// The installed memory.
     pub memory_bytes: u64,
     /// The system's name and release.
     pub kernel: String,
-    /// Whether a hypervisor shows.
+    /// Whether a hypervisor is visible.
     pub virtual_machine: bool,
     /// How the processor's frequency is chosen.
     pub governor: String,
-    /// Of the program that measures.
+    /// The compiler of the measuring program.
     pub compiler: String,
-    /// Of the program that measures.
+    /// The target of the measuring program.
     pub target: String,
-    /// Of the program that measures: cargo's, and how far it optimizes.
+    /// The cargo profile of the measuring program, and its optimization level.
     pub profile: String,
-    /// Of the program that measures.
+    /// The compiler flags of the measuring program.
     pub rustflags: String,
 }
 
 impl Machine {
-    /// This machine and this program.
+    /// Describes this machine and this program.
     ///
     /// ```
     /// let machine = filch_protocol::Machine::here();
@@ -60,20 +60,20 @@ impl Machine {
         }
     }
 
-    /// One line for people.
+    /// Returns a one-line summary for people.
     pub fn summary(&self) -> String {
         let processors = if self.cores == 1 { "processor" } else { "processors" };
         let place = if self.virtual_machine { ", virtual" } else { "" };
         format!("{} · {} {processors}{place} · {} · {}", self.processor, self.cores, self.kernel, self.compiler)
     }
 
-    /// Whether the program was built without optimisation for speed.
+    /// Whether the program was built without optimization.
     pub fn is_debug(&self) -> bool {
         self.profile.starts_with("debug")
     }
 }
 
-/// Logical processors that this process may use.
+/// The number of logical processors that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -88,14 +88,14 @@ fn line_of(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A field of /proc/meminfo in bytes.
+/// Reads a field of /proc/meminfo, in bytes.
 fn memory(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// Memory that programs may still take.
+/// The memory that is available to programs.
 pub fn memory_available() -> Option<u64> {
     memory("MemAvailable:")
 }
@@ -110,14 +110,14 @@ pub fn cpu_time() -> f64 {
     cpu_time::ProcessTime::now().as_duration().as_secs_f64()
 }
 
-/// The largest resident set of this process so far; zero where the system does not say.
+/// The largest resident set of this process so far; zero where the system does not report it.
 pub fn peak_rss_bytes() -> u64 {
     #[cfg(unix)]
     {
         const UNIT: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
-        // SAFETY: all bytes zero is a value of this structure of integers.
+        // SAFETY: all zero bytes are a valid value of this structure of integers.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: the call fills the structure whose address it is given.
+        // SAFETY: the call fills the structure at the given address.
         unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
         u64::try_from(usage.ru_maxrss).unwrap_or(0) * UNIT
     }
@@ -128,19 +128,19 @@ pub fn peak_rss_bytes() -> u64 {
 /// Processor time of the whole machine so far, in seconds summed over its processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Of programs.
+    /// Time spent in programs.
     pub busy: f64,
-    /// Of other machines on the same processors.
+    /// Time given to other virtual machines.
     pub stolen: f64,
 }
 
 impl Load {
-    /// From the kernel of Linux; zero elsewhere.
+    /// Reads the load from Linux; zero elsewhere.
     pub fn now() -> Self {
         #[cfg(target_os = "linux")]
         {
             let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-            // SAFETY: the call only reads a setting of the system.
+            // SAFETY: the call only reads a system setting.
             let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
             #[expect(clippy::cast_precision_loss, reason = "a hundred or so")]
             Self::parse(&text, ticks.max(1) as f64)
@@ -149,7 +149,7 @@ impl Load {
         Self::default()
     }
 
-    /// The first line: user, nice, system, idle, wait for input and output, interrupts, soft interrupts, stolen.
+    /// Parses the first line: user, nice, system, idle, iowait, irq, softirq, steal.
     #[cfg(any(target_os = "linux", test))]
     fn parse(text: &str, ticks: f64) -> Self {
         let line = text.lines().find(|line| line.starts_with("cpu ")).unwrap_or_default();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_time_leaves_out_idling_and_waiting() {
+    fn busy_time_excludes_idle_and_iowait() {
         let load = Load::parse("cpu  100 20 30 4000 500 6 7 80 0 0\ncpu0 1 2 3\n", 100.0);
         assert!((load.busy - 1.63).abs() < 1e-12);
         assert!((load.stolen - 0.8).abs() < 1e-12);
