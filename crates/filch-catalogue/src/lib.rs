@@ -1,8 +1,8 @@
-//! What filch has, by name: [programs] with their parameters and sizes, [queues](QUEUES), [pools](POOLS) and [peers](PEERS) with what they
-//! promise and can be set to. Descriptions alone: whoever drives needs nothing else, and to run something there are runners.
+//! The catalogue of filch: [programs] with their parameters and sizes, and [queues](QUEUES), [pools](POOLS) and [peers](PEERS) with their
+//! guarantees and settings. It holds descriptions only: a driver needs nothing else, and runners run the programs.
 //!
-//! What must always hold: nothing here depends on the code of a scheduler or a program; what is said of queues and pools is what their
-//! types say, which a test of `filch-schedulers` compares.
+//! Invariants: nothing here depends on the code of a scheduler or a program, and the descriptions of queues and pools match their types,
+//! which a test of `filch-schedulers` checks.
 //!
 //! ```
 //! use filch_catalogue::{POOLS, PoolTuning};

@@ -1,6 +1,6 @@
-//! Sentences for names that nobody has.
+//! Messages about unknown names.
 
-/// The names that resemble `name`, best first, or all of them if none does.
+/// Returns the names that resemble `name`, best first, or all names if none does.
 ///
 /// ```
 /// assert_eq!(filch_catalogue::suggest("mtmul", ["fib", "matmul"]), ["matmul"]);
@@ -18,7 +18,7 @@ pub fn suggest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<
     if near.is_empty() { known } else { near.into_iter().map(|(_, other)| other).collect() }
 }
 
-/// A sentence for a name that is not in a list: with what it resembles, or else with all there is.
+/// Returns a message about an unknown name, with the names that resemble it, or else all names.
 ///
 /// ```
 /// let known = ["split", "chase-lev", "locked"];
@@ -29,12 +29,22 @@ pub fn suggest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<
 /// ```
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let near = suggest(name, known.iter().copied());
-    let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    let end = match quoted.as_slice() {
-        [] => "there are none".to_owned(),
-        all if all.len() == known.len() && all.len() > 1 => format!("there are {}", all.join(", ")),
-        [only] => format!("did you mean {only}?"),
-        [first @ .., last] => format!("did you mean {} or {last}?", first.join(", ")),
+    let end = match near.len() {
+        all if all == known.len() && all > 1 => format!("there are {}", quoted(&near).join(", ")),
+        _ => propose(&near),
     };
     format!("there is no {what} `{name}`; {end}")
+}
+
+/// Returns the end of a message about an unknown name: "did you mean `a` or `b`?".
+pub(crate) fn propose(names: &[&str]) -> String {
+    match quoted(names).as_slice() {
+        [] => "there are none".to_owned(),
+        [only] => format!("did you mean {only}?"),
+        [first @ .., last] => format!("did you mean {} or {last}?", first.join(", ")),
+    }
+}
+
+fn quoted(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
 }

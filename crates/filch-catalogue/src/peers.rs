@@ -1,21 +1,21 @@
-//! The one list of all peers: a new one is a row here, and a runner.
+//! The list of all peers: a new peer is a row here, and a runner.
 
-/// What there is to know about somebody else's scheduler before it is built.
+/// The description of a peer.
 ///
 /// ```
 /// assert!(filch_catalogue::PEERS.iter().any(|peer| peer.name == "rayon" && peer.package.is_none()));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PeerSpec {
-    /// The name it is asked for by.
+    /// Its name in commands.
     pub name: &'static str,
-    /// Its version; `None` where that is whatever the system has.
+    /// Its version; `None` for the system's.
     pub version: Option<&'static str>,
-    /// What it is, in one line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// Where it lives.
+    /// Its home page.
     pub home: &'static str,
-    /// What its runner needs of the system, as Debian's packages.
+    /// The system packages that its runner needs, by Debian's names.
     pub package: Option<&'static str>,
 }
 
@@ -59,7 +59,7 @@ pub const PEERS: &[PeerSpec] = &[
     PeerSpec {
         name: "openmp",
         version: None,
-        summary: "C++, tasks of the compiler's own runtime",
+        summary: "C++, tasks of the compiler's runtime",
         home: "https://www.openmp.org",
         package: Some("g++"),
     },

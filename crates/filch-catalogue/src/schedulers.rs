@@ -1,5 +1,5 @@
-//! Queues, pools, and how workers wait: what `filch-schedulers` says of their types, which a test of that crate compares and writes down
-//! in `queues.jsonl`, `pools.jsonl` and `waits.jsonl` (`FILCH_BLESS=1 cargo test -p filch-schedulers --test described`).
+//! Queues, pools and waiting strategies. The rows come from the types in `filch-schedulers`; a test of that crate compares them with
+//! `queues.jsonl`, `pools.jsonl` and `waits.jsonl`, and writes these (`FILCH_BLESS=1 cargo test -p filch-schedulers --test described`).
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -9,42 +9,42 @@ use serde::{Deserialize, Serialize};
 use crate::names::unknown;
 use crate::values::{Knob, Takes};
 
-/// How many tasks there is room for.
+/// The capacity in tasks.
 const CAPACITY: Knob =
-    Knob::new("capacity", "tasks that a queue has room for at first, or at all", Takes::Number(1, 1 << 20));
+    Knob::new("capacity", "tasks that a queue can hold, initially or at most", Takes::Number(1, 1 << 20));
 
-/// Of queues from which several tasks can be stolen at once.
+/// The parameter of queues whose thieves can steal several tasks at once.
 pub const STEAL: &str = "steal";
 
-/// What it means.
-pub const STEAL_HELP: &str = "what a thief takes: one, half, all, all-but-one or a number";
+/// Its meaning.
+pub const STEAL_HELP: &str = "how much a thief takes: one, half, all, all-but-one or a number";
 
 /// The parameters of every queue and pool.
 pub const COMMON: &[Knob] = &[
     CAPACITY,
     Knob::new(
         "victims",
-        "whom thieves try first: random, last (whom they last stole from) or next (by number)",
+        "which victim a thief tries first: random, last (its last successful one) or next (by number)",
         Takes::Words(std::borrow::Cow::Borrowed("random, last, next")),
     ),
     Knob::new(
         "idle",
-        "what workers do without work: sleep, or spin: never sleep",
+        "what a worker without work does: sleep, or spin: never sleep",
         Takes::Words(std::borrow::Cow::Borrowed("sleep, spin")),
     ),
 ];
 
-/// The parameters of every pool that no queue for worklists has.
+/// The parameters of every pool, which queues for worklists do not have.
 pub const POOL_KNOBS: &[Knob] = &[
     Knob::new(
         "interrupts",
-        "what makes workers answer thieves in long tasks: off, flag or signal",
+        "how long tasks are interrupted to answer thieves: off, flag or signal",
         Takes::Words(std::borrow::Cow::Borrowed("off, flag, signal")),
     ),
-    Knob::new("every", "the time between two interrupts, as 200us", Takes::Period),
+    Knob::new("every", "the time between two interrupts, such as 200us", Takes::Period),
 ];
 
-/// Parameters of its own, those of all, and `steal` where thieves can take many.
+/// Returns the own parameters, the common ones, and `steal` if thieves can take several tasks.
 pub fn with_common(own: &[Knob], many: bool) -> Vec<Knob> {
     let (steal, own): (Vec<Knob>, Vec<Knob>) = own.iter().cloned().partition(|knob| knob.name == STEAL);
     let steal = match (many, steal.is_empty()) {
@@ -58,39 +58,39 @@ pub fn with_common(own: &[Knob], many: bool) -> Vec<Knob> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lists {
-    /// It returns each task once.
+    /// The queue returns each task once.
     Once,
-    /// It returns each task once, and its thieves can take several at a time.
+    /// The queue returns each task once, and a thief can take several at a time.
     Many,
-    /// It may return a task twice.
+    /// The queue may return a task twice.
     Twice,
-    /// Not at all: a thief may wait for an owner that has gone home.
+    /// They cannot: a thief may wait for an owner that has finished.
     Never,
 }
 
-/// What there is to say of a queue: what it promises in a few words, and what can be set of it.
+/// The description of a queue: its guarantees in a few words, and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueSpec {
-    /// What it is asked for by.
+    /// Its name in commands.
     pub name: &'static str,
-    /// How worklists can use it.
+    /// How worklists can use the queue.
     pub lists: Lists,
-    /// What thieves can take.
+    /// The tasks that thieves can take.
     pub stealable: &'static str,
-    /// What a thief may have to wait for.
+    /// The progress guarantee of a steal.
     pub progress: &'static str,
-    /// What happens when it is full.
+    /// What happens if it is full.
     pub capacity: &'static str,
-    /// The memory that it is right on.
+    /// The memory model that it needs.
     pub memory: &'static str,
-    /// Where it comes from.
+    /// The paper that it comes from.
     pub paper: &'static str,
-    /// What can be set of it alone.
+    /// Its own parameters.
     pub own: Vec<Knob>,
 }
 
 impl QueueSpec {
-    /// What can be set of it.
+    /// Returns all parameters.
     ///
     /// ```
     /// use filch_catalogue::QUEUES;
@@ -106,7 +106,7 @@ impl QueueSpec {
     }
 }
 
-/// What there is to say of a pool before it is started.
+/// The description of a pool.
 ///
 /// ```
 /// use filch_catalogue::POOLS;
@@ -117,30 +117,30 @@ impl QueueSpec {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PoolSpec {
-    /// What it is asked for by.
+    /// Its name in commands.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// The paper that it comes from.
     pub paper: &'static str,
-    /// Who waits for whom.
+    /// The progress guarantees.
     pub progress: &'static str,
-    /// What becomes of a task for which there is no room.
+    /// What happens to a task that does not fit.
     pub capacity: &'static str,
-    /// What thieves can take.
+    /// The tasks that thieves can take.
     pub stealable: &'static str,
-    /// The memory that it is right on.
+    /// The memory model that it needs.
     pub memory: &'static str,
-    /// What is set of it unless somebody sets something else, each as `NAME=VALUE`, between colons.
+    /// Its default settings, each as `NAME=VALUE`, separated by colons.
     pub defaults: &'static str,
-    /// Whether thieves can take several tasks at a time.
+    /// Whether a thief can take several tasks at a time.
     pub many: bool,
-    /// What can be set of it alone.
+    /// Its own parameters.
     pub own: Vec<Knob>,
 }
 
 impl PoolSpec {
-    /// What can be set of it.
+    /// Returns all parameters.
     ///
     /// ```
     /// use filch_catalogue::POOLS;
@@ -153,20 +153,20 @@ impl PoolSpec {
     }
 }
 
-/// What a worker does while a task that it needs is with a thief.
+/// A strategy for waiting while a thief has the needed task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitSpec {
-    /// What it is asked for by.
+    /// Its name in commands.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub help: &'static str,
 }
 
-/// What queues and pools say whose algorithm needs the processor to bound its store buffers: they are there on x86-64 only.
+/// The memory model of queues and pools that need bounded store buffers; they exist only on x86-64.
 pub const BOUNDED_TSO: &str = "bounded TSO";
 
 fn rows<T: Deserialize<'static>>(lines: &'static str) -> Vec<T> {
-    lines.lines().map(|line| serde_json::from_str(line).expect("a test has written these lines")).collect()
+    lines.lines().map(|line| serde_json::from_str(line).expect("a test writes these lines")).collect()
 }
 
 fn is_here(memory: &str) -> bool {
@@ -190,7 +190,7 @@ pub static POOLS: LazyLock<Vec<PoolSpec>> = LazyLock::new(|| {
 /// All waiting strategies, the default first.
 pub static WAITS: LazyLock<Vec<WaitSpec>> = LazyLock::new(|| rows(include_str!("waits.jsonl")));
 
-/// The strategy of this name; the library's default without one.
+/// Returns the strategy of this name; without a name, the library's default.
 ///
 /// ```
 /// assert_eq!(filch_catalogue::wait(None), Ok("leapfrog-random"));
@@ -198,7 +198,7 @@ pub static WAITS: LazyLock<Vec<WaitSpec>> = LazyLock::new(|| rows(include_str!("
 /// ```
 ///
 /// # Errors
-/// If there is none: a sentence.
+/// A sentence, if the name is unknown.
 pub fn wait(name: Option<&str>) -> Result<&'static str, String> {
     let Some(name) = name else { return Ok(WAITS[0].name) };
     let names: Vec<&'static str> = WAITS.iter().map(|wait| wait.name).collect();
@@ -217,7 +217,7 @@ pub fn list_queues() -> Vec<&'static str> {
     QUEUES.iter().filter(|queue| why_not(queue).is_none()).map(|queue| queue.name).collect()
 }
 
-/// Why worklists cannot use a queue, if they cannot.
+/// The reason why worklists cannot use a queue, if they cannot.
 ///
 /// ```
 /// use filch_catalogue::{QUEUES, why_not, why_not_for};
@@ -227,15 +227,15 @@ pub fn list_queues() -> Vec<&'static str> {
 /// assert!(why_not_for(queue("idem-lifo"), false).is_some() && why_not_for(queue("idem-lifo"), true).is_none());
 /// ```
 pub fn why_not(queue: &QueueSpec) -> Option<&'static str> {
-    let why = "not for worklists: a thief may wait for an owner that has gone home";
+    let why = "not for worklists: a thief may wait for an owner that has finished";
     (queue.lists == Lists::Never).then_some(why)
 }
 
-/// Why a queue cannot hold the tasks of a worklist program, if it cannot: see [`why_not`].
+/// The reason why a queue cannot hold the tasks of a worklist program, if it cannot: see [`why_not`].
 pub fn why_not_for(queue: &QueueSpec, is_idempotent: bool) -> Option<&'static str> {
     match queue.lists {
         Lists::Twice if !is_idempotent => {
-            Some("not for this program: a task may be returned twice, and must not be run twice")
+            Some("not for this program: the queue may return a task twice, but each task must run once")
         }
         _ => why_not(queue),
     }
@@ -250,22 +250,21 @@ pub fn why_not_for(queue: &QueueSpec, is_idempotent: bool) -> Option<&'static st
 pub enum Style {
     /// Each task receives a worker handle.
     Handles,
-    /// Handles whose types tell levels of the recursion apart, so that the compiler inlines it: see
-    /// `filch_workloads::InLevels`.
+    /// Handles whose types distinguish levels of the recursion, so that the compiler inlines it: see `filch_workloads::InLevels`.
     Levels,
     /// Plain closures; the worker is found in thread-local storage.
     Closures,
 }
 
 impl Style {
-    /// All of them.
+    /// All styles.
     pub const EVERY: [Self; 3] = [Self::Handles, Self::Levels, Self::Closures];
 
-    /// What it means, in one line.
+    /// A one-line description.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Handles => "each task receives a worker handle",
-            Self::Levels => "handles whose types tell levels of the recursion apart, so that the compiler inlines it",
+            Self::Levels => "handles whose types distinguish levels of the recursion, so that the compiler inlines it",
             Self::Closures => "plain closures; the worker is found in thread-local storage",
         }
     }

@@ -1,6 +1,6 @@
-//! Queues and pools with other parameters than the default ones, as people write them: `bwos-l:block=64:capacity=4096`.
+//! Queues and pools with other parameters than the defaults, as the user writes them: `bwos-l:block=64:capacity=4096`.
 //!
-//! What must always hold: what is set is known, and its value one that can be had.
+//! Invariant: every set parameter is known, and its value is valid.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::names::unknown;
 use crate::schedulers::{POOLS, QUEUES, why_not};
 use crate::values::{Knob, Parsed, Share, Values, assignment, share};
 
-/// A queue for worklists and what is set of its parameters, as in `pdq-s:delta=50us:steal=half`.
+/// A queue for worklists with settings, as in `pdq-s:delta=50us:steal=half`.
 ///
 /// ```
 /// use filch_catalogue::Tuning;
@@ -33,10 +33,10 @@ impl fmt::Display for Tuning {
 }
 
 impl Tuning {
-    /// Of a queue with these parameters.
+    /// Parses settings of a queue with these parameters.
     ///
     /// # Errors
-    /// If there is no such parameter: a sentence, with the reason if others have it.
+    /// A sentence, if there is no such parameter, with the reason if others have it.
     pub fn of(queue: &'static str, rest: &str, knobs: &[Knob]) -> Result<Self, String> {
         let known: Vec<&str> = knobs.iter().map(|knob| knob.name).collect();
         let mut set = Vec::new();
@@ -57,14 +57,14 @@ impl Tuning {
 
     fn check(&self, knobs: &[Knob]) -> Parsed<()> {
         let values = self.values();
-        // One by one, so that the first wrong one is told.
+        // In order, so that the first error is reported.
         knobs.iter().try_for_each(|knob| values.get(knob.name, |text| knob.takes.check(text, &values)).map(drop))
     }
 
-    /// Of a queue that worklists can use, with all parameters set as the rest of a name says.
+    /// Parses settings of a queue that worklists can use.
     ///
     /// # Errors
-    /// If there is no such parameter or value, or worklists cannot use the queue: a sentence.
+    /// A sentence, if there is no such parameter or value, or worklists cannot use the queue.
     pub fn parse(queue: &str, rest: &str) -> Result<Self, String> {
         let names = || QUEUES.iter().map(|row| row.name).collect::<Vec<_>>();
         let row = QUEUES.iter().find(|row| row.name == queue).ok_or_else(|| unknown("queue", queue, &names()))?;
@@ -74,17 +74,17 @@ impl Tuning {
         }
     }
 
-    /// The same, to be read.
+    /// Returns the settings for reading.
     pub fn values(&self) -> Values<'_> {
         Values::of(&self.set)
     }
 
-    /// The queue's name in the table.
+    /// Returns the queue's name.
     pub fn queue(&self) -> &'static str {
         self.queue
     }
 
-    /// What is set, by name.
+    /// Returns the settings, by name.
     pub fn set(&self) -> &[(String, String)] {
         &self.set
     }
@@ -96,23 +96,23 @@ impl Tuning {
     }
 }
 
-/// Why something has no parameter of this name, though others have.
+/// The reason why there is no parameter of this name, if others have it.
 fn why_not_set(name: &str) -> Option<&'static str> {
     match name {
         "steal" => Some("its thieves take one task at a time"),
-        "interrupts" | "every" => Some("tasks of worklists and jobs answer thieves themselves; for fork–join it can"),
+        "interrupts" | "every" => Some("tasks of worklists and jobs answer thieves themselves; it works for fork–join"),
         _ => None,
     }
 }
 
-/// A pool and what is set of its parameters, as in `pdq-r:interrupts=signal:every=1ms`.
+/// A pool with settings, as in `pdq-r:interrupts=signal:every=1ms`.
 ///
 /// ```
 /// use filch_catalogue::PoolTuning;
 ///
 /// let pool = PoolTuning::parse("pdq-s", "delta=50us:interrupts=flag:every=1ms")?;
 /// assert_eq!(pool.to_string(), "pdq-s:delta=50us:interrupts=flag:every=1ms");
-/// assert!(PoolTuning::parse("pdq-s", "every=1ms").is_err(), "nothing ticks");
+/// assert!(PoolTuning::parse("pdq-s", "every=1ms").is_err(), "no interrupts");
 /// assert!(PoolTuning::parse("split", "steal=half").unwrap_err().contains("one task at a time"));
 /// # Ok::<(), String>(())
 /// ```
@@ -126,47 +126,47 @@ impl fmt::Display for PoolTuning {
 }
 
 impl PoolTuning {
-    /// Of a pool in the table, with all parameters set as the rest of a name says.
+    /// Parses settings of a pool.
     ///
     /// # Errors
-    /// If there is no such pool, parameter or value: a sentence.
+    /// A sentence, if there is no such pool, parameter or value.
     pub fn parse(pool: &str, rest: &str) -> Result<Self, String> {
         let row = POOLS.iter().find(|row| row.name == pool);
         let row = row.ok_or_else(|| unknown("pool", pool, &POOLS.iter().map(|row| row.name).collect::<Vec<_>>()))?;
         Self::of(row.name, rest, &row.knobs())
     }
 
-    /// Of a pool with these parameters.
+    /// Parses settings of a pool with these parameters.
     ///
     /// # Errors
-    /// As [`Tuning::of`].
+    /// See [`Tuning::of`].
     pub fn of(pool: &'static str, rest: &str, knobs: &[Knob]) -> Result<Self, String> {
         let tuning = Tuning::of(pool, rest, knobs)?;
         let is_set = |name: &str| tuning.values().get(name, |text| Ok(text != "off")) == Ok(Some(true));
         if is_set("every") && !is_set("interrupts") {
-            return Err(format!("{pool}: nothing ticks without interrupts=flag or interrupts=signal"));
+            return Err(format!("{pool}: every needs interrupts=flag or interrupts=signal"));
         }
         Ok(Self(tuning))
     }
 
-    /// The same where nothing else is set of what these set, each as `NAME=VALUE`, between colons.
+    /// Adds these defaults, each as `NAME=VALUE`, separated by colons, for parameters that are not set.
     ///
     /// # Panics
-    /// If they set nothing.
+    /// If a default is not of this form.
     #[must_use]
     pub fn by_default(mut self, defaults: &str) -> Self {
         let defaults = defaults.split(':').filter(|text| !text.is_empty());
-        let defaults = defaults.map(|text| assignment(text).expect("the defaults are written right"));
+        let defaults = defaults.map(|text| assignment(text).expect("defaults are NAME=VALUE"));
         self.0.set.splice(..0, defaults.collect::<Vec<_>>());
         self
     }
 
-    /// What is set, by name.
+    /// Returns the settings, by name.
     pub fn set(&self) -> &[(String, String)] {
         self.0.set()
     }
 
-    /// The pool's name in the table.
+    /// Returns the pool's name.
     pub fn pool(&self) -> &'static str {
         self.0.queue
     }
@@ -176,12 +176,12 @@ impl PoolTuning {
         self.0.steals_many()
     }
 
-    /// The same, to be read.
+    /// Returns the settings for reading.
     pub fn values(&self) -> Values<'_> {
         self.0.values()
     }
 
-    /// What is set, whatever it is set of.
+    /// Returns the settings as those of a queue.
     pub fn tuning(&self) -> &Tuning {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Parameters, and their values as people write them, between colons: how each kind is read.
+//! Parameters, their values as the user writes them, and the parsers of each type of value.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A parameter: its name, what it means, and which values it takes.
+/// A parameter: its name, meaning and values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Knob {
-    /// What it is set by.
+    /// Its name in `NAME=VALUE`.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub help: &'static str,
-    /// Its values.
+    /// Its valid values.
     pub takes: Takes,
 }
 
 impl Knob {
-    /// Of these parts.
+    /// Returns a parameter of these parts.
     pub const fn new(name: &'static str, help: &'static str, takes: Takes) -> Self {
         Self { name, help, takes }
     }
 }
 
-/// Which values a parameter takes.
+/// The valid values of a parameter.
 ///
 /// ```
 /// use filch_catalogue::{Takes, Values};
@@ -36,7 +36,7 @@ impl Knob {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Takes {
-    /// One of these, which stand between commas.
+    /// One of these words, which are separated by commas.
     Words(Cow<'static, str>),
     /// A number from the first to the second.
     Number(usize, usize),
@@ -46,19 +46,19 @@ pub enum Takes {
     Time,
     /// A time between two ticks.
     Period,
-    /// How many of several tasks.
+    /// An amount of tasks.
     Share,
-    /// One of several tasks, or half of them.
+    /// One task, or half of all.
     OneOrHalf,
-    /// How far thieves keep away from an owner: see [`distance`].
+    /// The distance of thieves from an owner: see [`distance`].
     Distance,
 }
 
 impl Takes {
-    /// Whether this text is such a value, where others have `values`.
+    /// Checks a value, beside the other parameters' `values`.
     ///
     /// # Errors
-    /// What is wrong with it: the end of a sentence.
+    /// The error: the end of a sentence.
     pub fn check(&self, text: &str, values: &Values<'_>) -> Parsed<()> {
         match self {
             Self::Words(words) => {
@@ -72,14 +72,14 @@ impl Takes {
             Self::Share => share(text).map(drop),
             Self::OneOrHalf => match share(text)? {
                 Share::One | Share::Half => Ok(()),
-                _ => Err("is not what its thieves can take: one or half".to_owned()),
+                _ => Err("must be one or half: its thieves cannot take another amount".to_owned()),
             },
             Self::Distance => distance_of(text, values).map(drop),
         }
     }
 }
 
-/// What is set of something, by name. Where a name stands twice, the last one counts.
+/// Settings by name. If a name occurs twice, the last value counts.
 ///
 /// ```
 /// use filch_catalogue::Values;
@@ -94,33 +94,33 @@ impl Takes {
 pub struct Values<'v>(&'v [(String, String)]);
 
 impl<'v> Values<'v> {
-    /// Names and values.
+    /// Wraps names and values.
     pub fn of(set: &'v [(String, String)]) -> Self {
         Self(set)
     }
 
-    /// The value of this name, as `read` reads it, if it is set.
+    /// Returns the value of this name, as `read` parses it, if it is set.
     ///
     /// # Errors
-    /// What `read` says of the value, after what is set.
+    /// The error of `read`, preceded by the setting.
     pub fn get<T>(&self, name: &str, read: impl FnOnce(&str) -> Parsed<T>) -> Parsed<Option<T>> {
         let Some((_, value)) = self.0.iter().rev().find(|(known, _)| known == name) else { return Ok(None) };
         read(value).map(Some).map_err(|why| format!("{name}=`{value}` {why}"))
     }
 
-    /// As [`Values::get`], or else `default`.
+    /// Like [`Values::get`], with a default.
     ///
     /// # Errors
-    /// As [`Values::get`].
+    /// See [`Values::get`].
     pub fn get_or<T>(&self, name: &str, default: T, read: impl FnOnce(&str) -> Parsed<T>) -> Parsed<T> {
         Ok(self.get(name, read)?.unwrap_or(default))
     }
 }
 
-/// A value, or what is wrong with the text: the end of a sentence.
+/// A value, or the error in the text: the end of a sentence.
 pub type Parsed<T> = Result<T, String>;
 
-/// A name and a value, from `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 ///
 /// ```
 /// assert_eq!(filch_catalogue::assignment("n=40"), Ok(("n".into(), "40".into())));
@@ -129,11 +129,11 @@ pub type Parsed<T> = Result<T, String>;
 pub fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        _ => Err(format!("`{text}` sets nothing: write it as NAME=VALUE, for example n=40")),
+        _ => Err(format!("`{text}` is not a setting: write NAME=VALUE, for example n=40")),
     }
 }
 
-/// A number within these bounds.
+/// Parses a number within bounds.
 pub fn number(least: usize, most: usize) -> impl Fn(&str) -> Parsed<usize> {
     move |text| {
         let number = text.replace('_', "").parse().ok().filter(|number| (least..=most).contains(number));
@@ -141,15 +141,15 @@ pub fn number(least: usize, most: usize) -> impl Fn(&str) -> Parsed<usize> {
     }
 }
 
-/// The largest number that is just a number.
+/// The largest number of parameters that are merely positive.
 pub const MOST_POSITIVE: usize = 1 << 30;
 
-/// A number from 1 up.
+/// Parses a positive number.
 pub fn positive(text: &str) -> Parsed<NonZeroU32> {
-    Ok(NonZeroU32::new(number(1, MOST_POSITIVE)(text)? as u32).expect("1 at least"))
+    Ok(NonZeroU32::new(number(1, MOST_POSITIVE)(text)? as u32).expect("at least 1"))
 }
 
-/// One of these words.
+/// Parses one of these words.
 pub fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&str) -> Parsed<T> {
     move |text| {
         let found = words.iter().find(|(word, _)| *word == text);
@@ -160,7 +160,7 @@ pub fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&str) -> Parsed<T> {
     }
 }
 
-/// How many of several tasks.
+/// An amount of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// One.
@@ -171,18 +171,18 @@ pub enum Share {
     All,
     /// All but one, or the only one.
     AllButOne,
-    /// So many.
+    /// Up to this many.
     UpTo(NonZeroU32),
 }
 
-/// How many of several tasks: a word, or a number.
+/// Parses an amount of tasks: a word, or a number.
 pub fn share(text: &str) -> Parsed<Share> {
     let words = [("one", Share::One), ("half", Share::Half), ("all", Share::All), ("all-but-one", Share::AllButOne)];
     let up_to = || text.parse().ok().and_then(NonZeroU32::new).map(Share::UpTo);
     word(&words)(text).or_else(|why| up_to().ok_or(format!("{why}, or a number")))
 }
 
-/// A number within these bounds; `None` for the word.
+/// Parses a number within bounds; `None` for the word.
 pub fn number_or(least: usize, most: usize, word: &str) -> impl Fn(&str) -> Parsed<Option<usize>> {
     move |text| {
         if text == word {
@@ -192,24 +192,24 @@ pub fn number_or(least: usize, most: usize, word: &str) -> impl Fn(&str) -> Pars
     }
 }
 
-/// What nobody vouches for is assumed of every x86-64 processor: so many stores may be pending.
+/// The pending stores that are assumed for every x86-64 processor unless the user sets another number.
 pub const ASSUMED_BOUND: usize = 128;
 
-/// The largest of the numbers that say how far thieves keep away.
+/// The largest number in the parameters of [`distance`].
 pub const MOST_DISTANT: usize = 1 << 20;
 
-/// How far thieves keep away from an owner that does without its fence, in tasks; `None` is for ever. At least as far as follows from how
-/// many stores may be pending (`bound`) and how many others the program makes between two pops (`stores`): ⌈S / (x + 1)⌉, section 4 of
+/// The distance of thieves from an owner without a fence, in tasks; `None` is infinite. It is at least ⌈S / (x + 1)⌉, where S is the number
+/// of stores that may be pending (`bound`), and x is the number of the program's other stores between two pops (`stores`): section 4 of
 /// Morrison and Afek (2014).
 ///
 /// # Errors
-/// If one of the values is wrong, or `delta` too near for the others: a sentence without its subject.
+/// A sentence without its subject, if a value is wrong, or `delta` too near for the others.
 pub fn distance(values: &Values<'_>) -> Parsed<Option<usize>> {
     let least = least_distance(values)?.0;
     values.get_or("delta", Some(least), |text| distance_of(text, values))
 }
 
-/// And how many stores there are to a pop, with the queue's own.
+/// Returns the least distance, the bound, and the stores per pop, the queue's own included.
 fn least_distance(values: &Values<'_>) -> Parsed<(usize, usize, usize)> {
     let bound = values.get_or("bound", ASSUMED_BOUND, number(1, MOST_DISTANT))?;
     let stores = values.get_or("stores", 1, number(1, MOST_DISTANT))?;
@@ -217,19 +217,19 @@ fn least_distance(values: &Values<'_>) -> Parsed<(usize, usize, usize)> {
 }
 
 fn distance_of(text: &str, values: &Values<'_>) -> Parsed<Option<usize>> {
-    // Another's fault is told of the other.
+    // An error in another parameter is reported for that parameter.
     let Ok((least, bound, every)) = least_distance(values) else { return Ok(None) };
     match number_or(1, MOST_DISTANT, "infinite")(text)? {
         Some(delta) if delta < least => Err(format!(
-            "is too near: where {bound} stores may be pending, and one in {every} lowers the tail, tasks would be run twice for less than \
-             {least}. If your processors hold fewer stores, or your program makes more of them between two pops, vouch for it by \
-             bound= and stores="
+            "is too near: with {bound} pending stores, one in {every} of which lowers the tail, tasks may run twice if it is less than \
+             {least}. If your processors hold fewer stores, or your program makes more of them between two pops, declare \
+             this with bound= and stores=, which cannot be checked"
         )),
         other => Ok(other),
     }
 }
 
-/// A time of at most an hour.
+/// Parses a time of at most an hour.
 pub fn duration(text: &str) -> Parsed<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let unit: fn(u64) -> Duration = match &text[digits..] {
@@ -240,15 +240,15 @@ pub fn duration(text: &str) -> Parsed<Duration> {
         "" if text == "0" => Duration::from_nanos,
         _ => return Err("is not a time: write it as 500ns, 30us or 2ms".to_owned()),
     };
-    // No more than an hour, so that no sum of times is out of range.
+    // The limit keeps all sums of times in range.
     let time = text[..digits].parse().ok().map(unit).filter(|&time| time <= Duration::from_secs(3600));
     time.ok_or_else(|| "is not a time of at most an hour".to_owned())
 }
 
-/// A time between two ticks.
+/// Parses a time between two ticks.
 pub fn period(text: &str) -> Parsed<Duration> {
     match duration(text) {
-        Ok(Duration::ZERO) => Err("is no time between two ticks".to_owned()),
+        Ok(Duration::ZERO) => Err("is not a positive time".to_owned()),
         other => other,
     }
 }

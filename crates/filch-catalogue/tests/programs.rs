@@ -1,4 +1,4 @@
-//! Whatever is typed gives a workload or a sentence about what is wrong.
+//! Any input gives a workload or an error message.
 
 use filch_catalogue::{ParamError, Workload, specs};
 use proptest::prelude::*;
@@ -9,11 +9,11 @@ fn new(name: &str, set: &[(&str, &str)]) -> Result<Workload, ParamError> {
 }
 
 fn sentence(name: &str, set: &[(&str, &str)]) -> String {
-    new(name, set).map(|workload| workload.params()).expect_err("this is refused").to_string()
+    new(name, set).map(|workload| workload.params()).expect_err("invalid parameters").to_string()
 }
 
 #[test]
-fn sentences() {
+fn error_messages() {
     assert_eq!(sentence("fob", &[]), "there is no workload `fob`; did you mean `fib`?");
     assert_eq!(sentence("queens", &[("m", "8")]), "queens has no parameter `m`; did you mean `n`?");
     assert_eq!(sentence("fib", &[("n", "-3")]), "fib: n=`-3` is too small: at least 0");
@@ -31,7 +31,7 @@ fn sentences() {
     assert!(sentence("uts", &[("tree", "T9")]).contains("is not one of T1, T2"));
     assert_eq!(
         sentence("uts", &[("tree", "T3"), ("q", "0.125")]),
-        "uts: q=`0.125` makes the tree infinite: q·m is 1, and must be below 1"
+        "uts: q=`0.125` makes the tree infinite: q·m is 1, but must be below 1"
     );
     assert_eq!(sentence("uts", &[("q", "2")]), "uts: q=`2` is not from 0 to 1");
     assert_eq!(sentence("uts", &[("q", "NaN")]), "uts: q=`NaN` is not a number");
@@ -39,11 +39,11 @@ fn sentences() {
 
 #[test]
 fn the_last_of_several_values_counts() {
-    let params = new("fib", &[("n", "5"), ("n", "1_0")]).expect("fine").params();
+    let params = new("fib", &[("n", "5"), ("n", "1_0")]).expect("valid parameters").params();
     assert_eq!(params[0], ("n", "10".to_owned()));
 }
 
-/// The published T3L is finite by the luck of its seed.
+/// The published T3L is finite only by the choice of its seed.
 #[test]
 fn published_trees_may_be_supercritical() {
     assert!(new("uts", &[("tree", "T3L")]).is_ok());
@@ -52,7 +52,7 @@ fn published_trees_may_be_supercritical() {
 
 #[test]
 fn trees_are_recognised() {
-    let name = |set: &[(&str, &str)]| new("uts", set).expect("fine").params()[0].1.clone();
+    let name = |set: &[(&str, &str)]| new("uts", set).expect("valid parameters").params()[0].1.clone();
     assert_eq!(name(&[]), "T1");
     assert_eq!(name(&[("tree", "t3l")]), "T3L");
     assert_eq!(name(&[("tree", "T1"), ("depth", "7")]), "custom");
@@ -62,7 +62,7 @@ fn trees_are_recognised() {
     assert_eq!(name(&t4), "T4");
 }
 
-/// Names and values as people and their scripts mistype them.
+/// Names and values as users and their scripts mistype them.
 fn value() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<i64>().prop_map(|value| value.to_string()),
@@ -76,7 +76,7 @@ fn value() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn anything_typed_is_understood_or_refused(
+    fn any_input_is_accepted_or_refused(
         workload in 0..specs().len(),
         choices in prop::collection::vec((0usize..10, value()), 0..4),
     ) {
@@ -87,7 +87,7 @@ proptest! {
             .collect();
         match Workload::new(spec.name, &set) {
             Ok(made) => {
-                // What it says of itself makes the same workload again.
+                // The parameters that it reports make the same workload again.
                 let shown: Vec<_> = made.params().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
                 prop_assert_eq!(shown.len(), spec.params.len());
                 let again = Workload::new(spec.name, &shown).expect("its own parameters");

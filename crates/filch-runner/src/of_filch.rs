@@ -7,7 +7,7 @@ use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
 use filch_catalogue::{Knob, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{Common, DEFAULT_POOL, ForPool, Settings, Tunable, worklist};
+use filch_schedulers::{Common, DEFAULT_POOL, ForPool, PoolOptions, Tunable, worklist};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
@@ -17,22 +17,22 @@ use crate::{Contender, Job, Scheduler, serve};
 type Started = Result<Box<dyn Contender>, String>;
 type Built<P> = Result<(ThreadPool<P>, Threads), String>;
 
-type StartPool = fn(Style, &PoolTuning, Settings) -> Started;
+type StartPool = fn(Style, &PoolTuning, PoolOptions) -> Started;
 type StartList = fn(&Tuning, usize, Kind, bool) -> Started;
 
-/// A scheduler of filch, by its name: see [`filch`](fn@filch).
+/// A scheduler of filch, by name: see [`filch`](fn@filch).
 #[derive(Debug)]
 pub struct OfFilch {
     name: &'static str,
-    /// And what can be set of the pool.
+    /// How to start the pool, and its settings.
     pool: Option<(StartPool, Vec<Knob>)>,
-    /// What is set of the pool by default.
+    /// The pool's default settings.
     defaults: &'static str,
-    /// And what can be set of the queue.
+    /// How to start the worklist, and the settings of its queue.
     list: Option<(StartList, Vec<Knob>)>,
 }
 
-/// The scheduler of this name, which has no [pool](OfFilch::pool) and runs no [worklists](OfFilch::once) yet.
+/// Returns the scheduler of this name, without a [pool](OfFilch::pool) and without [worklists](OfFilch::once).
 ///
 /// ```
 /// use filch_queue::Lace;
@@ -51,14 +51,14 @@ pub fn filch(name: &'static str) -> OfFilch {
 }
 
 impl OfFilch {
-    /// It runs fork–join programs on this pool.
+    /// Runs fork–join programs on this pool.
     pub fn pool<P: Pool<Settings: Tunable>>(self) -> Self {
         let start =
             |style, tuning: &PoolTuning, settings| in_handles::<P>(style, || build(tuning, settings, |own| own));
         self.pools::<P>(start, false)
     }
 
-    /// It runs fork–join programs on the pool on this queue, whose thieves can take several tasks at once.
+    /// Runs fork–join programs on the pool on this queue, whose thieves can steal several tasks at once.
     pub fn pool_of_many<Q: Queue<Params: Tunable, Thief: StealMany<Task>>>(self) -> Self {
         let start = |style, tuning: &PoolTuning, settings| {
             let loot = |own: QueueSettings<Q>| if tuning.steals_many() { own.loot(usize::MAX) } else { own };
@@ -67,7 +67,7 @@ impl OfFilch {
         self.pools::<Queued<Q>>(start, true)
     }
 
-    /// The pool's parameters have these values unless others are set.
+    /// Gives the pool's parameters these defaults.
     #[must_use]
     pub fn by_default(self, defaults: &'static str) -> Self {
         Self { defaults, ..self }
@@ -78,8 +78,8 @@ impl OfFilch {
         Self { pool: Some((start, knobs)), ..self }
     }
 
-    /// It runs fork–join programs on the default pool, in every style.
-    // So that the programs are compiled on it for the one runner that asks for it, not for all.
+    /// Runs fork–join programs on the default pool, in every style.
+    // Inline: the programs are compiled on this pool only for the one runner that asks for it.
     #[inline]
     pub fn default_pool(self) -> Self {
         let start = |style, tuning: &PoolTuning, settings| {
@@ -97,14 +97,14 @@ impl OfFilch {
         self.pools::<Split>(start, false)
     }
 
-    /// It runs worklists and jobs on this queue, whose thieves take one task at a time.
+    /// Runs worklists and jobs on this queue, whose thieves steal one task at a time.
     pub fn once<Q: Queue<Params: Tunable>>(self) -> Self {
         let start =
             |tuning: &Tuning, workers, kind, pin| contender::exactly_once(worklist::<Q>(tuning, workers)?, kind, pin);
         self.lists::<Q>(start, false)
     }
 
-    /// As [`OfFilch::once`], with thieves that can take many.
+    /// Like [`OfFilch::once`], for thieves that can steal several tasks.
     pub fn many<Q: Queue<Params: Tunable, Thief: StealMany<Task>>>(self) -> Self {
         let start = |tuning: &Tuning, workers, kind, pin| {
             let list = worklist::<Q>(tuning, workers)?;
@@ -114,11 +114,11 @@ impl OfFilch {
         self.lists::<Q>(start, true)
     }
 
-    /// It runs worklists whose tasks may be run twice on this queue, which may return one twice.
+    /// Runs worklists whose tasks may run twice on this queue, which may return a task twice.
     pub fn twice<Q: Queue<Params: Tunable>>(self) -> Self {
         let start = |tuning: &Tuning, workers, kind, pin| match kind {
             Kind::Worklist => contender::at_least_once(worklist::<Q>(tuning, workers)?, pin),
-            _ => Err("a task may be returned twice, and a job must not be run twice".to_owned()),
+            _ => Err("the queue may return a task twice, but a job must run once".to_owned()),
         };
         self.lists::<Q>(start, false)
     }
@@ -128,23 +128,23 @@ impl OfFilch {
         Self { list: Some((start, knobs)), ..self }
     }
 
-    /// Answers a driver until it has enough.
+    /// Answers a driver until it is done.
     pub fn serve(self) -> ExitCode {
         serve(&self)
     }
 }
 
-/// A pool with what is set of it, `also` included.
+/// Builds a pool with its settings, `also` included.
 fn build<P: Pool<Settings: Tunable>>(
     tuning: &PoolTuning,
-    settings: Settings,
+    settings: PoolOptions,
     also: impl FnOnce(P::Settings) -> P::Settings,
 ) -> Built<P> {
     let (own, settings) = tuning.apply::<P::Settings>(settings)?;
-    let Settings { workers, wait, pin, interrupts, common, .. } = settings;
+    let PoolOptions { workers, wait, pin, interrupts, common, .. } = settings;
     let Common { capacity, victims, idle } = common;
     let builder = Builder::<P>::new().workers(workers).wait(wait).pin(pin).victims(victims).idle(idle);
-    // As with every peer, the program runs on the workers' own threads.
+    // As with every peer, the program runs on the pool's own threads.
     let builder = builder.settings(also(own)).caller_works(false);
     let builder = match interrupts {
         Some(interrupts) => builder.interrupts(interrupts),
@@ -169,7 +169,7 @@ fn in_handles<P: Pool>(style: Style, build: impl FnOnce() -> Built<P>) -> Starte
             let (pool, threads) = build()?;
             Ok(Pooled::boxed(pool, threads, Executor::execute))
         }
-        other => Err(format!("style `{}` is for the pool `{DEFAULT_POOL}` only", other.name())),
+        other => Err(format!("style `{}` works only on the pool `{DEFAULT_POOL}`", other.name())),
     }
 }
 
@@ -207,15 +207,16 @@ impl Scheduler for OfFilch {
     fn start(&self, job: &Job<'_>) -> Started {
         let kind = job.workload.kind();
         if kind == Kind::ForkJoin {
-            let none = || format!("{}: not for fork–join, only for worklists", self.name);
+            let none = || format!("{}: runs only worklists, not fork–join programs", self.name);
             let (start, knobs) = self.pool.as_ref().ok_or_else(none)?;
             let (style, rest, settings) = settings_of(job)?;
             let tuning = PoolTuning::of(self.name, &assignments(rest.iter()), knobs)?.by_default(self.defaults);
             return start(style, &tuning, settings);
         }
-        let (start, knobs) = self.list.as_ref().ok_or_else(|| format!("{}: only for fork–join", self.name))?;
+        let (start, knobs) =
+            self.list.as_ref().ok_or_else(|| format!("{}: runs only fork–join programs", self.name))?;
         if job.workers == 0 {
-            return Err(format!("{}: there must be at least one worker", self.name));
+            return Err(format!("{}: needs at least one worker", self.name));
         }
         let pin = job.settings.get(PIN).map_or(Ok(false), |value| pin_of(value))?;
         let rest = job.settings.iter().filter(|(name, _)| *name != PIN);
@@ -229,14 +230,14 @@ fn pin_of(value: &str) -> Result<bool, String> {
     value.parse().map_err(|_| format!("pin: `{value}` is not one of true, false"))
 }
 
-/// What is set, as it stands behind a name.
+/// Formats settings as they follow a name.
 fn assignments<'s>(settings: impl Iterator<Item = (&'s String, &'s String)>) -> String {
     settings.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(":")
 }
 
-/// How the program's forks reach the pool; what is set of the pool; and what is set of its workers.
-fn settings_of(job: &Job<'_>) -> Result<(Style, BTreeMap<String, String>, Settings), String> {
-    let (mut style, mut settings) = (Style::Handles, Settings::of(job.workers));
+/// Splits a job's settings: how forks reach the pool, the pool's own settings, and those of its workers.
+fn settings_of(job: &Job<'_>) -> Result<(Style, BTreeMap<String, String>, PoolOptions), String> {
+    let (mut style, mut settings) = (Style::Handles, PoolOptions::of(job.workers));
     let mut rest = BTreeMap::new();
     for (name, value) in job.settings {
         match name.as_str() {

@@ -1,12 +1,12 @@
-//! The queues and pools of filch as types, by their names: what each promises and can be set to, in the words of
-//! [the catalogue](filch_catalogue), and what a type is made with when something is set.
+//! The queues and pools of filch as types, by name: their guarantees and settings in terms of [the catalogue](filch_catalogue), and the
+//! construction of a type from its settings.
 //!
 //! ```
 //! use filch_catalogue::PoolTuning;
-//! use filch_schedulers::{ForPool, Settings};
+//! use filch_schedulers::{ForPool, PoolOptions};
 //!
 //! let pool = PoolTuning::parse("split", "interrupts=signal")?;
-//! let ((), settings) = pool.apply(Settings::of(2))?;
+//! let ((), settings) = pool.apply(PoolOptions::of(2))?;
 //! assert_eq!(settings.interrupts, Some(filch::Interrupts::signal()));
 //! # Ok::<(), String>(())
 //! ```
@@ -19,7 +19,7 @@ mod values;
 mod waits;
 mod words;
 
-pub use pools::{DEFAULT_POOL, SHORT_BLOCKS, Settings, described_pools};
+pub use pools::{DEFAULT_POOL, PoolOptions, SHORT_BLOCKS, described_pools};
 pub use queues::{PROMISES, QueueUser, described_queues, with_queue, worklist};
 pub use tunable::Tunable;
 pub use tuning::{Common, ForPool, ForQueue};

@@ -1,4 +1,4 @@
-//! The table of pools: a new one is a row here, and a runner.
+//! The table of pools: a new pool is a row here, and a runner.
 
 use filch::pool::{Clock, HeartbeatSettings, QueueSettings, Request, WoolSettings};
 use filch::{Interrupts, Wait};
@@ -10,11 +10,11 @@ use crate::tunable::Tunable;
 use crate::tuning::Common;
 use crate::words;
 
-/// What is set of the pool on [`BwosL`](filch_queue::BwosL) unless somebody sets something else: blocks so short that fork–join, which seldom
-/// has many tasks in one queue, fills them; and, since each block has lines of its own, not so many.
+/// The default settings of the pool on [`BwosL`](filch_queue::BwosL). Fork–join seldom has many tasks in one queue, so the blocks are short
+/// enough to fill; and they are few, since each block has cache lines of its own.
 pub const SHORT_BLOCKS: &str = "block=4:capacity=8192";
 
-/// The pool on a queue, which promises what the queue does.
+/// Returns the row of the pool on a queue, which has the queue's guarantees.
 fn on<Q: Queue<Params: Tunable>>(summary: &'static str, progress: &'static str) -> PoolSpec {
     let Promises { name, paper, capacity, stealable, memory_model, .. } = Q::PROMISES;
     PoolSpec {
@@ -34,29 +34,29 @@ fn on<Q: Queue<Params: Tunable>>(summary: &'static str, progress: &'static str) 
     }
 }
 
-/// A pool with such settings, whose thieves take one task at a time.
+/// Returns the row of a pool with these settings, whose thieves steal one task at a time.
 fn with<S: Tunable>(name: &'static str, stealable: Stealable) -> PoolSpec {
     PoolSpec { name, stealable: words::stealable(stealable), many: false, own: S::knobs(), ..on::<ChaseLev>("", "") }
 }
 
-/// How a pool is to be started.
+/// How to start a pool.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Settings {
-    /// How many workers.
+pub struct PoolOptions {
+    /// The number of workers.
     pub workers: usize,
-    /// What a worker does while a task that it needs is with a thief.
+    /// How a worker waits while a thief has the task that it needs.
     pub wait: Wait,
     /// Whether workers are bound to processors.
     pub pin: bool,
-    /// What interrupts long tasks.
+    /// How long tasks are interrupted.
     pub interrupts: Option<Interrupts>,
-    /// What queues for worklists have too.
+    /// The settings that queues for worklists also have.
     pub common: Common,
 }
 
-impl Settings {
-    /// So many workers, all else as by default.
+impl PoolOptions {
+    /// Returns the default settings with this number of workers.
     pub fn of(workers: usize) -> Self {
         Self { workers, wait: Wait::default(), pin: false, interrupts: None, common: Common::default() }
     }
@@ -65,7 +65,7 @@ impl Settings {
 /// The name of the default pool.
 pub const DEFAULT_POOL: &str = "split";
 
-/// All pools in the words of a catalogue; the first is the default.
+/// The rows of all pools for the catalogue; the first is the default.
 ///
 /// ```
 /// use filch_schedulers::{DEFAULT_POOL, described_pools};
@@ -77,14 +77,14 @@ pub const DEFAULT_POOL: &str = "split";
 pub fn described_pools() -> Vec<PoolSpec> {
     Vec::from([
         PoolSpec {
-            summary: "direct task stack on the split deque; thieves ask, the owner shares",
+            summary: "direct task stack on the split deque; the owner shares when thieves ask",
             paper: "Lace (van Dijk, van de Pol, 2014)",
             progress: "owner wait-free, steal lock-free",
             capacity: "reserved stack, then inline",
             ..with::<()>(DEFAULT_POOL, Stealable::Shared)
         },
         PoolSpec {
-            summary: "direct task stack whose oldest tasks are public, each with a word of its own to swap",
+            summary: "direct task stack whose oldest tasks are public; a thief swaps the task's own word",
             paper: "Faxén (ICPP 2010)",
             progress: "owner wait-free until it meets a thief, steal lock-free",
             capacity: "reserved stack, then inline",
@@ -92,16 +92,16 @@ pub fn described_pools() -> Vec<PoolSpec> {
         },
         PoolSpec {
             paper: "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
-            ..on::<ChaseLev>("the deque most libraries use", "lock-free")
+            ..on::<ChaseLev>("the deque that most libraries use", "lock-free")
         },
         PoolSpec {
-            summary: "private forks; every 100 µs each owner promotes its oldest to a Chase–Lev deque",
+            summary: "private forks; every 100 µs each owner promotes its oldest fork to a Chase–Lev deque",
             paper: "Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
             progress: "owner wait-free between beats, steal lock-free",
             ..with::<HeartbeatSettings<ChaseLev, Clock>>("heartbeat", Stealable::Shared)
         },
         PoolSpec {
-            summary: "private forks; an owner promotes its oldest to a Chase–Lev deque when a thief has found nothing",
+            summary: "private forks; an owner promotes its oldest fork to a Chase–Lev deque when a thief finds nothing",
             paper: "after Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
             progress: "owner wait-free between requests, steal lock-free",
             ..with::<HeartbeatSettings<ChaseLev, Request>>("heartbeat-on-request", Stealable::Shared)
@@ -109,78 +109,75 @@ pub fn described_pools() -> Vec<PoolSpec> {
         PoolSpec {
             paper: "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
             ..on::<filch_queue::ChaseLevFixed>(
-                "Chase–Lev on one ring, which does not grow",
+                "Chase–Lev on one ring that does not grow",
                 "owner wait-free, steal lock-free",
             )
         },
         on::<filch_queue::ChaseLevAsym>(
-            "Chase–Lev whose thieves make the owner fence when they come, where the system can",
+            "Chase–Lev with asymmetric fences: the thief makes the owner fence, if the system can",
             "owner wait-free, steal lock-free, by a system call",
         ),
         on::<filch_queue::Abp>(
-            "the first non-blocking deque, in an array that starts again when it is found empty",
+            "the first non-blocking deque, in an array that restarts when it is empty",
             "owner wait-free, steal lock-free",
         ),
         on::<filch_queue::OneExposed>(
-            "a private deque whose oldest task thieves can take",
+            "a private deque that exposes its oldest task to thieves",
             "owner wait-free, steal lock-free",
         ),
         on::<filch_queue::The>(
-            "Cilk-5's deque: thieves lock, the owner only where it meets one",
+            "Cilk-5's deque: thieves lock, and the owner only when it meets one",
             "owner wait-free until it meets a thief, steal blocking",
         ),
         #[cfg(target_arch = "x86_64")]
         on::<filch_queue::FfThe>(
-            "THE without the owner's fence, for at most 128 pending stores; thieves keep away from it",
+            "THE without the owner's fence, for at most 128 pending stores; thieves keep their distance from the owner",
             "owner wait-free until it meets a thief, steal blocking or refused",
         ),
         #[cfg(target_arch = "x86_64")]
         on::<filch_queue::FfCl>(
-            "Chase–Lev without the owner's fence, for at most 128 pending stores; thieves keep away from it",
+            "Chase–Lev without the owner's fence, for at most 128 pending stores; thieves keep their distance from the owner",
             "owner wait-free, steal lock-free or refused",
         ),
         #[cfg(target_arch = "x86_64")]
         on::<filch_queue::Thep>(
-            "ff-the whose thieves, close to the owner, wait a while for its echo",
+            "ff-the whose thieves wait a while for the owner's echo when close to it",
             "owner wait-free until it meets a thief, steal blocking or refused",
         ),
         on::<filch_queue::Lace>("the split deque holding words", "owner wait-free, steal lock-free"),
         PoolSpec {
             defaults: SHORT_BLOCKS,
             ..on::<filch_queue::BwosL>(
-                "blocks, by default of four tasks, of which the owner has one to itself",
+                "blocks of four tasks by default; the owner's current block is private",
                 "owner wait-free, steal lock-free",
             )
         },
         on::<filch_queue::PadWs>(
-            "blocks, and the owner serves thieves from its own when they ask",
+            "blocks; the owner grants thieves tasks of its own block on request",
             "owner wait-free, steal lock-free or by request",
         ),
         on::<filch_queue::Adws>(
-            "a private ring; thieves ask, the owner names a position",
+            "a private ring; the owner grants a position on request",
             "owner wait-free, steal by request",
         ),
         on::<filch_queue::PdqR>(
-            "a private deque; thieves ask, the owner hands over its oldest task",
+            "a private deque; the owner hands over its oldest task on request",
             "owner wait-free, steal by request",
         ),
-        on::<filch_queue::PdqR2>(
-            "pdq-r, and nobody asks an owner that has nothing",
-            "owner wait-free, steal by request",
-        ),
+        on::<filch_queue::PdqR2>("pdq-r whose thieves do not ask an empty owner", "owner wait-free, steal by request"),
         on::<filch_queue::PdqS>(
-            "a private deque; every 30 µs or so the owner deals to an idle thief",
+            "a private deque; the owner deals a task to an idle thief every 30 µs or so",
             "owner wait-free, steal by the owner's clock",
         ),
         on::<filch_queue::Dsq>(
-            "split queue: thieves lock, and the owner when it takes shared tasks back",
+            "split queue: thieves lock, and the owner locks to take shared tasks back",
             "owner wait-free while it has private tasks, steal blocking",
         ),
-        on::<filch_queue::HendlerShavit>("the older half is public, in one word", "owner wait-free, steal lock-free"),
+        on::<filch_queue::HendlerShavit>("one word makes the older half public", "owner wait-free, steal lock-free"),
         on::<filch_queue::Wsq>(
-            "every operation is one swap of one word, and slots are handed over one by one",
-            "blocking for as long as a slot is handed over",
+            "every operation is one swap of one word; slots are handed over one by one",
+            "blocking while a slot is handed over",
         ),
-        on::<filch_queue::Locked>("one lock around a double-ended queue: the floor for comparison", "blocking"),
+        on::<filch_queue::Locked>("one lock around a double-ended queue: the baseline", "blocking"),
     ])
 }

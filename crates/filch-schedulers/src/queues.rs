@@ -1,4 +1,4 @@
-//! The queues of the [table](filch_queue::for_each_queue), by their names.
+//! The queues of the [table](filch_queue::for_each_queue), by name.
 
 use filch::worklist::Worklist;
 use filch_queue::{Promises, Queue};
@@ -10,8 +10,8 @@ use crate::tuning::{Common, ForQueue};
 use crate::values::Reader;
 use crate::words;
 
-/// Code that works with a queue whatever its type, and the parameters that it has by default here: δ of the fence-free queues is that of
-/// the bound which is assumed of every processor.
+/// Code that is generic over the queue, and gets the default parameters: the default δ of a fence-free queue follows from the bound that is
+/// assumed for every processor.
 ///
 /// ```
 /// use filch_queue::Queue;
@@ -28,22 +28,22 @@ use crate::words;
 /// assert!(with_queue("pdq-x", Paper).is_none());
 /// ```
 pub trait QueueUser {
-    /// What comes of it.
+    /// The result.
     type Output;
 
-    /// Works with it.
+    /// Runs on this queue.
     fn with<Q: Queue>(self, params: Q::Params) -> Self::Output;
 }
 
 macro_rules! queues {
     ($($lists:ident $queue:ty;)+) => {
-        /// What the queues promise, their names included.
+        /// The guarantees of all queues, with their names.
         pub const PROMISES: &[Promises] = &[$(<$queue as Queue>::PROMISES),+];
 
-        /// Lets `user` have the queue of this name, if there is one.
+        /// Calls `user` with the queue of this name, if there is one.
         pub fn with_queue<U: QueueUser>(name: &str, user: U) -> Option<U::Output> {
             $(if name == <$queue as Queue>::PROMISES.name {
-                let params = Tunable::tuned(&Reader::of(Values::of(&[]))).expect("what is not set is not wrong");
+                let params = Tunable::tuned(&Reader::of(Values::of(&[]))).expect("defaults are valid");
                 return Some(user.with::<$queue>(params));
             })+
             None
@@ -57,7 +57,7 @@ macro_rules! queues {
             None
         }
 
-        /// What the types say, in the words of a catalogue.
+        /// The rows of all queues for the catalogue.
         ///
         /// ```
         /// assert!(filch_schedulers::described_queues().iter().any(|queue| queue.name == "pdq-s" && queue.own[0].name == "steal"));
@@ -97,10 +97,10 @@ fn described<Q: Queue<Params: Tunable>>(lists: Lists) -> QueueSpec {
     }
 }
 
-/// A worklist with so many workers on a queue that is tuned so; several tasks at a time are up to the caller.
+/// Returns a worklist on a queue with these settings; the caller sets how many tasks a thief takes.
 ///
 /// # Errors
-/// If the queue cannot be tuned so: a sentence.
+/// A sentence, if a setting is wrong.
 pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
     let (params, Common { capacity, victims, idle }) = tuning.apply()?;
     let list = Worklist::new(workers).queue::<Q>(params).victims(victims).idle(idle);

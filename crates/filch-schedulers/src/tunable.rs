@@ -1,4 +1,4 @@
-//! The parameters of each queue and pool: their names, what they mean, and which values they take, all said where the value is read.
+//! The parameters of each queue and pool. The code that reads a value also declares its name, meaning and range.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -17,7 +17,7 @@ use filch_catalogue::{Knob, STEAL, STEAL_HELP, Values};
 
 use crate::values::Reader;
 
-/// The parameters of a queue's or a pool's own.
+/// The parameters of one queue or pool.
 ///
 /// ```
 /// use filch_catalogue::Values;
@@ -30,22 +30,22 @@ use crate::values::Reader;
 /// assert_eq!(BlockSize::tuned(&Reader::of(Values::of(&[]))), Ok(BlockSize::default()));
 /// ```
 pub trait Tunable: Sized {
-    /// What there is to set: all that is read where nothing is set.
+    /// Returns all parameters: those that `tuned` reads when nothing is set.
     fn knobs() -> Vec<Knob> {
         let reader = Reader::of(Values::of(&[]));
-        // What is not set cannot be wrong.
+        // Defaults are valid.
         let _ = Self::tuned(&reader);
         reader.asked()
     }
 
-    /// With these values; what is not set is as by default.
+    /// Reads the parameters from these values; unset ones have their defaults.
     ///
     /// # Errors
-    /// What is wrong with a value: a sentence without its subject.
+    /// The error in a value: a sentence without its subject.
     fn tuned(values: &Reader<'_>) -> Result<Self, String>;
 }
 
-/// What takes `steal`, of those that take any amount.
+/// Reads `steal`, for queues that accept any amount.
 fn steal(from: &Reader<'_>, default: Amount) -> Parsed<Amount> {
     from.amount(STEAL, STEAL_HELP, default)
 }
@@ -63,7 +63,7 @@ impl Tunable for BlockSize {
             Self::Entries(entries) => Some(entries.get()),
         };
         let block =
-            from.number_or("block", "tasks in a block, or sqrt: by the capacity", default, 1..=1 << 16, "sqrt")?;
+            from.number_or("block", "tasks per block, or sqrt: of the capacity", default, 1..=1 << 16, "sqrt")?;
         Ok(block.and_then(NonZeroUsize::new).map_or(Self::SquareRoot, Self::Entries))
     }
 }
@@ -79,8 +79,8 @@ impl Tunable for lace::Policies {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
         let default = Self::default();
         Ok(Self {
-            grow: from.amount("grow", "what the owner shares when asked: as steal", default.grow)?,
-            shrink: from.amount("shrink", "what it takes back: as steal", default.shrink)?,
+            grow: from.amount("grow", "how much the owner shares on request: as steal", default.grow)?,
+            shrink: from.amount("shrink", "how much the owner takes back: as steal", default.shrink)?,
             steal: steal(from, default.steal)?,
         })
     }
@@ -88,7 +88,7 @@ impl Tunable for lace::Policies {
 
 impl Tunable for wsq::Params {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
-        let help = "slots that a full queue leaves free";
+        let help = "slots that a full queue keeps free";
         Ok(Self { spare: from.number("spare", help, Self::default().spare, 0..=1 << 16)? })
     }
 }
@@ -115,19 +115,19 @@ impl Tunable for Delegation {
         Ok(Self {
             cross_taking: from.word(
                 "cross",
-                "whose grants an idle thief takes: off, one or each",
+                "which thieves' grants an idle thief takes: off, one or each",
                 default.cross_taking,
                 &cross,
             )?,
             revocation: from.word(
                 "revocation",
-                "grants that the owner takes back: off or when-needed",
+                "whether the owner takes grants back: off or when-needed",
                 default.revocation,
                 &revocation,
             )?,
             prefetch: from.word(
                 "prefetch",
-                "when thieves ask: when-nothing-is-open or always",
+                "when thieves request: when-nothing-is-open or always",
                 default.prefetch,
                 &prefetch,
             )?,
@@ -136,7 +136,7 @@ impl Tunable for Delegation {
             poll_every: from
                 .number(
                     "poll",
-                    "at which of its operations the owner looks for requests",
+                    "the owner looks for requests at every n-th operation",
                     default.poll_every.get() as usize,
                     1..=1 << 16,
                 )
@@ -161,36 +161,36 @@ impl Tunable for sender::Params {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
         let default = Self::default();
         let share = steal(from, default.share)?;
-        Ok(Self { share, gap: from.time("delta", "mean time between two deals, as 30us", default.gap)? })
+        Ok(Self { share, gap: from.time("delta", "mean time between two deals, such as 30us", default.gap)? })
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 const _: () = assert!(ASSUMED_BOUND == filch_queue::Delta::ASSUMED_BOUND);
 
-/// δ follows from what is said of the processor and of the program. Nobody can check that: with a false statement tasks are run twice.
+/// δ follows from the stated facts about processor and program. They cannot be checked; if they are false, tasks run twice.
 #[cfg(target_arch = "x86_64")]
 impl Tunable for filch_queue::Delta {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
         let number = Takes::Number(1, MOST_DISTANT);
         from.note(
             "bound",
-            "stores that may be pending in a processor, which you vouch for: with too few, tasks are run twice; 128 by default",
+            "most pending stores of a processor: unchecked, and if it is too small, tasks run twice; 128 by default",
             number.clone(),
         );
         from.note(
             "stores",
-            "other stores that the program makes at least between two pops, which you vouch for; 1 by default: the queue's own",
+            "fewest stores of the program between two pops: unchecked; 1 by default, the queue's own",
             number,
         );
         from.note(
             "delta",
-            "tasks that thieves keep away from the owner, at least bound / (stores + 1), which is the default; or infinite",
+            "the thieves' distance from the owner in tasks, at least bound / (stores + 1), the default; or infinite",
             Takes::Distance,
         );
         Ok(match distance(&from.set())? {
-            // SAFETY: what whoever sets it has stated of the processor and the program; and for the default bound an assumption that the
-            // list of parameters states: no x86-64 processor is documented to hold that many pending stores.
+            // SAFETY: the user vouches for the stated bound of the processor and stores of the program. The default bound is an assumption
+            // that the list of parameters states: no x86-64 processor is documented to hold that many pending stores.
             Some(delta) => unsafe { Self::new(delta) },
             None => Self::INFINITE,
         })
@@ -206,13 +206,11 @@ impl<Q: Queue<Params: Tunable>> Tunable for QueueSettings<Q> {
 impl Tunable for WoolSettings {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
         Ok(Self {
-            chunk: from.positive(
-                "chunk",
-                "slots that become public at once, when thieves have taken all that are; 4 by default",
-            )?,
+            chunk: from
+                .positive("chunk", "slots made public at once when thieves have taken all public ones; 4 by default")?,
             privatise_after: from.positive(
                 "privatise",
-                "public tasks in a row that nobody stole, after which the owner takes slots back; 500 by default",
+                "the owner takes slots back after this many public tasks in a row were not stolen; 500 by default",
             )?,
         })
     }
@@ -220,7 +218,7 @@ impl Tunable for WoolSettings {
 
 impl Tunable for Period {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
-        let beat = from.period("beat", "the time between two beats, as 100us, which is the default")?;
+        let beat = from.period("beat", "the time between two beats; 100us by default")?;
         Ok(beat.map_or_else(Self::default, Self))
     }
 }

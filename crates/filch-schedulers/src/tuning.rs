@@ -1,21 +1,21 @@
-//! What queues and pools are made with, from what is set of them.
+//! The construction of queues and pools from their settings.
 
 use filch::{Idle, Interrupts, Victims};
 use filch_catalogue::values::{Parsed, number, period, word};
 use filch_catalogue::{PoolTuning, Tuning, Values};
 
-use crate::pools::Settings;
+use crate::pools::PoolOptions;
 use crate::tunable::Tunable;
 use crate::values::Reader;
 
-/// What can be set of all queues and pools.
+/// The settings that all queues and pools have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Common {
-    /// The tasks that each worker's queue has room for.
+    /// The capacity of each worker's queue in tasks.
     pub capacity: Option<usize>,
-    /// Whom thieves try first.
+    /// The order in which thieves try victims.
     pub victims: Victims,
-    /// What workers do without work.
+    /// How workers wait for work.
     pub idle: Idle,
 }
 
@@ -31,12 +31,12 @@ impl Common {
     }
 }
 
-/// What a queue is made with.
+/// The settings of a queue.
 pub trait ForQueue {
-    /// The parameters of the queue's own, and what is set of all queues alike.
+    /// Returns the queue's own parameters, and the settings that all queues have.
     ///
     /// # Errors
-    /// If there is no such value: a sentence.
+    /// A sentence, if a value is invalid.
     fn apply<P: Tunable>(&self) -> Result<(P, Common), String>;
 }
 
@@ -48,17 +48,17 @@ impl ForQueue for Tuning {
     }
 }
 
-/// What a pool is made with.
+/// The settings of a pool.
 pub trait ForPool {
-    /// The pool's own parameters, and what every pool has, besides what is not set here: workers, wait and pin.
+    /// Returns the pool's own parameters, and `others` with the settings that every pool has; workers, wait and pin stay.
     ///
     /// # Errors
-    /// If there is no such value: a sentence.
-    fn apply<S: Tunable>(&self, others: Settings) -> Result<(S, Settings), String>;
+    /// A sentence, if a value is invalid.
+    fn apply<S: Tunable>(&self, others: PoolOptions) -> Result<(S, PoolOptions), String>;
 }
 
 impl ForPool for PoolTuning {
-    fn apply<S: Tunable>(&self, others: Settings) -> Result<(S, Settings), String> {
+    fn apply<S: Tunable>(&self, others: PoolOptions) -> Result<(S, PoolOptions), String> {
         let (own, common) = self.tuning().apply::<S>()?;
         let values = self.values();
         let read = || {
@@ -68,6 +68,6 @@ impl ForPool for PoolTuning {
             Ok(by.map(|by| every.map_or(by, |period| by.every(period))))
         };
         let interrupts = read().map_err(|why: String| format!("{}: {why}", self.pool()))?;
-        Ok((own, Settings { common, interrupts, ..others }))
+        Ok((own, PoolOptions { common, interrupts, ..others }))
     }
 }

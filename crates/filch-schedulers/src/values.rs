@@ -1,4 +1,4 @@
-//! Parameters as types are made of them: each is named, explained and bounded where it is read, and nowhere else.
+//! Typed parameters. The code that reads one also declares its name, help and bounds.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use filch_catalogue::values::{self, Parsed, Share};
 use filch_catalogue::{Knob, Takes, Values};
 use filch_queue::Amount;
 
-/// What is set, and a list of all that was asked for.
+/// Set values, and a list of the parameters that were read.
 ///
 /// ```
 /// use filch_catalogue::Values;
@@ -28,17 +28,17 @@ pub struct Reader<'v> {
 }
 
 impl<'v> Reader<'v> {
-    /// Of what is set.
+    /// Returns a reader of these values.
     pub fn of(set: Values<'v>) -> Self {
         Self { set, asked: RefCell::default() }
     }
 
-    /// All parameters that were asked for so far.
+    /// Returns all parameters read so far.
     pub fn asked(&self) -> Vec<Knob> {
         self.asked.borrow().clone()
     }
 
-    /// What is set.
+    /// Returns the set values.
     pub(crate) fn set(&self) -> Values<'v> {
         self.set
     }
@@ -57,10 +57,10 @@ impl<'v> Reader<'v> {
         self.set.get_or(name, default, read)
     }
 
-    /// A number within bounds.
+    /// Reads a number within bounds.
     ///
     /// # Errors
-    /// What is wrong with it: a sentence without its subject, as of all that follow.
+    /// The error in the value, a sentence without its subject; so for all methods below.
     pub fn number(
         &self,
         name: &'static str,
@@ -72,10 +72,10 @@ impl<'v> Reader<'v> {
         self.ask((name, help, Takes::Number(least, most)), default, values::number(least, most))
     }
 
-    /// A number within bounds, or a word, which gives `None`.
+    /// Reads a number within bounds, or a word, which gives `None`.
     ///
     /// # Errors
-    /// As [`Reader::number`].
+    /// See [`Reader::number`].
     pub fn number_or(
         &self,
         name: &'static str,
@@ -89,28 +89,28 @@ impl<'v> Reader<'v> {
         self.ask((name, help, takes), default, values::number_or(least, most, word))
     }
 
-    /// A number from 1 up, if it is set.
+    /// Reads a positive number, if it is set.
     ///
     /// # Errors
-    /// As [`Reader::number`].
+    /// See [`Reader::number`].
     pub fn positive(&self, name: &'static str, help: &'static str) -> Parsed<Option<NonZeroU32>> {
         self.note(name, help, Takes::Number(1, values::MOST_POSITIVE));
         self.set.get(name, values::positive)
     }
 
-    /// One of these words.
+    /// Reads one of these words.
     ///
     /// # Errors
-    /// As [`Reader::number`].
+    /// See [`Reader::number`].
     pub fn word<T: Copy>(&self, name: &'static str, help: &'static str, default: T, words: &[(&str, T)]) -> Parsed<T> {
         let all: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
         self.ask((name, help, Takes::Words(all.join(", ").into())), default, values::word(words))
     }
 
-    /// How many of several tasks.
+    /// Reads an amount of tasks.
     ///
     /// # Errors
-    /// As [`Reader::number`].
+    /// See [`Reader::number`].
     pub fn amount(&self, name: &'static str, help: &'static str, default: Amount) -> Parsed<Amount> {
         self.ask((name, help, Takes::Share), default, |text| {
             Ok(match values::share(text)? {
@@ -123,18 +123,18 @@ impl<'v> Reader<'v> {
         })
     }
 
-    /// A time.
+    /// Reads a time.
     ///
     /// # Errors
-    /// As [`Reader::number`].
+    /// See [`Reader::number`].
     pub fn time(&self, name: &'static str, help: &'static str, default: Duration) -> Parsed<Duration> {
         self.ask((name, help, Takes::Time), default, values::duration)
     }
 
-    /// A time between two ticks, if it is set.
+    /// Reads a time between two ticks, if it is set.
     ///
     /// # Errors
-    /// As [`Reader::number`].
+    /// See [`Reader::number`].
     pub fn period(&self, name: &'static str, help: &'static str) -> Parsed<Option<Duration>> {
         self.note(name, help, Takes::Period);
         self.set.get(name, values::period)

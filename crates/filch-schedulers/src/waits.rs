@@ -1,16 +1,16 @@
-//! The waiting strategies by their names.
+//! The waiting strategies, by name.
 
 use filch::Wait;
 
 /// All waiting strategies, the default first.
 pub const WAITS: &[(Wait, &str)] = &[
-    (Wait::LeapfrogRandom, "leapfrog, and when that finds nothing, steal from anyone"),
-    (Wait::Leapfrog, "steal only from the thief of the task that is waited for"),
-    (Wait::Transitive, "leapfrog; from that thief's thief when it has nothing"),
+    (Wait::LeapfrogRandom, "leapfrog; steal from anyone if that finds nothing"),
+    (Wait::Leapfrog, "steal only from the thief of the awaited task"),
+    (Wait::Transitive, "leapfrog; steal from the thief's thief if the thief has nothing"),
     (Wait::Random, "steal from anyone"),
 ];
 
-/// The strategy of this name; the library's default without one.
+/// Returns the strategy of this name; without a name, the library's default.
 ///
 /// ```
 /// assert_eq!(filch_schedulers::wait(None), Ok(filch::Wait::default()));
@@ -18,7 +18,7 @@ pub const WAITS: &[(Wait, &str)] = &[
 /// ```
 ///
 /// # Errors
-/// If there is none: a sentence.
+/// A sentence, if the name is unknown.
 pub fn wait(name: Option<&str>) -> Result<Wait, String> {
     filch_catalogue::wait(name)?.parse().map_err(|error: filch::UnknownWait| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Promises in a few words each.
+//! The guarantees in a few words each.
 
 use filch_catalogue::BOUNDED_TSO;
 use filch_queue::{Capacity, MemoryModel, Progress, Stealable};
@@ -8,8 +8,8 @@ pub(crate) fn stealable(stealable: Stealable) -> &'static str {
         Stealable::All => "all",
         Stealable::AllButNewest => "all but the newest δ",
         Stealable::OtherBlocks => "other blocks",
-        Stealable::Shared => "what is shared",
-        Stealable::OldestOnly => "the oldest",
+        Stealable::Shared => "shared tasks",
+        Stealable::OldestOnly => "oldest task",
         Stealable::OnRequest => "on request",
     }
 }

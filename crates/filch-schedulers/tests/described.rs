@@ -1,4 +1,4 @@
-//! The catalogue says of queues, pools and waiting strategies what their types say.
+//! The catalogue describes queues, pools and waiting strategies as their types do.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use filch_catalogue::{BOUNDED_TSO, WaitSpec};
 use filch_schedulers::{WAITS, described_pools, described_queues};
 use serde_json::Value;
 
-/// Compares a file of the catalogue, a JSON object a line, or writes it where it is to be blessed.
+/// Compares a file of the catalogue, one JSON object per line, or writes it if `FILCH_BLESS` is set.
 fn compare(file: &str, rows: &[Value]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../filch-catalogue/src").join(file);
     let said: String = rows.iter().map(|row| format!("{row}\n")).collect();
@@ -21,7 +21,7 @@ fn compare(file: &str, rows: &[Value]) {
     };
     let stored: String = stored.lines().filter(is_here).map(|line| format!("{line}\n")).collect();
     let (path, how) = (path.display(), "FILCH_BLESS=1 cargo test -p filch-schedulers --test described");
-    assert!(said == stored, "{path} does not say what the types say: `{how}` writes it again\n{said}");
+    assert!(said == stored, "{path} differs from the types: `{how}` rewrites it\n{said}");
 }
 
 fn json(row: impl serde::Serialize) -> Value {
@@ -40,7 +40,7 @@ fn pools() {
 
 #[test]
 fn waits() {
-    assert_eq!(WAITS[0].0, filch::Wait::default(), "the default comes first");
+    assert_eq!(WAITS[0].0, filch::Wait::default(), "the first strategy is not the default");
     compare(
         "waits.jsonl",
         &WAITS.iter().map(|&(wait, help)| json(WaitSpec { name: wait.name(), help })).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! Every queue is found by its name.
+//! Every queue can be found by name.
 
 use filch_catalogue::{POOLS, Tuning, list_queues};
 use filch_queue::{Delivery, Order, Progress, Queue};
@@ -15,10 +15,10 @@ impl QueueUser for Name {
 }
 
 #[test]
-fn every_name_leads_to_its_queue() {
+fn every_name_gives_its_queue() {
     for (row, queue) in PROMISES.iter().enumerate() {
         assert_eq!(with_queue(queue.name, Name), Some(queue.name));
-        assert!(PROMISES[..row].iter().all(|other| other.name != queue.name), "{} stands twice", queue.name);
+        assert!(PROMISES[..row].iter().all(|other| other.name != queue.name), "{} is listed twice", queue.name);
     }
     assert_eq!(with_queue("no-such-queue", Name), None);
 }

@@ -1,4 +1,4 @@
-//! Parameters as people write them.
+//! Parameters as the user writes them.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::pdq::{receiver, sender};
 use filch_queue::{Amount, BlockSize, CrossTaking, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
-use filch_schedulers::{Common, ForPool, ForQueue, SHORT_BLOCKS, Settings, Tunable};
+use filch_schedulers::{Common, ForPool, ForQueue, PoolOptions, SHORT_BLOCKS, Tunable};
 
 fn tuning(queue: &'static str, rest: &str) -> Tuning {
     Tuning::parse(queue, rest).unwrap_or_else(|error| panic!("{queue}:{rest}: {error:?}"))
 }
 
 fn knobs(queue: &str) -> Vec<Knob> {
-    QUEUES.iter().find(|row| row.name == queue).expect("it is in the list").knobs()
+    QUEUES.iter().find(|row| row.name == queue).expect("a listed queue").knobs()
 }
 
 fn refused(queue: &'static str, rest: &str) -> String {
@@ -23,10 +23,10 @@ fn refused(queue: &'static str, rest: &str) -> String {
 }
 
 #[test]
-fn parameters_are_what_they_say() {
+fn parameters_reach_the_queue() {
     let blocks = tuning("bwos-l", "block=64:capacity=1_000");
     assert_eq!(blocks.to_string(), "bwos-l:block=64:capacity=1_000");
-    let entries = NonZeroUsize::new(64).expect("it is not 0");
+    let entries = NonZeroUsize::new(64).expect("not 0");
     assert_eq!(blocks.apply(), Ok((BlockSize::Entries(entries), with_capacity(1000))));
     assert_eq!(tuning("bwos-f", "block=sqrt").apply(), Ok((BlockSize::SquareRoot, Common::default())));
     let pdq = tuning("pdq-s", "delta=5us:steal=all-but-one");
@@ -35,14 +35,14 @@ fn parameters_are_what_they_say() {
         Ok((sender::Params { share: Amount::AllButOne, gap: Duration::from_micros(5) }, Common::default()))
     );
     assert!(pdq.steals_many() && !tuning("pdq-s", "steal=one").steals_many() && !tuning("pdq-s", "").steals_many());
-    let three = Amount::UpTo(NonZeroU32::new(3).expect("it is not 0"));
+    let three = Amount::UpTo(NonZeroU32::new(3).expect("not 0"));
     assert_eq!(tuning("pdq-r", "steal=3").apply(), Ok((receiver::Params { share: three }, Common::default())));
     let lace = lace::Policies { grow: Amount::One, shrink: Amount::All, steal: Amount::All };
     assert_eq!(tuning("lace", "grow=one:shrink=all:steal=all").apply(), Ok((lace, Common::default())));
     let (padws, _) = tuning("padws", "block=4:cross=each:revocation=off:prefetch=always:keep=2:poll=8")
         .apply::<pad_ws::Params>()
-        .expect("all are right");
-    assert_eq!(padws.block_size, BlockSize::Entries(NonZeroUsize::new(4).expect("it is not 0")));
+        .expect("valid parameters");
+    assert_eq!(padws.block_size, BlockSize::Entries(NonZeroUsize::new(4).expect("not 0")));
     let delegation = padws.delegation;
     assert_eq!((delegation.cross_taking, delegation.revocation), (CrossTaking::Each, Revocation::Off));
     assert_eq!((delegation.prefetch, delegation.keep, delegation.poll_every.get()), (Prefetch::Always, 2, 8));
@@ -53,7 +53,7 @@ fn parameters_are_what_they_say() {
 }
 
 #[test]
-fn what_cannot_be_set_is_refused() {
+fn invalid_settings_are_refused() {
     assert!(refused("bwos-l", "blck=64").contains("did you mean `block`"));
     assert!(refused("chase-lev", "block=64").contains("capacity"));
     assert!(refused("chase-lev", "capacity").contains("NAME=VALUE"));
@@ -67,7 +67,7 @@ fn what_cannot_be_set_is_refused() {
     }
 }
 
-/// One of these fits any parameter.
+/// Every parameter accepts one of these.
 const VALUES: [&str; 17] = [
     "128",
     "1",
@@ -88,7 +88,7 @@ const VALUES: [&str; 17] = [
     "flag",
 ];
 
-/// No queue is without a value for a parameter that it lists.
+/// Every parameter of a queue accepts some value.
 #[test]
 fn every_knob_can_be_turned() {
     for queue in list_queues() {
@@ -104,19 +104,19 @@ fn with_capacity(capacity: usize) -> Common {
     Common { capacity: Some(capacity), ..Common::default() }
 }
 
-/// Of a pool without parameters of its own.
+/// The common settings of a pool without parameters of its own.
 fn common(pool: &'static str, rest: &str) -> Result<Common, String> {
-    Ok(PoolTuning::parse(pool, rest)?.apply::<()>(Settings::of(2))?.1.common)
+    Ok(PoolTuning::parse(pool, rest)?.apply::<()>(PoolOptions::of(2))?.1.common)
 }
 
-/// What the pool's own settings are.
+/// The pool's own settings.
 fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
-    let apply = |tuning: PoolTuning| tuning.apply::<S>(Settings::of(2));
+    let apply = |tuning: PoolTuning| tuning.apply::<S>(PoolOptions::of(2));
     PoolTuning::parse(pool, rest).and_then(apply).unwrap_or_else(|error| panic!("{pool}:{rest}: {error}")).0
 }
 
 #[test]
-fn pools_take_what_their_queues_take_and_more() {
+fn pools_accept_the_parameters_of_their_queues_and_more() {
     use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, WoolSettings};
     use filch::{Idle, Victims};
     use filch_queue::{BwosL, ChaseLev, Lace, PdqS};
@@ -128,28 +128,28 @@ fn pools_take_what_their_queues_take_and_more() {
     let many = |rest| PoolTuning::parse("lace", rest).map(|tuning| tuning.steals_many());
     assert_eq!((many("steal=half"), many("steal=one"), many("")), (Ok(true), Ok(false), Ok(false)));
     let blocks: QueueSettings<BwosL> = own("bwos-l", "block=64");
-    assert_eq!(blocks.params, BlockSize::Entries(NonZeroUsize::new(64).expect("it is not 0")));
+    assert_eq!(blocks.params, BlockSize::Entries(NonZeroUsize::new(64).expect("not 0")));
     let wool: WoolSettings = own("wool", "chunk=1:privatise=20");
     assert_eq!((wool.chunk, wool.privatise_after), (NonZeroU32::new(1), NonZeroU32::new(20)));
     let slow: HeartbeatSettings<ChaseLev, Clock> = own("heartbeat", "beat=1ms");
     assert_eq!(slow.beat, Period(Duration::from_millis(1)));
-    let split = common("split", "victims=last:idle=spin:capacity=100").expect("all are right");
+    let split = common("split", "victims=last:idle=spin:capacity=100").expect("valid parameters");
     assert_eq!((split.victims, split.idle, split.capacity), (Victims::Last, Idle::Spin, Some(100)));
-    let untouched = common("split", "").expect("nothing is wrong");
+    let untouched = common("split", "").expect("valid parameters");
     assert_eq!(untouched, Common { capacity: None, victims: Victims::Random, idle: Idle::Sleep });
-    // And so do lists.
+    // Lists accept the same.
     let list = tuning("the", "victims=last:idle=spin:capacity=100");
     assert_eq!(list.apply(), Ok(((), split)));
 }
 
 #[test]
-fn what_a_pool_has_by_default_others_can_be_set_instead() {
+fn a_pools_defaults_can_be_overridden() {
     let tuning = |rest| PoolTuning::parse("bwos-l", rest).expect(rest).by_default(SHORT_BLOCKS);
     let block = |rest| {
-        let (blocks, settings) = tuning(rest).apply::<BlockSize>(Settings::of(1)).expect(rest);
+        let (blocks, settings) = tuning(rest).apply::<BlockSize>(PoolOptions::of(1)).expect(rest);
         (blocks, settings.common.capacity)
     };
-    let entries = |count| BlockSize::Entries(NonZeroUsize::new(count).expect("it is not 0"));
+    let entries = |count| BlockSize::Entries(NonZeroUsize::new(count).expect("not 0"));
     assert_eq!(block(""), (entries(4), Some(8192)));
     assert_eq!(block("block=16"), (entries(16), Some(8192)));
     assert_eq!(block("capacity=100:block=sqrt"), (BlockSize::SquareRoot, Some(100)));
@@ -158,7 +158,7 @@ fn what_a_pool_has_by_default_others_can_be_set_instead() {
     }
 }
 
-/// No pool is without a value for a parameter that it lists.
+/// Every parameter of a pool accepts some value.
 #[test]
 fn every_knob_of_every_pool_can_be_turned() {
     for pool in POOLS.iter() {
@@ -175,13 +175,13 @@ fn every_knob_of_every_pool_can_be_turned() {
 }
 
 #[test]
-fn what_a_pool_cannot_have_is_refused_with_the_reason() {
+fn refusals_of_pool_settings_give_the_reason() {
     for (pool, rest, words) in [
         ("split", "steal=half", "split: steal cannot be set: its thieves take one task at a time"),
         ("chase-lev", "steal=all", "one task at a time"),
         ("wsq", "steal=all", "one or half"),
         ("split", "block=4", "there is no parameter of split called `block`"),
-        ("heartbeat", "beat=0", "beat=`0` is no time between two ticks"),
+        ("heartbeat", "beat=0", "beat=`0` is not a positive time"),
         ("heartbeat-on-request", "beat=1ms", "called `beat`"),
         ("wool", "chunk=0", "is not a number from 1"),
         ("split", "victims=first", "is not one of random, last, next"),
@@ -198,20 +198,20 @@ fn what_a_pool_cannot_have_is_refused_with_the_reason() {
     }
 }
 
-/// δ is at least what follows from the statements about processor and program.
+/// δ is at least the distance that follows from the stated facts about processor and program.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn thieves_keep_as_far_away_as_is_vouched_for() {
+fn delta_follows_from_bound_and_stores() {
     use filch_queue::Delta;
 
     let delta = |rest| -> Option<usize> { tuning("thep", rest).apply::<Delta>().expect(rest).0.get() };
     assert_eq!(delta(""), Some(Delta::ASSUMED_BOUND / 2));
     assert_eq!((delta("delta=100"), delta("delta=infinite")), (Some(100), None));
-    // The paper's: half of a Westmere's 33 entries, and 4 for a program that stores more.
+    // The paper's values: half of a Westmere's 33 entries, and 4 for a program that stores more.
     assert_eq!((delta("bound=33"), delta("bound=33:stores=8")), (Some(17), Some(4)));
     assert_eq!((delta("delta=4:bound=8"), delta("stores=8:delta=5:bound=33")), (Some(4), Some(5)));
     for (rest, words) in [
-        ("delta=4", "thep: delta=`4` is too near: where 128 stores may be pending, and one in 2 lowers the tail"),
+        ("delta=4", "thep: delta=`4` is too near: with 128 pending stores, one in 2 of which lowers the tail"),
         ("delta=4", "less than 64"),
         ("bound=33:delta=16", "less than 17"),
         ("bound=33:stores=8:delta=3", "one in 9"),
@@ -226,12 +226,12 @@ fn thieves_keep_as_far_away_as_is_vouched_for() {
 }
 
 #[test]
-fn pools_are_interrupted_as_they_say() {
+fn interrupts_reach_the_pool() {
     use filch::Interrupts;
 
     let interrupts = |rest| {
         let tuning = PoolTuning::parse("pdq-r", rest)?;
-        Ok::<_, String>(tuning.apply::<receiver::Params>(Settings::of(1))?.1.interrupts)
+        Ok::<_, String>(tuning.apply::<receiver::Params>(PoolOptions::of(1))?.1.interrupts)
     };
     assert_eq!(interrupts(""), Ok(None));
     assert_eq!(interrupts("interrupts=off"), Ok(None));
@@ -240,9 +240,9 @@ fn pools_are_interrupted_as_they_say() {
     assert_eq!(interrupts("every=2ms:interrupts=signal"), Ok(Some(seldom)));
     for (rest, words) in [
         ("interrupts=yes", "is not one of off, flag, signal"),
-        ("every=2ms", "nothing ticks"),
-        ("interrupts=off:every=2ms", "nothing ticks"),
-        ("interrupts=flag:every=0", "no time between"),
+        ("every=2ms", "every needs interrupts"),
+        ("interrupts=off:every=2ms", "every needs interrupts"),
+        ("interrupts=flag:every=0", "not a positive time"),
         ("block=4", "there is no parameter of pdq-r called `block`"),
     ] {
         let said = interrupts(rest).expect_err(rest);

@@ -1,8 +1,8 @@
-//! The Cholesky decomposition of a sparse matrix: its size.
+//! The Cholesky decomposition of a sparse matrix: its parameters.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// Rows and columns of a leaf.
+/// The rows and columns of a leaf.
 pub const LEAF: usize = 16;
 
 /// The size of the matrix.
@@ -40,7 +40,7 @@ impl spec::Params for Params {
         vec![self.n.to_string(), self.nonzeros.to_string(), self.seed.to_string()]
     }
 
-    /// The input and the result, if that has every block.
+    /// The input, and a result with every block.
     fn memory_bytes(&self) -> u64 {
         let blocks = self.n.div_ceil(LEAF) as u64;
         let bytes = (LEAF * LEAF * 8) as u64;

@@ -1,9 +1,9 @@
-//! Merge sort with a parallel merge: how many keys.
+//! Merge sort with a parallel merge: its parameters.
 
 use super::keys::Choice;
 use super::{ParamError, Settings, Spec, spec};
 
-/// How many keys of which kind, and the cut-off.
+/// The keys, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Params(pub Choice);
 

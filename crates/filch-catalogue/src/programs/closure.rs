@@ -1,4 +1,4 @@
-//! Transitive closure of a vertex: of which graph.
+//! Transitive closure of a vertex: its parameters.
 
 use super::graph::{self, CACHE, DEGREE, GRAPH, Input, N, SEED};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
@@ -12,7 +12,7 @@ pub struct Params {
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "closure",
-        summary: "transitive closure of a vertex, a task per vertex that may be run twice",
+        summary: "transitive closure of a vertex, a task per vertex, which may run twice",
         source: "Idempotent work stealing (Michael, Vechev, Saraswat, 2009); Morrison, Afek (2014)",
         params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, SEED, CACHE],
         quick: &[("n", "100000")],

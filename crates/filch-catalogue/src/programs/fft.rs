@@ -1,8 +1,8 @@
-//! The fast Fourier transform: of how many numbers.
+//! The fast Fourier transform: its parameters.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// How many numbers, and the cut-off.
+/// The number of complex numbers, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     pub n: usize,
@@ -17,8 +17,8 @@ impl spec::Params for Params {
         source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
         params: &[
             ParamSpec { name: "n", help: "complex numbers, a power of two", default: "2097152" },
-            ParamSpec { name: "cutoff", help: "no forks for so many numbers or fewer", default: "1024" },
-            ParamSpec { name: "grain", help: "pairs of a loop that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "cutoff", help: "no forks for this many numbers or fewer", default: "1024" },
+            ParamSpec { name: "grain", help: "pairs per task in a loop; 0: split on demand", default: "0" },
         ],
         quick: &[("n", "524288")],
         compare: &[("n", "2097152")],

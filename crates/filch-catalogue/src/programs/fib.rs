@@ -1,11 +1,11 @@
-//! Fibonacci numbers by naive recursion: which one, its value, and its forks.
+//! Fibonacci numbers by naive recursion: their parameters, values and forks.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// Beyond this a run would take years, and the count of forks would soon leave 64 bits.
+/// A run with a larger n takes years, and the number of forks soon exceeds 64 bits.
 const LARGEST: u64 = 90;
 
-/// Which number, and below which argument to stop forking.
+/// The index of the number, and the argument below which to stop forking.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     pub n: u64,
@@ -17,7 +17,7 @@ impl spec::Params for Params {
         name: "fib",
         summary: "Fibonacci numbers by naive recursion, a fork per call",
         source: "Lace (van Dijk, van de Pol, 2014); Cilk",
-        params: &[N, ParamSpec { name: "cutoff", help: "no forks from this argument downwards", default: "0" }],
+        params: &[N, ParamSpec { name: "cutoff", help: "no forks for arguments up to this", default: "0" }],
         quick: &[("n", "32")],
         compare: &[("n", "35")],
         paper: &[("n", "50")],
@@ -40,7 +40,7 @@ impl spec::Params for Params {
     }
 }
 
-/// Which number; three levels of the recursion are one function.
+/// The index of the number; three levels of the recursion are one function.
 #[derive(Clone, Copy, Debug)]
 pub struct Unrolled {
     pub n: u64,
@@ -49,7 +49,7 @@ pub struct Unrolled {
 impl spec::Params for Unrolled {
     const SPEC: Spec = Spec {
         name: "fib-unrolled",
-        summary: "fib with three levels of the recursion in one function, by `#[filch::inline_recursion(3)]`",
+        summary: "fib with three levels of recursion in one function, by `#[filch::inline_recursion(3)]`",
         source: "as fib",
         params: &[N],
         ..Params::SPEC
@@ -72,13 +72,13 @@ impl spec::Params for Unrolled {
     }
 }
 
-const N: ParamSpec = ParamSpec { name: "n", help: "which Fibonacci number", default: "36" };
+const N: ParamSpec = ParamSpec { name: "n", help: "index of the Fibonacci number", default: "36" };
 
 fn parse_n(settings: &Settings<'_>) -> Result<u64, ParamError> {
     settings.whole("n", 0, LARGEST, ", beyond which a run takes years")
 }
 
-/// Forks of a run, which follow the same recurrence as the numbers do.
+/// The forks of a run, by the recurrence of the numbers.
 pub fn forks(n: u64, cutoff: u64) -> u64 {
     let (mut previous, mut this) = (0, 0);
     for _ in cutoff.max(1)..n {

@@ -1,26 +1,26 @@
-//! Graphs: their families, their edges by number, and the parameters by which programs choose one.
+//! Graphs: the families, the edges by number, and the parameters that choose a graph.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::{ParamError, ParamSpec, Settings, hash};
 
-/// What kind of graph.
+/// The families of graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// A grid of as many dimensions as the degree says, that is closed in each of them to a torus.
+    /// A torus: a closed grid, whose number of dimensions is the degree.
     Grid,
-    /// A grid of two dimensions, closed.
+    /// A closed grid of two dimensions.
     Torus,
-    /// Each vertex draws neighbours that are seldom far away: one that is twice as far in each dimension of a space of five is
-    /// half as likely. After randLocalGraph of the Problem Based Benchmark Suite.
+    /// Vertices draw mostly near neighbours: in a five-dimensional space, a neighbour twice as far away in each dimension is half as
+    /// likely. After randLocalGraph of the Problem Based Benchmark Suite.
     RandLocal,
-    /// Recursive: each edge chooses quarters of the adjacency matrix with probabilities ½, 0.1, 0.1 and 0.3, so that few
-    /// vertices have many neighbours. Deepayan Chakrabarti, Yiping Zhan and Christos Faloutsos, *R-MAT*, SDM 2004.
+    /// Recursive: each edge chooses quarters of the adjacency matrix with probabilities ½, 0.1, 0.1 and 0.3, so that few vertices have many
+    /// neighbours. Deepayan Chakrabarti, Yiping Zhan and Christos Faloutsos, *R-MAT*, SDM 2004.
     RMat,
-    /// Each vertex is linked to those at some fixed distances from it.
+    /// Each vertex is linked to the vertices at certain fixed distances.
     KGraph,
-    /// Edges between any two vertices.
+    /// Each edge links any two vertices.
     Random,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Family {
 }
 
 impl Family {
-    /// Edges drawn by each vertex, unless something else is asked for.
+    /// The default number of edges drawn by each vertex.
     pub const fn default_degree(self) -> u32 {
         match self {
             Self::Grid | Self::Random => 3,
@@ -51,10 +51,10 @@ impl Family {
     }
 }
 
-/// The most vertices: one number is left to mean none.
+/// The most vertices: one number is reserved for "none".
 pub const MOST_VERTICES: u64 = u32::MAX as u64;
 
-/// A family with its sizes and its seed: everything that a graph depends on.
+/// A family with its sizes and seed, which determine a graph.
 ///
 /// ```
 /// use filch_catalogue::programs::graph::{Family, Shape};
@@ -75,10 +75,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of at least `n` vertices: grids are as long in each dimension as in the others, and those of [`Family::RMat`] have a power of
-    /// two. Each vertex draws `degree` edges; those of a grid link it to the next vertex in each dimension.
+    /// Returns a shape with at least `n` vertices: grids have the same length in each dimension, and [`Family::RMat`] has a power of two.
+    /// Each vertex draws `degree` edges; those of a grid link it to the next vertex in each dimension.
     ///
-    /// `None` if there is no such graph: vertices are from 1 to 2³² − 1, and the torus has two dimensions.
+    /// Returns `None` if there is no such graph: vertices are from 1 to 2³² − 1, and the torus has two dimensions.
     pub fn new(family: Family, n: u64, degree: u32, seed: u64) -> Option<Self> {
         if degree == 0 || n == 0 || n > MOST_VERTICES || (family == Family::Torus && degree != 2) {
             return None;
@@ -86,7 +86,7 @@ impl Shape {
         let (vertices, side) = match family {
             Family::Grid | Family::Torus => {
                 let power = |side: u64| side.checked_pow(degree);
-                // The root is right but for rounding.
+                // The root is right except for rounding.
                 let near = (n as f64).powf(1.0 / f64::from(degree)) as u64;
                 let side = (near.saturating_sub(1).max(1)..).find(|&side| power(side).is_none_or(|all| all >= n))?;
                 (power(side)?, side)
@@ -98,7 +98,7 @@ impl Shape {
         Some(Self { family, vertices, degree, seed, side: side as u32 })
     }
 
-    /// What kind of graph it is.
+    /// The graph's family.
     pub fn family(&self) -> Family {
         self.family
     }
@@ -108,7 +108,7 @@ impl Shape {
         self.vertices
     }
 
-    /// Edges drawn by each vertex.
+    /// The number of edges drawn by each vertex.
     pub fn degree(&self) -> u32 {
         self.degree
     }
@@ -118,12 +118,12 @@ impl Shape {
         self.seed
     }
 
-    /// How many edges are drawn; in the graph there may be fewer, without loops and those drawn before.
+    /// The number of drawn edges; the graph may have fewer, since it omits loops and duplicates.
     pub fn edges(&self) -> usize {
         self.vertices as usize * self.degree as usize
     }
 
-    /// The edge of this number below [`Shape::edges`].
+    /// Returns the edge of this number, which is below [`Shape::edges`].
     #[inline]
     pub fn edge(&self, index: u64) -> (u32, u32) {
         let from = (index / u64::from(self.degree)) as u32;
@@ -133,7 +133,7 @@ impl Shape {
             Family::Grid | Family::Torus => (from, self.next(from, which)),
             Family::RandLocal => (from, self.plus(from, near(bits))),
             Family::RMat => self.recursive(bits),
-            // From 1 to n - 1, if there are as many: no loops.
+            // From 1 to n − 1, if n > 1, so that there are no loops.
             Family::KGraph => {
                 (from, self.plus(from, 1 + hash(self.seed, which.into()) % u64::from(self.vertices - 1).max(1)))
             }
@@ -141,7 +141,7 @@ impl Shape {
         }
     }
 
-    /// The vertex that comes so many after another, the first coming after the last.
+    /// The vertex at this distance after another; the first vertex follows the last.
     fn plus(&self, vertex: u32, distance: u64) -> u32 {
         let n = u64::from(self.vertices);
         ((u64::from(vertex) + distance % n) % n) as u32
@@ -152,13 +152,13 @@ impl Shape {
         let (vertex, side) = (u64::from(vertex), u64::from(self.side));
         let step = side.pow(dimension);
         let at = vertex / step % side;
-        // Both fit, as the vertex after it exists.
+        // Both fit, since the vertex exists.
         (if at + 1 == side { vertex - at * step } else { vertex + step }) as u32
     }
 
     fn recursive(&self, bits: u64) -> (u32, u32) {
         let quarter = |(u, v): (u32, u32), level: u32| {
-            // Of a hundred equal parts.
+            // In percent.
             let (right, down) = match hash(bits, level.into()) % 100 {
                 0..50 => (0, 0),
                 50..60 => (1, 0),
@@ -171,7 +171,7 @@ impl Shape {
     }
 }
 
-/// A distance: the space of which it is chosen doubles in each dimension with probability ½, again and again.
+/// Draws a distance: the space to choose from doubles in each dimension with probability ½, repeatedly.
 fn near(bits: u64) -> u64 {
     const DIMENSIONS: u32 = 5;
     let doublings = bits.trailing_ones();
@@ -183,17 +183,16 @@ fn near(bits: u64) -> u64 {
 pub const GRAPH: ParamSpec =
     ParamSpec { name: "graph", help: "grid, torus, randlocal, rmat, kgraph or random", default: "grid" };
 
-pub const N: ParamSpec =
-    ParamSpec { name: "n", help: "vertices, or more where the kind of graph needs it", default: "200000" };
+pub const N: ParamSpec = ParamSpec { name: "n", help: "vertices, rounded up if the graph needs it", default: "200000" };
 
 pub const DEGREE: ParamSpec =
-    ParamSpec { name: "degree", help: "edges drawn by each vertex; a grid's dimensions", default: "" };
+    ParamSpec { name: "degree", help: "edges drawn by each vertex; dimensions of a grid", default: "" };
 
 pub const SEED: ParamSpec = ParamSpec { name: "seed", help: "seed of the edges", default: "1" };
 
-pub const CACHE: ParamSpec = ParamSpec { name: "cache", help: "folder that keeps the graph", default: "" };
+pub const CACHE: ParamSpec = ParamSpec { name: "cache", help: "folder to cache the graph in", default: "" };
 
-/// Which graph, and where it is kept.
+/// The graph, and its cache.
 #[derive(Clone, Debug)]
 pub struct Input {
     pub name: &'static str,
@@ -205,14 +204,14 @@ impl Input {
     pub fn parse(name: &'static str, settings: &Settings<'_>) -> Result<Self, ParamError> {
         const MOST_DEGREE: u64 = 1 << 16;
         let family = settings.word(GRAPH.name, settings.text(GRAPH.name), FAMILIES)?;
-        let n = settings.whole(N.name, 1, MOST_VERTICES, ", the range of vertices")?;
+        let n = settings.whole(N.name, 1, MOST_VERTICES, ", the range of vertex numbers")?;
         let degree = settings.whole_or(DEGREE.name, family.default_degree().into(), (1, MOST_DEGREE), "")? as u32;
         if family == Family::Torus && degree != 2 {
-            return Err(settings.bad(DEGREE.name, "is not 2: for a torus of more dimensions ask for a grid"));
+            return Err(settings.bad(DEGREE.name, "is not 2: for a torus of more dimensions, ask for a grid"));
         }
         let seed = settings.whole(SEED.name, 0, u64::MAX, "")?;
         let shape = Shape::new(family, n, degree, seed)
-            .ok_or_else(|| settings.bad(N.name, "gives too many vertices: there are at most 4294967295"))?;
+            .ok_or_else(|| settings.bad(N.name, "gives too many vertices: at most 4294967295"))?;
         let cache = Some(settings.text(CACHE.name)).filter(|folder| !folder.is_empty()).map(PathBuf::from);
         Ok(Self { name, shape, cache })
     }
@@ -230,23 +229,23 @@ impl Input {
         self.shape.vertices()
     }
 
-    /// Edges at most.
+    /// The most edges.
     pub fn edges(&self) -> u64 {
         self.shape.edges() as u64
     }
 
-    /// Bytes of the graph while it is made.
+    /// The bytes needed to build the graph.
     pub fn memory_bytes(&self) -> u64 {
         build_bytes(&self.shape)
     }
 }
 
-/// Bytes of a mark for each vertex and of what the right marks are.
+/// The bytes of a mark per vertex and of the right marks.
 pub(super) fn marks_bytes(vertices: u32) -> u64 {
     2 * u64::from(vertices)
 }
 
-/// Bytes of a graph while it is made, when there are most.
+/// The peak of the bytes needed to build a graph.
 fn build_bytes(shape: &Shape) -> u64 {
     let arcs = 2 * shape.edges() as u64;
     // Arcs and room to sort them, then arcs and lists.
@@ -269,7 +268,7 @@ mod tests {
         assert_eq!(vertices(Family::RMat, 1000, 5), Some(1024));
         assert_eq!(vertices(Family::RMat, MOST_VERTICES, 5), None);
         assert_eq!(vertices(Family::Random, MOST_VERTICES, 1), Some(u32::MAX));
-        // Roots that a computer rounds down or up.
+        // Roots that floating point rounds down or up.
         for side in [2_u64, 3, 5, 10, 99, 127, 1000, 1625] {
             for (n, right) in [(side.pow(3) - 1, side), (side.pow(3), side), (side.pow(3) + 1, side + 1)] {
                 let expected = u32::try_from(right.pow(3)).ok();
@@ -280,20 +279,20 @@ mod tests {
 
     /// Half of the local edges are short, and few of the recursive ones start in the upper half.
     #[test]
-    fn edges_are_distributed_as_they_should() {
-        let shape = Shape::new(Family::RandLocal, 1 << 20, 5, 3).expect("it fits");
+    fn edges_have_the_right_distribution() {
+        let shape = Shape::new(Family::RandLocal, 1 << 20, 5, 3).expect("a valid shape");
         let edges = 0..1 << 16;
         let distance = |(u, v): (u32, u32)| v.wrapping_sub(u) & ((1 << 20) - 1);
         let short = edges.clone().filter(|&index| distance(shape.edge(index)) < 1 << 7).count();
         assert!((32_000..36_000).contains(&short), "{short}");
-        let shape = Shape::new(Family::RMat, 1 << 20, 5, 3).expect("it fits");
+        let shape = Shape::new(Family::RMat, 1 << 20, 5, 3).expect("a valid shape");
         let (mut rows, mut columns) = (0, 0);
         for (u, v) in edges.map(|index| shape.edge(index)) {
             rows += u32::from(u >= 1 << 19);
             columns += u32::from(v >= 1 << 19);
         }
         for upper in [rows, columns] {
-            assert!((25_500..27_000).contains(&upper), "0.4 of 65536, and not {upper}");
+            assert!((25_500..27_000).contains(&upper), "{upper}, not 0.4 of 65536");
         }
     }
 
@@ -305,12 +304,12 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_that_were_given() {
+    fn given_values_are_kept() {
         let given = ["rmat", "1024", "4", "9", "/some/where"];
         let set: Vec<(&str, &str)> = PARAMS.iter().map(|param| param.name).zip(given).collect();
-        assert_eq!(input(&set).expect("fine").values(), given);
-        assert_eq!(input(&[]).expect("fine").values(), ["grid", "205379", "3", "1", ""]);
-        let sentence = |set| input(set).map(|input| input.shape).expect_err("this is refused").to_string();
+        assert_eq!(input(&set).expect("valid parameters").values(), given);
+        assert_eq!(input(&[]).expect("valid parameters").values(), ["grid", "205379", "3", "1", ""]);
+        let sentence = |set| input(set).map(|input| input.shape).expect_err("invalid parameters").to_string();
         assert!(sentence(&[("graph", "ring")]).contains("is not one of grid, torus"));
         assert!(sentence(&[("n", "0")]).contains("too small"));
         assert!(sentence(&[("degree", "40")]).contains("too many vertices"));

@@ -1,4 +1,4 @@
-//! Diffusion of heat: the plate, and the steps.
+//! Diffusion of heat: its parameters.
 
 use super::{ParamError, ParamSpec, Settings, Spec, mesh_bytes, spec};
 
@@ -19,8 +19,8 @@ impl spec::Params for Params {
         params: &[
             ParamSpec { name: "nx", help: "columns", default: "1024" },
             ParamSpec { name: "ny", help: "points in a column", default: "1024" },
-            ParamSpec { name: "steps", help: "steps in time", default: "100" },
-            ParamSpec { name: "leaf", help: "columns of a strip that is not split", default: "10" },
+            ParamSpec { name: "steps", help: "time steps", default: "100" },
+            ParamSpec { name: "leaf", help: "most columns of an unsplit strip", default: "10" },
         ],
         quick: &[("nx", "512"), ("ny", "512")],
         compare: &[("nx", "1024"), ("ny", "1024")],
@@ -49,7 +49,7 @@ impl spec::Params for Params {
     }
 }
 
-/// Forks of a loop that halves down to `leaf`.
+/// The forks of a loop that halves down to `leaf`.
 fn forks(columns: usize, leaf: usize) -> u64 {
     if columns <= leaf { 0 } else { 1 + forks(columns / 2, leaf) + forks(columns - columns / 2, leaf) }
 }

@@ -1,15 +1,15 @@
-//! Convex hull: of which points.
+//! Convex hull: its parameters.
 
 use std::fmt;
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// How points are distributed.
+/// The distributions of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cloud {
-    /// Evenly in the unit disc.
+    /// Uniform in the unit disc.
     Uniform,
-    /// As the stars of a globular cluster, by Plummer's model.
+    /// Like the stars of a globular cluster, by Plummer's model.
     Plummer,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Cloud {
     }
 }
 
-/// How many points of which kind.
+/// The points, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     pub n: usize,
@@ -42,8 +42,8 @@ impl spec::Params for Params {
         params: &[
             ParamSpec { name: "n", help: "points", default: "5000000" },
             ParamSpec { name: "input", help: "uniform or plummer", default: "uniform" },
-            ParamSpec { name: "cutoff", help: "no forks for so many points or fewer", default: "4096" },
-            ParamSpec { name: "grain", help: "segments that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "cutoff", help: "no forks for this many points or fewer", default: "4096" },
+            ParamSpec { name: "grain", help: "segments per task; 0: split on demand", default: "0" },
             ParamSpec { name: "seed", help: "seed of the points", default: "1" },
         ],
         quick: &[("n", "1000000")],
@@ -66,7 +66,7 @@ impl spec::Params for Params {
         vec![n, self.input.to_string(), cutoff, grain, self.seed.to_string()]
     }
 
-    /// The points, and those that are sorted into sets.
+    /// The points, and their copies in sets.
     fn memory_bytes(&self) -> u64 {
         2 * 16 * self.n as u64
     }

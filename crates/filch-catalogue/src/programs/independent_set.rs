@@ -1,4 +1,4 @@
-//! Maximal independent set: of which graph.
+//! Maximal independent set: its parameters.
 
 use super::graph::{CACHE, DEGREE, GRAPH, N, SEED};
 use super::rounds::Choice;
@@ -19,7 +19,7 @@ impl spec::Params for Params {
             DEGREE,
             SEED,
             CACHE,
-            ParamSpec { name: "grain", help: "vertices that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: "vertices per task; 0: split on demand", default: "0" },
         ],
         quick: &[("n", "262144")],
         compare: &[("n", "1000000")],
@@ -34,7 +34,7 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    /// The graph, and of each vertex its place in the order, two states, and what sorting takes.
+    /// The graph, and for each vertex its place in the order, two states, and the sort's scratch space.
     fn memory_bytes(&self) -> u64 {
         self.0.input.memory_bytes() + (4 + 2 + 16) * u64::from(self.0.input.vertices())
     }

@@ -1,8 +1,8 @@
-//! The integral of (x² + 1)·x: from 0 to where.
+//! The integral of (x² + 1)·x from 0: its parameters.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// Beyond this a run would take days.
+/// A run with a larger n takes days.
 const LARGEST: u64 = 1_000_000;
 
 /// The end of the interval.
@@ -16,7 +16,7 @@ impl spec::Params for Params {
         name: "integrate",
         summary: "integral of (x² + 1)·x by adaptive halving, a fork per halving",
         source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
-        params: &[ParamSpec { name: "n", help: "end of the interval, which begins at 0", default: "1000" }],
+        params: &[ParamSpec { name: "n", help: "end of the interval, which starts at 0", default: "1000" }],
         quick: &[("n", "500")],
         compare: &[("n", "1000")],
         paper: &[("n", "10000")],

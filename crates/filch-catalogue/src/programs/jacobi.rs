@@ -1,4 +1,4 @@
-//! Jacobi's iteration: the mesh, and how many sweeps.
+//! Jacobi's iteration: its parameters.
 
 use super::{ParamError, ParamSpec, Settings, Spec, mesh_bytes, spec};
 
@@ -17,8 +17,8 @@ impl spec::Params for Params {
         source: "Fence-free work stealing (Morrison, Afek, 2014)",
         params: &[
             ParamSpec { name: "n", help: "rows and columns", default: "1024" },
-            ParamSpec { name: "sweeps", help: "how often all points are computed", default: "100" },
-            ParamSpec { name: "grain", help: "rows that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "sweeps", help: "number of sweeps over all points", default: "100" },
+            ParamSpec { name: "grain", help: "rows per task; 0: split on demand", default: "0" },
         ],
         quick: &[("n", "512")],
         compare: &[("n", "1024")],

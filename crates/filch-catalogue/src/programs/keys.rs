@@ -1,16 +1,15 @@
-//! Keys to be sorted: how many, of which kind.
+//! The keys to sort: their parameters.
 
 use std::fmt;
 
 use super::{ParamError, ParamSpec, Settings};
 
-/// How numbers are distributed.
+/// The distributions of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
-    /// Evenly: keys over all 32-bit numbers, real numbers from 0 to 1.
+    /// Uniform: keys over all 32-bit numbers, real numbers from 0 to 1.
     Random,
-    /// Exponentially: keys with a mean of an eighth of their number, so that small ones occur many times; real numbers with
-    /// a mean of 1.
+    /// Exponential: keys with a mean of an eighth of their number, so that small ones occur many times; real numbers with a mean of 1.
     Exponential,
 }
 
@@ -27,7 +26,7 @@ impl fmt::Display for Distribution {
     }
 }
 
-/// How many keys of which kind, and the cut-off.
+/// The keys, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     pub n: usize,
@@ -37,17 +36,17 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The parameters; the defaults of the first two are for each program to say.
+    /// Returns the parameters; each program chooses the defaults of the first two.
     pub const fn params(n: &'static str, cutoff: &'static str) -> [ParamSpec; 4] {
         [
             ParamSpec { name: "n", help: "keys", default: n },
-            ParamSpec { name: "cutoff", help: "no forks for so many keys or fewer", default: cutoff },
+            ParamSpec { name: "cutoff", help: "no forks for this many keys or fewer", default: cutoff },
             ParamSpec { name: "input", help: "random or exponential", default: "random" },
             ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
         ]
     }
 
-    /// With a cut-off of at least `least`.
+    /// Parses the parameters; the cut-off is at least `least`.
     pub fn parse(settings: &Settings<'_>, least: u64) -> Result<Self, ParamError> {
         Ok(Self {
             n: settings.whole("n", 1, 1 << 40, "")? as usize,
@@ -61,7 +60,7 @@ impl Choice {
         vec![self.n.to_string(), self.cutoff.to_string(), self.input.to_string(), self.seed.to_string()]
     }
 
-    /// Bytes of as many keys.
+    /// The bytes of the keys.
     pub fn bytes(&self) -> u64 {
         4 * self.n as u64
     }

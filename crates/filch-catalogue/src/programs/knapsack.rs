@@ -1,4 +1,4 @@
-//! The 0/1 knapsack problem: which items.
+//! The 0/1 knapsack problem: its parameters.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use super::{ParamError, ParamSpec, Settings, Spec, spec};
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// From the weight.
+    /// Correlated with the weights.
     Correlated,
-    /// By themselves.
+    /// Independent of the weights.
     Independent,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Values {
     }
 }
 
-/// How many items of which kind.
+/// The items.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     pub items: usize,
@@ -39,9 +39,13 @@ impl spec::Params for Params {
         summary: "0/1 knapsack by branch and bound",
         source: "Fence-free work stealing (Morrison, Afek, 2014); Cilk",
         params: &[
-            ParamSpec { name: "items", help: "things to choose from", default: "48" },
-            ParamSpec { name: "range", help: "the largest weight", default: "10000" },
-            ParamSpec { name: "input", help: "values correlated with weights, or independent", default: "correlated" },
+            ParamSpec { name: "items", help: "items to choose from", default: "48" },
+            ParamSpec { name: "range", help: "largest weight", default: "10000" },
+            ParamSpec {
+                name: "input",
+                help: "values: correlated with the weights, or independent",
+                default: "correlated",
+            },
             ParamSpec { name: "seed", help: "seed of weights and values", default: "1" },
         ],
         quick: &[("items", "46")],

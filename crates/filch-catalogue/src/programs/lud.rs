@@ -1,4 +1,4 @@
-//! LU decomposition: of which size.
+//! LU decomposition: its parameters.
 
 use super::matrix::Size;
 use super::{ParamError, ParamSpec, Settings, Spec, spec};

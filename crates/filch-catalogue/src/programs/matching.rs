@@ -1,4 +1,4 @@
-//! Maximal matching: of which graph.
+//! Maximal matching: its parameters.
 
 use super::graph::{CACHE, DEGREE, GRAPH, N, SEED};
 use super::rounds::Choice;
@@ -19,7 +19,7 @@ impl spec::Params for Params {
             DEGREE,
             SEED,
             CACHE,
-            ParamSpec { name: "grain", help: "edges that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: "edges per task; 0: split on demand", default: "0" },
         ],
         quick: &[("n", "1000000")],
         compare: &[("n", "3000000")],
@@ -34,7 +34,7 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    /// The graph while it is made; then of each edge its ends twice, its number, and what sorting takes; of each vertex two
+    /// The graph while it is built; then for each edge its ends twice, its number, and the sort's scratch space; for each vertex two
     /// numbers.
     fn memory_bytes(&self) -> u64 {
         let input = &self.0.input;

@@ -1,11 +1,11 @@
-//! Multiplication of square matrices by recursion on the longest side: the sides, and where forks are.
+//! Multiplication of square matrices by recursion on the longest side: its parameters and forks.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// Up to here all sums are whole numbers that single precision holds: 4 n < 2²⁴.
+/// Up to this order all sums are integers that single precision represents: 4 n < 2²⁴.
 const LARGEST: u64 = 1 << 20;
 
-/// The sides of a leaf add up to no more.
+/// The largest sum of the sides of a leaf.
 pub const LEAF: u32 = 64;
 
 /// The size of the matrices.
@@ -43,7 +43,7 @@ impl spec::Params for Params {
     }
 }
 
-/// Forks of a product, by the same recursion.
+/// The forks of a product, by the same recursion.
 pub fn forks(m: u32, n: u32, p: u32) -> u64 {
     if m + n + p <= LEAF {
         return 0;
@@ -65,7 +65,7 @@ pub fn forks(m: u32, n: u32, p: u32) -> u64 {
     }
 }
 
-/// The sum for both halves, which differ by one at most and mostly not at all.
+/// The sum for both halves, which are mostly equal and differ by at most one.
 fn both(first: u32, second: u32, forks: impl Fn(u32) -> u64) -> u64 {
     if first == second { 2 * forks(first) } else { forks(first) + forks(second) }
 }

@@ -1,4 +1,4 @@
-//! Multiplication of square matrices by quadrants, in two forms: their sizes.
+//! Multiplication of square matrices by quadrants, in two forms: their parameters.
 
 use super::matrix::Size;
 use super::{ParamError, Settings, Spec, spec};
@@ -58,7 +58,7 @@ impl spec::Params for Temporaries {
         self.0.values()
     }
 
-    /// With a temporary matrix on each level for each processor.
+    /// With a temporary matrix per level and processor.
     fn memory_bytes(&self) -> u64 {
         self.0.bytes_with(4)
     }

@@ -1,5 +1,5 @@
-//! Programs by their names: what each can be asked, in which sizes, how many tasks that makes and how much memory it takes, and known
-//! answers. The programs themselves are in `filch-workloads`, whose files are called as those here.
+//! The programs by name: their parameters and sizes, the numbers of tasks and bytes that follow, and known answers. The programs themselves
+//! are in the files of the same names in `filch-workloads`.
 //!
 //! ```
 //! use filch_catalogue::Workload;
@@ -10,7 +10,7 @@
 //! # Ok::<(), filch_catalogue::ParamError>(())
 //! ```
 
-#![allow(missing_docs, reason = "fields are parameters, and constants their bounds: each `SPEC` says what they mean")]
+#![allow(missing_docs, reason = "fields are parameters, and constants their bounds: each `SPEC` explains them")]
 
 mod settings;
 mod spec;
@@ -53,7 +53,7 @@ pub use spec::{Kind, Params, Preset, Spec};
 
 /// Calls a macro with the list of all programs: names of variants, and the types of parameters, by kind.
 ///
-/// To add a program, add a line here: from it come the [list](specs), and in `filch-workloads` what runs it.
+/// To add a program, add a line here: the [list](specs) and the runs in `filch-workloads` follow from it.
 ///
 /// ```
 /// macro_rules! count {
@@ -120,7 +120,7 @@ macro_rules! programs {
         }
 
         impl Spec {
-            /// How the program makes its tasks.
+            /// How the program creates its tasks.
             pub fn kind(&self) -> Kind {
                 let lists: &[&str] = &[$(<$lists_module::$lists_params as Params>::SPEC.name),*];
                 let makes: &[&str] = &[$(<$makes_module::$makes_params as Params>::SPEC.name),*];
@@ -146,7 +146,7 @@ macro_rules! programs {
                 $(if spec.name == <$module::$params as Params>::SPEC.name {
                     return Params::parse(settings).map(Self::$variant);
                 })*
-                unreachable!("every specification in the list is one of the above")
+                unreachable!("the list has no other specification")
             }
         }
 
@@ -188,10 +188,10 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The workload of this name with some parameters set; of several values for one parameter the last one counts.
+    /// Returns the workload of this name with some parameters set; the last of several values for one parameter counts.
     ///
     /// # Errors
-    /// If there is no such workload, parameter or value, or if its data cannot fit into memory.
+    /// If there is no such workload, parameter or value, or if its data do not fit into memory.
     pub fn new(name: &str, set: &[(String, String)]) -> Result<Self, ParamError> {
         let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
             let suggestions = suggest(name, SPECS.iter().map(|spec| spec.name));
@@ -203,22 +203,22 @@ impl Workload {
         Ok(workload)
     }
 
-    /// The name it was asked for by.
+    /// The program's name.
     pub fn name(&self) -> &'static str {
         self.spec.name
     }
 
-    /// How the program makes its tasks.
+    /// How the program creates its tasks.
     pub fn kind(&self) -> Kind {
         self.spec.kind()
     }
 
-    /// Its parameters, for whoever makes the program.
+    /// The parameters, from which the program is made.
     pub fn chosen(&self) -> &Chosen {
         &self.chosen
     }
 
-    /// Whether it is a worklist program whose tasks may be run twice.
+    /// Whether this is a worklist program whose tasks may run twice.
     pub fn is_idempotent(&self) -> bool {
         on_chosen!(&self.chosen, params => params.is_idempotent())
     }
@@ -229,18 +229,18 @@ impl Workload {
         self.spec.params.iter().map(|param| param.name).zip(values).collect()
     }
 
-    /// The forks of one run, or of worklists and jobs the tasks, where that is known beforehand.
+    /// The forks of one run, or the tasks of a worklist or job program, if known in advance.
     pub fn tasks(&self) -> Option<u64> {
         on_chosen!(&self.chosen, params => params.tasks())
     }
 
-    /// Bytes of input and output together.
+    /// The bytes of input and output.
     pub fn memory_bytes(&self) -> u64 {
         on_chosen!(&self.chosen, params => params.memory_bytes())
     }
 }
 
-/// Well mixed bits of `(seed, index)`: the finaliser of SplitMix64. Any thread can make any element of an input.
+/// Returns well mixed bits of `(seed, index)`: the finaliser of SplitMix64. Any thread can compute any element of an input.
 ///
 /// ```
 /// use filch_catalogue::programs::hash;
@@ -256,7 +256,7 @@ pub fn hash(seed: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Bytes of a mesh with so many points: the input, two arrays, and the right result with its second array.
+/// The bytes of a mesh with this many points: the input, two arrays, and the right result with its second array.
 fn mesh_bytes(points: u64) -> u64 {
     5 * 8 * points
 }

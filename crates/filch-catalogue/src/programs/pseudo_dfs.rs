@@ -1,9 +1,9 @@
-//! Pseudo-depth-first search: of which graph, and what a task is.
+//! Pseudo-depth-first search: its parameters.
 
 use super::graph::{self, CACHE, DEGREE, GRAPH, Input, N, SEED};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// What a task is.
+/// The unit of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     Bag,
@@ -23,7 +23,7 @@ pub struct Params {
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "pseudo-dfs",
-        summary: "which vertices can be reached, each worker going deep; a task is a bag of vertices",
+        summary: "reachable vertices, each worker searching depth first; a task is a bag of vertices",
         source: "Private deques (Acar, Charguéraud, Rainey, 2013)",
         params: &[
             GRAPH,
@@ -31,8 +31,12 @@ impl spec::Params for Params {
             DEGREE,
             SEED,
             CACHE,
-            ParamSpec { name: "task", help: "bag, or node: each vertex by itself", default: "bag" },
-            ParamSpec { name: "items", help: "visits until a worker looks up from its bag", default: "128" },
+            ParamSpec { name: "task", help: "bag, or node: a task per vertex", default: "bag" },
+            ParamSpec {
+                name: "items",
+                help: "visits before a worker leaves its bag to answer thieves",
+                default: "128",
+            },
         ],
         quick: &[("n", "262144")],
         compare: &[("n", "1000000")],

@@ -1,8 +1,8 @@
-//! The queens problem: the boards, their solutions, and the forks.
+//! The queens problem: its parameters, solutions and forks.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// Beyond this a run would take weeks.
+/// A run with a larger n takes weeks.
 pub const LARGEST: usize = 20;
 
 /// Solutions for n = 1, 2, ….
@@ -29,7 +29,7 @@ pub const SOLUTIONS: [u64; LARGEST] = [
     39_029_188_884,
 ];
 
-/// Forks, which are the safe placements in all rows, as far as they are published.
+/// The forks, which are the safe placements in all rows, as far as they are published.
 const FORKS: [u64; 15] =
     [1, 2, 5, 16, 53, 152, 551, 2_056, 8_393, 35_538, 166_925, 856_188, 4_674_889, 27_358_552, 171_129_071];
 

@@ -1,9 +1,9 @@
-//! Quicksort: of how many keys.
+//! Quicksort: its parameters.
 
 use super::keys::Choice;
 use super::{ParamError, Settings, Spec, spec};
 
-/// How many keys of which kind, and the cut-off.
+/// The keys, and the cut-off.
 #[derive(Clone, Copy, Debug)]
 pub struct Params(pub Choice);
 

@@ -1,9 +1,9 @@
-//! A graph that is gone over in rounds: which one, and how much of it is a task.
+//! A graph that is processed in rounds: its parameters.
 
 use super::graph::Input;
 use super::{ParamError, Settings};
 
-/// The graph, and how many of its vertices or edges are a task.
+/// The graph, and the number of its vertices or edges per task.
 #[derive(Clone, Debug)]
 pub struct Choice {
     pub input: Input,

@@ -1,9 +1,9 @@
-//! Sample sort: of how many keys.
+//! Sample sort: its parameters.
 
 use super::keys::{DISTRIBUTIONS, Distribution};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// How many keys of which kind.
+/// The keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     pub n: usize,
@@ -20,7 +20,7 @@ impl spec::Params for Params {
         params: &[
             ParamSpec { name: "n", help: "keys", default: "2000000" },
             ParamSpec { name: "input", help: "random or exponential", default: "random" },
-            ParamSpec { name: "grain", help: "blocks that are a task; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: "blocks per task; 0: split on demand", default: "0" },
             ParamSpec { name: "seed", help: "seed of the keys", default: "1" },
         ],
         quick: &[("n", "500000")],
@@ -47,7 +47,7 @@ impl spec::Params for Params {
 }
 
 impl Params {
-    /// Keys of a block, but for the last one.
+    /// The keys of a block other than the last.
     pub fn block(&self) -> usize {
         2 * self.n.isqrt()
     }

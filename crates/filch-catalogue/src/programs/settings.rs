@@ -1,21 +1,21 @@
-//! Parameters as people type them: names and text in, numbers or a sentence about what is wrong out.
+//! Parameters as the user types them: names and text in, numbers or an error message out.
 
 use std::fmt;
 
-use crate::names::suggest;
+use crate::names::{propose, suggest};
 
 /// One parameter of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
     /// Its name, as in `--set n=40`.
     pub name: &'static str,
-    /// What it means, in a few words.
+    /// Its meaning, in a few words.
     pub help: &'static str,
-    /// The value used when none is given; empty if it depends on the other parameters.
+    /// The value used if none is given; empty if it depends on the other parameters.
     pub default: &'static str,
 }
 
-/// Why a workload could not be made from the given names and values.
+/// The reason why a workload could not be made from the given names and values.
 ///
 /// ```
 /// use filch_catalogue::Workload;
@@ -42,7 +42,7 @@ pub enum ParamError {
         /// Names that resemble it, best first; all of the workload's parameters if none does.
         suggestions: Vec<&'static str>,
     },
-    /// The value is not one that the parameter can have.
+    /// The parameter cannot have this value.
     BadValue {
         /// The workload.
         workload: &'static str,
@@ -50,16 +50,16 @@ pub enum ParamError {
         param: &'static str,
         /// The value as given.
         value: String,
-        /// What is wrong with it: the end of a sentence that starts with the value.
+        /// The error: the end of a sentence that starts with the value.
         why: String,
     },
     /// The data do not fit into memory.
     TooLarge {
         /// The workload.
         workload: &'static str,
-        /// Bytes of input and output.
+        /// The bytes of input and output.
         bytes_needed: u64,
-        /// Bytes that were available, where the system says.
+        /// The available bytes, if the system reports them.
         bytes_available: Option<u64>,
     },
 }
@@ -77,8 +77,8 @@ impl fmt::Display for ParamError {
             Self::TooLarge { workload, bytes_needed, bytes_available } => {
                 write!(f, "{workload} of this size needs {} of memory", Memory(*bytes_needed))?;
                 match bytes_available {
-                    Some(bytes) => write!(f, ", and {} are available", Memory(*bytes)),
-                    None => write!(f, ", more than the system gives"),
+                    Some(bytes) => write!(f, ", but {} are available", Memory(*bytes)),
+                    None => write!(f, ", more than the system has"),
                 }
             }
         }
@@ -87,17 +87,7 @@ impl fmt::Display for ParamError {
 
 impl std::error::Error for ParamError {}
 
-/// "did you mean `a` or `b`?"
-fn propose(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.as_slice() {
-        [] => "it has none".to_owned(),
-        [only] => format!("did you mean {only}?"),
-        [first @ .., last] => format!("did you mean {} or {last}?", first.join(", ")),
-    }
-}
-
-/// An amount of memory in bytes, told in MiB: everywhere in the same unit, so that one can be set beside another.
+/// An amount of memory in bytes, printed in MiB: always in the same unit, so that amounts can be compared.
 ///
 /// ```
 /// use filch_catalogue::Memory;
@@ -110,7 +100,7 @@ pub struct Memory(pub u64);
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
         let mebibytes = self.0 as f64 / f64::from(1 << 20);
         let digits = match mebibytes {
             _ if mebibytes >= 99.95 => 0,
@@ -121,7 +111,7 @@ impl fmt::Display for Memory {
     }
 }
 
-/// The given settings of one workload, all names known.
+/// The given settings of one workload, whose names are all known.
 pub struct Settings<'s> {
     workload: &'static str,
     params: &'static [ParamSpec],
@@ -143,23 +133,23 @@ impl<'s> Settings<'s> {
         Ok(Self { workload, params, set })
     }
 
-    /// The value given for `name`, the last one if there are several.
+    /// Returns the value given for `name`, the last one if there are several.
     pub fn given(&self, name: &str) -> Option<&'s str> {
         self.set.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.trim())
     }
 
-    /// The value given for `name`, or else its default.
+    /// Returns the value given for `name`, or its default.
     pub fn text(&self, name: &str) -> &'s str {
         let default = || self.params.iter().find(|param| param.name == name).map_or("", |param| param.default);
         self.given(name).unwrap_or_else(default)
     }
 
-    /// A whole number from `least` to `most`; `limit` says why there is a `most`.
+    /// Reads a whole number from `least` to `most`; `limit` gives the reason for `most`.
     pub fn whole(&self, name: &'static str, least: u64, most: u64, limit: &str) -> Result<u64, ParamError> {
         self.parse_whole(name, self.text(name), least, most, limit)
     }
 
-    /// The same for an optional parameter.
+    /// Reads a whole number for an optional parameter.
     pub fn whole_or(
         &self,
         name: &'static str,
@@ -183,7 +173,7 @@ impl<'s> Settings<'s> {
         if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(self.bad(name, "is not a whole number"));
         }
-        // Whatever does not fit is far above every `most` or far below every `least`.
+        // A number that does not fit is far above every `most` or far below every `least`.
         let value = digits.parse::<i128>().unwrap_or(if digits.starts_with('-') { i128::MIN } else { i128::MAX });
         if value < i128::from(least) {
             return Err(self.bad(name, &format!("is too small: at least {least}")));
@@ -194,7 +184,7 @@ impl<'s> Settings<'s> {
         }
     }
 
-    /// A number from `least` to `most`, for an optional parameter.
+    /// Reads a number from `least` to `most` for an optional parameter.
     pub fn real_or(&self, name: &'static str, otherwise: f64, (least, most): (f64, f64)) -> Result<f64, ParamError> {
         let Some(text) = self.given(name) else { return Ok(otherwise) };
         match text.parse::<f64>() {
@@ -204,7 +194,7 @@ impl<'s> Settings<'s> {
         }
     }
 
-    /// The value that belongs to the given word.
+    /// Returns the value of the given word.
     pub fn word<T: Copy>(&self, name: &'static str, text: &str, words: &[(&str, T)]) -> Result<T, ParamError> {
         let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
         found.map(|&(_, value)| value).ok_or_else(|| {
@@ -219,7 +209,7 @@ impl<'s> Settings<'s> {
     }
 }
 
-/// Refuses data that cannot fit, before anything is allocated.
+/// Refuses data that cannot fit, before any allocation.
 pub(super) fn check_memory(workload: &'static str, bytes_needed: u64) -> Result<(), ParamError> {
     match available_memory() {
         Some(bytes) if bytes_needed > bytes => {
@@ -229,7 +219,7 @@ pub(super) fn check_memory(workload: &'static str, bytes_needed: u64) -> Result<
     }
 }
 
-/// Linux's own estimate of what can be allocated without swapping, in bytes; `None` elsewhere.
+/// Linux's own estimate of the bytes that can be allocated without swapping; `None` elsewhere.
 pub fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

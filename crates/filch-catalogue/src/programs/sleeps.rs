@@ -1,4 +1,4 @@
-//! Tasks that sleep: how many, how long, in which shape.
+//! Tasks that sleep: their parameters.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ const LONGEST: u64 = 60_000_000;
 pub enum Shape {
     /// Halves, down to single leaves.
     Tree,
-    /// A leaf beside all others, which come first: all are forked before one is run.
+    /// A leaf beside all the others, which are forked first: all are forked before one runs.
     List,
-    /// A leaf, beside all others: the first is run while nobody has forked the third.
+    /// A leaf beside all the others: the first runs before the third is forked.
     Backwards,
-    /// All at once.
+    /// All forked at once.
     Forks,
     /// A loop.
     Loop,
@@ -34,12 +34,12 @@ const SHAPES: &[(&str, Shape)] = &[
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, _) = SHAPES.iter().find(|(_, shape)| shape == self).expect("every shape is in the list");
+        let (name, _) = SHAPES.iter().find(|(_, shape)| shape == self).expect("every shape is listed");
         f.write_str(name)
     }
 }
 
-/// How many leaves of which length, and how they are forked.
+/// The leaves, and how they are forked.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
     pub n: u64,
@@ -53,8 +53,8 @@ impl spec::Params for Spread {
         summary: "leaves that sleep equally long, as a tree, a list or a loop",
         source: "filch",
         params: &[
-            ParamSpec { name: "n", help: "how many leaves", default: "16" },
-            ParamSpec { name: "micros", help: "how long each sleeps, in microseconds", default: "5000" },
+            ParamSpec { name: "n", help: "number of leaves", default: "16" },
+            ParamSpec { name: "micros", help: "sleep of each leaf, in microseconds", default: "5000" },
             ParamSpec { name: "shape", help: "tree, list, backwards, forks or loop", default: "tree" },
         ],
         quick: &[("n", "8"), ("micros", "2000")],
@@ -79,7 +79,7 @@ impl spec::Params for Spread {
     }
 }
 
-/// How many leaves, how long the longest sleeps, and which of all trees.
+/// The leaves, the longest sleep, and the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Grain {
     pub n: u64,
@@ -87,18 +87,18 @@ pub struct Grain {
     pub seed: u64,
 }
 
-/// Of a leaf, in microseconds.
+/// The shortest sleep of a leaf, in microseconds.
 pub const SHORTEST: u64 = 10;
 
 impl spec::Params for Grain {
     const SPEC: Spec = Spec {
         name: "grain",
-        summary: "leaves that sleep between 10 µs and the longest, under random forks and loops",
+        summary: "leaves that sleep between 10 µs and `longest`, under random forks and loops",
         source: "filch",
         params: &[
-            ParamSpec { name: "n", help: "how many leaves", default: "200" },
-            ParamSpec { name: "longest", help: "how long the longest sleeps, in microseconds", default: "10000" },
-            ParamSpec { name: "seed", help: "which of all trees", default: "1" },
+            ParamSpec { name: "n", help: "number of leaves", default: "200" },
+            ParamSpec { name: "longest", help: "longest sleep, in microseconds", default: "10000" },
+            ParamSpec { name: "seed", help: "seed of the tree", default: "1" },
         ],
         quick: &[("n", "40"), ("longest", "2000")],
         compare: &[("n", "100"), ("longest", "4000")],

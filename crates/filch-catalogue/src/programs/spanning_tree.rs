@@ -1,4 +1,4 @@
-//! Spanning tree: of which graph.
+//! Spanning tree: its parameters.
 
 use super::graph::{CACHE, DEGREE, GRAPH, Input, N, SEED};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
@@ -12,7 +12,7 @@ pub struct Params {
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "spanning-tree",
-        summary: "a spanning tree, a task per vertex that may be run twice",
+        summary: "a spanning tree, a task per vertex, which may run twice",
         source: "Idempotent work stealing (Michael, Vechev, Saraswat, 2009); Morrison, Afek (2014)",
         params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, SEED, CACHE],
         quick: &[("n", "100000")],
@@ -29,7 +29,7 @@ impl spec::Params for Params {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // A parent, a mark of what can be reached, and one of the check for each vertex.
+        // For each vertex a parent, a mark of the reachable vertices, and one of the check.
         self.input.memory_bytes() + 6 * u64::from(self.input.vertices())
     }
 

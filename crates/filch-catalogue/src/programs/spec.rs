@@ -1,21 +1,21 @@
-//! What every program says of itself.
+//! The description of a program.
 
 use std::fmt;
 
 use super::{ParamError, ParamSpec, Settings};
 
-/// Values of some parameters, by name; the others keep their defaults.
+/// The values of some parameters, by name; the others keep their defaults.
 pub type Preset = &'static [(&'static str, &'static str)];
 
-/// How a program makes its tasks, hence who can run it.
+/// How a program creates its tasks, which determines the schedulers that can run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
     /// It forks and joins: any executor runs it.
     ForkJoin,
-    /// Its tasks make others, which nobody waits for one by one: `filch::worklist` runs it.
+    /// Its tasks create others, which are not awaited individually: `filch::worklist` runs it.
     Worklist,
-    /// Its tasks make others, and wait for some with all their descendants: `filch::jobs` runs it.
+    /// Its tasks create others, and wait for some of them with all their descendants: `filch::jobs` runs it.
     Jobs,
 }
 
@@ -29,20 +29,20 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What there is to know about a workload before it is made.
+/// The description of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// The name it is asked for by.
+    /// The program's name.
     pub name: &'static str,
-    /// What it computes, in one line.
+    /// A one-line description.
     pub summary: &'static str,
     /// The paper or program that it comes from.
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [ParamSpec],
-    /// A size of some 10 to 50 ms sequentially.
+    /// A size that takes 10 to 50 ms sequentially.
     pub quick: Preset,
-    /// A size of some 50 to 200 ms sequentially.
+    /// A size that takes 50 to 200 ms sequentially.
     pub compare: Preset,
     /// The size of the source.
     pub paper: Preset,
@@ -50,24 +50,24 @@ pub struct Spec {
 
 /// The parameters of a program; the methods are those of [`Workload`](super::Workload).
 pub trait Params: Sized {
-    /// What there is to know before it has values.
+    /// The description, independent of the values.
     const SPEC: Spec;
 
-    /// With values, or why not.
+    /// Parses the values.
     fn parse(settings: &Settings<'_>) -> Result<Self, ParamError>;
 
     /// The values in the order of `SPEC.params`.
     fn values(&self) -> Vec<String>;
 
-    /// The forks or tasks of a run, where that is known beforehand.
+    /// The forks or tasks of a run, if known in advance.
     fn tasks(&self) -> Option<u64> {
         None
     }
 
-    /// Bytes of input and output together.
+    /// The bytes of input and output.
     fn memory_bytes(&self) -> u64;
 
-    /// Whether it is a worklist program whose tasks may be run twice.
+    /// Whether this is a worklist program whose tasks may run twice.
     fn is_idempotent(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Strassen's algorithm: the sizes.
+//! Strassen's algorithm: its parameters.
 
 use super::matrix::Size;
 use super::{ParamError, Settings, Spec, spec};
@@ -26,7 +26,7 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    /// With three products and two sums on each level for each processor.
+    /// With three products and two sums per level and processor.
     fn memory_bytes(&self) -> u64 {
         self.0.bytes_with(3 + 2)
     }

@@ -1,25 +1,25 @@
-//! Walks over trees of known shape: which tree, and the work of a node.
+//! Walks over trees of known shape: their parameters.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec, uts};
 
-/// Beyond this a run would take days.
+/// A run with more nodes takes days.
 const MOST_NODES: u64 = 1 << 40;
 
-/// The form of a tree.
+/// The forms of trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Complete, with many children to a node.
+    /// Complete, with many children per node.
     Fat,
-    /// Complete, with few.
+    /// Complete, with few children per node.
     Thin,
-    /// Each node on a path has the next one and a leaf for children.
+    /// A path, each of whose nodes also has a leaf.
     Comb,
 }
 
 const FORMS: &[(&str, Form)] = &[("fat", Form::Fat), ("thin", Form::Thin), ("comb", Form::Comb)];
 
 impl Form {
-    /// Children to a node, and levels below the root, unless something else is asked for.
+    /// The default number of children per node, and of levels below the root.
     pub const fn default(self) -> (u64, u64) {
         match self {
             Self::Fat => (100, 3),
@@ -29,7 +29,7 @@ impl Form {
     }
 }
 
-/// Which tree, and the work of a node.
+/// The tree, and the work per node.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     pub form: Form,
@@ -47,7 +47,7 @@ impl spec::Params for Params {
             ParamSpec { name: "tree", help: "fat, thin or comb", default: "thin" },
             ParamSpec { name: "fanout", help: "children of an inner node", default: "" },
             ParamSpec { name: "depth", help: "levels below the root", default: "" },
-            ParamSpec { name: "spin", help: "nanoseconds of work at each node", default: "0" },
+            ParamSpec { name: "spin", help: "nanoseconds of work per node", default: "0" },
         ],
         quick: &[("tree", "thin"), ("depth", "16"), ("spin", "200")],
         compare: &[("tree", "thin"), ("depth", "18"), ("spin", "200")],
@@ -87,7 +87,7 @@ impl spec::Params for Params {
 }
 
 impl Params {
-    /// How large the tree is, unless it is too large.
+    /// The size of the tree, unless it is too large.
     pub fn size(&self) -> Option<uts::Count> {
         let (fanout, depth) = (u64::from(self.fanout), u64::from(self.depth));
         let (nodes, leaves) = match (self.form, fanout) {

@@ -1,8 +1,8 @@
-//! Unbalanced tree search: the trees, and the sizes that are published.
+//! Unbalanced tree search: its parameters, and the published sizes.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// A tree with a name and its size.
+/// A named tree with its size.
 pub struct Named {
     pub name: &'static str,
     pub definition: Definition,
@@ -11,9 +11,9 @@ pub struct Named {
     pub depth: Option<u32>,
 }
 
-/// The values that the original program starts from.
+/// The defaults of the original program.
 const BASE: Definition =
-    Definition { kind: Kind::Geometric, shape: Shape::Linear, depth: 6, b: 4.0, q: 0.234375, m: 4, seed: 0 };
+    Definition { kind: TreeKind::Geometric, shape: Shape::Linear, depth: 6, b: 4.0, q: 0.234375, m: 4, seed: 0 };
 
 const fn fixed(depth: u32, seed: u32) -> Definition {
     Definition { shape: Shape::Fixed, depth, seed, ..BASE }
@@ -24,10 +24,10 @@ const fn cyclic(depth: u32, b: f64, seed: u32) -> Definition {
 }
 
 const fn binomial(q: f64, m: u32, seed: u32) -> Definition {
-    Definition { kind: Kind::Binomial, b: 2000.0, q, m, seed, ..BASE }
+    Definition { kind: TreeKind::Binomial, b: 2000.0, q, m, seed, ..BASE }
 }
 
-const T4: Definition = Definition { kind: Kind::Hybrid, depth: 16, b: 6.0, seed: 1, ..BASE };
+const T4: Definition = Definition { kind: TreeKind::Hybrid, depth: 16, b: 6.0, seed: 1, ..BASE };
 
 const T5: Definition = Definition { depth: 20, seed: 34, ..BASE };
 
@@ -49,13 +49,13 @@ const NAMED: &[Named] = &[
     Named { name: "T3XXL", definition: binomial(0.499995, 2, 316), nodes: 2_793_220_501, leaves: None, depth: None },
 ];
 
-const KINDS: &[(&str, Kind)] = &[
-    ("binomial", Kind::Binomial),
-    ("geometric", Kind::Geometric),
-    ("hybrid", Kind::Hybrid),
-    ("0", Kind::Binomial),
-    ("1", Kind::Geometric),
-    ("2", Kind::Hybrid),
+const KINDS: &[(&str, TreeKind)] = &[
+    ("binomial", TreeKind::Binomial),
+    ("geometric", TreeKind::Geometric),
+    ("hybrid", TreeKind::Hybrid),
+    ("0", TreeKind::Binomial),
+    ("1", TreeKind::Geometric),
+    ("2", TreeKind::Hybrid),
 ];
 
 const SHAPES: &[(&str, Shape)] = &[
@@ -69,7 +69,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("3", Shape::Fixed),
 ];
 
-/// The tree that is not in the list: its values start from those of the original program.
+/// The name of a tree outside the list: its values start from the defaults of the original program.
 const CUSTOM: &str = "custom";
 
 /// The tree.
@@ -79,19 +79,19 @@ pub struct Params {
 }
 
 impl Params {
-    /// The list's entry with this definition. Parameters that the tree does not use are not compared.
+    /// Returns the listed tree with this definition. Parameters that the tree does not use are not compared.
     pub fn named(&self) -> Option<&'static Named> {
         NAMED.iter().find(|named| used(&named.definition) == used(&self.definition))
     }
 }
 
-/// The definition with everything that has no effect at its base value.
+/// Sets everything without effect to its base value.
 fn used(definition: &Definition) -> Definition {
     let mut used = *definition;
-    if used.kind == Kind::Binomial {
+    if used.kind == TreeKind::Binomial {
         (used.shape, used.depth) = (BASE.shape, BASE.depth);
     }
-    if used.kind == Kind::Geometric {
+    if used.kind == TreeKind::Geometric {
         (used.q, used.m) = (BASE.q, BASE.m);
     }
     used
@@ -121,17 +121,17 @@ impl spec::Params for Params {
         let definition = Definition { kind, shape, depth: depth as u32, b, q, m: m as u32, seed: seed as u32 };
         let params = Self { definition };
         let mean = q * f64::from(definition.m);
-        // Published trees with a mean of 1 and more happen to be finite.
-        if kind != Kind::Geometric && mean >= 1.0 && params.named().is_none() {
+        // Published trees with a mean of at least 1 happen to be finite.
+        if kind != TreeKind::Geometric && mean >= 1.0 && params.named().is_none() {
             let culprit = if settings.given("m").is_some() && settings.given("q").is_none() { "m" } else { "q" };
             return Err(ParamError::BadValue {
                 workload: "uts",
                 param: culprit,
                 value: if culprit == "m" { m.to_string() } else { q.to_string() },
-                why: format!("makes the tree infinite: q·m is {mean}, and must be below 1"),
+                why: format!("makes the tree infinite: q·m is {mean}, but must be below 1"),
             });
         }
-        if kind != Kind::Binomial && shape == Shape::Exponential && definition.depth < 2 {
+        if kind != TreeKind::Binomial && shape == Shape::Exponential && definition.depth < 2 {
             return Err(settings.bad("depth", "is too small for an exponential shape: at least 2"));
         }
         Ok(params)
@@ -170,14 +170,14 @@ const PARAMS: &[ParamSpec] = &[
     ParamSpec { name: "depth", help: "depth limit (geometric, hybrid)", default: "" },
     ParamSpec { name: "b", help: "children of the root, or their mean", default: "" },
     ParamSpec { name: "q", help: "probability of having children (binomial, hybrid)", default: "" },
-    ParamSpec { name: "m", help: "how many children those have (binomial, hybrid)", default: "" },
+    ParamSpec { name: "m", help: "children of a node that has any (binomial, hybrid)", default: "" },
     ParamSpec { name: "seed", help: "seed of the root", default: "" },
 ];
 
 /// How the number of children is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Either m children or none, with the same probability at every depth; the root has ⌊b⌋.
+pub enum TreeKind {
+    /// A node has m children or none, with the same probability at every depth; the root has ⌊b⌋.
     Binomial,
     /// Geometrically distributed, with a mean that depends on the depth.
     Geometric,
@@ -188,36 +188,36 @@ pub enum Kind {
 /// How the mean number of children of a geometric tree changes with the depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Falls linearly to 0 at the depth limit.
+    /// It falls linearly to 0 at the depth limit.
     Linear,
-    /// Falls exponentially.
+    /// It falls exponentially.
     Exponential,
-    /// Swings between b and 1/b, and ends at five times the depth limit.
+    /// It oscillates between b and 1/b, and ends at five times the depth limit.
     Cyclic,
-    /// Is the same down to the depth limit.
+    /// It is constant down to the depth limit.
     Fixed,
 }
 
-/// What defines a tree.
+/// The definition of a tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Definition {
     /// How the number of children is drawn.
-    pub kind: Kind,
+    pub kind: TreeKind,
     /// How the mean changes with the depth (geometric and hybrid trees).
     pub shape: Shape,
     /// The depth limit of the shape (geometric and hybrid trees).
     pub depth: u32,
-    /// Children of the root: their number (binomial) or their mean.
+    /// The children of the root: their number (binomial) or their mean.
     pub b: f64,
     /// The probability of having children (binomial and hybrid trees).
     pub q: f64,
-    /// How many children those have (binomial and hybrid trees).
+    /// The children of a node that has any (binomial and hybrid trees).
     pub m: u32,
     /// The seed of the root's state.
     pub seed: u32,
 }
 
-/// The size of a tree, or of what is below a node.
+/// The size of a tree or subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// All nodes.

@@ -1,8 +1,8 @@
-//! Many small jobs: how many, and how long.
+//! Many small jobs: their parameters.
 
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
-/// How many jobs, and how long they are.
+/// The number of jobs, and their length.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
     pub rounds: u32,
@@ -15,8 +15,8 @@ impl spec::Params for Params {
         summary: "many small jobs of one parent",
         source: "WSQ (injinj/WSQ)",
         params: &[
-            ParamSpec { name: "k", help: "rounds of a job, some 1.5 ns each", default: "100" },
-            ParamSpec { name: "jobs", help: "children of the one job", default: "10000" },
+            ParamSpec { name: "k", help: "rounds per job, some 1.5 ns each", default: "100" },
+            ParamSpec { name: "jobs", help: "children of the root job", default: "10000" },
         ],
         quick: &[("k", "1000")],
         compare: &[("k", "5000")],
@@ -34,7 +34,7 @@ impl spec::Params for Params {
     }
 
     fn tasks(&self) -> Option<u64> {
-        // With their parent.
+        // The jobs and their parent.
         Some(u64::from(self.jobs) + 1)
     }
 

@@ -6,7 +6,7 @@
 
 pub(crate) mod tree;
 
-pub use filch_catalogue::programs::uts::{Count, Definition, Kind, Shape};
+pub use filch_catalogue::programs::uts::{Count, Definition, Shape, TreeKind};
 pub use tree::{Node, Tree};
 
 use std::sync::OnceLock;
@@ -77,7 +77,7 @@ impl Runs for Instance {
         const UNKNOWN_BINOMIAL: u64 = 200_000;
         let Definition { kind, depth, .. } = self.params.definition;
         let known = self.params.named().and_then(|named| named.depth).map(u64::from);
-        known.unwrap_or(if kind == Kind::Geometric { 6 * u64::from(depth) } else { UNKNOWN_BINOMIAL })
+        known.unwrap_or(if kind == TreeKind::Geometric { 6 * u64::from(depth) } else { UNKNOWN_BINOMIAL })
     }
 }
 
@@ -91,10 +91,10 @@ impl Forks for Instance {
 ///
 /// ```
 /// use filch_workloads::Serial;
-/// use filch_workloads::uts::{Definition, Kind, Shape, Tree, search};
+/// use filch_workloads::uts::{Definition, TreeKind, Shape, Tree, search};
 ///
 /// let definition =
-///     Definition { kind: Kind::Geometric, shape: Shape::Fixed, depth: 2, b: 4.0, q: 0.0, m: 0, seed: 19 };
+///     Definition { kind: TreeKind::Geometric, shape: Shape::Fixed, depth: 2, b: 4.0, q: 0.0, m: 0, seed: 19 };
 /// let tree = Tree::new(definition);
 /// assert_eq!(search(Serial, &tree, &tree.root()).depth, 2);
 /// ```

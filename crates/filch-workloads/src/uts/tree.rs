@@ -1,6 +1,6 @@
 //! The trees: their nodes and numbers of children.
 
-use filch_catalogue::programs::uts::{Definition, Kind, Shape};
+use filch_catalogue::programs::uts::{Definition, Shape, TreeKind};
 use sha1::block_api::compress;
 
 /// The largest number of children of a node in a geometric tree, and of a node other than the root in a binomial tree.
@@ -85,13 +85,13 @@ impl Tree {
     pub fn new(definition: Definition) -> Self {
         let Definition { kind, shape, depth, q, .. } = definition;
         let binomial_from = match kind {
-            Kind::Binomial => 0,
-            Kind::Geometric => u32::MAX,
+            TreeKind::Binomial => 0,
+            TreeKind::Geometric => u32::MAX,
             // height < 0.5 · depth
-            Kind::Hybrid => depth.div_ceil(2),
+            TreeKind::Hybrid => depth.div_ceil(2),
         };
         let heights = match (kind, shape) {
-            (Kind::Binomial, _) => 0,
+            (TreeKind::Binomial, _) => 0,
             (_, Shape::Cyclic) => 5 * depth + 1,
             (_, Shape::Linear | Shape::Fixed) => depth,
             (_, Shape::Exponential) => EXPONENTIAL_TABLE,
@@ -117,7 +117,7 @@ impl Tree {
     pub fn children(&self, node: &Node) -> u32 {
         if node.height < self.binomial_from {
             self.geometric(node)
-        } else if node.height > 0 || self.definition.kind != Kind::Binomial {
+        } else if node.height > 0 || self.definition.kind != TreeKind::Binomial {
             if node.random() < self.threshold { self.definition.m } else { 0 }
         } else {
             self.definition.b as u32
