@@ -1,4 +1,4 @@
-//! A started scheduler, whatever its type.
+//! A started scheduler of any type.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ use crate::serial::pin_this_thread;
 /// Counts by name, in a fixed order.
 pub type Counts = Vec<(&'static str, u64)>;
 
-/// What a scheduler has counted since it was started.
+/// The counters of a scheduler since its start.
 ///
 /// ```
 /// use filch_runner::Counters;
@@ -27,15 +27,15 @@ pub type Counts = Vec<(&'static str, u64)>;
 pub struct Counters {
     /// All workers together.
     pub total: Counts,
-    /// Each worker, in the order of their numbers; none if it does not count for each.
+    /// Each worker, by number; empty if the scheduler does not count per worker.
     pub workers: Vec<Counts>,
 }
 
-/// The name of the only counter that is not a count: its largest value stands for several workers, and the last one for a time.
+/// The only counter that is a maximum: several workers give the largest value, and a period gives the last one.
 pub(crate) const PEAK_DEPTH: &str = "peak_depth";
 
 impl Counters {
-    /// Workers, all of which count the same.
+    /// Sums the counters of workers, all of which count the same.
     pub fn of_workers(workers: Vec<Counts>) -> Self {
         let mut total: Counts = Vec::new();
         for worker in &workers {
@@ -50,7 +50,7 @@ impl Counters {
         Self { total, workers }
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let difference = |(&(name, later), &(_, earlier)): (&(_, u64), &(_, u64))| {
             (name, if name == PEAK_DEPTH { later } else { later.saturating_sub(earlier) })
@@ -78,34 +78,34 @@ pub trait Contender {
     /// Runs a program; an error if this scheduler cannot.
     ///
     /// # Panics
-    /// If the program is not of a kind that it can run: see [`Instance::kind`].
+    /// If this scheduler cannot run programs of this kind: see [`Instance::kind`].
     fn run(&self, instance: &mut Instance) -> Result<Answer, String>;
 
-    /// Begins afresh with whatever belongs to one run and is not the difference of two counts. Called before each run, untimed.
+    /// Resets the counters that belong to one run and are not differences. Called before each run, untimed.
     fn forget_last_run(&self) {}
 
-    /// Its counters since it was started. Called before and after each run, untimed.
+    /// Returns the counters since the start. Called before and after each run, untimed.
     fn counters(&self) -> Counters {
         Counters::default()
     }
 
-    /// Tasks that were pushed in the last run, if it has counted them.
+    /// The number of tasks pushed in the last run, if the scheduler counts them.
     fn tasks(&self) -> Option<u64> {
         None
     }
 
-    /// What is wrong with the last run, as far as the scheduler can tell by its counts: a sentence.
+    /// The error in the last run, a sentence, if the counters reveal one.
     fn complaint(&self) -> Option<String> {
         None
     }
 
-    /// Whether a program's forks are tasks here.
+    /// Whether this scheduler runs a program's forks as tasks.
     fn counts_tasks(&self) -> bool {
         true
     }
 }
 
-/// A thread pool, and how a program's forks reach it.
+/// A thread pool, and the way to run a program on it.
 pub(crate) struct Pooled<P: Pool> {
     pool: ThreadPool<P>,
     run: fn(&ThreadPool<P>, &mut Instance) -> Answer,
@@ -113,7 +113,7 @@ pub(crate) struct Pooled<P: Pool> {
 }
 
 impl<P: Pool> Pooled<P> {
-    /// Of a pool whose workers have entered themselves in the list of threads, or will.
+    /// Wraps a pool whose workers enter themselves in `threads`, now or later.
     pub(crate) fn boxed(
         pool: ThreadPool<P>,
         threads: Threads,
@@ -140,10 +140,10 @@ impl<P: Pool> Contender for Pooled<P> {
     }
 }
 
-/// A worklist or, for job programs, a job system on a queue that returns each task once. Its threads are running.
+/// Starts a worklist, or a job system for job programs, on a queue that returns each task once.
 ///
 /// # Errors
-/// If the system refuses a thread, or to pin one: a sentence.
+/// A sentence, if the system refuses a thread or a pinning.
 pub(crate) fn exactly_once<Q: Queue>(list: Worklist<Q>, kind: Kind, pin: bool) -> Result<Box<dyn Contender>, String> {
     let list = list.pin(pin);
     if kind == Kind::Jobs {
@@ -154,16 +154,16 @@ pub(crate) fn exactly_once<Q: Queue>(list: Worklist<Q>, kind: Kind, pin: bool) -
     List::boxed(list.start(), run, true, pin)
 }
 
-/// A worklist on a queue that may return a task twice. Its threads are running.
+/// Starts a worklist on a queue that may return a task twice.
 ///
 /// # Errors
-/// As [`exactly_once`].
+/// See [`exactly_once`].
 pub(crate) fn at_least_once<Q: Queue>(list: Worklist<Q>, pin: bool) -> Result<Box<dyn Contender>, String> {
     let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| instance.list_at_least_once(team);
     List::boxed(list.pin(pin).start(), run, false, pin)
 }
 
-/// A team of a worklist or of a job system.
+/// A team of a worklist or a job system.
 trait Team: 'static {
     fn workers(&self) -> usize;
     fn on_each(&mut self, f: impl Fn(usize) + Sync);
@@ -189,22 +189,22 @@ impl<Q: Queue> Team for jobs::Team<Q> {
     }
 }
 
-/// A team, and how it runs a program, if the program permits that.
+/// A team, and the way to run a program on it, if the program permits that.
 struct List<T> {
     team: RefCell<T>,
     run: fn(&mut Instance, &mut T) -> Option<Listed>,
-    /// Whether each task is run once.
+    /// Whether each task runs once.
     is_exact: bool,
     threads: Threads,
     counted: RefCell<Counted>,
 }
 
-/// What a team has counted in all its runs.
+/// The counts of a team over all its runs.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     workers: Vec<Tally>,
     duplicates: Option<u64>,
-    /// Of the last run.
+    /// In the last run.
     pushed: u64,
     run: u64,
 }
@@ -239,7 +239,7 @@ impl<T: Team> List<T> {
     ) -> Result<Box<dyn Contender>, String> {
         let mut team = team.map_err(|error| error.to_string())?;
         if pin {
-            // The first worker of each run. It need not be bound in each, if it is bound from here on.
+            // This thread is the first worker of every run, so one binding suffices.
             pin_this_thread()?;
         }
         let threads = Threads::default();

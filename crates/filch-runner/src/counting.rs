@@ -1,7 +1,7 @@
-//! What each worker's thread has executed, in a runner that was built for counting.
+//! The instructions that each worker's thread executed, in a runner built for counting.
 //!
-//! With the feature `count` every fence and every locked instruction is [counted](filch_memory::count), which takes time: such a runner's
-//! times mean nothing, and its version says so.
+//! With the feature `count` every fence and every locked instruction is [counted](filch_memory::count). That takes time: the times of such
+//! a runner mean nothing, and its version says so.
 
 #[cfg(feature = "count")]
 pub(crate) use each::Threads;
@@ -9,7 +9,7 @@ pub(crate) use each::Threads;
 #[cfg(not(feature = "count"))]
 pub(crate) use nothing::Threads;
 
-/// A version, and what it says of this build.
+/// Returns a version with a mark for this build.
 pub(crate) fn version(version: &str) -> String {
     format!("{version}{}", if cfg!(feature = "count") { "+count" } else { "" })
 }
@@ -20,12 +20,12 @@ mod each {
 
     use filch_memory::count::{Counted, Thread};
 
-    /// The threads of a scheduler's workers, by their numbers, as far as they have come.
+    /// The threads of a scheduler's workers, by number, as far as they have started.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Threads(Arc<Mutex<Vec<Option<Thread>>>>);
 
     impl Threads {
-        /// The current thread is that worker.
+        /// Records that the current thread is this worker.
         pub(crate) fn enter(&self, worker: usize) {
             let mut threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if threads.len() <= worker {
@@ -34,7 +34,7 @@ mod each {
             threads[worker] = Some(Thread::current());
         }
 
-        /// What that worker has executed so far.
+        /// The counts of this worker so far.
         pub(crate) fn counts(&self, worker: usize) -> impl Iterator<Item = (&'static str, u64)> + use<> {
             let threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let thread = threads.get(worker).and_then(Option::as_ref);
@@ -53,11 +53,11 @@ mod each {
 
 #[cfg(not(feature = "count"))]
 mod nothing {
-    /// Nothing is counted.
+    /// Counts nothing.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Threads(());
 
-    #[expect(clippy::unused_self, reason = "it stands for what is counted elsewhere")]
+    #[expect(clippy::unused_self, reason = "as in the counting build")]
     impl Threads {
         pub(crate) fn enter(self, _worker: usize) {}
 

@@ -1,7 +1,7 @@
 //! Runners: programs that run [workloads](filch_workloads) on one scheduler and answer a driver in [JSON lines](filch_protocol).
 //!
-//! A scheduler that implements [`Scheduler`] has a runner of one line; those of filch itself stand in `src/bin`, one for each pool
-//! and queue, so that none of them shares machine code that another could move.
+//! The runner of a [`Scheduler`] is one line. Those of filch are in `src/bin`, one for each pool and queue, so that a change to one does
+//! not move the machine code of another.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -29,13 +29,13 @@ pub use of_filch::{OfFilch, filch};
 pub use serial::Sequential;
 pub use serve::serve;
 
-/// What a runner runs programs on.
+/// A scheduler that a runner can run programs on.
 ///
 /// ```
 /// use filch_runner::{Contender, Job, Scheduler, Sequential};
 /// use filch_workloads::Spec;
 ///
-/// /// Reckons as everybody does, but only trees.
+/// /// Runs programs sequentially, but only trees.
 /// struct Gardener;
 ///
 /// impl Scheduler for Gardener {
@@ -68,10 +68,10 @@ pub trait Scheduler: Sync {
     /// Its version.
     fn version(&self) -> String;
 
-    /// Whether it has a version of the program.
+    /// Whether it can run the program.
     fn runs(&self, program: &Spec) -> bool;
 
-    /// What can be set of it, and what that means.
+    /// Its settings, each with its meaning.
     fn settings(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
@@ -79,31 +79,31 @@ pub trait Scheduler: Sync {
     /// Starts it.
     ///
     /// # Errors
-    /// If that cannot be: a sentence.
+    /// A sentence, if it cannot start.
     fn start(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String>;
 }
 
-/// What a scheduler is started for.
+/// The task that a scheduler is started for.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'j> {
     /// The program.
     pub workload: &'j Workload,
-    /// How many threads compute.
+    /// The number of computing threads.
     pub workers: usize,
-    /// What is set of the scheduler.
+    /// The scheduler's settings.
     pub settings: &'j BTreeMap<String, String>,
-    /// What each thread's stack should have.
+    /// The required stack of each thread.
     pub stack_bytes: usize,
 }
 
 impl Job<'_> {
-    /// An error if anything is set.
+    /// Fails if anything is set.
     ///
     /// # Errors
     /// A sentence.
     pub fn without_settings(&self, scheduler: &str) -> Result<(), String> {
         match self.settings.keys().next() {
-            Some(name) => Err(format!("nothing can be set of {scheduler}, and so not `{name}`")),
+            Some(name) => Err(format!("{scheduler} has no settings, so `{name}` cannot be set")),
             None => Ok(()),
         }
     }

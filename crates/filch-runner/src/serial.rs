@@ -45,7 +45,7 @@ impl Scheduler for Sequential {
             match (name.as_str(), value.as_str()) {
                 ("pin", "true") => pin_this_thread()?,
                 ("pin", "false") => {}
-                _ => return Err(format!("the sequential program has no setting `{name}`, or not the value `{value}`")),
+                _ => return Err(format!("the sequential program does not support `{name}={value}`")),
             }
         }
         Ok(Box::new(Self))

@@ -1,7 +1,7 @@
-//! A runner's life: it says hello, answers what it is asked, and ends when its standard input does.
+//! A runner's main loop: it says hello, answers requests, and ends at the end of its standard input.
 //!
-//! What must always hold: nothing is written to standard output but replies, one a line; and whatever goes wrong that a driver could
-//! have known before is a refusal, everything else an end with a message on standard error.
+//! Invariants: standard output receives only replies, one per line. An error that a driver could have foreseen is a refusal; every other
+//! error ends the runner with a message on standard error.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -17,13 +17,13 @@ use serde_json::{Map, Value};
 
 use crate::{Contender, Counts, Job, Scheduler};
 
-/// Address space for a stack that a program may need: reserved, not used.
+/// Address space for a stack that a program may need: reserved, not touched.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Answers a driver until it has enough.
+/// Answers a driver until it is done.
 pub fn serve(scheduler: &dyn Scheduler) -> ExitCode {
     #[cfg(target_os = "linux")]
-    // SAFETY: the call only sets which signal this process gets when its parent ends.
+    // SAFETY: the call only sets the signal that this process gets when its parent ends.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)
     };
@@ -53,13 +53,13 @@ fn converse(scheduler: &dyn Scheduler) -> io::Result<()> {
     Ok(())
 }
 
-/// The next request; `None` after the last.
+/// Reads the next request; `None` at the end.
 fn listen() -> io::Result<Option<Request>> {
     let mut line = String::new();
     while io::stdin().lock().read_line(&mut line)? > 0 {
         match serde_json::from_str(&line) {
             Ok(request) => return Ok(Some(request)),
-            Err(error) => say(&refusal(&format!("this is no request: {error}")))?,
+            Err(error) => say(&refusal(&format!("not a request: {error}")))?,
         }
         line.clear();
     }
@@ -91,10 +91,10 @@ fn workload(name: &str, parameters: &BTreeMap<String, String>) -> Result<Workloa
     Workload::new(name, &set).map_err(|error| error.to_string())
 }
 
-/// Prepares and then runs as often as it is asked.
+/// Prepares a program and runs it on request.
 fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
     let prepared = workload(&order.program, &order.parameters).and_then(|workload| {
-        let spec = specs().iter().find(|spec| spec.name == workload.name()).expect("its name is in the list");
+        let spec = specs().iter().find(|spec| spec.name == workload.name()).expect("a workload has a spec");
         if !scheduler.runs(spec) {
             return Err(format!("{} does not run {}", scheduler.name(), workload.name()));
         }
@@ -107,8 +107,8 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
     };
     let stack = STACK_BYTES.max(usize::try_from(instance.stack_bytes()).unwrap_or(usize::MAX));
     if std::env::var_os("RUST_MIN_STACK").is_none() {
-        // SAFETY: this process has only its first thread yet. Schedulers that leave the stacks of their threads to the standard
-        // library get as much as the others.
+        // SAFETY: this process has only its first thread yet. The variable gives threads whose stack size the scheduler leaves to the
+        // standard library as much stack as the others.
         unsafe { std::env::set_var("RUST_MIN_STACK", stack.to_string()) };
     }
     std::thread::scope(|scope| {
@@ -131,7 +131,7 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
     })
 }
 
-/// A started scheduler, warm.
+/// Starts the scheduler and warms it up.
 fn start(scheduler: &dyn Scheduler, job: &Job<'_>, order: &Order) -> Result<Box<dyn Contender>, String> {
     let contender = scheduler.start(job)?;
     if order.warmup > 0 {
@@ -162,13 +162,13 @@ fn answer(contender: &dyn Contender, workload: &Workload, instance: &mut Instanc
                     Err(why) => return say(&refusal(&why)),
                 }
             }
-            Request::Run => say(&refusal("the input of the last run has not been reset"))?,
+            Request::Run => say(&refusal("the input has not been reset since the last run"))?,
             Request::Reset => {
                 instance.reset();
                 is_ready = true;
                 say(&Reply::Ready)?;
             }
-            Request::Describe | Request::Prepare(_) => say(&refusal("something is prepared already"))?,
+            Request::Describe | Request::Prepare(_) => say(&refusal("a program is prepared already"))?,
         }
     }
     Ok(())
@@ -186,7 +186,7 @@ fn timed(
     let start = Instant::now();
     let result = contender.run(instance);
     let seconds = start.elapsed().as_secs_f64();
-    // Before the answer is checked, which takes time and memory too.
+    // The check of the answer takes time and memory, so this is read before it.
     let (load_after, used_after, peak_rss_bytes) = (Load::now(), cpu_time(), peak_rss_bytes());
     let answer = result?;
     let cpu_seconds = used_after - used;
@@ -214,7 +214,8 @@ fn timed(
     })
 }
 
-/// How many tasks there were; and how many there should be, if that is known, where they were counted as they were pushed.
+/// Returns the number of tasks, and the expected number if the tasks were counted as they were pushed and the program knows how many it
+/// has.
 fn tasks(contender: &dyn Contender, known: Option<u64>) -> (Option<u64>, Option<u64>) {
     match contender.tasks() {
         Some(pushed) => (Some(pushed), known),
@@ -226,9 +227,9 @@ fn object(counts: &Counts) -> Map<String, Value> {
     counts.iter().map(|&(name, count)| (name.to_owned(), count.into())).collect()
 }
 
-/// What else the machine did during the timed runs so far.
+/// The activity of the rest of the machine during the timed runs so far.
 ///
-/// The kernel counts in hundredths of a second, so a short run alone says nothing.
+/// The kernel counts in hundredths of a second, so one short run says nothing.
 #[derive(Debug, Default)]
 struct Background {
     wall: f64,
@@ -274,7 +275,7 @@ mod tests {
         assert_eq!(run.workers, [[("steals", 7), ("peak_depth", 9)], [("steals", 0), ("peak_depth", 4)]]);
     }
 
-    /// Counts a task too many, or runs one too few.
+    /// Counts one task too many, or runs one too few.
     struct Careless {
         pushed: Option<u64>,
         complaint: Option<&'static str>,
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_shorter_than_the_kernels_clock_says_nothing_of_the_background() {
+    fn short_runs_report_no_background_load() {
         let mut background = Background::default();
         background.add(0.01, 0.02, 0.0);
         assert_eq!(background.others(), 0.0);

@@ -1,4 +1,4 @@
-//! A scheduler in another language takes part by the protocol alone: the runner in C, built and asked as a stranger's would be.
+//! A scheduler in another language needs only the protocol: the runner in C, built and driven as a third party's.
 #![cfg(unix)]
 
 mod common;
@@ -10,18 +10,18 @@ use std::sync::LazyLock;
 use common::{Runner, order, own, runs};
 use filch_protocol::{Reply, Request, VERSION};
 
-/// Where it is; nowhere without a C compiler.
+/// The path of the program; `None` without a C compiler.
 static BUILT: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     if Command::new(&compiler).arg("--version").output().is_err() {
-        println!("not tested: there is no C compiler `{compiler}`");
+        println!("not tested: no C compiler `{compiler}`");
         return None;
     }
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/runner-in-c/runner.c");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plain-c");
     let mut command = Command::new(&compiler);
     command.args(["-std=c99", "-O2", "-o"]).arg(&program).args([source, "-lm"]);
-    let output = command.output().expect("it has just been there");
+    let output = command.output().expect("the compiler runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(program)
 });
@@ -33,7 +33,7 @@ fn start() -> Option<Runner> {
 }
 
 #[test]
-fn its_answers_are_those_of_the_sequential_programs() {
+fn its_answers_match_the_sequential_programs() {
     let programs: &[(&str, &[(&str, &str)])] = &[
         ("fib", &[("n", "0")]),
         ("fib", &[("n", "1")]),
@@ -64,7 +64,7 @@ fn its_answers_are_those_of_the_sequential_programs() {
 }
 
 #[test]
-fn what_it_cannot_do_it_refuses_in_words() {
+fn refusals_give_a_reason() {
     let fib: (&str, &[(&str, &str)]) = ("fib", &[("n", "10")]);
     for (order, words) in [
         (order(("matmul", &[]), 1, &[]), "matmul"),
@@ -87,7 +87,7 @@ fn what_it_cannot_do_it_refuses_in_words() {
 }
 
 #[test]
-fn it_answers_only_what_can_be_answered_now() {
+fn requests_out_of_order_are_refused() {
     let Some(mut runner) = start() else { return };
     let nested = "[".repeat(100_000);
     for line in ["", "hello?", "{}", r#"{"ask":"dance"}"#, r#"{"ask":"run"} {"#, r#"{"ask":"\u00"#, &nested] {
@@ -96,7 +96,7 @@ fn it_answers_only_what_can_be_answered_now() {
     }
     let early = [Request::Run, Request::Reset].map(|request| runner.ask(&request));
     assert!(early.iter().all(|reply| matches!(reply, Reply::Refused { .. })), "{early:?}");
-    let Reply::Description(description) = runner.ask(&Request::Describe) else { panic!("a description") };
+    let Reply::Description(description) = runner.ask(&Request::Describe) else { panic!("not a description") };
     let programs: Vec<_> = description.programs.iter().map(|program| program.name.as_str()).collect();
     assert_eq!((programs, description.most_workers), (vec!["fib", "uts"], Some(1)));
     let first = r#" { "mood" : [ "sunny", { "since": -1.5e3, "why": null } ], "workers" :1, "warmup_parameters":null"#;
@@ -113,9 +113,9 @@ fn it_answers_only_what_can_be_answered_now() {
 }
 
 #[test]
-fn its_parameters_are_those_of_the_programs() {
+fn its_parameters_match_the_programs() {
     let Some(mut runner) = start() else { return };
-    let Reply::Description(description) = runner.ask(&Request::Describe) else { panic!("a description") };
+    let Reply::Description(description) = runner.ask(&Request::Describe) else { panic!("not a description") };
     for program in description.programs {
         let spec = filch_workloads::specs().iter().find(|spec| spec.name == program.name).expect("the same programs");
         let names: Vec<_> = spec.params.iter().map(|param| param.name).collect();

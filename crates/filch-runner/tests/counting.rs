@@ -1,6 +1,6 @@
-//! Fences that owners really execute, by runners that were built for counting: `cargo test -p filch-runner --features count`.
+//! The fences that owners execute, in runners built for counting: `cargo test -p filch-runner --features count`.
 //!
-//! The numbers are those that the documentation of `filch_queue` gives for a push and a pop.
+//! The expected numbers are those that the documentation of `filch_queue` gives for a push and a pop.
 #![cfg(feature = "count")]
 
 mod common;
@@ -8,7 +8,7 @@ mod common;
 use common::{Runner, order, own, runs};
 use filch_protocol::Ran;
 
-/// What wakes a worker and puts it to sleep has fences of its own, and locked instructions; so has what gives it the program.
+/// The fences and locked instructions of parking, waking and starting the program.
 const AROUND: u64 = 60;
 
 fn ran(name: &str, program: (&str, &[(&str, &str)]), workers: usize) -> [Ran; 2] {
@@ -25,12 +25,12 @@ fn count(ran: &Ran, counter: &str) -> u64 {
     sum
 }
 
-/// Whether there were so many for each of so many things, and a few more.
+/// Whether `counted` is `each` for every thing, and a few more.
 fn is_each(counted: u64, each: u64, things: u64) -> bool {
     (each * things..=each * things + AROUND).contains(&counted)
 }
 
-/// On one worker, where nobody steals: what a push and a pop over other tasks have, for each fork.
+/// On one worker without thieves, each fork costs a push and a pop.
 #[test]
 fn forks_have_the_fences_of_their_queue() {
     for (name, fences, locked) in [
@@ -56,7 +56,7 @@ fn forks_have_the_fences_of_their_queue() {
     }
 }
 
-/// The same of worklists, each task of which is pushed and popped once.
+/// Each task of a worklist is pushed and popped once.
 #[test]
 fn tasks_of_worklists_have_the_fences_of_their_queue() {
     for (name, fences, locked) in [("chase-lev", 1, 0), ("the", 1, 0), ("lace", 0, 0), ("pdq-r", 0, 0), ("wsq", 0, 3)] {
@@ -71,14 +71,14 @@ fn tasks_of_worklists_have_the_fences_of_their_queue() {
     }
 }
 
-/// What owners execute stays what it is when there are thieves: a pop has its fence whether or not the task is there.
+/// Thieves do not change the owner's count: a pop executes its fence whether or not it finds the task.
 #[test]
 fn thieves_are_counted_apart() {
     for ran in ran("chase-lev", ("fib", &[("n", "22")]), 3) {
-        let forks = ran.tasks.expect("it is known");
+        let forks = ran.tasks.expect("the number is known");
         assert!(count(&ran, "fences") >= forks, "{} forks", forks);
         assert_eq!(ran.workers.len(), 3);
         let steals = ran.counters["steals"].as_u64().expect("a count");
-        assert!(count(&ran, "thief_locked") >= steals, "a theft takes an update");
+        assert!(count(&ran, "thief_locked") >= steals, "a steal takes a locked instruction");
     }
 }

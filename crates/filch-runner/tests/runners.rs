@@ -1,4 +1,4 @@
-//! Every scheduler has a runner, which runs every program that it should and says in words why it does not run another.
+//! Every scheduler has a runner, which runs its programs and gives a reason for refusing any other.
 
 mod common;
 
@@ -7,7 +7,7 @@ use filch_catalogue::{Lists, POOLS, PoolTuning, QUEUES, STEAL, Tuning, WAITS, wh
 use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
 use filch_workloads::{Kind, Workload};
 
-/// All fork–join programs, so small that a run takes a millisecond.
+/// All fork–join programs, each so small that a run takes a millisecond.
 const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("fib", &[("n", "16")]),
     ("fib-unrolled", &[("n", "16")]),
@@ -34,7 +34,7 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("grain", &[("n", "10"), ("longest", "50")]),
 ];
 
-/// Programs for worklists and jobs.
+/// The programs for worklists and jobs.
 const LISTS: &[(&str, &[(&str, &str)])] = &[
     ("pseudo-dfs", &[("n", "3000"), ("items", "16")]),
     ("pseudo-dfs", &[("graph", "randlocal"), ("n", "3000"), ("items", "1")]),
@@ -48,7 +48,7 @@ const LISTS: &[(&str, &[(&str, &str)])] = &[
     ("wsq", &[("jobs", "3000")]),
 ];
 
-/// A runner of filch's own.
+/// Starts a runner of filch.
 fn start(name: &str) -> Runner {
     let runner = Runner::start(&own(name));
     assert_eq!((runner.hello.protocol, runner.hello.scheduler.as_str()), (VERSION, name));
@@ -67,7 +67,7 @@ fn is_right(name: &str, order: &Order) {
     }
 }
 
-/// Sees to all of them, four at a time: most of a runner's life is waiting.
+/// Tests all items, four at a time: most of a runner's life is waiting.
 fn each<T: Sync>(items: &[T], see: impl Fn(&T) + Sync) {
     std::thread::scope(|scope| {
         for items in items.chunks(items.len().div_ceil(4)) {
@@ -96,7 +96,7 @@ fn programs_are_right_on_every_pool() {
 }
 
 #[test]
-fn the_sequential_programs_are_right() {
+fn sequential_programs_are_right() {
     for &program in PROGRAMS.iter().chain(LISTS) {
         is_right("serial", &order(program, 1, &[]));
     }
@@ -104,7 +104,7 @@ fn the_sequential_programs_are_right() {
 }
 
 #[test]
-fn interrupts_change_no_answer() {
+fn programs_are_right_with_interrupts() {
     each(&POOLS, |pool| {
         for interrupts in ["flag", "signal"] {
             for &program in PROGRAMS {
@@ -115,7 +115,7 @@ fn interrupts_change_no_answer() {
 }
 
 #[test]
-fn the_default_pool_has_every_style_and_way_of_waiting() {
+fn the_default_pool_has_every_style_and_wait() {
     for wait in WAITS.iter() {
         for style in ["handles", "levels", "closures"] {
             for &program in PROGRAMS {
@@ -141,7 +141,7 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
                 Kind::Jobs => queue.lists != Lists::Twice,
                 _ => why_not_for(queue, workload.is_idempotent()).is_none(),
             };
-            // The second one is full all the time, or steals several tasks.
+            // The second setting keeps the queue full, or steals several tasks at once.
             let steals = queue.knobs().iter().any(|knob| knob.name == STEAL);
             let other = if steals { ("steal", "half") } else { ("capacity", "5") };
             for settings in [&[][..], &[other]] {
@@ -158,7 +158,7 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
     });
 }
 
-/// Values for each parameter that a pool or a queue can have, other than its default.
+/// Values other than the default for each parameter of pools and queues.
 const VALUES: &[(&str, &str)] = &[
     ("capacity", "5"),
     ("steal", "half"),
@@ -210,7 +210,7 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
 }
 
 #[test]
-fn worklists_and_jobs_are_right_whatever_is_set_of_a_queue() {
+fn worklists_and_jobs_are_right_with_every_queue_setting() {
     for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
         for knob in queue.knobs() {
             let fits = |value: &str| Tuning::parse(queue.name, &format!("{}={value}", knob.name)).is_ok();
@@ -231,9 +231,9 @@ fn sum(ran: &Ran, counter: &str) -> u64 {
     ran.workers.iter().filter_map(|worker| worker[counter].as_u64()).sum()
 }
 
-/// Each list with its number of tasks, where that is the same in each run.
+/// Each list with its number of tasks, if every run has the same.
 #[test]
-fn what_was_pushed_is_what_the_program_has() {
+fn pushed_tasks_match_the_program() {
     for (name, program, tasks) in [
         ("chase-lev", ("trees", &[("tree", "fat"), ("fanout", "12")][..]), Some(1885)),
         ("bwos-f", ("trees", &[("tree", "comb"), ("depth", "1000")]), Some(2001)),
@@ -250,7 +250,7 @@ fn what_was_pushed_is_what_the_program_has() {
                 assert_eq!(ran.error, None, "{name} on {program:?}");
                 assert_eq!(ran.expected_tasks, tasks, "{name} on {program:?}");
                 assert!(tasks.is_none() || ran.tasks == tasks, "{name} on {program:?}: {:?}", ran.tasks);
-                // Each run by itself, though there was one before.
+                // The counts of this run alone, though another preceded it.
                 assert_eq!(Some(sum(&ran, "pushed")), ran.tasks, "{name} on {program:?}");
                 assert!(sum(&ran, "run") >= sum(&ran, "pushed"));
                 assert_eq!(ran.workers.len(), workers);
@@ -263,10 +263,10 @@ fn what_was_pushed_is_what_the_program_has() {
 }
 
 #[test]
-fn pools_count_for_each_worker() {
+fn pools_count_per_worker() {
     for pool in POOLS.iter() {
         for workers in [1, 3] {
-            for ran in runs(pool.name, &order(PROGRAMS[0], workers, &[])).expect("it runs") {
+            for ran in runs(pool.name, &order(PROGRAMS[0], workers, &[])).expect("a run") {
                 assert_eq!((ran.workers.len(), ran.expected_tasks), (workers, None));
                 assert_eq!(ran.counters["steals"], sum(&ran, "steals"));
                 let deepest = ran.workers.iter().filter_map(|worker| worker["peak_depth"].as_u64()).max();
@@ -274,20 +274,20 @@ fn pools_count_for_each_worker() {
             }
         }
     }
-    let [ran, _] = runs("serial", &order(PROGRAMS[0], 1, &[])).expect("it runs");
+    let [ran, _] = runs("serial", &order(PROGRAMS[0], 1, &[])).expect("a run");
     assert!(ran.workers.is_empty() && ran.counters.is_empty());
 }
 
-/// Not what a larger program has left behind, as which the warm-up stands here.
+/// The warm-up runs a larger program, whose depth must not show.
 #[test]
 fn a_peak_depth_belongs_to_one_run() {
     let depth = |name, n: &str| {
         let order = order(("fib", &[("n", n)]), 1, &[]);
         let order = Order { warmup: 1, warmup_parameters: Some(set(&[("n", "22")])), ..order };
-        runs(name, &order).expect("it runs").map(|ran| ran.counters["peak_depth"].as_u64())
+        runs(name, &order).expect("a run").map(|ran| ran.counters["peak_depth"].as_u64())
     };
     for name in ["split", "wool"] {
-        // Each level forks one, the last but one's without a task of its own.
+        // Each level forks once, but the last but one forks without a task.
         assert_eq!(
             [depth(name, "10"), depth(name, "5"), depth(name, "22")].map(|[first, second]| (first, second)),
             [9, 4, 21].map(|n| (Some(n), Some(n))),
@@ -297,7 +297,7 @@ fn a_peak_depth_belongs_to_one_run() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_words() {
+fn refusals_give_a_reason() {
     let fib = PROGRAMS[0];
     for (name, order, words) in [
         ("split", order(("fibb", &[]), 1, &[]), "did you mean `fib`"),
@@ -324,7 +324,7 @@ fn what_cannot_be_is_refused_in_words() {
 }
 
 #[test]
-fn a_runner_survives_what_it_does_not_understand() {
+fn a_runner_survives_unknown_requests() {
     let mut runner = start("split");
     for line in ["hello?", "{}", r#"{"ask":"dance"}"#] {
         runner.tell(line);
@@ -332,7 +332,7 @@ fn a_runner_survives_what_it_does_not_understand() {
     }
     assert!(matches!(runner.ask(&Request::Run), Reply::Refused { .. }));
     let Reply::Description(Description { programs, settings, .. }) = runner.ask(&Request::Describe) else {
-        panic!("a description")
+        panic!("not a description")
     };
     assert!(programs.iter().any(|program| program.name == "fib" && program.parameters.contains(&"n".to_owned())));
     assert!(settings.contains_key("wait"));

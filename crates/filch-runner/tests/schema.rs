@@ -1,4 +1,4 @@
-//! `docs/runners.schema.json` describes the protocol: what `filch_protocol` writes and reads, and what runners say.
+//! `docs/runners.schema.json` describes the protocol: the messages of `filch_protocol` and of runners.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Runner, SCHEMA, is_reply, is_reply_and_more, is_request, order, own
 use filch_protocol::{Description, Hello, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION};
 use serde_json::{Map, Value, json};
 
-/// Every request, with every field that it can have.
+/// Every request, with all its fields.
 fn requests() -> [Request; 4] {
     let order = Order {
         program: "fib".to_owned(),
@@ -19,7 +19,7 @@ fn requests() -> [Request; 4] {
     [Request::Describe, Request::Prepare(order), Request::Run, Request::Reset]
 }
 
-/// Every reply, with every field that it can have.
+/// Every reply, with all its fields.
 fn replies() -> [Reply; 5] {
     let machine = Machine {
         processor: "a fast one".to_owned(),
@@ -81,9 +81,9 @@ fn is_read(tag: &str, message: &Value) -> bool {
     }
 }
 
-/// The schema of the message that this is.
+/// The schema of this message.
 fn definition(tag: &str, message: &Value) -> &'static Value {
-    &SCHEMA["$defs"][message[tag].as_str().expect("a name")]
+    &SCHEMA["$defs"][message[tag].as_str().expect("a tag")]
 }
 
 fn names(object: &Value) -> Vec<&str> {
@@ -93,18 +93,18 @@ fn names(object: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn it_is_a_schema() {
+fn the_schema_is_valid() {
     jsonschema::draft202012::meta::validate(&SCHEMA).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(SCHEMA["$defs"]["hello"]["properties"]["protocol"]["const"], VERSION);
 }
 
 #[test]
-fn it_has_the_fields_of_the_protocol_and_no_others() {
+fn the_schema_has_exactly_the_fields_of_the_protocol() {
     for (tag, message) in messages() {
         assert!(fits(tag, &message), "{message}");
         assert_eq!(names(&message), names(&definition(tag, &message)["properties"]), "{message}");
     }
-    let [Reply::Hello(hello), Reply::Description(description), ..] = replies() else { panic!("they come first") };
+    let [Reply::Hello(hello), Reply::Description(description), ..] = replies() else { panic!("another order") };
     let machine = serde_json::to_value(hello.machine).expect("plain data");
     assert_eq!(names(&machine), names(&SCHEMA["$defs"]["machine"]["properties"]));
     let program = serde_json::to_value(&description.programs[0]).expect("plain data");
@@ -113,7 +113,7 @@ fn it_has_the_fields_of_the_protocol_and_no_others() {
 }
 
 #[test]
-fn what_is_not_required_can_be_left_out_and_nothing_else() {
+fn only_required_fields_are_required() {
     for (tag, message) in messages() {
         let required = definition(tag, &message)["required"].as_array().expect("the tag at least");
         let mut least = message.clone();
@@ -128,7 +128,7 @@ fn what_is_not_required_can_be_left_out_and_nothing_else() {
 }
 
 #[test]
-fn what_has_another_type_fits_no_more_than_it_is_read() {
+fn fields_of_a_wrong_type_are_rejected() {
     for (tag, message) in messages() {
         for name in names(&message) {
             let mut other = message.clone();
@@ -139,7 +139,7 @@ fn what_has_another_type_fits_no_more_than_it_is_read() {
 }
 
 #[test]
-fn fields_of_a_later_time_are_ignored() {
+fn unknown_fields_are_ignored() {
     for (tag, mut message) in messages() {
         message["mood"] = json!("sunny");
         assert!(!fits(tag, &message) && is_read(tag, &message), "{message}");
@@ -150,7 +150,7 @@ fn fields_of_a_later_time_are_ignored() {
 #[test]
 fn the_examples_of_the_document_fit() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/runners.md");
-    let text = std::fs::read_to_string(path).expect("the document is there");
+    let text = std::fs::read_to_string(path).expect("the document can be read");
     let lines: Vec<_> = text.lines().map(|line| line.trim_start_matches(['<', '>', ' '])).collect();
     let examples: Vec<&str> = lines.into_iter().filter(|line| line.starts_with("{\"")).collect();
     assert!(examples.len() > 10, "{examples:#?}");
@@ -161,9 +161,9 @@ fn the_examples_of_the_document_fit() {
     }
 }
 
-/// [`Runner`] compares every line with the schema.
+/// [`Runner`] checks every line against the schema.
 #[test]
-fn runners_say_what_it_describes() {
+fn runners_follow_the_schema() {
     let program = ("fib", &[("n", "16")][..]);
     let list = ("closure", &[("n", "2000")][..]);
     for (name, order) in [

@@ -10,6 +10,6 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn main() -> std::process::ExitCode {
-    eprintln!("ff-cl relies on the store buffers of x86-64");
+    eprintln!("ff-cl needs the store buffers of x86-64");
     std::process::ExitCode::from(2)
 }

@@ -1,4 +1,4 @@
-//! A runner's process, and the schema that every line must fit that a test sends or gets.
+//! A runner's process, and the schema that every message of a test must match.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 /// `docs/runners.schema.json`.
 pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/runners.schema.json");
-    serde_json::from_str(&std::fs::read_to_string(path).expect("the schema is there")).expect("it is JSON")
+    serde_json::from_str(&std::fs::read_to_string(path).expect("the schema can be read")).expect("it is JSON")
 });
 
-/// Whoever reads may meet fields of a later time; what is written here and now has none that the schema does not tell.
+/// Returns a schema that rejects unknown fields: readers must accept fields of later versions, but our own messages have none.
 fn strict(schema: &Value) -> Value {
     let mut schema = schema.clone();
     close(&mut schema);
@@ -35,36 +35,36 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// The schema's definition of this name.
+/// Returns a validator for one definition of the schema.
 fn validator(schema: &Value, definition: &str) -> Validator {
     let part = json!({
         "$schema": schema["$schema"],
         "$ref": format!("#/$defs/{definition}"),
         "$defs": schema["$defs"],
     });
-    jsonschema::validator_for(&part).expect("the schema is one")
+    jsonschema::validator_for(&part).expect("the schema is valid")
 }
 
 static REQUEST: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "request"));
 static REPLY: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "reply"));
 static LENIENT: LazyLock<Validator> = LazyLock::new(|| validator(&SCHEMA, "reply"));
 
-/// Whether a request is as the schema says, without other fields.
+/// Whether a request matches the schema, without other fields.
 pub(crate) fn is_request(value: &Value) -> bool {
     REQUEST.is_valid(value)
 }
 
-/// Whether a reply is as the schema says, without other fields.
+/// Whether a reply matches the schema, without other fields.
 pub(crate) fn is_reply(value: &Value) -> bool {
     REPLY.is_valid(value)
 }
 
-/// The same, with any other fields.
+/// Whether a reply matches the schema, apart from other fields.
 pub(crate) fn is_reply_and_more(value: &Value) -> bool {
     LENIENT.is_valid(value)
 }
 
-/// Where filch's own runner of this name is.
+/// The path of filch's own runner of this name.
 pub(crate) fn own(name: &str) -> PathBuf {
     let serial = Path::new(env!("CARGO_BIN_EXE_filch-run-serial"));
     serial.with_file_name(format!("{PREFIX}{name}{}", std::env::consts::EXE_SUFFIX))
@@ -83,8 +83,8 @@ impl Runner {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("{} is no runner: {error}", path.display()));
-        let output = BufReader::new(child.stdout.take().expect("the pipe was asked for"));
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", path.display()));
+        let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let mut runner = Self { hello: Hello::default(), child, output };
         let Some(Reply::Hello(hello)) = runner.listen() else { panic!("{} does not say hello", path.display()) };
         runner.hello = hello;
@@ -92,30 +92,30 @@ impl Runner {
     }
 
     pub(crate) fn tell(&mut self, line: &str) {
-        writeln!(self.child.stdin.as_mut().expect("it is open"), "{line}").expect("it listens");
+        writeln!(self.child.stdin.as_mut().expect("stdin is open"), "{line}").expect("the runner reads");
     }
 
     pub(crate) fn ask(&mut self, request: &Request) -> Reply {
         let value = serde_json::to_value(request).expect("plain data");
-        assert!(is_request(&value), "the schema does not have the request {value}");
+        assert!(is_request(&value), "not a request of the schema: {value}");
         self.tell(&value.to_string());
-        self.listen().expect("it answers")
+        self.listen().expect("an answer")
     }
 
     pub(crate) fn listen(&mut self) -> Option<Reply> {
         let mut line = String::new();
-        if self.output.read_line(&mut line).expect("text") == 0 {
+        if self.output.read_line(&mut line).expect("UTF-8") == 0 {
             return None;
         }
         let value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        assert!(is_reply(&value), "the schema does not have the reply {line}");
+        assert!(is_reply(&value), "not a reply of the schema: {line}");
         Some(serde_json::from_value(value).expect("a reply"))
     }
 
     pub(crate) fn end(mut self) {
         drop(self.child.stdin.take());
         assert_eq!(self.listen(), None);
-        assert!(self.child.wait().expect("it was started").success());
+        assert!(self.child.wait().expect("the process started").success());
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn order((program, values): (&str, &[(&str, &str)]), workers: usize, 
     Order { program: program.to_owned(), parameters, workers, settings, ..Order::default() }
 }
 
-/// Two runs of what is ordered, or why there are none.
+/// Prepares the order and runs it twice; an error if the runner refuses.
 pub(crate) fn runs(mut runner: Runner, order: &Order) -> Result<[Ran; 2], String> {
     let outcome = match runner.ask(&Request::Prepare(order.clone())) {
         Reply::Ready => twice(&mut runner),
@@ -154,6 +154,6 @@ fn once(runner: &mut Runner) -> Result<Ran, String> {
 fn refused(reply: Reply) -> String {
     match reply {
         Reply::Refused { why } => why,
-        other => panic!("out of turn: {other:?}"),
+        other => panic!("unexpected reply: {other:?}"),
     }
 }
