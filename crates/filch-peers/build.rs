@@ -1,4 +1,4 @@
-//! Compiles the programs for the C++ schedulers whose features are on.
+//! Compiles the programs for the C++ schedulers whose features are enabled.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -19,16 +19,16 @@ mod cpp {
     fn compiler() -> cc::Build {
         let mut build = cc::Build::new();
         build.cpp(true).std("c++17").opt_level(3);
-        // Debug information would bring frame pointers with it, which Rust code goes without.
+        // Debug information would enable frame pointers, which Rust code does not have.
         build.debug(false).force_frame_pointer(false);
         build
     }
 
-    /// Ends the build with a message for people instead of the compiler's.
+    /// Ends the build with this message instead of the compiler's.
     #[track_caller]
     fn need(build: &cc::Build, source: &str, message: &str) {
         let probe = std::path::Path::new(&std::env::var_os("OUT_DIR").expect("cargo sets it")).join("probe.cpp");
-        std::fs::write(&probe, source).expect("the build folder can be written");
+        std::fs::write(&probe, source).expect("the build folder is writable");
         let works = build
             .try_get_compiler()
             .ok()
@@ -44,7 +44,7 @@ mod cpp {
     fn onetbb() {
         let mut build = compiler();
         let message = "the feature `onetbb` needs a C++ compiler and oneTBB's headers: install g++ and libtbb-dev \
-                       (Debian's names), or build without it";
+                       (Debian's names), or disable the feature";
         need(&build, "#include <oneapi/tbb/task_group.h>\n", message);
         build.file("cpp/onetbb.cpp").compile("filch_peers_onetbb");
         println!("cargo::rustc-link-lib=tbb");
@@ -55,7 +55,7 @@ mod cpp {
         let mut build = compiler();
         build.flag("-fopenmp");
         let message = "the feature `openmp` needs a C++ compiler with OpenMP: install g++ (Debian's name), \
-                       or build without it";
+                       or disable the feature";
         need(&build, "#include <omp.h>\n", message);
         build.file("cpp/openmp.cpp").compile("filch_peers_openmp");
         println!("cargo::rustc-link-lib=gomp");

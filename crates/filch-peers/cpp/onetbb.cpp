@@ -20,7 +20,7 @@ struct Group {
     void wait() { group.wait(); }
 };
 
-/// The limits hold as long as this lives. The thread that enters the arena takes one of its places.
+/// The limits hold while this lives. The thread that enters the arena takes one of its slots.
 struct Scheduler {
     tbb::global_control threads;
     tbb::global_control stacks;

@@ -6,8 +6,8 @@
 
 namespace {
 
-/// A class cannot hold a pragma's task region, but the tasks of one function body are siblings of those that the
-/// functions called from it make in the same task.
+/// A class cannot hold a pragma's task region. But the functions that one task calls create siblings, so `wait` waits for
+/// the tasks of `fork`.
 struct Group {
     template <class F>
     void fork(F f) {

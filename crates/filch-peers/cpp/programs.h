@@ -1,5 +1,5 @@
-// The programs, as filch-workloads has them, for C++ schedulers. A scheduler is a class `Group` that forks any number of
-// calls with `fork` and waits for all of them in `wait`, and a function that runs the root.
+// The programs of filch-workloads for C++ schedulers. A scheduler is a class `Group`, whose `fork` forks a call and whose
+// `wait` waits for all forked calls, and a function that runs the root.
 //
 // Counterparts: fib.rs, queens.rs, uts/mod.rs, matmul.rs and cilksort.rs of filch-workloads/src.
 
@@ -13,7 +13,7 @@
 
 extern "C" {
 
-/// A node of a tree, as in Rust: a SHA-1 state and a height.
+/// A node of a tree, laid out as in Rust: a SHA-1 state and a height.
 struct Node {
     uint32_t state[5];
     uint32_t height;
@@ -26,7 +26,7 @@ struct Count {
     uint64_t depth;
 };
 
-// These are the Rust functions, so that the leaves of all schedulers are the same.
+// These are Rust functions, so that all schedulers have the same leaves.
 
 uint64_t filch_peers_fib(uint64_t n);
 uint32_t filch_peers_children(const void *tree, const Node *node);
@@ -96,7 +96,7 @@ uint64_t queens(const Board &board) {
     return sum;
 }
 
-/// Fewer children than this have their results in the frame. Deep trees have few.
+/// The results of up to this many children are in the frame. Deep trees have few children.
 constexpr uint32_t children_in_frame = 8;
 
 template <class Group>
@@ -224,7 +224,7 @@ void merge(const uint32_t *a, size_t a_len, const uint32_t *b, size_t b_len, uin
     group.wait();
 }
 
-/// Sorts into `keys`, or for a half into `scratch`.
+/// Sorts into `keys`, or into `scratch` if `half` is set.
 template <class Group>
 void sort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff, bool half) {
     if (!half && len <= cutoff) return filch_peers_sort(keys, len);
@@ -239,7 +239,7 @@ void sort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff, bool hal
 
 }  // namespace programs
 
-/// Defines what Rust calls: `run(scheduler, call)` runs `call` as the root task.
+/// Defines the functions that Rust calls: `run(scheduler, call)` runs `call` as the root task.
 #define FILCH_PEERS_ENTRIES(name, Group, run)                                                                          \
     extern "C" uint64_t filch_peers_##name##_fib(void *scheduler, uint64_t n, uint64_t cutoff) {                       \
         uint64_t result;                                                                                               \

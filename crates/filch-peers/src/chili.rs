@@ -1,4 +1,4 @@
-//! chili: a `Scope` is passed along, and work is shared at a heartbeat.
+//! chili: a `Scope` is passed along, and a heartbeat shares work.
 
 use std::num::NonZero;
 
@@ -14,7 +14,7 @@ pub(crate) struct Chili {
 }
 
 impl Chili {
-    /// chili counts the thread that makes a scope among its threads, so one worker is that thread alone.
+    /// chili counts the thread that creates a scope as one of its threads, so one worker is that thread alone.
     pub(crate) fn start(workers: NonZero<usize>, stack_bytes: usize) -> Result<Self, Failure> {
         let config = Config { thread_count: Some(workers), ..Config::default() };
         let root = Root::start(stack_bytes, move || Ok::<_, Failure>(ThreadPool::with_config(config)))?;
@@ -33,17 +33,17 @@ impl Rival for Chili {
     }
 }
 
-/// A scope as one branch sees it.
+/// The scope of one branch.
 ///
-/// chili's closures take `&'a mut Scope<'b>`, and a branch has one lifetime only. The scope is used through its methods
-/// alone and never overwritten or moved.
+/// chili's closures take `&'a mut Scope<'b>`, but a branch has only one lifetime. The scope is only used through its
+/// methods, and never overwritten or moved.
 struct Handle<'a>(&'a mut Scope<'a>);
 
 impl<'a> Handle<'a> {
     #[inline(always)]
     fn new<'b: 'a>(scope: &'a mut Scope<'b>) -> Self {
-        // SAFETY: only a lifetime is shortened, of a type that is covariant in it. What the exclusive reference forbids
-        // is to put a scope of the shorter lifetime there, which this private field is not used for.
+        // SAFETY: this only shortens a lifetime, in which the type is covariant. The exclusive reference would allow
+        // storing a scope of the shorter lifetime, but this private field is never used for that.
         Self(unsafe { std::mem::transmute::<&'a mut Scope<'b>, &'a mut Scope<'a>>(scope) })
     }
 }

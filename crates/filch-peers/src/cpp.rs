@@ -9,7 +9,7 @@ use filch_workloads::{Answer, Instance, uts};
 use crate::peer::{Failure, Rival};
 use crate::root::Root;
 
-/// As in C++.
+/// As in `programs.h`.
 #[repr(C)]
 #[derive(Default)]
 struct Count {
@@ -18,7 +18,7 @@ struct Count {
     depth: u64,
 }
 
-/// As in C++.
+/// As in `programs.h`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RawNode {
@@ -45,10 +45,10 @@ extern "C" fn filch_peers_fib(n: u64) -> u64 {
 
 /// # Safety
 ///
-/// `tree` points to a [`Tree`], which is not written meanwhile.
+/// `tree` points to a [`Tree`] that is not written during the call.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn filch_peers_children(tree: *const c_void, node: &RawNode) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     let tree = unsafe { &*tree.cast::<Tree>() };
     tree.children(&(*node).into())
 }
@@ -60,15 +60,15 @@ extern "C" fn filch_peers_child(node: &RawNode, index: u32, child: &mut RawNode)
 
 /// # Safety
 ///
-/// `keys` points to `len` numbers that are the caller's alone.
+/// `keys` points to `len` numbers that only the caller accesses.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn filch_peers_sort(keys: *mut u32, len: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe { std::slice::from_raw_parts_mut(keys, len) }.sort_unstable();
 }
 
-/// The C++ functions of one scheduler, whose state is passed to each. The state is one that `start` made and is in use
-/// once at a time; pointers are to as much data as the numbers say, for the length of the call.
+/// The C++ functions of one scheduler. Each takes the scheduler's state, which comes from `start` and is used by one
+/// call at a time. The pointers are valid during the call, for as much data as the numbers say.
 struct Functions {
     fib: unsafe extern "C" fn(*mut c_void, u64, u64) -> u64,
     queens: unsafe extern "C" fn(*mut c_void, u8) -> u64,
@@ -90,18 +90,18 @@ macro_rules! functions {
     }};
 }
 
-/// The workloads that are ported.
+/// The ported workloads.
 pub(crate) const PORTED: &[&str] = &["fib", "queens", "uts", "matmul", "cilksort"];
 
 /// A C++ scheduler on its root thread.
 pub(crate) struct Cpp {
     root: Root<State>,
     functions: Functions,
-    /// The stack of its own threads, if it has any whose size is not ours to choose.
+    /// The stack size of its own threads, if it has any and we cannot choose it.
     helper_stack_bytes: Option<usize>,
 }
 
-/// What the C++ functions get.
+/// The state that the C++ functions receive.
 struct State {
     scheduler: *mut c_void,
     stop: Option<unsafe extern "C" fn(*mut c_void)>,
@@ -110,7 +110,7 @@ struct State {
 impl Drop for State {
     fn drop(&mut self) {
         if let Some(stop) = self.stop {
-            // SAFETY: made by the matching start, and used no more.
+            // SAFETY: the matching start made it, and this is its last use.
             unsafe { stop(self.scheduler) };
         }
     }
@@ -138,11 +138,11 @@ impl Cpp {
         Ok(Self { root: Root::start(stack_bytes, start)?, functions, helper_stack_bytes: None })
     }
 
-    /// Starts OpenMP, whose state is no more than the number of workers.
+    /// Starts OpenMP, whose state is only the number of workers.
     #[cfg(feature = "openmp")]
     pub(crate) fn openmp(workers: NonZero<usize>, stack_bytes: usize) -> Result<Self, Failure> {
         if i32::try_from(workers.get()).is_err() {
-            return Err(Failure(format!("{workers} are too many workers")));
+            return Err(Failure(format!("{workers} workers are too many")));
         }
         let scheduler = move || State { scheduler: std::ptr::without_provenance_mut(workers.get()), stop: None };
         let functions = functions!(
@@ -164,14 +164,14 @@ impl Rival for Cpp {
         self.root.run(|state| {
             let scheduler = state.scheduler;
             match instance {
-                // SAFETY: the scheduler is this thread's, and in no other use.
+                // SAFETY: only this thread uses the scheduler, for one call at a time.
                 Instance::Fib(program) => Answer::Number(unsafe { fib(scheduler, program.n(), program.cutoff()) }),
                 // SAFETY: as above.
                 Instance::Queens(program) => Answer::Number(unsafe { queens(scheduler, program.n() as u8) }),
                 Instance::Uts(program) => {
                     let tree = program.tree();
                     let mut count = Count::default();
-                    // SAFETY: as above, and the tree lives.
+                    // SAFETY: as above, and the tree outlives the call.
                     unsafe { uts(scheduler, (&raw const *tree).cast(), &tree.root().into(), &mut count) };
                     let Count { nodes, leaves, depth } = count;
                     Answer::Tree(uts::Count { nodes, leaves, depth: depth as u32 })
@@ -190,7 +190,7 @@ impl Rival for Cpp {
                     unsafe { cilksort(scheduler, keys.as_mut_ptr(), scratch.as_mut_ptr(), keys.len(), cutoff) };
                     Answer::Sorted(keys.len())
                 }
-                other => unreachable!("{} is not among the ported programs", other.name()),
+                other => unreachable!("{} is not ported", other.name()),
             }
         })
     }
@@ -200,17 +200,17 @@ impl Rival for Cpp {
     }
 }
 
-/// The version of the library that is loaded.
+/// The version of the loaded library.
 #[cfg(feature = "onetbb")]
 pub(crate) fn onetbb_version() -> String {
     unsafe extern "C" {
         safe fn filch_peers_onetbb_version() -> *const std::ffi::c_char;
     }
-    // SAFETY: the library returns a constant text.
+    // SAFETY: the library returns a constant string.
     unsafe { std::ffi::CStr::from_ptr(filch_peers_onetbb_version()) }.to_string_lossy().into_owned()
 }
 
-/// The specification that the compiler implements, by its date.
+/// The date of the specification that the compiler implements.
 #[cfg(feature = "openmp")]
 pub(crate) fn openmp_version() -> String {
     unsafe extern "C" {
@@ -219,7 +219,7 @@ pub(crate) fn openmp_version() -> String {
     filch_peers_openmp_version().to_string()
 }
 
-/// What OpenMP gives its threads: by the environment, in units of 1 KiB unless it says otherwise, or the system's limit.
+/// The stack of OpenMP's threads: from the environment, in KiB unless it names a unit, or the system's limit.
 #[cfg(feature = "openmp")]
 fn openmp_stack_bytes() -> usize {
     const OTHERWISE: usize = 2 << 20;

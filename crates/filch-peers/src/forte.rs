@@ -1,4 +1,4 @@
-//! forte: a worker is passed along, and work is shared at a heartbeat.
+//! forte: a worker is passed along, and a heartbeat shares work.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -10,8 +10,8 @@ use forte::{ThreadPool, Worker};
 use crate::peer::{Failure, Rival, default_stack_bytes};
 use crate::root::Root;
 
-/// The pools by number of workers. They stay: this version of forte waits for ever when a pool with threads shrinks,
-/// since it joins its heartbeat while holding the lock that the heartbeat takes.
+/// The pools by number of workers. They are never dropped: this version of forte deadlocks when a pool with threads
+/// shrinks, since it joins its heartbeat thread while holding the lock that the heartbeat takes.
 static POOLS: LazyLock<Mutex<HashMap<NonZero<usize>, &'static ThreadPool>>> = LazyLock::new(Mutex::default);
 
 pub(crate) struct Forte {
@@ -20,7 +20,7 @@ pub(crate) struct Forte {
 }
 
 impl Forte {
-    /// The thread that enters a pool from outside becomes one more worker of it.
+    /// A thread that enters a pool from outside becomes an additional worker.
     pub(crate) fn start(workers: NonZero<usize>, stack_bytes: usize) -> Result<Self, Failure> {
         let root = Root::start(stack_bytes, move || Ok::<_, Failure>(pool(workers)))?;
         Ok(Self { root, workers: workers.get() })

@@ -1,8 +1,8 @@
 //! lace-ws: spawn and sync on a split deque, after the C library Lace.
 //!
-//! Its macros write nothing but calls of the worker's public methods `join`, `spawn` and `sync` with a function and its
-//! arguments. A generic function that takes a closure as its argument is such a function, so the programs run through
-//! the same methods as hand-written tasks, and a branch's captures take the place of the arguments.
+//! Its macros expand only to calls of the worker's public methods `join`, `spawn` and `sync` with a function and its
+//! arguments. A generic function that takes a closure as its argument is such a function. So the programs use the same
+//! methods as hand-written tasks, and a branch's captures replace the arguments.
 
 use std::num::NonZero;
 
@@ -12,7 +12,7 @@ use lace_ws::{Lace, Worker};
 use crate::peer::{Failure, Rival};
 use crate::root::Root;
 
-/// The stacks of its own threads, which cannot be chosen.
+/// The stack size of its own threads, which cannot be chosen.
 const HELPER_STACK_BYTES: usize = 16 << 20;
 
 pub(crate) struct LaceWs {
@@ -21,7 +21,7 @@ pub(crate) struct LaceWs {
 }
 
 impl LaceWs {
-    /// The thread that makes a `Lace` is its first worker.
+    /// The thread that creates a `Lace` is its first worker.
     pub(crate) fn start(workers: NonZero<usize>, stack_bytes: usize) -> Result<Self, Failure> {
         let workers = workers.get();
         let root = Root::start(stack_bytes, move || Ok::<_, Failure>(Lace::init(workers)))?;
@@ -62,7 +62,7 @@ where
 impl ForkJoin for Handle<'_> {
     type Branch<'b> = Handle<'b>;
 
-    /// The second branch is the one that it spawns, hence the first argument here.
+    /// lace-ws spawns its first argument, so that is our second branch.
     #[inline(always)]
     fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
     where
@@ -84,7 +84,7 @@ impl ForkJoin for Handle<'_> {
         F: for<'b> Fn(Handle<'b>, T) -> R + Sync,
         G: FnMut(S, R) -> S,
     {
-        // A token holds nothing, so the vector does not allocate.
+        // A token is a zero-sized type, so the vector does not allocate.
         let mut tokens = Vec::new();
         for i in items {
             tokens.push(self.0.spawn(item::<F, T, R>, (&each, i)));

@@ -1,22 +1,22 @@
 //! Other fork–join schedulers, running the same programs as filch.
 //!
-//! A peer in Rust implements [`filch_workloads::ForkJoin`] and so runs the very source that filch runs; one in C++ gets
-//! ports of the programs, written as its users would write them. Every peer is a feature. Those written in Rust are on
-//! by default; `onetbb` and `openmp` need a C++ compiler and, for oneTBB, the Debian package `libtbb-dev`.
+//! A peer in Rust implements [`filch_workloads::ForkJoin`] and runs the same source as filch; a peer in C++ gets ports
+//! of the programs, written as its users would write them. Every peer is a feature. Those in Rust are on by default;
+//! `onetbb` and `openmp` need a C++ compiler and, for oneTBB, the Debian package `libtbb-dev`.
 //!
-//! What `workers` means is the same everywhere: the number of threads that compute. The root task runs on one of them,
-//! on a stack of the size asked for wherever the peer leaves that to us.
+//! `workers` always means the number of computing threads. The root task runs on one of them, on a stack of the
+//! requested size if the peer lets us choose it.
 //!
 //! | peer | threads for w workers | their stacks | fork of several children |
 //! |---|---|---|---|
-//! | `rayon` | w of its own | as asked for | halving of the list of children |
-//! | `chili` | ours and w - 1 of its own, and one that only beats | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
+//! | `rayon` | w of its own | as requested | halving of the list of children |
+//! | `chili` | ours and w - 1 of its own, and a heartbeat thread | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
 //! | `lace-ws` | ours and w - 1 of its own, which spin when idle | others: 16 MiB | its spawn and sync |
-//! | `forte` | ours and w - 1 of its own, and one that only beats | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
-//! | `onetbb` | ours and w - 1 of its own | others: as asked for by the first peer of the process | `task_group` |
+//! | `forte` | ours and w - 1 of its own, and a heartbeat thread | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
+//! | `onetbb` | ours and w - 1 of its own | others: as the first peer of the process requested | `task_group` |
 //! | `openmp` | ours and w - 1 of its own | others: `OMP_STACKSIZE`, or else the system's | `task` and `taskwait` |
 //!
-//! Of forte the newest version that builds with rustc 1.95 is used, 1.0.0-alpha.4; later ones need rustc 1.96.
+//! The version of forte is 1.0.0-alpha.4, the last that builds with rustc 1.95; later ones need rustc 1.96.
 
 mod peer;
 #[cfg(any(feature = "chili", feature = "lace-ws", feature = "forte", feature = "onetbb", feature = "openmp"))]
@@ -37,7 +37,7 @@ pub use peer::Peer;
 #[cfg(feature = "rayon")]
 pub use rayon::Handle as RayonHandle;
 
-/// A function that gives the peer of this name, whose scheduler `$start` starts.
+/// Defines a function per peer, which returns the peer whose scheduler `$start` starts.
 macro_rules! peers {
     ($($feature:literal $function:ident: $start:path $(, $version:path)?;)+) => {
         $(
@@ -52,7 +52,7 @@ macro_rules! peers {
             }
         )+
 
-        /// The peers that are compiled in.
+        /// Returns the enabled peers.
         pub fn all() -> Vec<Peer> {
             vec![$(#[cfg(feature = $feature)] $function()),+]
         }

@@ -1,4 +1,4 @@
-//! What peers have in common: how a driver sees them.
+//! The common part of peers: their interface to a driver.
 
 use std::fmt;
 use std::num::NonZero;
@@ -6,7 +6,7 @@ use std::num::NonZero;
 use filch_runner::{Contender, Job, Scheduler};
 use filch_workloads::{Answer, Instance, Kind, Memory, Spec};
 
-/// A peer's own reason not to start.
+/// A peer's reason not to start.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
 
@@ -16,21 +16,22 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// From its name, the number of workers, and what their stacks should have.
+/// Starts a peer with its name, the number of workers, and the requested stack size.
 type Start = fn(&'static str, NonZero<usize>, usize) -> Result<Box<dyn Contender>, Failure>;
 
 /// A started peer.
 pub(crate) trait Rival: Sized + 'static {
-    /// Runs a program that it [has](Peer::runs).
+    /// Runs a program that it [supports](Peer::runs).
     fn run(&self, instance: &mut Instance) -> Answer;
 
-    /// The stacks of threads whose size is not ours to choose, if there are any, and what the user can do if it is too small.
+    /// The stack size of the peer's own threads, if it has any and we cannot choose it, and the user's remedy if it is
+    /// too small.
     fn helper_stacks(&self) -> Option<(usize, &'static str)> {
         None
     }
 }
 
-/// Somebody else's scheduler.
+/// A third party's scheduler.
 ///
 /// ```
 /// use filch_peers::all;
@@ -44,20 +45,20 @@ pub struct Peer {
     name: &'static str,
     version: fn() -> String,
     start: Start,
-    /// The programs that it has, if not all fork–join ones.
+    /// The supported programs, if not all fork–join ones.
     ported: Option<&'static [&'static str]>,
 }
 
 impl Peer {
-    /// All fork–join programs run on it.
-    #[allow(dead_code, reason = "without features there is nobody to use it")]
+    /// Returns a peer that runs all fork–join programs.
+    #[allow(dead_code, reason = "unused without features")]
     pub(crate) fn in_rust(name: &'static str, start: Start) -> Self {
         let version = || String::new();
         Self { name, version, start, ported: None }
     }
 
-    /// These programs have been ported to it.
-    #[allow(dead_code, reason = "without features there is nobody to use it")]
+    /// Limits the peer to these ported programs.
+    #[allow(dead_code, reason = "unused without features")]
     pub(crate) fn ported(self, version: fn() -> String, programs: &'static [&'static str]) -> Self {
         Self { version, ported: Some(programs), ..self }
     }
@@ -91,8 +92,8 @@ impl Scheduler for Peer {
     }
 }
 
-/// As a driver's [`Contender`].
-#[allow(dead_code, reason = "without features there is nobody to use it")]
+/// Wraps a peer as a driver's [`Contender`].
+#[allow(dead_code, reason = "unused without features")]
 pub(crate) fn contender(name: &'static str, rival: impl Rival) -> Box<dyn Contender> {
     Box::new(Started { name, rival })
 }
@@ -108,7 +109,7 @@ impl<R: Rival> Contender for Started<R> {
             let needed = instance.stack_bytes();
             if needed > bytes as u64 {
                 return Err(format!(
-                    "the program may need stacks of {}, and the threads of {} have {}; {}",
+                    "the program may need stacks of {}, but the threads of {} have {}; {}",
                     Memory(needed),
                     self.name,
                     Memory(bytes as u64),
@@ -120,7 +121,7 @@ impl<R: Rival> Contender for Started<R> {
     }
 }
 
-/// What std gives a thread that does not ask.
+/// The stack that std gives a thread by default.
 #[cfg(any(feature = "chili", feature = "forte"))]
 pub(crate) fn default_stack_bytes() -> usize {
     std::env::var("RUST_MIN_STACK").ok().and_then(|bytes| bytes.parse().ok()).unwrap_or(2 << 20)

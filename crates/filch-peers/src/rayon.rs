@@ -1,4 +1,4 @@
-//! rayon: `rayon::join` on a pool of its own.
+//! rayon: `rayon::join` on its own pool.
 
 use std::num::NonZero;
 
@@ -21,7 +21,7 @@ impl Rival for Rayon {
     }
 }
 
-/// rayon by its free functions: on the pool that the thread belongs to.
+/// rayon by its free functions, on the thread's current pool.
 ///
 /// ```
 /// use filch_peers::RayonHandle;

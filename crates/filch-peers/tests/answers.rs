@@ -1,4 +1,4 @@
-//! Every peer that is built gives right answers for every program that it has.
+//! Every enabled peer gives right answers for every program that it supports.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
 
 fn workload(name: &str, set: &[(&str, &str)]) -> Workload {
     let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Workload::new(name, &set).expect("the parameters are right")
+    Workload::new(name, &set).expect("valid parameters")
 }
 
 #[test]
@@ -53,14 +53,14 @@ fn every_peer_on_every_program() {
         for workers in [1, 2] {
             for (name, set) in PROGRAMS {
                 let workload = workload(name, set);
-                let spec = specs().iter().find(|spec| spec.name == *name).expect("it is in the list");
+                let spec = specs().iter().find(|spec| spec.name == *name).expect("a listed program");
                 if !peer.runs(spec) {
                     continue;
                 }
                 let settings = BTreeMap::new();
                 let job = Job { workload: &workload, workers, settings: &settings, stack_bytes: STACK_BYTES };
-                let started = peer.start(&job).expect("a built peer starts");
-                let mut instance = workload.prepare().expect("there is memory");
+                let started = peer.start(&job).expect("the peer starts");
+                let mut instance = workload.prepare().expect("enough memory");
                 for _ in 0..3 {
                     instance.reset();
                     match started.run(&mut instance) {
@@ -77,7 +77,7 @@ fn every_peer_on_every_program() {
 }
 
 #[test]
-fn what_cannot_start_says_why() {
+fn a_peer_that_cannot_start_says_why() {
     let workload = workload("fib", &[]);
     for peer in all() {
         let settings = BTreeMap::new();

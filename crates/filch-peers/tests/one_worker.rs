@@ -1,4 +1,4 @@
-//! With one worker, one thread computes. A test program of its own, so that no other test's threads are counted.
+//! With one worker, one thread computes. This is a separate test program, so that other tests' threads do not count.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use filch_workloads::{Prepare, Workload};
 
 #[test]
 fn one_worker_is_one_thread() {
-    /// Hundredths of a second; heartbeats take less.
+    /// In hundredths of a second; heartbeats take less.
     const WORK: u64 = 8;
-    let queens = Workload::new("queens", &[("n".into(), "9".into())]).expect("the parameters are right");
-    let mut instance = queens.prepare().expect("there is memory");
+    let queens = Workload::new("queens", &[("n".into(), "9".into())]).expect("valid parameters");
+    let mut instance = queens.prepare().expect("enough memory");
     for spec in all() {
         let settings = BTreeMap::new();
         let job = Job { workload: &queens, workers: 1, settings: &settings, stack_bytes: 16 << 20 };
-        let peer = spec.start(&job).expect("a built peer starts");
+        let peer = spec.start(&job).expect("the peer starts");
         let before = processor_time();
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(400) {
-            peer.run(&mut instance).expect("it has queens");
+            peer.run(&mut instance).expect("queens is supported");
         }
         let Some((before, after)) = before.zip(processor_time()) else { return };
         let used = |(thread, ticks): (&String, &u64)| ticks - before.get(thread).unwrap_or(&0);
@@ -29,14 +29,15 @@ fn one_worker_is_one_thread() {
     }
 }
 
-/// Hundredths of a second that each thread of this process has computed, where the system tells.
+/// Hundredths of a second that each thread of this process has computed, where the system reports it.
 fn processor_time() -> Option<HashMap<String, u64>> {
     let mut times = HashMap::new();
     for thread in std::fs::read_dir("/proc/self/task").ok()? {
         let thread = thread.ok()?;
         // A thread may end between the listing and the reading.
         let Ok(stat) = std::fs::read_to_string(thread.path().join("stat")) else { continue };
-        // User and system time are fields 14 and 15; the second one, the name, may hold anything but ends the last bracket.
+        // User and system time are fields 14 and 15. The second field, the name, may hold anything, but ends with the
+        // last bracket.
         let (_, fields) = stat.rsplit_once(')')?;
         let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
         times.insert(thread.file_name().to_string_lossy().into_owned(), ticks);
