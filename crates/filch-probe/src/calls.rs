@@ -1,7 +1,7 @@
-//! `filch probe calls`: what it takes to call into an idle pool from outside, for calls of all lengths, often and seldom.
+//! `filch probe calls`: the cost of calls into an idle pool from outside, for many lengths of calls and pauses.
 //!
-//! A call is a tree of joins in closure style with sixteen leaves of equal length, or one join of nothing. The contenders take
-//! turns, so that what the machine does besides is shared by all of them.
+//! A call is a tree of joins in closure style with sixteen leaves of equal length, or one empty join. The contenders take turns, so that
+//! the machine's other activity affects all of them alike.
 
 use std::hint::{black_box, spin_loop};
 use std::io::Write;
@@ -20,17 +20,17 @@ use crate::progress::Progress;
 use crate::terminal::{colour, duration};
 use filch_console::stats::quantile;
 
-/// Of a call on one worker, in microseconds; 0 is a join of nothing.
+/// The time of a call on one worker, in microseconds; 0 is an empty join.
 const LENGTHS: [u64; 6] = [0, 1, 5, 20, 100, 1000];
-/// Between the end of a call and the next one of the same caller, in microseconds.
+/// The time from the end of a call to the caller's next one, in microseconds.
 const PAUSES: [u64; 5] = [0, 5, 50, 500, 10_000];
-/// A tree's leaves.
+/// The leaves of a tree.
 const LEAVES: u64 = 16;
-/// How often each contender has its turn at each kind of call.
+/// The number of turns of each contender at each call and pause.
 const TURNS: usize = 3;
 
 #[derive(Serialize)]
-struct Kind {
+struct Measured {
     probe: &'static str,
     contender: &'static str,
     workers: usize,
@@ -45,19 +45,19 @@ struct Kind {
     commit: String,
 }
 
-/// A pool, and how to call into it.
+/// A pool, and the way to call into it.
 struct Contender {
     name: &'static str,
     call: Box<dyn Fn(&Work) + Sync>,
 }
 
-/// A call's leaves.
+/// The work of a call.
 struct Work {
-    /// So many rounds each; `None`: two branches that do nothing.
+    /// The rounds of each leaf; `None` is an empty join.
     rounds: Option<u64>,
 }
 
-/// Computes for a while.
+/// Computes for this many rounds.
 fn compute(rounds: u64) {
     let mut state = rounds;
     for _ in 0..rounds {
@@ -65,7 +65,7 @@ fn compute(rounds: u64) {
     }
 }
 
-/// How many rounds a microsecond takes.
+/// Measures the number of rounds per microsecond.
 fn rounds_in_a_microsecond() -> f64 {
     const ROUNDS: u64 = 1 << 20;
     let round = |_| {
@@ -108,7 +108,7 @@ fn contenders(workers: usize) -> Result<[Contender; 3]> {
     ])
 }
 
-/// Waits so long: awake if it is short, as a caller does that computes something else.
+/// Waits this long; awake if it is short, like a caller that computes something else.
 fn pause(micros: u64) {
     const SHORT: u64 = 100;
     let (start, length) = (Instant::now(), Duration::from_micros(micros));
@@ -120,7 +120,7 @@ fn pause(micros: u64) {
     }
 }
 
-/// The seconds of each call, and the processor time of all.
+/// Returns the seconds of each call, and the processor time of all.
 fn measure(contender: &Contender, work: &Work, callers: usize, calls: usize, pause_micros: u64) -> (Vec<f64>, f64) {
     let one_by_one = || {
         let call = |_| {
@@ -148,8 +148,8 @@ pub(crate) fn calls(flags: &ProbeCalls) -> Result {
     let mut rows = Vec::new();
     let kinds = LENGTHS.iter().flat_map(|&length| PAUSES.map(|pause| (length, pause)));
     for (index, (length, pause)) in kinds.enumerate() {
-        let told = if length == 0 { "of nothing".to_owned() } else { format!("of {length} µs") };
-        progress.show(index, LENGTHS.len() * PAUSES.len(), f64::NAN, format!("calls {told}, {pause} µs between them"));
+        let told = if length == 0 { "empty".to_owned() } else { format!("{length} µs") };
+        progress.show(index, LENGTHS.len() * PAUSES.len(), f64::NAN, format!("calls: {told}, pauses: {pause} µs"));
         #[expect(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
@@ -157,7 +157,7 @@ pub(crate) fn calls(flags: &ProbeCalls) -> Result {
             reason = "small"
         )]
         let rounds = (length > 0).then(|| (speed * length as f64 / LEAVES as f64) as u64);
-        // As many as fit into some fifty milliseconds.
+        // About as many as fit into fifty milliseconds.
         let calls = usize::try_from(50_000 / (length + pause + 10)).unwrap_or(usize::MAX).clamp(5, 1000);
         let calls = calls.min(flags.samples as usize);
         let work = Work { rounds };
@@ -177,7 +177,7 @@ pub(crate) fn calls(flags: &ProbeCalls) -> Result {
             let cpu_per_call = cpu / seconds.len() as f64;
             cells.extend([duration(median), duration(cpu_per_call)]);
             if let Some(lines) = &mut lines {
-                lines.write(&Kind {
+                lines.write(&Measured {
                     probe: "calls",
                     contender: contender.name,
                     workers,
@@ -197,9 +197,9 @@ pub(crate) fn calls(flags: &ProbeCalls) -> Result {
     }
     progress.end();
     if flags.output.talks(lines.as_ref()) {
-        let heads = ["calls", "between", "filch", "cpu", "filch, handed in", "cpu", "rayon", "cpu"];
+        let heads = ["call", "pause", "filch", "CPU", "filch, handed in", "CPU", "rayon", "CPU"];
         let mut out = std::io::stdout().lock();
-        writeln!(out, "{callers} callers, {workers} workers; medians, and processor time for each call")?;
+        writeln!(out, "{callers} callers, {workers} workers; medians, and processor time per call")?;
         writeln!(out, "{}", table::list(&heads, rows, colour()))?;
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! Every flag, once: its name, its help, and what values it takes.
+//! The flags, each with its name, help and values.
 
 use clap::{Args, Parser, Subcommand};
 use filch_console::flags::{Output, count, workers};
 
-/// Measures one pool rather than comparing many.
+/// Measures a single pool instead of comparing several.
 #[derive(Debug, Parser)]
 #[command(name = "filch", version, about, max_term_width = 100)]
 pub(crate) struct Flags {
@@ -11,23 +11,23 @@ pub(crate) struct Flags {
     pub(crate) verb: Verb,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measures what an idle pool costs and how fast it wakes
+    /// Measures the cost of an idle pool, and how fast it wakes
     #[command(subcommand)]
     Probe(Probe),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Probe {
-    /// Processor time of a pool that has nothing to do
+    /// Processor time that an idle pool uses
     Idle(ProbeIdle),
-    /// From a call handed in to a sleeping pool to its return: an empty two-sided join
+    /// Time of a call into a sleeping pool: an empty join, from the call to its return
     Wakeup(ProbeWakeup),
-    /// Calls into an idle pool, of all lengths and with pauses of all lengths between them, beside rayon
+    /// Calls of many lengths into an idle pool, with pauses of many lengths, compared with rayon
     Calls(ProbeCalls),
-    /// How long workers idle beside tasks that nobody has begun, in random programs of leaves that sleep, beside rayon
+    /// How long workers idle while unstarted tasks exist, in random programs of sleeping leaves, compared with rayon
     Hunger(ProbeHunger),
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct ProbeIdle {
     /// Worker threads
     #[arg(long, value_name = "N", default_value = "8", value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: u16,
-    /// How long to leave the pool alone
+    /// How long to leave the pool idle
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) seconds: u32,
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub(crate) struct ProbeWakeup {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A call is a tree of joins with sixteen leaves. Half a minute with the default settings.
+A call is a tree of joins with sixteen leaves. It takes half a minute with the default settings.
 
 Examples:
   filch probe calls
@@ -74,10 +74,10 @@ pub(crate) struct ProbeCalls {
     /// Worker threads
     #[arg(long, value_name = "N", default_value = "2", value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: u16,
-    /// Threads outside that call
+    /// Calling threads outside the pool
     #[arg(long, value_name = "N", default_value = "1", value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) callers: u16,
-    /// At most so many calls of a kind and caller in a turn, of which each contender has three
+    /// Most calls per caller in each of a contender's three turns
     #[arg(long, value_name = "N", default_value = "1000", value_parser = count(1, 1_000_000), allow_negative_numbers = true)]
     pub(crate) samples: u32,
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub(crate) struct ProbeCalls {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The leaves sleep, so any number of workers can be tried on any machine.
+The leaves sleep, so any machine can run any number of workers.
 
 Examples:
   filch probe hunger
@@ -97,22 +97,22 @@ pub(crate) struct ProbeHunger {
     /// Worker threads
     #[arg(long, value_name = "N", default_value = "8", value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: u16,
-    /// Random programs
+    /// Number of random programs
     #[arg(long, value_name = "N", default_value = "20", value_parser = count(1, 1_000_000), allow_negative_numbers = true)]
     pub(crate) programs: u32,
-    /// Leaves of each
+    /// Leaves per program
     #[arg(long, value_name = "N", default_value = "200", value_parser = count(1, 100_000), allow_negative_numbers = true)]
     pub(crate) leaves: u32,
     /// The longest leaf; lengths are log-uniform between 10 µs and this
     #[arg(long, value_name = "MICROSECONDS", default_value = "30000", value_parser = count(10, 60_000_000), allow_negative_numbers = true)]
     pub(crate) longest: u32,
-    /// Between the leaves, compute as fine a tree of forks as there is
+    /// Also compute very fine trees of forks between the leaves
     #[arg(long)]
     pub(crate) mixed: bool,
     /// How filch's workers wait for a stolen task: see `filch list waits`
     #[arg(long, value_name = "NAME")]
     pub(crate) wait: Option<String>,
-    /// The seed of the first program; the next one has the next seed
+    /// Seed of the first program; each further program adds one
     #[arg(long, value_name = "SEED", default_value = "0")]
     pub(crate) seed: u64,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `filch probe`: what an idle pool costs, and how fast it wakes.
+//! `filch probe`: the cost of an idle pool, and the time to wake it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use filch_console::stats::{Sample, quantile};
 
 /// Long enough for every worker of a pool to fall asleep.
 const SETTLE: Duration = Duration::from_millis(100);
-/// Between calls: long enough to sleep, short enough for hundreds of calls.
+/// The time between calls: long enough to sleep, short enough for hundreds of calls.
 const PAUSE: Duration = Duration::from_millis(3);
 
 #[derive(Serialize)]

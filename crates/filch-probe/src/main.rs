@@ -1,4 +1,4 @@
-//! `filch-probe`: what `filch probe` starts, to measure one pool rather than to compare many.
+//! `filch-probe`, which `filch probe` starts: it measures a single pool.
 
 mod calls;
 mod flags;
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The commit that the program was built from.
+/// The commit of the program's source.
 fn commit() -> String {
     env!("FILCH_COMMIT").to_owned()
 }

@@ -1,14 +1,14 @@
-//! The probes as a program: what they print.
+//! The output of the probes.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-/// The lines that a probe prints.
+/// Runs a probe and parses the lines that it prints.
 fn lines(arguments: &[&str]) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_filch-probe")).args(arguments).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("text");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
     text.lines().map(|line| serde_json::from_str(line).expect("a JSON object on each line")).collect()
 }
 
@@ -22,6 +22,6 @@ fn probes_write_one_object() {
     assert_eq!(
         (calls.len(), &calls[0]["calls"]),
         (6 * 5 * 3, &6.into()),
-        "a call of each kind, caller, contender and turn"
+        "calls of a contender: two callers in three turns"
     );
 }

@@ -1,8 +1,8 @@
-//! `filch probe hunger`: how long workers idle beside tasks that nobody has begun.
+//! `filch probe hunger`: how long workers idle while unstarted tasks exist.
 //!
-//! Random programs of leaves that sleep, the same for every contender, by turns. For each run: the sum of the time in which a worker
-//! had no leaf though there was an unbegun task, as a share of all workers' time; the longest such time of one worker; and the time
-//! of the whole over the greedy bound T₁/P + T∞, of leaves as long as they really slept.
+//! All contenders run the same random programs of sleeping leaves, in turns. Each run gives three numbers. The idle share is the sum over
+//! the workers of the time without a leaf while there was an unstarted task, as a share of all workers' time. The longest idle time is the
+//! longest such time of one worker. The last number is the run's time over the greedy bound T₁/P + T∞, for the leaves' real sleeping times.
 
 mod program;
 mod trace;
@@ -18,7 +18,7 @@ use filch_queue::ChaseLev;
 use filch_workloads::FilchClosures;
 use serde::Serialize;
 
-use self::program::{Kind, Node};
+use self::program::{Node, RandomPrograms};
 use self::trace::{Report, Style, Trace};
 use crate::error::{Result, usage};
 use crate::flags::ProbeHunger;
@@ -31,10 +31,10 @@ use crate::progress::Progress;
 use crate::terminal::{colour, duration, significant};
 use filch_console::stats::Sample;
 
-/// Before each run: all workers are asleep by then.
+/// Before each run; all workers fall asleep in this time.
 const SETTLE: Duration = Duration::from_millis(5);
 
-/// By handles.
+/// The handle style.
 struct ByHandle<P>(PhantomData<P>);
 
 impl<P: Pool> Style for ByHandle<P> {
@@ -109,7 +109,7 @@ impl Style for OnRayon {
 
 type RunFn = dyn Fn(&Trace, &Node);
 
-/// A pool, and how to run a program on it.
+/// A pool, and the way to run a program on it.
 struct Contender {
     name: &'static str,
     run: Box<RunFn>,
@@ -124,7 +124,7 @@ fn start<P: Pool>(workers: usize, wait: Wait) -> Result<ThreadPool<P>> {
     filch::Builder::new().workers(workers).wait(wait).caller_works(false).build().map_err(usage)
 }
 
-/// Ours, as far as they can wait so, and rayon, the last.
+/// Returns those of our pools that support this waiting strategy, and rayon as the last.
 fn contenders(workers: usize, wait: Wait) -> Result<Vec<Contender>> {
     let closures = start::<Split>(workers, wait)?;
     let rayon = rayon::ThreadPoolBuilder::new().num_threads(workers).build().map_err(usage)?;
@@ -165,14 +165,14 @@ struct Run {
     commit: String,
 }
 
-/// The time over the greedy bound.
+/// The time of a run over the greedy bound.
 fn over_bound(report: &Report, workers: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a number of threads")]
     let bound = report.work.as_secs_f64() / workers as f64 + report.span.as_secs_f64();
     report.time.as_secs_f64() / bound
 }
 
-/// The idle time beside unbegun tasks as a share of all workers' time.
+/// The idle time beside unstarted tasks as a share of all workers' time.
 fn idle_share(report: &Report, workers: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a number of threads")]
     let all = report.time.as_secs_f64() * workers as f64;
@@ -182,7 +182,7 @@ fn idle_share(report: &Report, workers: usize) -> f64 {
 pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let (workers, programs) = (usize::from(flags.workers), flags.programs as usize);
-    let kind = Kind { leaves: flags.leaves as usize, longest: flags.longest, is_mixed: flags.mixed };
+    let kind = RandomPrograms { leaves: flags.leaves as usize, longest: flags.longest, is_mixed: flags.mixed };
     let wait = filch_schedulers::wait(flags.wait.as_deref()).map_err(usage)?;
     let contenders = contenders(workers, wait)?;
     let progress = Progress::new(!flags.output.quiet);
@@ -191,7 +191,7 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
         let seed = flags.seed.wrapping_add(nth as u64);
         let program = kind.program(seed);
         for turn in 0..contenders.len() {
-            // Another one begins each time.
+            // Another contender begins each time.
             let turn = (turn + nth) % contenders.len();
             let Contender { name, run } = &contenders[turn];
             progress.show(nth, programs, f64::NAN, format!("program {nth} on {name}"));
@@ -223,14 +223,14 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
     }
     progress.end();
     if flags.output.talks(lines.as_ref()) {
-        let heads = ["", "time", "over rayon", "over T₁/P + T∞", "most", "idle beside work", "most", "longest", "most"];
-        let rayon = all.last().expect("rayon is there");
+        let heads = ["", "time", "over rayon", "over T₁/P + T∞", "max", "idle share", "max", "longest idle", "max"];
+        let rayon = all.last().expect("rayon is the last");
         let rows = contenders.iter().zip(&all).map(|(contender, reports)| row(contender, reports, rayon, workers));
         let mut out = std::io::stdout().lock();
         let leaves = kind.leaves;
         writeln!(
             out,
-            "{programs} random programs of {leaves} leaves, {workers} workers: medians, and the most of any program"
+            "{programs} random programs of {leaves} leaves, {workers} workers: medians, and the maximum over the programs"
         )?;
         writeln!(out, "{}", table::list(&heads, rows.collect(), colour()))?;
     }
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn every_contender_runs_every_leaf() {
-        let kind = Kind { leaves: 40, longest: 100, is_mixed: true };
+        let kind = RandomPrograms { leaves: 40, longest: 100, is_mixed: true };
         for Contender { name, run } in contenders(3, Wait::default()).unwrap() {
             for seed in 0..3 {
                 let trace = Trace::new();

@@ -1,4 +1,4 @@
-//! Random programs: trees of forks, loops and scopes above leaves that sleep.
+//! Random programs: trees of forks, loops and scopes above sleeping leaves.
 
 use std::time::Duration;
 
@@ -7,38 +7,38 @@ use fastrand::Rng;
 /// A program, or a part of one.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
-    /// Sleeps so long.
+    /// Sleeps for this time.
     Leaf(Duration),
-    /// Forks as `fib` of this number does, tasks of some nanoseconds, and then goes on.
+    /// Computes `fib` of this number, with a fork per call and tasks of nanoseconds, and then continues.
     Fine(u64, Box<Node>),
-    /// A join of two.
+    /// Joins two branches.
     Join(Box<[Node; 2]>),
-    /// All forked at once.
+    /// Forks all at once.
     Forks(Vec<Node>),
-    /// All spawned in a scope.
+    /// Spawns all in a scope.
     Scope(Vec<Node>),
-    /// The items of a loop.
+    /// Runs the items of a loop.
     Loop(Vec<Node>),
 }
 
-/// What random programs are like.
+/// The parameters of random programs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
-    /// How many leaves.
+pub(super) struct RandomPrograms {
+    /// The number of leaves.
     pub(super) leaves: usize,
-    /// The longest, in microseconds.
+    /// The longest leaf, in microseconds.
     pub(super) longest: u32,
-    /// Whether there are fine tasks between them.
+    /// Whether fine tasks are between the leaves.
     pub(super) is_mixed: bool,
 }
 
-/// Of a leaf, in microseconds.
+/// The shortest leaf, in microseconds.
 const SHORTEST: f64 = 10.0;
-/// Lists are no longer, since each of their leaves is forked under all before it.
+/// The most leaves of a list: each leaf is forked under all leaves before it.
 const LONGEST_LIST: usize = 60;
 
-impl Kind {
-    /// The program of this seed.
+impl RandomPrograms {
+    /// Returns the program of this seed.
     pub(super) fn program(self, seed: u64) -> Node {
         self.node(&mut Rng::with_seed(seed), self.leaves)
     }
@@ -98,9 +98,9 @@ mod tests {
     }
 
     #[test]
-    fn programs_have_as_many_leaves_as_they_should() {
+    fn programs_have_the_requested_leaves() {
         for is_mixed in [false, true] {
-            let kind = Kind { leaves: 300, longest: 5000, is_mixed };
+            let kind = RandomPrograms { leaves: 300, longest: 5000, is_mixed };
             for seed in 0..50 {
                 let program = kind.program(seed);
                 assert_eq!(leaves(&program), 300);

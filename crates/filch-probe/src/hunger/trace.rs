@@ -1,6 +1,6 @@
-//! What workers did while a program ran, and how long they had nothing to do though there was something.
+//! The events of a run, and how long workers idled while unstarted tasks existed.
 //!
-//! What must always hold: events are in the order of their times, and each task that is forked is begun once.
+//! Invariants: events are in the order of their times, and each forked task begins once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,16 +11,16 @@ use filch_workloads::{ForkJoin, Grain};
 
 use super::program::Node;
 
-/// How a program is written: what it forks by, and its scopes.
+/// The style of a program: how it forks, and its scopes.
 pub(super) trait Style: 'static {
     type Handle<'b>: for<'c> ForkJoin<Branch<'c> = Self::Handle<'c>>;
     /// The style of the bodies of loops, which have no handle.
     type Loops: Style;
 
-    /// What the body of a loop forks by.
+    /// Returns the handle by which the body of a loop forks.
     fn in_loop() -> <Self::Loops as Style>::Handle<'static>;
 
-    /// Calls `announces`, and spawns `each`, for every node, and waits for them.
+    /// Calls `announces` and spawns `each` for every node, and waits for all.
     fn scope<F>(handle: Self::Handle<'_>, nodes: &[Node], announces: impl Fn() + Sync, each: F)
     where
         F: for<'b> Fn(&Node, Self::Handle<'b>) + Sync;
@@ -34,23 +34,23 @@ enum What {
     LeafEnds(ThreadId),
 }
 
-/// What has happened since it was made.
+/// The events since the trace was created.
 #[derive(Debug)]
 pub(super) struct Trace {
     start: Instant,
     events: Mutex<Vec<(Duration, What)>>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Report {
-    /// Of the whole.
+    /// The time of the run.
     pub(super) time: Duration,
-    /// The sum of all leaves, as long as they really slept.
+    /// The sum of all leaves' real sleeping times.
     pub(super) work: Duration,
-    /// The longest of them: no two come after each other.
+    /// The longest leaf, since no two leaves are in sequence.
     pub(super) span: Duration,
-    /// The sum over all workers of the time without a leaf while there was a task that nobody had begun.
+    /// The time without a leaf while there was an unstarted task, summed over the workers.
     pub(super) idle: Duration,
     /// The longest such time of one worker.
     pub(super) longest: Duration,
@@ -104,7 +104,7 @@ impl Trace {
         self.run::<S>(node, j);
     }
 
-    /// What came of it; the program has ended just now.
+    /// Returns the result; the program has just ended.
     pub(super) fn report(self, workers: usize) -> Report {
         let time = self.start.elapsed();
         let events = self.events.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -120,19 +120,19 @@ fn fib<J: ForkJoin>(j: &mut J, n: u64) -> u64 {
     a + b
 }
 
-/// A worker, as far as it has been seen: since when it is idle, if it is, and when its last leaf began.
+/// The known state of a worker: the start of its idle time, if it is idle, and of its last leaf.
 #[derive(Clone, Copy, Debug, Default)]
 struct Worker {
     idle_since: Option<Duration>,
     leaf_began: Duration,
 }
 
-/// Everything but the time.
+/// Computes everything but the time.
 fn sum(events: &[(Duration, What)], workers: usize) -> Report {
     let mut report = Report::default();
     let mut seen: HashMap<ThreadId, Worker> = HashMap::new();
     let (mut forked, mut busy, mut last) = (0_usize, 0_usize, Duration::ZERO);
-    // Since when there is a task that nobody has begun.
+    // When the current period with unstarted tasks began.
     let mut hungry_since = None;
     for &(now, what) in events {
         if hungry_since.is_some() {
@@ -151,7 +151,7 @@ fn sum(events: &[(Duration, What)], workers: usize) -> Report {
                 forked -= 1;
                 if let (0, Some(since)) = (forked, hungry_since) {
                     hungry_since = None;
-                    // Who has not been seen yet has been idle from the beginning.
+                    // A worker that has not appeared has been idle since the start.
                     let unseen = (seen.len() < workers).then_some(Duration::ZERO);
                     let idle = seen.values().filter_map(|worker| worker.idle_since).chain(unseen);
                     report.longest = idle.map(|idle| now - idle.max(since)).fold(report.longest, Duration::max);
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_no_leaf_is_idle_while_there_is_a_task_that_nobody_has_begun() {
+    fn workers_without_a_leaf_idle_while_tasks_are_unstarted() {
         let ms = Duration::from_millis;
         let [a, b] = [(); 2].map(|()| thread::spawn(|| thread::current().id()).join().unwrap());
         let events = [
@@ -198,10 +198,10 @@ mod tests {
             (ms(10), What::LeafEnds(a)),
         ];
         let report = sum(&events, 2);
-        // From 1 to 2 both are, then one until 5, and again from 6 to 8; at 8 nothing is left to begin.
+        // Both idle from 1 to 2, one until 5, and one again from 6 to 8; at 8 all tasks have begun.
         assert_eq!((report.idle, report.longest), (ms(2 + 3 + 2), ms(4)));
         assert_eq!((report.work, report.span), (ms(4 + 5 + 1), ms(5)));
-        // A third worker that never came.
+        // A third worker that never appears.
         let report = sum(&events, 3);
         assert_eq!((report.idle, report.longest), (ms(7 + 7), ms(7)));
     }
