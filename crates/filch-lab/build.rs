@@ -1,4 +1,4 @@
-//! Tells the program which commit it was built from, for the record of every measurement, and for which system.
+//! Passes the commit and the target to the program, for the record of every measurement.
 
 use std::process::Command;
 
@@ -7,11 +7,11 @@ mod commit;
 
 fn main() {
     let sources = std::path::PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let commit = commit::of(&sources).unwrap_or_else(|| "unknown: built from sources without history".to_owned());
+    let commit = commit::of(&sources).unwrap_or_else(|| "unknown: no history of the sources".to_owned());
     set("COMMIT", &commit);
     set("TARGET", &variable("TARGET"));
     println!("cargo::rerun-if-env-changed=TARGET");
-    // A commit moves the head of a branch without touching a source file.
+    // A commit moves the head of a branch without changing a source file.
     for path in ["HEAD", "logs/HEAD"] {
         if let Some(path) = text(Command::new("git").args(["rev-parse", "--git-path", path]))
             && std::path::Path::new(&path).exists()
@@ -29,7 +29,7 @@ fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }
 
-/// The output of a command that succeeds and says something.
+/// Returns the output of a command that succeeds, unless it is empty.
 fn text(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -1,4 +1,4 @@
-//! The columns of results, each defined once: the table on the terminal, the report and the JSON summary show the same.
+//! The columns of results. The table on the terminal, the report and the JSON summary all use them.
 
 use filch_catalogue::Memory;
 
@@ -7,54 +7,54 @@ use crate::stats::{Estimate, Sample};
 use crate::summary::Row;
 use crate::terminal::{count, duration, significant};
 
-/// A column: what it is called, what it means, and where its values come from.
+/// A column: its name, its meaning, and the source of its values.
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// What `--columns` and JSON call it.
+    /// Its name in `--columns` and in JSON.
     pub(crate) name: &'static str,
     pub(crate) heading: &'static str,
     pub(crate) meaning: &'static str,
     pub(crate) unit: Unit,
     source: Source,
-    /// Which end is worth a colour.
+    /// Whether the smallest or the largest value is highlighted.
     best: Option<Best>,
     place: Place,
 }
 
-/// What says whose a row is: it stands before the columns.
+/// A field that identifies a row; it precedes the columns.
 #[derive(Debug)]
 pub(crate) struct Identity {
-    /// What JSON calls it.
+    /// Its name in JSON.
     pub(crate) name: &'static str,
-    /// At the head of a table; none where the table is that of one program.
+    /// Its heading in tables; none if it is constant within a program's table.
     pub(crate) heading: Option<&'static str>,
     pub(crate) meaning: &'static str,
 }
 
-pub(crate) const PROGRAM: Identity = Identity { name: "program", heading: None, meaning: "what was run, and its size" };
+pub(crate) const PROGRAM: Identity = Identity { name: "program", heading: None, meaning: "the program and its size" };
 pub(crate) const SCHEDULER: Identity =
-    Identity { name: "scheduler", heading: Some("scheduler"), meaning: "what ran it, and what was set of it" };
+    Identity { name: "scheduler", heading: Some("scheduler"), meaning: "the scheduler and its settings" };
 pub(crate) const VERSION: Identity = Identity { name: "version", heading: None, meaning: "the scheduler's version" };
 pub(crate) const WORKERS: Identity = Identity { name: "workers", heading: Some("P"), meaning: "workers" };
 pub(crate) const BASELINE: Identity =
-    Identity { name: "baseline", heading: None, meaning: "the scheduler that T/base compares with" };
+    Identity { name: "baseline", heading: None, meaning: "the scheduler that T/base refers to" };
 
-/// In the order of JSON.
+/// The identities in the order of JSON.
 pub(crate) const IDENTITIES: [&Identity; 5] = [&PROGRAM, &SCHEDULER, &VERSION, &WORKERS, &BASELINE];
 
-/// The heads of a program's table, before those of the columns.
+/// Returns the headings of a program's table that precede those of the columns.
 pub(crate) fn heads() -> impl Iterator<Item = &'static str> {
     IDENTITIES.iter().filter_map(|identity| identity.heading)
 }
 
-/// What a column's values are in, and so how they are written.
+/// The unit of a column's values, which determines their format.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
     Seconds,
-    /// Seconds of something so short that it is written in nanoseconds.
+    /// Seconds so short that they are written in nanoseconds.
     ForkSeconds,
     Ratio,
-    /// A ratio that is written in per cent.
+    /// A ratio, written in per cent.
     Share,
     PerSecond,
     Count,
@@ -66,9 +66,9 @@ pub(crate) enum Unit {
 enum Source {
     Time(fn(&Sample) -> f64),
     Number(fn(&Row) -> Option<f64>),
-    /// What comes with an interval.
+    /// A number with an interval.
     Estimate(fn(&Row) -> Option<Estimate>),
-    /// What the scheduler counted under this name.
+    /// The scheduler's counter of this name.
     Counter(&'static str),
 }
 
@@ -78,7 +78,7 @@ enum Best {
     Most,
 }
 
-/// Where a column is shown unless some are chosen: the report and the JSON summary have them all.
+/// Where a column is shown by default: the report and the JSON summary show all.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Place {
     NarrowTerminal,
@@ -130,7 +130,7 @@ pub(crate) const COLUMNS: &[Column] = &[
         row.tasks_per_second()
     })
     .on(Terminal),
-    estimate("fork", "per fork", "what a fork and its join add: (T1 − Ts) / tasks", Unit::ForkSeconds, |row| {
+    estimate("fork", "per fork", "cost of a fork and its join: (T1 − Ts) / tasks", Unit::ForkSeconds, |row| {
         row.compared.fork_seconds
     })
     .best(Least)
@@ -178,7 +178,7 @@ const fn counter(name: &'static str, meaning: &'static str, counter: &'static st
 }
 
 #[expect(clippy::cast_precision_loss, reason = "few runs")]
-#[expect(clippy::unnecessary_wraps, reason = "as a column has it")]
+#[expect(clippy::unnecessary_wraps, reason = "the type of a column's source")]
 fn whole(count: usize) -> Option<f64> {
     Some(count as f64)
 }
@@ -207,12 +207,12 @@ impl Column {
         if let Source::Estimate(value) = self.source { value(row) } else { None }
     }
 
-    /// Whether the values come with an interval.
+    /// Whether the values have intervals.
     pub(crate) fn is_estimate(&self) -> bool {
         matches!(self.source, Source::Estimate(_))
     }
 
-    /// The value as people read it, perhaps with its interval: `1.67 [1.62, 1.70]`.
+    /// Formats the value, optionally with its interval: `1.67 [1.62, 1.70]`.
     pub(crate) fn text(&self, row: &Row, with_interval: bool) -> Option<String> {
         let text = self.unit.text(self.value(row)?);
         let interval = self.estimate(row).and_then(|estimate| estimate.interval).filter(|_| with_interval);
@@ -222,7 +222,7 @@ impl Column {
         ))
     }
 
-    /// Smaller is better; a column without a best end ranks nobody.
+    /// Returns a number that is smaller for better rows; `None` if the column has no best end.
     pub(crate) fn rank(&self, row: &Row) -> Option<f64> {
         match self.best? {
             Least => self.value(row),
@@ -232,7 +232,7 @@ impl Column {
 }
 
 impl Unit {
-    /// What an unformatted value is in.
+    /// The unit of an unformatted value.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Seconds | Self::ForkSeconds => "seconds",
@@ -253,7 +253,7 @@ impl Unit {
         self.digits(value) + suffix
     }
 
-    /// The number alone where all of a column have the same unit.
+    /// Formats the number, without a unit that the whole column shares.
     fn digits(self, value: f64) -> String {
         let text = match self {
             Self::Seconds => duration(value),
@@ -269,18 +269,18 @@ impl Unit {
     }
 }
 
-/// The columns to show.
+/// The choice of columns.
 #[derive(Debug)]
 pub(crate) enum Choice {
-    /// What fits.
+    /// As many as fit.
     Usual,
-    /// On terminals; elsewhere all.
+    /// These on terminals, all elsewhere.
     Preferred(Vec<&'static Column>),
     These(Vec<&'static Column>),
 }
 
 impl Choice {
-    /// Of the columns asked for, if any were, or else of those that an experiment would show.
+    /// Chooses the requested columns, or else those that the experiment prefers.
     pub(crate) fn of(asked: Option<&[String]>, preferred: &[&str]) -> Result<Self> {
         match asked {
             Some(names) => named(names.iter().map(String::as_str)).map(Self::These),
@@ -289,7 +289,7 @@ impl Choice {
         }
     }
 
-    /// Where there is room.
+    /// Returns the columns for media with enough room.
     pub(crate) fn all(&self) -> Vec<&'static Column> {
         match self {
             Self::Usual | Self::Preferred(_) => COLUMNS.iter().collect(),
@@ -297,7 +297,7 @@ impl Choice {
         }
     }
 
-    /// For terminals, the widest first.
+    /// Returns the choices for terminals, the widest first.
     pub(crate) fn on_terminals(&self) -> Vec<Vec<&'static Column>> {
         match self {
             Self::Usual => [WideTerminal, Terminal, NarrowTerminal].map(usual).to_vec(),
@@ -305,7 +305,7 @@ impl Choice {
         }
     }
 
-    /// What a legend must tell: all but what the scheduler counted.
+    /// Returns the columns that a legend explains: all but the scheduler's counters.
     pub(crate) fn explained(&self) -> Vec<&'static Column> {
         match self {
             Self::Usual => usual(Terminal),
@@ -314,7 +314,7 @@ impl Choice {
     }
 }
 
-/// The columns of these names, each once.
+/// Returns the columns of these names, each once.
 fn named<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<&'static Column>> {
     let known: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut chosen: Vec<&Column> = Vec::new();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     fn column(name: &str) -> &'static Column {
-        COLUMNS.iter().find(|column| column.name == name).expect("there is such a column")
+        COLUMNS.iter().find(|column| column.name == name).expect("a known column")
     }
 
     #[test]
@@ -364,7 +364,7 @@ mod tests {
         for select in [|column: &Column| column.name, |column: &Column| column.heading] {
             let mut names: Vec<&str> = COLUMNS.iter().map(select).collect();
             names.extend(IDENTITIES.iter().map(|identity| identity.name));
-            // The scheduler's is its name.
+            // The scheduler's heading is its name.
             names.extend(WORKERS.heading);
             let all = names.len();
             names.sort_unstable();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn terminal_page_and_summary_have_the_same_columns_in_the_same_order() {
+    fn terminal_page_and_summary_agree_on_columns() {
         let (runs, programs) = session();
         let names: Vec<String> = COLUMNS.iter().rev().map(|column| column.name.to_owned()).collect();
         for choice in [Choice::Usual, Choice::of(Some(&names), &[]).unwrap()] {
@@ -397,7 +397,7 @@ mod tests {
             let on_terminals = choice.on_terminals();
             let mut shown = on_terminals.iter().flatten().map(|column| column.name);
             assert!(shown.all(|name| columns.iter().any(|column| column.name == name)));
-            // What the page shows of a row is what the terminal shows of it.
+            // The page and the terminal show the same values.
             let row = programs[0].called("filch split", 2).unwrap();
             let text: Vec<String> = columns.iter().filter_map(|column| column.text(row, true)).collect();
             assert!(text.iter().all(|text| page.contains(&format!(">{text}</td>"))), "{text:?}");
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_values_as_they_are() {
+    fn a_summary_has_unformatted_values() {
         let (_, programs) = session();
         let columns = Choice::of(Some(&["to-baseline", "median", "steals"].map(str::to_owned)), &[]).unwrap().all();
         let rows = json::rows(&programs, &columns);
@@ -438,11 +438,11 @@ mod tests {
         assert!((ratio["low"].as_f64().unwrap() - 0.5).abs() < 1e-9);
         assert!((ratio["high"].as_f64().unwrap() - 0.55).abs() < 1e-9);
         assert_eq!(ratio["rounds"], 2);
-        assert!(rows[0]["to-baseline"].is_null(), "the sequential program is no contender");
+        assert!(rows[0]["to-baseline"].is_null(), "the sequential program is not compared");
     }
 
     #[test]
-    fn columns_are_chosen_once_each_and_by_name() {
+    fn columns_are_chosen_by_name_and_only_once() {
         let of = |names: &[&str]| {
             Choice::of(Some(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()), &[])
                 .map(|choice| choice.all().iter().map(|column| column.name).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! What a session shows when it has measured: the page, and the tables on the terminal.
+//! The results of a session: the page, and the tables on the terminal.
 
 use std::io::Write;
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::summary::{Program, summarize};
 use crate::terminal::{BAD, DOUBT, FAILURE, FAINT, FIGURE, FILE, GOOD, STRONG, colour, paint, width};
 use crate::warnings::{Warning, warnings};
 
-/// All that there is to show.
+/// The data to show.
 pub(crate) struct Conclusion<'c> {
     pub(crate) experiment: &'c Experiment,
     pub(crate) plan: &'c Plan,
@@ -32,11 +32,11 @@ pub(crate) struct Conclusion<'c> {
     pub(crate) flags: &'c Flags,
 }
 
-/// Shows what was measured, and fails if a check did. That a claim does not hold is no failure.
+/// Shows the results, and fails if a check failed. A claim that does not hold is not a failure.
 pub(crate) fn conclude(session: &Conclusion<'_>) -> Result {
     let Conclusion { experiment, plan, runs, finish, choice, flags, .. } = *session;
     if runs.is_empty() {
-        return Err(usage("interrupted before anything was measured"));
+        return Err(usage("interrupted before the first measurement"));
     }
     let programs = summarize(runs, &plan.ids);
     let mut doubts = warnings(runs, &programs);
@@ -90,7 +90,7 @@ fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], deci
     }
     claims(&mut out, decided, look.colour)?;
     if session.size == Size::Quick {
-        writeln!(out, "{}", paint("Sizes are small: larger ones give steadier numbers.", FAINT, look.colour))?;
+        writeln!(out, "{}", paint("The sizes are small: larger ones give more stable numbers.", FAINT, look.colour))?;
     }
     for doubt in doubts {
         let style = if doubt.is_failure() { FAILURE } else { DOUBT };
@@ -103,7 +103,7 @@ fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], deci
     Ok(())
 }
 
-/// What was claimed, and what became of it.
+/// Prints the claims and their verdicts.
 fn claims(out: &mut impl Write, decided: &[Decided], colour: bool) -> Result {
     for claim in decided {
         let style = match claim.verdict {

@@ -1,4 +1,4 @@
-//! What an interrupted session has measured, for the one that goes on with it.
+//! The results of an interrupted session, for the session that continues it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,14 +13,14 @@ use crate::record::{Occasion, Run};
 use crate::sources::commit;
 use crate::stats::Sample;
 
-/// The seconds of runs, by what was run, by whom, and in which round.
+/// The seconds of runs, by program, scheduler and round.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier(HashMap<String, Vec<f64>>);
 
 impl Earlier {
-    /// The runs in a file that this session will add to; none if there is no such file.
+    /// Reads the runs of a file that this session extends; none if there is no such file.
     ///
-    /// A session that was killed may have left half a line, which is taken away.
+    /// If a killed session left half a line, this removes it.
     pub(crate) fn read(path: &Path, experiment: Option<&str>) -> Result<(Vec<Run>, Self)> {
         let Ok(text) = fs::read_to_string(path) else { return Ok(Default::default()) };
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
@@ -34,12 +34,12 @@ impl Earlier {
                 name.map_or_else(|| "a comparison".to_owned(), |name| format!("the experiment {name}"))
             };
             let (theirs, ours) = (what(other.experiment.as_deref()), what(experiment));
-            return Err(usage(format!("{} is of {theirs}: {ours} cannot go on with it", path.display())));
+            return Err(usage(format!("{} holds {theirs}: {ours} cannot continue it", path.display())));
         }
         let processor = Machine::here().processor;
         if let Some(other) = runs.iter().find(|run| run.commit != commit() || run.machine.processor != processor) {
             return Err(usage(format!(
-                "{} is of commit {} on {}: what is measured now, at {} on {processor}, cannot be set beside it",
+                "{} holds runs of commit {} on {}, which cannot be compared with runs of {} on {processor}",
                 path.display(),
                 other.commit,
                 other.machine.processor,
@@ -53,14 +53,14 @@ impl Earlier {
         Ok((runs, Self(seconds)))
     }
 
-    /// The typical seconds of what was measured on this occasion, if it was.
+    /// Returns the typical seconds of runs on this occasion, if there are any.
     pub(crate) fn of(&self, occasion: Occasion<'_>) -> Option<f64> {
         let seconds = self.0.get(&key(&occasion.record(Machine::default())))?;
         Sample::of(seconds.iter().copied()).map(|sample| sample.median)
     }
 }
 
-/// The same for runs of the same cell in the same round.
+/// Returns the same key for runs of the same cell in the same round.
 fn key(run: &Run) -> String {
     let Run { program: ProgramId { workload, params }, who, workers, copies, round, .. } = run;
     format!("{workload} {params:?} {who:?} {workers} {copies} {round}")

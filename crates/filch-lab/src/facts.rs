@@ -1,13 +1,13 @@
-//! What a session shows, in sentences.
+//! The findings of a session, in sentences.
 
 use crate::columns::Unit;
 use crate::stats::{Estimate, geometric_mean};
 use crate::summary::{Program, Row};
 
-/// Ties: a difference smaller than this is not a victory.
+/// Two times within this ratio are a tie.
 const TIE: f64 = 1.02;
 
-/// What a session shows, in sentences, the most important first.
+/// Returns the findings, the most important first.
 pub(crate) fn facts(programs: &[Program], cores: usize) -> Vec<Fact> {
     let mut counts: Vec<usize> = programs.iter().flat_map(Program::worker_counts).collect();
     counts.sort_unstable();
@@ -21,7 +21,7 @@ pub(crate) fn facts(programs: &[Program], cores: usize) -> Vec<Fact> {
     facts
 }
 
-/// A number worth a large type, and the sentence that explains it.
+/// A prominent number, and the sentence that explains it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fact {
     pub(crate) figure: String,
@@ -32,7 +32,7 @@ fn workers_text(workers: usize) -> String {
     if workers == 1 { "one worker".to_owned() } else { format!("{workers} workers") }
 }
 
-/// Who is fastest on how many programs.
+/// The scheduler that is fastest on most programs.
 fn fastest(programs: &[Program], workers: usize) -> Option<Fact> {
     let mut wins: Vec<(String, Vec<&str>)> = Vec::new();
     let mut contests = 0;
@@ -55,11 +55,11 @@ fn fastest(programs: &[Program], workers: usize) -> Option<Fact> {
     let workers = workers_text(workers);
     Some(Fact {
         figure: format!("{} of {contests}", titles.len()),
-        sentence: format!("programs on which {label} is the fastest, or within 2 % of it, with {workers}{others}."),
+        sentence: format!("programs on which {label} is the fastest or within 2 % of it, with {workers}{others}."),
     })
 }
 
-/// How much longer the peers take than filch's default pool.
+/// The time of the peers over that of filch's default pool.
 fn rivals(programs: &[Program], workers: usize) -> Option<Fact> {
     let mut ratios: Vec<(String, Vec<(f64, &str)>)> = Vec::new();
     for program in programs {
@@ -84,24 +84,25 @@ fn rivals(programs: &[Program], workers: usize) -> Option<Fact> {
         .collect();
     means.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (nearest, label, _) = means.first()?;
-    let each =
-        means.iter().map(|(mean, label, (worst, title))| format!("{label} {mean:.2}× (most on {title}: {worst:.2}×)"));
+    let each = means
+        .iter()
+        .map(|(mean, label, (worst, title))| format!("{label} {mean:.2}× (maximum {worst:.2}× on {title})"));
     Some(Fact {
         figure: format!("{nearest:.2}×"),
         sentence: format!(
-            "the time of filch split is what the nearest peer, {label}, takes with {}, as a geometric mean: {}.",
+            "is the time of the nearest peer, {label}, over that of filch split, with {}, as a geometric mean: {}.",
             workers_text(workers),
             each.collect::<Vec<_>>().join("; ")
         ),
     })
 }
 
-/// What a fork costs where little else is done.
+/// The cost of a fork in the program with the finest tasks.
 fn fork_price(programs: &[Program]) -> Option<Fact> {
     let program = programs.iter().filter(|program| program.ranking(1).len() > 1).max_by(|a, b| {
         let density =
             |program: &Program| program.ranking(1).first().and_then(|row| row.tasks_per_second()).unwrap_or(0.0);
-        // First the one that most schedulers run, then the one with the finest tasks.
+        // Prefers the program that most schedulers run, then the one with the finest tasks.
         a.ranking(1).len().cmp(&b.ranking(1).len()).then(density(a).total_cmp(&density(b)))
     })?;
     let mut rows: Vec<(&Row, f64)> =
@@ -112,7 +113,7 @@ fn fork_price(programs: &[Program]) -> Option<Fact> {
     Some(Fact {
         figure: Unit::ForkSeconds.text(ours.1),
         sentence: format!(
-            "is what a fork and its join add to sequential {} in {}, with one worker: {}.",
+            "per fork and join over sequential {} in {}, with one worker: {}.",
             program.title,
             ours.0.label,
             all.collect::<Vec<_>>().join(", ")
@@ -120,7 +121,7 @@ fn fork_price(programs: &[Program]) -> Option<Fact> {
     })
 }
 
-/// How much of the capacity the default pool turns into speed.
+/// The share of the capacity that the default pool turns into speed-up.
 fn scaling(programs: &[Program], workers: usize) -> Option<Fact> {
     let rows: Vec<(&Program, f64)> = programs
         .iter()
@@ -135,7 +136,7 @@ fn scaling(programs: &[Program], workers: usize) -> Option<Fact> {
         figure: format!("{:.0} %", mean * 100.0),
         sentence: format!(
             "of the machine's parallel capacity (C{workers} = {capacity:.2} on average) becomes speed-up T1/T{workers} in \
-             filch split; least on {}: {:.0} %.",
+             filch split; the minimum is on {}: {:.0} %.",
             least.title,
             share * 100.0
         ),

@@ -1,5 +1,4 @@
-//! Every flag, once: its name, its help, and what values it takes. Parsing yields plain values; the verbs make
-//! schedulers and workloads of them.
+//! The flags, each with its name, help and values. Parsing yields plain values; the verbs make schedulers and workloads of them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use filch_catalogue::Style;
 use filch_console::flags::{Output, count, workers};
 
-/// A style, by its name.
+/// Parses the name of a style.
 fn style() -> impl TypedValueParser<Value = Style> {
     let values = Style::EVERY.map(|style| PossibleValue::new(style.name()).help(style.summary()));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Style>())
@@ -18,44 +17,44 @@ fn style() -> impl TypedValueParser<Value = Style> {
 /// Compares work-stealing schedulers on real programs.
 #[derive(Debug, Parser)]
 #[command(name = "filch", version, about, max_term_width = 100)]
-#[command(after_help = "Start with `filch compare`. Exit status: 0 well, 1 a check failed, 2 bad usage.")]
+#[command(after_help = "Start with `filch compare`. Exit status: 0 success, 1 a check failed, 2 bad usage.")]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measures schedulers side by side on several programs: a table and an HTML report
+    /// Compares schedulers on several programs: a table and an HTML report
     Compare(Compare),
-    /// Measures one of the experiments that are kept by name, and decides what it claims
+    /// Runs a named experiment, and decides its claims
     Experiment(Experiment),
     /// Runs one program on one scheduler
     Run(Run),
-    /// Lists pools and queues, their parameters, workloads, peers, experiments, waiting strategies, columns and scenarios
+    /// Lists pools, queues, parameters, workloads, peers, experiments, waiting strategies, columns and scenarios
     List(List),
-    /// Makes the HTML report, or a summary in JSON, from JSON lines
+    /// Makes the HTML report, or a JSON summary, from JSON lines
     Report(Report),
-    /// Has cargo build the runners that other verbs start, which else happens when they are needed
+    /// Builds runners with cargo in advance; other commands build the runners they need
     Build(Build),
-    /// Explores every execution of small programs on abstract machines: queues and protocols, as they ship
+    /// Checks shipped queues and protocols: explores every execution of small programs on abstract machines
     #[command(disable_help_flag = true)]
     Check(Passed),
-    /// Hammers queues with an owner and thieves, or runs random programs: is every task taken once?
+    /// Stresses queues with an owner and thieves, or runs random programs: is every task taken once?
     #[command(disable_help_flag = true)]
     Stress(Passed),
-    /// Measures what an idle pool costs, how fast it wakes, what calls into it cost, and how work spreads
+    /// Measures the cost of an idle pool, of waking it and of calls into it, and how work spreads
     #[command(disable_help_flag = true)]
     Probe(Passed),
 }
 
-/// How large programs are, where nothing else is said.
+/// The size of programs without other parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Size {
-    /// Some 10 to 50 ms sequentially
+    /// 10 to 50 ms sequentially
     Quick,
-    /// Some 50 to 200 ms
+    /// 50 to 200 ms sequentially
     Compare,
     /// As in the paper or program that it comes from
     Paper,
@@ -64,15 +63,15 @@ pub(crate) enum Size {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filch build                all runners that need nothing but cargo, the checkers and the probes
+  filch build                all runners that need only cargo, the checkers and the probes
   filch build split rayon    two runners")]
 pub(crate) struct Build {
-    /// Pools, queues, peers, `serial`, `check`, `probe` [default: all but the peers that need more of the system]
+    /// Pools, queues, peers, `serial`, `check`, `probe` [default: all but the peers that need system packages]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 }
 
-/// For another program, which knows what it means.
+/// Arguments that are passed on to another program.
 #[derive(Debug, Args)]
 pub(crate) struct Passed {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
@@ -82,9 +81,9 @@ pub(crate) struct Passed {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filch compare                            a minute on two cores; writes filch-report.html
+  filch compare                            takes a minute on two cores; writes filch-report.html
   filch compare --quick                    smaller programs, for a first look
-  filch compare --all                      every program there is, in small sizes: some minutes
+  filch compare --all                      every program, in small sizes: takes minutes
   filch compare fib queens --peers rayon   two programs, one peer
   filch compare fib:n=40 --repeat 20       another size, a fixed number of rounds
   filch compare --workers 1,2,8 --json runs.jsonl
@@ -92,19 +91,19 @@ Examples:
   filch compare fib uts --runner ./my-runner
   filch compare fib --columns median,p10,p90,speedup,to-baseline")]
 pub(crate) struct Compare {
-    /// Workloads, each perhaps with parameters as in `fib:n=40` or `uts:tree=T3,seed=1`
+    /// Workloads, optionally with parameters, such as `fib:n=40` or `uts:tree=T3,seed=1`
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
-    /// Every program, on every input that it has, in the sizes of --quick
+    /// Every program, on every input, in the sizes of --quick
     #[arg(long, conflicts_with = "workloads")]
     pub(crate) all: bool,
-    /// Pools of filch [default: split, chase-lev, on fib filch-levels and filch-closures; for worklist programs some queues]
+    /// Pools of filch [default: split, chase-lev, on fib also filch-levels and filch-closures; on worklist programs several queues]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) pools: Option<Vec<String>>,
-    /// Other schedulers; an empty list is none [default: rayon, chili, lace-ws]
+    /// Other schedulers; an empty list means none [default: rayon, chili, lace-ws]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) peers: Option<Vec<String>>,
-    /// Somebody's runner, as docs/runners.md says; may be given several times
+    /// Your own runner, see docs/runners.md; can be given several times
     #[arg(long = "runner", value_name = "PATH")]
     pub(crate) runners: Vec<PathBuf>,
     /// How filch's workers wait for a stolen task [default: the library's]
@@ -117,58 +116,58 @@ pub(crate) struct Compare {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filch list experiments                  their names, and what they ask
-  filch experiment forks                  what a fork costs: a table, claims and filch-report.html
+  filch list experiments                  their names and questions
+  filch experiment forks                  the cost of a fork: a table, claims and filch-report.html
   filch experiment blocks --size quick    smaller programs, for a first look
   filch experiment cutoff --json cutoff.jsonl
   filch experiment cutoff --json cutoff.jsonl --resume
   filch report cutoff.jsonl -o cutoff.html")]
 pub(crate) struct Experiment {
-    /// Which: see `filch list experiments`
+    /// The experiment: see `filch list experiments`
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) session: Session,
 }
 
-/// What a session of measuring can be told.
+/// The flags of a measuring session.
 #[derive(Debug, Args)]
 pub(crate) struct Session {
-    /// Numbers of workers [default: the experiment's; of `compare` 1 and the number of processors]
+    /// Numbers of workers [default: the experiment's; for `compare` 1 and the number of processors]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: Option<Vec<u16>>,
-    /// Bind each worker to a processor; who cannot do that is left out
+    /// Bind each worker to a processor; omit schedulers that cannot
     #[arg(long)]
     pub(crate) pin: bool,
-    /// Small sizes and a short budget
+    /// Use small sizes and a short budget
     #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
-    /// How large the programs are [default: compare, with --all quick]
+    /// Size of the programs [default: compare; with --all quick]
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
-    /// Exactly so many rounds over everything, whatever time they take
+    /// Exact number of rounds, however long they take
     #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
     pub(crate) repeat: Option<u32>,
-    /// Seconds to fill with rounds, of which some are always made [default: the experiment's; of `compare` 60 and three rounds, in quick
-    /// sizes 15, with --all 180 and one]
+    /// Seconds to fill with rounds; some rounds always run [default: the experiment's; for `compare` 60 and three rounds; for quick sizes
+    /// 15; with --all 180 and one]
     #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
     /// Seconds after which a run counts as hung
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) timeout: u32,
-    /// The seed of the order of runs
+    /// Seed of the order of runs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Columns of tables and report, in this order: see `filch list columns` [default: the experiment's or what fits, and in the report
+    /// Columns of tables and report, in this order: see `filch list columns` [default: the experiment's, or as many as fit; in the report
     /// all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
-    /// Where to write the HTML report
+    /// File for the HTML report
     #[arg(long, value_name = "FILE", default_value = "filch-report.html", conflicts_with = "no_report")]
     pub(crate) report: PathBuf,
     /// Write no HTML report
     #[arg(long)]
     pub(crate) no_report: bool,
-    /// Go on with an interrupted session, whose lines are in the file of --json: what is there is not measured again
+    /// Continue an interrupted session from the file of --json: do not measure its lines again
     #[arg(long, requires = "json")]
     pub(crate) resume: bool,
     #[command(flatten)]
@@ -176,7 +175,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The size asked for.
+    /// Returns the requested size.
     pub(crate) fn size_or(&self, default: Size) -> Size {
         self.size.unwrap_or(if self.quick { Size::Quick } else { default })
     }
@@ -189,23 +188,23 @@ Examples:
   filch run fib --pool serial                           the sequential program
   filch run uts --set tree=T3 --workers 2 --wait leapfrog
   filch run queens --peer rayon --repeat 10 --json -    ten JSON lines
-  filch run closure --pool idem-lifo                    a worklist program, whose tasks may be run twice
-  filch run wsq --set k=100 --pool wsq --workers 1,2    a job program, and what a job costs
+  filch run closure --pool idem-lifo                    a worklist program, whose tasks may run twice
+  filch run wsq --set k=100 --pool wsq --workers 1,2    a job program, and the cost of a job
   perf stat -e cycles:u filch run fib --set n=40 --workers 1 --repeat 1 --warmup 0")]
 pub(crate) struct Run {
     /// The workload: see `filch list workloads`
     pub(crate) workload: String,
-    /// A parameter of the workload [default: the size that `compare` uses]
+    /// A parameter of the workload [default: as `compare` sets it]
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub(crate) set: Vec<String>,
-    /// The size that `compare --quick` uses
+    /// Use the sizes of `compare --quick`
     #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
-    /// How large the program is, but for what is set [default: compare]
+    /// Size of the program, apart from --set [default: compare]
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
-    /// `serial`, or a pool, perhaps with parameters as in `bwos-l:block=64:capacity=4096` or `pdq-r:interrupts=signal`: see
-    /// `filch list pools` and `filch list parameters` [default: split, for worklist programs chase-lev, for job programs wsq]
+    /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or `pdq-r:interrupts=signal`: see `filch
+    /// list pools` and `filch list parameters` [default: split; for worklist programs chase-lev; for job programs wsq]
     #[arg(long, value_name = "NAME", conflicts_with = "peer")]
     pub(crate) pool: Option<String>,
     /// Another scheduler: see `filch list peers`
@@ -214,13 +213,13 @@ pub(crate) struct Run {
     /// How workers wait for a stolen task: see `filch list waits`
     #[arg(long, value_name = "NAME")]
     pub(crate) wait: Option<String>,
-    /// Worker threads; several numbers are tried one after the other [default: the number of processors]
+    /// Worker threads; several numbers run one after the other [default: the number of processors]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: Option<Vec<u16>>,
-    /// Timed runs
+    /// Number of timed runs
     #[arg(long, value_name = "R", default_value = "5", value_parser = count(1, 100_000), allow_negative_numbers = true)]
     pub(crate) repeat: u32,
-    /// Untimed runs before them
+    /// Number of untimed runs before them
     #[arg(long, value_name = "K", default_value = "1", value_parser = count(0, 1000), allow_negative_numbers = true)]
     pub(crate) warmup: u32,
     /// How forks reach the pool
@@ -238,10 +237,10 @@ pub(crate) struct Run {
 Examples:
   filch list             everything
   filch list workloads   programs, their parameters and sizes
-  filch list queues      queues, what they promise and their papers
-  filch list peers       other schedulers, and how to get those that are missing")]
+  filch list queues      queues, their guarantees and papers
+  filch list peers       other schedulers, and how to get the missing ones")]
 pub(crate) struct List {
-    /// Only these
+    /// List only these
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
 }
@@ -251,21 +250,21 @@ pub(crate) struct List {
 pub(crate) enum Listed {
     /// filch's task pools
     Pools,
-    /// Queues alone
+    /// Queues by themselves
     Queues,
-    /// What can be set of queues that run worklist programs, and of pools
+    /// Parameters of pools, and of queues that run worklist programs
     Parameters,
     /// Programs
     Workloads,
     /// Other schedulers
     Peers,
-    /// Experiments that are kept by name
+    /// Named experiments
     Experiments,
-    /// What a worker does while its task is stolen
+    /// Strategies for waiting for a stolen task
     Waits,
-    /// What tables of results show
+    /// Columns of result tables
     Columns,
-    /// What `filch check` explores
+    /// Scenarios of `filch check`
     Scenarios,
 }
 
@@ -274,16 +273,16 @@ pub(crate) enum Listed {
 Examples:
   filch report runs.jsonl -o report.html
   filch report monday.jsonl tuesday.jsonl -o week.html
-  filch report runs.jsonl --json summary.jsonl       a line for each row of the tables, with intervals
+  filch report runs.jsonl --json summary.jsonl       a line per row of the tables, with intervals
   filch report runs.jsonl --columns median,speedup --json - -o report.html")]
 pub(crate) struct Report {
-    /// JSON lines, as `compare --json` and `run --json` write them
+    /// JSON lines, as written by `compare --json` and `run --json`
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Where to write the report [default: filch-report.html, or nowhere with --json]
+    /// File for the report [default: filch-report.html, or none with --json]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write one JSON object per row of the tables to FILE; `-` is standard output
+    /// Write one JSON object per row of the tables to FILE; `-` means standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Columns, in this order: see `filch list columns` [default: all]

@@ -1,7 +1,7 @@
-//! Who runs what: the identities of programs and schedulers, as records carry them and as people read them.
+//! The identities of programs and schedulers, as stored in records and as shown to people.
 //!
-//! What must always hold: the names of the fields are those of the lines, of old ones too, and nothing but the `Display` here
-//! makes the names that tables, pages and messages show.
+//! Invariants: the names of the fields are those of the JSON lines, old ones included, and only the `Display` implementations here make the
+//! names in tables, pages and messages.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -23,7 +23,7 @@ impl ProgramId {
         Self { workload: workload.name().to_owned(), params: params.collect() }
     }
 
-    /// By name, then by parameters one after the other, numbers by their size.
+    /// Compares by name, then by each parameter in turn, numbers by value.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let parameter = |(mine, theirs): (&Value, &Value)| match (mine.as_f64(), theirs.as_f64()) {
             (Some(mine), Some(theirs)) => mine.total_cmp(&theirs),
@@ -35,7 +35,7 @@ impl ProgramId {
             .then_with(|| parameters.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
     }
 
-    /// The same but for a parameter, and what that was.
+    /// Returns the program without a parameter, and that parameter's value.
     pub(crate) fn without(&self, parameter: &str) -> (Self, Option<String>) {
         let mut rest = self.clone();
         let removed = rest.params.shift_remove(parameter);
@@ -43,7 +43,7 @@ impl ProgramId {
     }
 }
 
-/// As short as it is clear: `uts tree=T3` is a program with its first parameter and those that do not follow from the others shown.
+/// As short as is unambiguous: `uts tree=T3` shows a program's first parameter, and those that do not follow from the others.
 impl fmt::Display for ProgramId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut params = self.params.iter().map(|(name, value)| (name.clone(), plain(value)));
@@ -61,7 +61,7 @@ impl fmt::Display for ProgramId {
     }
 }
 
-/// A parameter as JSON: a number where it is one.
+/// Converts a parameter to JSON, if possible to a number.
 fn value(text: &str) -> Value {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.into();
@@ -80,19 +80,19 @@ fn plain(value: &Value) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Placement {
-    /// Where the system puts them.
+    /// The system places them.
     #[default]
     Free,
     /// Each is bound to a processor.
     Pinned,
 }
 
-/// Who runs a program, with all that tells one contender from another.
+/// A scheduler, with all that distinguishes one contender from another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct SchedulerId {
-    /// `filch`, `serial` or the name of somebody else's.
+    /// `filch`, `serial`, or the name of another scheduler.
     pub(crate) scheduler: String,
-    /// Of filch: pool or queue, with what is set of its parameters.
+    /// filch's pool or queue, with its settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pool: Option<String>,
     /// How its workers wait for a stolen task.
@@ -106,7 +106,7 @@ pub(crate) struct SchedulerId {
 }
 
 impl SchedulerId {
-    /// One that needs no more than a name.
+    /// Returns a scheduler that is identified by its name alone.
     pub(crate) fn named(scheduler: impl Into<String>) -> Self {
         Self { scheduler: scheduler.into(), pool: None, wait: None, style: None, placement: Placement::Free }
     }
@@ -119,7 +119,7 @@ impl SchedulerId {
         self.scheduler == "filch"
     }
 
-    /// What the library does unless something else is asked for.
+    /// Whether this is the library's default configuration.
     pub(crate) fn is_default(&self) -> bool {
         self.is_filch()
             && self.pool.as_deref() == Some(POOLS[0].name)
@@ -127,17 +127,17 @@ impl SchedulerId {
             && self.unusual_wait().is_none()
     }
 
-    /// The style, if it is not the usual one.
+    /// Returns the style, unless it is the default one.
     fn style(&self) -> Option<&str> {
         self.style.as_deref().filter(|style| *style != Style::Handles.name())
     }
 
-    /// The waiting strategy, if it is not the library's.
+    /// Returns the waiting strategy, unless it is the library's default.
     fn unusual_wait(&self) -> Option<&str> {
         self.wait.as_deref().filter(|wait| *wait != WAITS[0].name)
     }
 
-    /// The same but for a parameter of its pool, and what that was.
+    /// Returns the scheduler without a parameter of its pool, and that parameter's value.
     pub(crate) fn without(&self, parameter: &str) -> (Self, Option<String>) {
         let mut removed = None;
         let rest = self.pool.as_ref().map(|pool| {
@@ -155,14 +155,14 @@ impl SchedulerId {
     }
 }
 
-/// `filch bwos-l:block=64`, `filch levels`, `rayon`: what is as usual is not told.
+/// `filch bwos-l:block=64`, `filch levels`, `rayon`: defaults are omitted.
 impl fmt::Display for SchedulerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.scheduler)?;
         if let Some(pool) = &self.pool {
             let (name, parameters) = pool.split_once(':').unwrap_or((pool, ""));
             match self.style() {
-                // Other styles are those of the default pool.
+                // Other styles exist only for the default pool.
                 Some(style) if name == POOLS[0].name => write!(f, " {style}")?,
                 Some(style) => write!(f, " {name} {style}")?,
                 None => write!(f, " {name}")?,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_numbers_where_they_can_be() {
+    fn parameters_are_numbers_if_possible() {
         assert_eq!(value("40"), 40);
         assert_eq!(value("0.25"), 0.25);
         assert_eq!(value("T1"), "T1");
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_called_by_what_does_not_follow() {
+    fn programs_are_named_without_implied_parameters() {
         let fib = program(r#"{"workload":"fib","params":{"n":35,"cutoff":0}}"#);
         assert_eq!(fib.to_string(), "fib n=35");
         assert_eq!(program(r#"{"workload":"fib","params":{"n":35,"cutoff":9}}"#).to_string(), "fib n=35 cutoff=9");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn schedulers_are_called_by_what_tells_them_apart() {
+    fn schedulers_are_named_without_defaults() {
         for (line, name) in [
             (r#"{"scheduler":"rayon"}"#, "rayon"),
             (r#"{"scheduler":"serial","placement":"pinned"}"#, "serial pinned"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_of_a_pool_can_be_left_out() {
+    fn a_parameter_of_a_pool_can_be_removed() {
         let queue = scheduler(r#"{"scheduler":"filch","pool":"padws:block=4:keep=1"}"#);
         let (rest, block) = queue.without("block");
         assert_eq!((rest.to_string().as_str(), block.as_deref()), ("filch padws:keep=1", Some("4")));

@@ -1,6 +1,6 @@
-//! The visits of a plan, each to a fresh process, and the runs that come of them.
+//! The visits of a plan, each to a fresh process, and the resulting runs.
 //!
-//! What must always hold: a run is kept, in its file too, before the next one starts; what was measured before is not measured again.
+//! Invariants: a run is saved, in its file too, before the next one starts; an earlier measurement is not repeated.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::export::json::Lines;
 use crate::identity::Placement;
 use crate::progress::Progress;
 use crate::record::{Occasion, Run};
-use crate::rounds::{Outcome, Runner, Visit};
+use crate::rounds::{Runner, Visit, VisitOutcome};
 use crate::scheduler::Scheduler;
 use crate::session::{Asked, Trouble};
 use crate::stats::Sample;
@@ -22,11 +22,11 @@ use crate::terminal::{FAILURE, colour_on_stderr, paint};
 pub(crate) struct Processes<'s> {
     plan: &'s Plan,
     start: Instant,
-    /// For a visit.
+    /// The time limit of a visit.
     limit: Duration,
     runs: Vec<Run>,
     earlier: Earlier,
-    /// The right answers, by program, as far as somebody had to know them.
+    /// The right answers by program, as far as they were needed.
     references: HashMap<usize, String>,
     failure: Option<Error>,
     lines: Option<Lines>,
@@ -34,7 +34,7 @@ pub(crate) struct Processes<'s> {
 }
 
 impl<'s> Processes<'s> {
-    /// To go on after these runs.
+    /// Starts after these runs.
     pub(crate) fn new(
         plan: &'s Plan,
         (runs, earlier): (Vec<Run>, Earlier),
@@ -46,7 +46,7 @@ impl<'s> Processes<'s> {
         Self { plan, start, limit, runs, earlier, references, failure: None, lines, progress }
     }
 
-    /// All runs, or why the session had to end.
+    /// Returns all runs, or the error that ended the session.
     pub(crate) fn end(self) -> Result<Vec<Run>> {
         self.progress.end();
         self.failure.map_or(Ok(self.runs), Err)
@@ -68,9 +68,9 @@ impl<'s> Processes<'s> {
         true
     }
 
-    /// Runs copies of a cell and gives the seconds of one timed run, or how it ended instead.
-    fn go(&mut self, cell: &'s Cell, visit: Visit, copies: usize) -> std::result::Result<f64, Outcome> {
-        // Copies bound to processors would all be bound to the first.
+    /// Runs copies of a cell; returns the seconds of one timed run, or how the visit ended.
+    fn go(&mut self, cell: &'s Cell, visit: Visit, copies: usize) -> std::result::Result<f64, VisitOutcome> {
+        // Copies bound to processors would all share the first one.
         let placement = if copies == 1 { cell.placement } else { Placement::Free };
         let first = Occasion { placement, copies, ..self.occasion(cell, visit) };
         if let Some(seconds) = self.earlier.of(first) {
@@ -91,9 +91,9 @@ impl<'s> Processes<'s> {
         });
         match outcome {
             Ok(()) => {}
-            Err(Trouble::Interrupted) => return Err(Outcome::Interrupted),
-            Err(Trouble::Broken(why)) => return Err(Outcome::Broken(why)),
-            Err(Trouble::Refused(why)) => return Err(Outcome::Refused(why)),
+            Err(Trouble::Interrupted) => return Err(VisitOutcome::Interrupted),
+            Err(Trouble::Broken(why)) => return Err(VisitOutcome::Broken(why)),
+            Err(Trouble::Refused(why)) => return Err(VisitOutcome::Refused(why)),
             Err(Trouble::Taker(error)) => return Err(self.fail(error)),
         }
         let seconds = Sample::of(found.iter().filter_map(|run| run.seconds));
@@ -108,21 +108,21 @@ impl<'s> Processes<'s> {
         }
         for run in found {
             if !self.keep(run) {
-                return Err(Outcome::Interrupted);
+                return Err(VisitOutcome::Interrupted);
             }
         }
-        seconds.map(|sample| sample.median).ok_or_else(|| Outcome::Broken("it measured nothing".to_owned()))
+        seconds.map(|sample| sample.median).ok_or_else(|| VisitOutcome::Broken("it returned no times".to_owned()))
     }
 
-    /// What a program's answer should be: what the sequential program says, which checks it.
-    fn reference(&mut self, program: usize) -> std::result::Result<String, Outcome> {
+    /// Returns a program's right answer, from the sequential program, which checks it.
+    fn reference(&mut self, program: usize) -> std::result::Result<String, VisitOutcome> {
         if let Some(known) = self.references.get(&program) {
             return Ok(known.clone());
         }
         let order = Scheduler::Serial.order(&self.plan.programs[program], 1, Placement::Free);
         let runner = Scheduler::Serial.runner().path().map_err(|error| self.fail(error))?;
         let asked = Asked { runner: &runner, order: &order, copies: 1, repeats: 1, limit: Some(self.limit) };
-        let mut right = Err(Outcome::Broken("the sequential program gives no right answer".to_owned()));
+        let mut right = Err(VisitOutcome::Broken("the sequential program gives no right answer".to_owned()));
         let outcome = asked.run(&mut |_, ran| {
             if ran.error.is_none() {
                 right = Ok(ran.answer);
@@ -130,7 +130,7 @@ impl<'s> Processes<'s> {
             Ok(())
         });
         if matches!(outcome, Err(Trouble::Interrupted)) {
-            return Err(Outcome::Interrupted);
+            return Err(VisitOutcome::Interrupted);
         }
         let right = right?;
         self.references.insert(program, right.clone());
@@ -151,10 +151,10 @@ impl<'s> Processes<'s> {
         }
     }
 
-    /// The session ends with this error.
-    fn fail(&mut self, error: Error) -> Outcome {
+    /// Ends the session with this error.
+    fn fail(&mut self, error: Error) -> VisitOutcome {
         self.failure = Some(error);
-        Outcome::Interrupted
+        VisitOutcome::Interrupted
     }
 }
 
@@ -163,9 +163,9 @@ impl Runner for Processes<'_> {
         self.start.elapsed().as_secs_f64()
     }
 
-    fn run(&mut self, visit: Visit) -> Outcome {
+    fn run(&mut self, visit: Visit) -> VisitOutcome {
         if crate::interrupt::interrupted() {
-            return Outcome::Interrupted;
+            return VisitOutcome::Interrupted;
         }
         let plan = self.plan;
         let cell = &plan.cells[visit.cell];
@@ -173,20 +173,20 @@ impl Runner for Processes<'_> {
         for &copies in [1].iter().chain(&cell.copies) {
             match self.go(cell, visit, copies) {
                 Ok(more) => seconds += more,
-                Err(Outcome::Broken(why)) => {
-                    self.progress.say(&format!("broken: {}: {why}", plan.describe(visit.cell)));
+                Err(VisitOutcome::Broken(why)) => {
+                    self.progress.say(&format!("failed: {}: {why}", plan.describe(visit.cell)));
                     let run = self.occasion(cell, visit).broken(&why);
                     self.keep(run);
-                    return Outcome::Broken(why);
+                    return VisitOutcome::Broken(why);
                 }
-                Err(Outcome::Refused(why)) => {
-                    self.progress.say(&format!("left out: {}: {why}", plan.describe(visit.cell)));
-                    return Outcome::Refused(why);
+                Err(VisitOutcome::Refused(why)) => {
+                    self.progress.say(&format!("omitted: {}: {why}", plan.describe(visit.cell)));
+                    return VisitOutcome::Refused(why);
                 }
                 Err(outcome) => return outcome,
             }
         }
-        Outcome::Timed(seconds)
+        VisitOutcome::Timed(seconds)
     }
 
     fn progress(&mut self, next: Visit, done: usize, planned: usize, left: f64) {
@@ -194,7 +194,7 @@ impl Runner for Processes<'_> {
     }
 }
 
-/// Whether two answers are the same, but for the last digits of a real number: sums depend on their order.
+/// Whether two answers are equal, except for the last digits of a real number: a sum depends on its order.
 fn agree(one: &str, other: &str) -> bool {
     const TOLERANCE: f64 = 1e-6;
     one == other
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_agree_but_for_the_order_of_a_sum() {
+    fn answers_may_differ_by_rounding() {
         assert!(agree("55", "55") && agree("0.30000000000000004", "0.3") && agree("nothing", "nothing"));
         assert!(!agree("55", "56") && !agree("1000000", "1000001") && !agree("0.3", "0.31"));
     }

@@ -1,4 +1,4 @@
-//! An experiment from its plan to what it shows.
+//! Runs an experiment from its plan to its results.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::flags::{Session as Flags, Size};
 use crate::identity::Placement;
 use crate::measure::Processes;
 use crate::progress::Progress;
-use crate::rounds::{Settings, execute};
+use crate::rounds::{RoundLimits, execute};
 use crate::runners::{self, Executable};
 
-/// Measures an experiment in this size, and shows what came of it; the flags have the last word on workers, placement and effort.
+/// Measures an experiment in this size, and shows the results; the flags override its workers, placement and effort.
 pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> Result {
     let choice = Choice::of(flags.columns.as_deref(), experiment.columns)?;
     if let Some(workers) = &flags.workers {
@@ -41,7 +41,7 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     runners::ready(&programs, !flags.output.quiet)?;
     crate::interrupt::watch()?;
     let effort = experiment.effort;
-    let settings = Settings {
+    let limits = RoundLimits {
         seed: flags.seed,
         budget: flags.budget.unwrap_or(effort.budget).into(),
         at_least: flags.repeat.map_or(effort.at_least, |repeat| repeat as usize),
@@ -50,7 +50,7 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     };
     let limit = Duration::from_secs(flags.timeout.into());
     let mut processes = Processes::new(&plan, measured, lines, limit, Progress::new(!flags.output.quiet));
-    let finish = execute(plan.cells.len(), &settings, &mut processes);
+    let finish = execute(plan.cells.len(), &limits, &mut processes);
     let runs = processes.end()?;
     conclude(&Conclusion {
         experiment: &experiment,

@@ -1,28 +1,28 @@
-//! Programs by their names, as the command line and experiments write them.
+//! Programs by name, as the command line and experiments write them.
 
 use filch_catalogue::{Memory, Spec, Workload, specs};
 
 use crate::error::{Result, usage};
 use crate::flags::Size;
 
-/// The parameter values of a command line, as `name=value`.
+/// Parses a parameter of the command line, `name=value`.
 pub(crate) fn assignment(text: &str) -> Result<(String, String)> {
     filch_catalogue::assignment(text).map_err(usage)
 }
 
-/// The name in `fib:n=40,cutoff=3`.
+/// Returns the name in `fib:n=40,cutoff=3`.
 pub(crate) fn name_of(program: &str) -> &str {
     program.split(':').next().unwrap_or(program)
 }
 
-/// A program written as `fib:n=40,cutoff=3`, where nothing is said of this size.
+/// Parses a program such as `fib:n=40,cutoff=3`; the size sets the other parameters.
 pub(crate) fn parse(text: &str, size: Size) -> Result<Workload> {
     let (name, set) = text.split_once(':').unwrap_or((text, ""));
     let set = set.split(',').filter(|text| !text.is_empty()).map(assignment).collect::<Result<Vec<_>>>()?;
     workload(name, size, &set)
 }
 
-/// A workload of a size, with some parameters set after that.
+/// Returns a workload of a size, with these parameters overriding that size's.
 pub(crate) fn workload(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload> {
     let preset = match (specs().iter().find(|spec| spec.name == name), size) {
         (None, _) => &[],
@@ -37,7 +37,7 @@ pub(crate) fn workload(name: &str, size: Size, set: &[(String, String)]) -> Resu
     Ok(workload)
 }
 
-/// An error unless so many copies of the workload fit into memory together.
+/// Fails unless this many copies of the workload fit into memory together.
 pub(crate) fn fits(workload: &Workload, copies: usize) -> Result {
     let needed = workload.memory_bytes().saturating_mul(copies as u64);
     match filch_protocol::memory_available() {

@@ -1,4 +1,4 @@
-//! One measured run: the line that every table, plot and report is a view of.
+//! One measured run: the line behind every table, plot and report.
 
 use filch_catalogue::Workload;
 use filch_protocol::{Hello, Machine, Ran, now};
@@ -12,34 +12,34 @@ use crate::sources::commit;
 /// A measured run, as one JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
-    /// The experiment that it belongs to, if that has a name.
+    /// The run's experiment, if that has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) experiment: Option<String>,
     #[serde(flatten)]
     pub(crate) program: ProgramId,
     #[serde(flatten)]
     pub(crate) who: SchedulerId,
-    /// Of the scheduler.
+    /// The scheduler's version.
     #[serde(default)]
     pub(crate) version: String,
     pub(crate) workers: usize,
-    /// Processes that ran this program at the same moment; 2 and more for the parallel capacity.
+    /// The number of processes that ran this program at the same moment; more than one for the parallel capacity.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) copies: usize,
-    /// Which visit of a session; runs of one round lie close together in time.
+    /// The round of the session; runs of one round are close together in time.
     #[serde(default)]
     pub(crate) round: usize,
     pub(crate) repeat: usize,
-    /// Missing if the run broke.
+    /// Missing if the run failed.
     pub(crate) seconds: Option<f64>,
     pub(crate) answer: String,
     pub(crate) correct: bool,
-    /// What is wrong with the answer, or how the run broke.
+    /// The error in the answer, or the reason why the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
-    /// As many as were pushed, where that was counted.
+    /// The number of pushed tasks, if counted, or otherwise the number that the program knows.
     pub(crate) tasks: Option<u64>,
-    /// As many as the program has, if it knows, where those that were pushed were counted.
+    /// The program's number of tasks, if it is known and pushed tasks were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expected_tasks: Option<u64>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -50,15 +50,15 @@ pub(crate) struct Run {
     /// Processor time of the whole process during the run.
     #[serde(default)]
     pub(crate) cpu_seconds: f64,
-    /// Processors that other programs kept busy meanwhile.
+    /// Processors that other programs kept busy during the run.
     #[serde(default)]
     pub(crate) others: f64,
-    /// Processors that the hypervisor took meanwhile.
+    /// Processors that the hypervisor took during the run.
     #[serde(default)]
     pub(crate) stolen: f64,
     #[serde(default)]
     pub(crate) peak_rss_bytes: u64,
-    /// When it ended, in seconds since 1970.
+    /// The end of the run, in seconds since 1970.
     #[serde(default)]
     pub(crate) at: f64,
     pub(crate) machine: Machine,
@@ -74,7 +74,7 @@ fn is_one(copies: &usize) -> bool {
     *copies == 1
 }
 
-/// What is run, by whom, and when in a session.
+/// The program, scheduler and moment of a run in a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Occasion<'o> {
     pub(crate) experiment: Option<&'o str>,
@@ -88,7 +88,7 @@ pub(crate) struct Occasion<'o> {
 }
 
 impl Occasion<'_> {
-    /// The record of a run that went as it is told.
+    /// Returns the record of a completed run.
     pub(crate) fn ran(self, hello: &Hello, ran: Ran) -> Run {
         Run {
             version: hello.version.clone(),
@@ -108,12 +108,12 @@ impl Occasion<'_> {
         }
     }
 
-    /// The record of a run that broke.
+    /// Returns the record of a failed run.
     pub(crate) fn broken(self, why: &str) -> Run {
         Run { error: Some(why.to_owned()), ..self.record(Machine::here()) }
     }
 
-    /// What is known before anything is run.
+    /// Returns the part of the record that is known before the run.
     pub(crate) fn record(self, machine: Machine) -> Run {
         let Self { experiment, workload, scheduler, workers, placement, copies, round, repeat } = self;
         Run {
@@ -148,7 +148,7 @@ impl Occasion<'_> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A run for tests of what is made from runs.
+    /// Makes a run for tests of views.
     pub(crate) fn run(workload: &str, scheduler: &str, workers: usize, seconds: f64) -> Run {
         let (scheduler, pool) = match scheduler.split_once(' ') {
             Some((scheduler, pool)) => (scheduler, Some(pool.to_owned())),
@@ -218,12 +218,12 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn lines_of_earlier_versions_are_read() {
+    fn lines_of_earlier_versions_can_be_read() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
         let kept = ["compare", "levels", "private-deques", "programs"];
         for name in kept {
             let path = folder.join(format!("2-core-xeon-cascade-lake-{name}.jsonl"));
-            let runs = crate::export::json::read(&path).unwrap_or_else(|_| panic!("{} is not read", path.display()));
+            let runs = crate::export::json::read(&path).unwrap_or_else(|_| panic!("{} cannot be read", path.display()));
             assert!(!runs.is_empty() && runs.iter().all(|run| run.correct && run.experiment.is_none()), "{name}");
             assert!(runs.iter().all(|run| run.who.placement == Placement::Free), "{name}");
         }

@@ -1,19 +1,18 @@
-//! The order of runs in a session: rounds over all cells, each in shuffled order, as many as the time allows.
+//! The order of runs in a session: rounds over all cells, each in shuffled order, as many as time allows.
 //!
-//! What a cell is, how it is run and what time it is are hidden behind [`Runner`], so that all of this is tested
-//! without a clock.
+//! [`Runner`] hides the cells, their runs and the clock, so that this is tested without a clock.
 
-/// Says what must be measured how often.
+/// How much to measure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct RoundLimits {
     pub(crate) seed: u64,
-    /// Seconds for the whole session.
+    /// The seconds for the whole session.
     pub(crate) budget: f64,
-    /// Rounds even if they take longer.
+    /// The minimum number of rounds, even if they take longer.
     pub(crate) at_least: usize,
-    /// Rounds even if there is time for more.
+    /// The maximum number of rounds, even if there is time for more.
     pub(crate) at_most: usize,
-    /// A visit times as many runs as fill this many seconds, so that starting a process is not most of the work.
+    /// The seconds that a visit fills with timed runs, so that starting a process is not most of the work.
     pub(crate) visit: f64,
 }
 
@@ -22,58 +21,58 @@ pub(crate) struct Settings {
 pub(crate) struct Visit {
     pub(crate) cell: usize,
     pub(crate) round: usize,
-    /// Timed runs within the visit.
+    /// The timed runs of the visit.
     pub(crate) repeats: usize,
 }
 
-/// How a visit went.
+/// How a visit ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Outcome {
-    /// Seconds of timed runs for each repeat.
+pub(crate) enum VisitOutcome {
+    /// With the typical seconds of a timed run.
     Timed(f64),
     /// The run crashed, hung or could not start.
     Broken(String),
-    /// It says itself that it cannot be run here: there is no use in trying again.
+    /// The runner refused: trying again is useless.
     Refused(String),
-    /// The session is to end.
+    /// The session must end.
     Interrupted,
 }
 
 /// Runs visits and knows the time.
 pub(crate) trait Runner {
-    /// Seconds since the session began.
+    /// Returns the seconds since the session began.
     fn clock(&self) -> f64;
 
     /// Runs a visit.
-    fn run(&mut self, visit: Visit) -> Outcome;
+    fn run(&mut self, visit: Visit) -> VisitOutcome;
 
-    /// Is told how far the session is before each visit: visits done, visits planned, seconds left.
+    /// Receives the progress before each visit: visits done, visits planned, seconds left.
     fn progress(&mut self, _next: Visit, _done: usize, _planned: usize, _left: f64) {}
 }
 
-/// How the session went.
+/// How the session ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Finish {
-    /// Rounds completed.
+    /// The completed rounds.
     pub(crate) rounds: usize,
     pub(crate) interrupted: bool,
-    /// Cells that broke once and ran when they were tried again, with the reason.
+    /// Cells that failed once and succeeded on the second try, with the reason.
     pub(crate) redone: Vec<(usize, String)>,
-    /// Cells that broke twice in a round and were left out from then on.
+    /// Cells that failed twice in a round and were omitted from then on.
     pub(crate) broken: Vec<(usize, String)>,
-    /// Cells that cannot be run here.
+    /// Cells that cannot run here.
     pub(crate) refused: Vec<(usize, String)>,
 }
 
 const MOST_REPEATS: usize = 10;
 
 /// Runs a session.
-pub(crate) fn execute(cells: usize, settings: &Settings, runner: &mut impl Runner) -> Finish {
+pub(crate) fn execute(cells: usize, limits: &RoundLimits, runner: &mut impl Runner) -> Finish {
     let mut session = Session {
-        settings,
-        random: fastrand::Rng::with_seed(settings.seed),
+        limits,
+        random: fastrand::Rng::with_seed(limits.seed),
         cells: vec![Cell::default(); cells],
-        rounds: settings.at_least.min(settings.at_most),
+        rounds: limits.at_least.min(limits.at_most),
         done: 0,
         finish: Finish::default(),
     };
@@ -91,14 +90,14 @@ pub(crate) fn execute(cells: usize, settings: &Settings, runner: &mut impl Runne
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     broken: bool,
-    /// Seconds of a typical timed run, once known.
+    /// The seconds of a typical timed run, once known.
     run: Option<f64>,
-    /// Seconds of the last visit beyond its timed runs.
+    /// The seconds of the last visit beyond its timed runs.
     extra: f64,
 }
 
 impl Cell {
-    /// Timed runs of the next visit, to fill this many seconds.
+    /// The timed runs that fill this many seconds in the next visit.
     fn repeats(&self, visit: f64) -> usize {
         match self.run {
             Some(run) if run > 0.0 => {
@@ -110,25 +109,25 @@ impl Cell {
         }
     }
 
-    /// Seconds that the next visit will take.
+    /// The expected seconds of the next visit.
     fn cost(&self, visit: f64) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "ten at most")]
+        #[expect(clippy::cast_precision_loss, reason = "at most ten")]
         self.run.map(|run| self.extra + run * self.repeats(visit) as f64)
     }
 }
 
 struct Session<'s> {
-    settings: &'s Settings,
+    limits: &'s RoundLimits,
     random: fastrand::Rng,
     cells: Vec<Cell>,
-    /// Rounds planned.
+    /// The planned rounds.
     rounds: usize,
     done: usize,
     finish: Finish,
 }
 
 impl Session<'_> {
-    /// Visits every sound cell once; false if interrupted.
+    /// Visits every working cell once; false if interrupted.
     fn round(&mut self, runner: &mut impl Runner) -> bool {
         let mut order: Vec<usize> = (0..self.cells.len()).filter(|&cell| !self.cells[cell].broken).collect();
         self.random.shuffle(&mut order);
@@ -136,21 +135,21 @@ impl Session<'_> {
         for (position, &cell) in order.iter().enumerate() {
             let left = self.left(&order[position..], runner.clock());
             match self.visit(cell, left, runner) {
-                Outcome::Timed(_) => {}
-                Outcome::Broken(why) => again.push((cell, why)),
-                Outcome::Refused(why) => self.refuse(cell, why),
-                Outcome::Interrupted => return false,
+                VisitOutcome::Timed(_) => {}
+                VisitOutcome::Broken(why) => again.push((cell, why)),
+                VisitOutcome::Refused(why) => self.refuse(cell, why),
+                VisitOutcome::Interrupted => return false,
             }
         }
         for (cell, why) in again {
             match self.visit(cell, 0.0, runner) {
-                Outcome::Timed(_) => self.finish.redone.push((cell, why)),
-                Outcome::Broken(why) => {
+                VisitOutcome::Timed(_) => self.finish.redone.push((cell, why)),
+                VisitOutcome::Broken(why) => {
                     self.cells[cell].broken = true;
                     self.finish.broken.push((cell, why));
                 }
-                Outcome::Refused(why) => self.refuse(cell, why),
-                Outcome::Interrupted => return false,
+                VisitOutcome::Refused(why) => self.refuse(cell, why),
+                VisitOutcome::Interrupted => return false,
             }
         }
         true
@@ -161,16 +160,16 @@ impl Session<'_> {
         self.finish.refused.push((cell, why));
     }
 
-    fn visit(&mut self, cell: usize, left: f64, runner: &mut impl Runner) -> Outcome {
-        let visit = Visit { cell, round: self.finish.rounds, repeats: self.cells[cell].repeats(self.settings.visit) };
+    fn visit(&mut self, cell: usize, left: f64, runner: &mut impl Runner) -> VisitOutcome {
+        let visit = Visit { cell, round: self.finish.rounds, repeats: self.cells[cell].repeats(self.limits.visit) };
         let sound = self.cells.iter().filter(|cell| !cell.broken).count();
         let planned = (self.done + 1).max(sound * self.rounds);
         runner.progress(visit, self.done, planned, left);
         let start = runner.clock();
         let outcome = runner.run(visit);
-        if let Outcome::Timed(run) = outcome {
+        if let VisitOutcome::Timed(run) = outcome {
             let elapsed = runner.clock() - start;
-            #[expect(clippy::cast_precision_loss, reason = "ten at most")]
+            #[expect(clippy::cast_precision_loss, reason = "at most ten")]
             let repeats = visit.repeats as f64;
             let extra = (elapsed - run * repeats).max(0.0);
             self.cells[cell] = Cell { broken: false, run: Some(run), extra };
@@ -179,30 +178,30 @@ impl Session<'_> {
         outcome
     }
 
-    /// Seconds until the last planned round ends; unseen cells count as the average of those seen.
+    /// The seconds until the end of the last planned round; new cells count as the average of the others.
     fn left(&self, rest: &[usize], clock: f64) -> f64 {
-        let seen: Vec<f64> = self.cells.iter().filter_map(|cell| cell.cost(self.settings.visit)).collect();
+        let seen: Vec<f64> = self.cells.iter().filter_map(|cell| cell.cost(self.limits.visit)).collect();
         #[expect(clippy::cast_precision_loss, reason = "few cells")]
         let average = if seen.is_empty() { f64::NAN } else { seen.iter().sum::<f64>() / seen.len() as f64 };
-        let cost = |cell: &Cell| cell.cost(self.settings.visit).unwrap_or(average);
+        let cost = |cell: &Cell| cell.cost(self.limits.visit).unwrap_or(average);
         let this_round: f64 = rest.iter().map(|&cell| cost(&self.cells[cell])).sum();
         let rounds_after = self.rounds.saturating_sub(self.finish.rounds + 1);
         #[expect(clippy::cast_precision_loss, reason = "few rounds")]
         let later = self.cells.iter().filter(|cell| !cell.broken).map(cost).sum::<f64>() * rounds_after as f64;
-        // More rounds will be added while there is time.
+        // More rounds follow while there is time.
         let planned = this_round + later;
-        if self.settings.at_most > self.rounds { planned.max(self.settings.budget - clock) } else { planned }
+        if self.limits.at_most > self.rounds { planned.max(self.limits.budget - clock) } else { planned }
     }
 
-    /// Adds a round if all planned ones are done and there is time for another.
+    /// Adds a round if the planned ones are done and another fits into the budget.
     fn extend(&mut self, clock: f64) {
         let cost: f64 =
-            self.cells.iter().filter(|cell| !cell.broken).filter_map(|cell| cell.cost(self.settings.visit)).sum();
+            self.cells.iter().filter(|cell| !cell.broken).filter_map(|cell| cell.cost(self.limits.visit)).sum();
         let all_broken = self.cells.iter().all(|cell| cell.broken);
-        let fits = cost > 0.0 && clock + cost <= self.settings.budget;
+        let fits = cost > 0.0 && clock + cost <= self.limits.budget;
         if all_broken {
             self.rounds = self.finish.rounds;
-        } else if self.finish.rounds == self.rounds && self.rounds < self.settings.at_most && fits {
+        } else if self.finish.rounds == self.rounds && self.rounds < self.limits.at_most && fits {
             self.rounds += 1;
         }
     }
@@ -212,12 +211,12 @@ impl Session<'_> {
 mod tests {
     use super::*;
 
-    /// Runs nothing; each cell takes its own time on a clock of its own.
+    /// Runs nothing; each cell takes its own time on a simulated clock.
     struct Mock {
         clock: f64,
         seconds: Vec<f64>,
         visits: Vec<Visit>,
-        outcomes: fn(&[Visit], Visit) -> Option<Outcome>,
+        outcomes: fn(&[Visit], Visit) -> Option<VisitOutcome>,
     }
 
     impl Mock {
@@ -231,23 +230,23 @@ mod tests {
             self.clock
         }
 
-        fn run(&mut self, visit: Visit) -> Outcome {
+        fn run(&mut self, visit: Visit) -> VisitOutcome {
             let outcome = (self.outcomes)(&self.visits, visit);
             self.visits.push(visit);
             let run = self.seconds[visit.cell];
             self.clock += run * visit.repeats as f64;
-            outcome.unwrap_or(Outcome::Timed(run))
+            outcome.unwrap_or(VisitOutcome::Timed(run))
         }
     }
 
-    fn settings(budget: f64) -> Settings {
-        Settings { seed: 7, budget, at_least: 3, at_most: 20, visit: 0.15 }
+    fn limits(budget: f64) -> RoundLimits {
+        RoundLimits { seed: 7, budget, at_least: 3, at_most: 20, visit: 0.15 }
     }
 
     #[test]
-    fn every_round_visits_every_cell_once_in_its_own_order() {
+    fn every_round_visits_every_cell_once_in_a_new_order() {
         let mut mock = Mock::new(&[1.0; 12]);
-        let finish = execute(12, &settings(1.0), &mut mock);
+        let finish = execute(12, &limits(1.0), &mut mock);
         assert_eq!(finish, Finish { rounds: 3, ..Finish::default() });
         let order = |round: usize| -> Vec<usize> {
             mock.visits.iter().filter(|visit| visit.round == round).map(|visit| visit.cell).collect()
@@ -262,20 +261,20 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_one_order() {
+    fn a_seed_determines_the_order() {
         let (mut first, mut second) = (Mock::new(&[1.0; 9]), Mock::new(&[1.0; 9]));
-        execute(9, &settings(1.0), &mut first);
-        execute(9, &settings(1.0), &mut second);
+        execute(9, &limits(1.0), &mut first);
+        execute(9, &limits(1.0), &mut second);
         assert_eq!(first.visits, second.visits);
         let mut other = Mock::new(&[1.0; 9]);
-        execute(9, &Settings { seed: 8, ..settings(1.0) }, &mut other);
+        execute(9, &RoundLimits { seed: 8, ..limits(1.0) }, &mut other);
         assert_ne!(first.visits, other.visits);
     }
 
     #[test]
     fn rounds_fill_the_budget_and_no_more() {
         let mut mock = Mock::new(&[1.0, 2.0]);
-        let finish = execute(2, &settings(16.0), &mut mock);
+        let finish = execute(2, &limits(16.0), &mut mock);
         assert_eq!(finish.rounds, 5);
         assert!(mock.clock <= 16.0);
     }
@@ -283,55 +282,55 @@ mod tests {
     #[test]
     fn a_fixed_number_of_rounds_ignores_the_budget() {
         let mut mock = Mock::new(&[1.0, 2.0]);
-        let fixed = Settings { at_least: 2, at_most: 2, ..settings(1000.0) };
+        let fixed = RoundLimits { at_least: 2, at_most: 2, ..limits(1000.0) };
         assert_eq!(execute(2, &fixed, &mut mock).rounds, 2);
     }
 
     #[test]
-    fn short_runs_are_repeated_within_a_visit_once_they_are_known_to_be_short() {
+    fn short_runs_are_repeated_within_a_visit() {
         let mut mock = Mock::new(&[0.05]);
-        execute(1, &Settings { at_most: 3, ..settings(0.0) }, &mut mock);
+        execute(1, &RoundLimits { at_most: 3, ..limits(0.0) }, &mut mock);
         let repeats: Vec<usize> = mock.visits.iter().map(|visit| visit.repeats).collect();
         assert_eq!(repeats, [1, 3, 3]);
     }
 
     #[test]
-    fn a_run_that_breaks_once_is_redone() {
+    fn a_run_that_fails_once_is_redone() {
         let mut mock = Mock::new(&[1.0; 3]);
         mock.outcomes = |visits, visit| {
             let first = !visits.iter().any(|seen| seen.cell == 1);
-            (visit.cell == 1 && first).then(|| Outcome::Broken("killed".into()))
+            (visit.cell == 1 && first).then(|| VisitOutcome::Broken("killed".into()))
         };
-        let finish = execute(3, &settings(0.0), &mut mock);
+        let finish = execute(3, &limits(0.0), &mut mock);
         assert_eq!(finish.redone, [(1, "killed".to_owned())]);
         assert!(finish.broken.is_empty());
         assert_eq!(mock.visits.len(), 10);
     }
 
     #[test]
-    fn a_run_that_breaks_twice_is_left_out_and_the_rest_goes_on() {
+    fn a_run_that_fails_twice_is_omitted() {
         let mut mock = Mock::new(&[1.0; 3]);
-        mock.outcomes = |_, visit| (visit.cell == 1).then(|| Outcome::Broken("killed".into()));
-        let finish = execute(3, &settings(0.0), &mut mock);
+        mock.outcomes = |_, visit| (visit.cell == 1).then(|| VisitOutcome::Broken("killed".into()));
+        let finish = execute(3, &limits(0.0), &mut mock);
         assert_eq!(finish.broken, [(1, "killed".to_owned())]);
         assert_eq!(mock.visits.iter().filter(|visit| visit.cell == 1).count(), 2);
         assert_eq!(mock.visits.len(), 2 + 2 * 3);
     }
 
     #[test]
-    fn a_run_that_refuses_is_not_tried_again() {
+    fn a_refused_run_is_not_tried_again() {
         let mut mock = Mock::new(&[1.0; 3]);
-        mock.outcomes = |_, visit| (visit.cell == 1).then(|| Outcome::Refused("no stack".into()));
-        let finish = execute(3, &settings(0.0), &mut mock);
+        mock.outcomes = |_, visit| (visit.cell == 1).then(|| VisitOutcome::Refused("no stack".into()));
+        let finish = execute(3, &limits(0.0), &mut mock);
         assert_eq!(finish.refused, [(1, "no stack".to_owned())]);
         assert_eq!(mock.visits.len(), 1 + 2 * 3);
     }
 
     #[test]
-    fn a_session_in_which_everything_breaks_ends() {
+    fn a_session_in_which_everything_fails_ends() {
         let mut mock = Mock::new(&[1.0; 2]);
-        mock.outcomes = |_, _| Some(Outcome::Broken("killed".into()));
-        let finish = execute(2, &settings(100.0), &mut mock);
+        mock.outcomes = |_, _| Some(VisitOutcome::Broken("killed".into()));
+        let finish = execute(2, &limits(100.0), &mut mock);
         assert_eq!(finish.broken.len(), 2);
         assert_eq!(mock.visits.len(), 4);
     }
@@ -339,8 +338,8 @@ mod tests {
     #[test]
     fn an_interrupt_ends_the_session_at_once() {
         let mut mock = Mock::new(&[1.0; 4]);
-        mock.outcomes = |visits, _| (visits.len() == 5).then_some(Outcome::Interrupted);
-        let finish = execute(4, &settings(100.0), &mut mock);
+        mock.outcomes = |visits, _| (visits.len() == 5).then_some(VisitOutcome::Interrupted);
+        let finish = execute(4, &limits(100.0), &mut mock);
         assert!(finish.interrupted);
         assert_eq!(finish.rounds, 1);
         assert_eq!(mock.visits.len(), 6);

@@ -1,7 +1,7 @@
-//! Where the runners are, and cargo, which builds those that are missing or stale.
+//! The location of the runners, and cargo, which builds missing and stale ones.
 //!
-//! What must always hold: where the driver lies among cargo's output, cargo decides whether a program is stale, so nothing old is
-//! measured; elsewhere the programs lie beside the driver.
+//! Invariant: if the driver is in cargo's output folder, cargo decides whether a program is stale, so nothing old is measured; elsewhere
+//! the programs are beside the driver.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -18,11 +18,11 @@ use crate::error::{Result, usage};
 pub(crate) enum Executable {
     /// The runner of a scheduler: the sequential programs, a pool or queue, a peer.
     Runner(String),
-    /// Somebody else's runner, which they build.
+    /// The user's runner, which the user builds.
     At(PathBuf),
     /// The checkers.
     Check,
-    /// What measures one library rather than comparing many.
+    /// The probes.
     Probe,
 }
 
@@ -38,14 +38,14 @@ impl Executable {
         }
     }
 
-    /// Whether it is one of ours.
+    /// Whether it belongs to filch.
     fn is_ours(&self) -> bool {
         !matches!(self, Self::At(_))
     }
 
     fn package(&self) -> &'static str {
         match self {
-            Self::At(_) => unreachable!("only ours are built"),
+            Self::At(_) => unreachable!("only filch's programs are built"),
             Self::Runner(_) if self.peer().is_some() => "filch-peers",
             Self::Runner(_) => "filch-runner",
             Self::Check => "filch-checker",
@@ -56,14 +56,14 @@ impl Executable {
     fn file(&self) -> String {
         let name = match self {
             Self::Runner(name) => format!("{PREFIX}{name}"),
-            Self::At(_) => unreachable!("only ours have known names"),
+            Self::At(_) => unreachable!("only filch's programs have known names"),
             Self::Check => "filch-check".to_owned(),
             Self::Probe => "filch-probe".to_owned(),
         };
         format!("{name}{}", std::env::consts::EXE_SUFFIX)
     }
 
-    /// Where it is, once it is [ready](ready).
+    /// Returns the path, once the program is [ready](ready).
     pub(crate) fn path(&self) -> Result<PathBuf> {
         match self {
             Self::At(path) => Ok(path.clone()),
@@ -72,13 +72,14 @@ impl Executable {
     }
 }
 
-/// The driver's own folder.
+/// Returns the driver's folder.
 fn folder() -> Result<PathBuf> {
-    let own = std::env::current_exe().map_err(|error| usage(format!("cannot tell where this program is: {error}")))?;
+    let own =
+        std::env::current_exe().map_err(|error| usage(format!("cannot find the path of this program: {error}")))?;
     Ok(own.parent().map(Path::to_path_buf).unwrap_or_default())
 }
 
-/// The sources that the driver was built from, and how cargo has built it, if it lies among cargo's output.
+/// The driver's sources and its cargo settings, if it is in cargo's output folder.
 struct Workshop {
     sources: PathBuf,
     profile: String,
@@ -116,7 +117,7 @@ impl Workshop {
             let name = file.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(&file);
             arguments.extend(["--bin".to_owned(), name.to_owned()]);
         }
-        // The others need not be there.
+        // Other peers may lack their system packages.
         if packages.contains("filch-peers") {
             arguments.push("--no-default-features".to_owned());
             for peer in programs.iter().filter_map(Executable::peer) {
@@ -127,12 +128,12 @@ impl Workshop {
     }
 }
 
-/// The sources that runners are built from, if they are.
+/// Returns the sources that runners are built from, if they are.
 pub(crate) fn sources() -> Option<PathBuf> {
     Some(Workshop::of(&folder().ok()?)?.sources)
 }
 
-/// Has all of them built, once for all, where there is something to build them from; otherwise they must be there.
+/// Builds all programs at once if the sources are available; otherwise checks that they exist.
 pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
     let folder = folder()?;
     let programs: &BTreeSet<Executable> = &programs.iter().filter(|program| program.is_ours()).cloned().collect();
@@ -141,8 +142,8 @@ pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
         return missing().map_or(Ok(()), |program| {
             let (file, package) = (program.file(), program.package());
             Err(usage(format!(
-                "the program {file} is not beside this one, in {}: `cargo install --path crates/{package} --bin {file}`, \
-                 in filch's sources, brings it",
+                "the program {file} is missing in {}: install it with `cargo install --path crates/{package} --bin {file}` \
+                 in filch's sources",
                 folder.display()
             )))
         });
@@ -154,12 +155,12 @@ pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
     command.stderr(if shows { Stdio::inherit() } else { Stdio::piped() });
     let output = match command.spawn().and_then(std::process::Child::wait_with_output) {
         Ok(output) => output,
-        // Without cargo nothing can be built, and nothing tells whether what there is is stale.
+        // Without cargo nothing can be built, and nothing shows whether the existing programs are stale.
         Err(error) => {
             return missing().map_or(Ok(()), |_| {
                 let arguments = arguments.join(" ");
                 Err(usage(format!(
-                    "cargo cannot be started ({error}); where it can, `cargo {arguments}` builds what is missing"
+                    "cargo cannot be started ({error}); `cargo {arguments}` builds the missing programs"
                 )))
             });
         }
@@ -174,5 +175,5 @@ pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
         Some(format!("\nthe runner of {} needs {package} (Debian's names)", program.peer()?))
     });
     let needs: String = needs.collect();
-    Err(usage(format!("what is to be run could not be built: `cargo {}`\n{said}{needs}", arguments.join(" "))))
+    Err(usage(format!("the runners could not be built: `cargo {}`\n{said}{needs}", arguments.join(" "))))
 }

@@ -1,4 +1,4 @@
-//! A scheduler as people name it: the sequential program, one of filch's pools, or a peer.
+//! A scheduler as the user names it: the sequential program, one of filch's pools, or a peer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::identity::{Placement, SchedulerId};
 use crate::runners::Executable;
 use crate::session::{Trouble, describe};
 
-/// Who runs a program.
+/// A scheduler of programs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scheduler {
     /// The plain sequential program.
@@ -21,29 +21,29 @@ pub(crate) enum Scheduler {
     Filch { pool: PoolTuning, style: Style, wait: &'static str },
     /// filch's worklists, on a queue.
     Worklist(Tuning),
-    /// Somebody else's scheduler.
+    /// A peer.
     Peer(String),
-    /// A scheduler that we know of by what its runner says.
+    /// A scheduler that is known only by its runner's description.
     Foreign(Foreign),
 }
 
-/// A runner that somebody has brought along.
+/// The user's runner.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Foreign {
-    /// As it calls itself.
+    /// The name that it reports.
     name: String,
     path: PathBuf,
     can: Description,
 }
 
 impl Foreign {
-    /// Asks the runner; an error says why there is none to ask.
+    /// Asks the runner for its name and description; an error says why that failed.
     pub(crate) fn at(path: &Path) -> std::result::Result<Self, String> {
-        /// It has nothing to do but to say who it is.
+        /// Enough time to report a name and a description.
         const LIMIT: Duration = Duration::from_secs(10);
         let shown = path.display();
-        // A bare name would be looked for in the search path.
-        let path = path.canonicalize().map_err(|error| format!("the runner {shown} cannot be found: {error}"))?;
+        // A bare name would be looked up in the search path.
+        let path = path.canonicalize().map_err(|error| format!("the runner {shown} is not found: {error}"))?;
         let (hello, can) = describe(&path, LIMIT).map_err(|trouble| match trouble {
             Trouble::Broken(why) | Trouble::Refused(why) => format!("the runner {shown}: {why}"),
             Trouble::Interrupted | Trouble::Taker(_) => format!("the runner {shown} was interrupted"),
@@ -57,11 +57,11 @@ impl Foreign {
         Ok(Self { name, path, can })
     }
 
-    /// The parameters to send for a program, or why it cannot run that.
+    /// Returns the parameters to send for a program, or the reason why the runner cannot run it.
     fn parameters(&self, workload: &Workload) -> std::result::Result<BTreeMap<String, String>, String> {
         let (name, program) = (&self.name, workload.name());
         let Some(found) = self.can.programs.iter().find(|known| known.name == program) else {
-            return Err(format!("{name}: it does not run {program}"));
+            return Err(format!("{name}: does not run {program}"));
         };
         let defaults = Workload::new(program, &[]).map(|default| parameters(&default)).unwrap_or_default();
         let mut sent = parameters(workload);
@@ -69,7 +69,7 @@ impl Foreign {
         let lost =
             |(parameter, value): &(&String, &String)| !is_known(parameter) && defaults.get(*parameter) != Some(*value);
         if let Some((parameter, value)) = sent.iter().find(lost) {
-            return Err(format!("{name}: it knows no {parameter}, which is {value} here, of {program}"));
+            return Err(format!("{name}: does not know {parameter} of {program}, which is {value} here"));
         }
         sent.retain(|parameter, _| is_known(parameter));
         Ok(sent)
@@ -79,27 +79,31 @@ impl Foreign {
 /// The setting that binds workers to processors.
 const PIN: &str = "pin";
 
-/// A scheduler, or why it cannot run a program.
+/// A scheduler, or the reason why it cannot run a program.
 pub(crate) type Suited = std::result::Result<Scheduler, String>;
 
-/// The default pool in other styles, as names among the pools.
+/// The default pool in other styles, listed as pools.
 pub(crate) const STYLED: &[(&str, Style, &str)] = &[
-    ("filch-levels", Style::Levels, "split, its handles of two types by turns, so that the compiler inlines recursion"),
-    ("filch-closures", Style::Closures, "split, its forks plain closures instead of handles"),
+    (
+        "filch-levels",
+        Style::Levels,
+        "split with handles of two alternating types, so that the compiler inlines recursion",
+    ),
+    ("filch-closures", Style::Closures, "split with plain closures instead of handles"),
 ];
 
-/// The style that a name among the pools stands for.
+/// Returns the style of a name that is listed as a pool.
 fn styled(name: &str) -> Option<Style> {
     STYLED.iter().find(|(styled, ..)| *styled == name).map(|&(_, style, _)| style)
 }
 
-/// A sentence for a name that is not in a list.
+/// Returns an error for a name that is not in a list.
 fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
     usage(filch_catalogue::unknown(what, name, known))
 }
 
 impl Scheduler {
-    /// From `--pool`, for this program: an error if nothing has this name.
+    /// Parses `--pool` for this program; an error if the name is unknown.
     pub(crate) fn from_pool(workload: &Workload, name: &str, style: Style, wait: &'static str) -> Result<Suited> {
         if name == "serial" {
             return Ok(Ok(Self::Serial));
@@ -107,25 +111,25 @@ impl Scheduler {
         match workload.kind() {
             Kind::ForkJoin => Self::from_fork_join_pool(name, style, wait),
             Kind::Worklist | Kind::Jobs => Self::from_queue(workload, name),
-            other => Err(usage(format!("{} is a {other} program, for which there are no pools", workload.name()))),
+            other => Err(usage(format!("{} is a {other} program, which no pool can run", workload.name()))),
         }
     }
 
-    /// `serial`, a pool, or the default pool in closure style.
+    /// Parses `serial`, a pool, or the default pool in another style.
     fn from_fork_join_pool(name: &str, style: Style, wait: &'static str) -> Result<Suited> {
         let (start, rest) = name.split_once(':').unwrap_or((name, ""));
         let default = POOLS[0].name;
         let (start, style) = styled(start).map_or((start, style), |style| (default, style));
         if style != Style::Handles && start != default && POOLS.iter().any(|pool| pool.name == start) {
             let style = style.name();
-            return Err(usage(format!("style `{style}` is for the pool `{default}` only; leave out --style")));
+            return Err(usage(format!("style `{style}` works only on the pool `{default}`; omit --style")));
         }
         match (POOLS.iter().find(|pool| pool.name == start), QUEUES.iter().find(|queue| queue.name == start)) {
             (Some(pool), _) => match PoolTuning::parse(pool.name, rest) {
                 Ok(pool) => Ok(Ok(Self::Filch { pool, style, wait })),
                 Err(why) => Err(usage(why)),
             },
-            (None, Some(queue)) => Ok(Err(format!("{}: not for fork–join, only for worklists", queue.name))),
+            (None, Some(queue)) => Ok(Err(format!("{}: runs only worklists, not fork–join programs", queue.name))),
             (None, None) => {
                 let names = POOLS.iter().map(|pool| pool.name).chain(["serial"]).chain(STYLED.iter().map(|row| row.0));
                 Err(unknown("pool", name, &names.collect::<Vec<_>>()))
@@ -133,7 +137,7 @@ impl Scheduler {
         }
     }
 
-    /// A queue, and perhaps parameters, as in `bwos-l:block=64`.
+    /// Parses a queue, optionally with parameters, as in `bwos-l:block=64`.
     fn from_queue(workload: &Workload, name: &str) -> Result<Suited> {
         let (start, rest) = name.split_once(':').unwrap_or((name, ""));
         let is_pool = styled(start).is_some() || POOLS.iter().any(|pool| pool.name == start);
@@ -142,14 +146,16 @@ impl Scheduler {
                 Some(why) => Ok(Err(format!("{}: {why}", queue.name))),
                 None => match Tuning::parse(queue.name, rest) {
                     Ok(tuning) => Ok(Ok(Self::Worklist(tuning))),
-                    // Of use for other programs of the same comparison.
+                    // It is valid for other programs of the same comparison.
                     Err(why) if PoolTuning::parse(queue.name, rest).is_ok() => Ok(Err(why)),
                     Err(why) => Err(usage(why)),
                 },
             },
-            None if is_pool => {
-                Ok(Err(format!("{start}: only for fork–join; {} is a {} program", workload.name(), workload.kind())))
-            }
+            None if is_pool => Ok(Err(format!(
+                "{start}: runs only fork–join programs, but {} is a {} program",
+                workload.name(),
+                workload.kind()
+            ))),
             None => {
                 let names: Vec<&str> = list_queues().into_iter().chain(["serial"]).collect();
                 Err(unknown("queue for worklists", start, &names))
@@ -157,29 +163,29 @@ impl Scheduler {
         }
     }
 
-    /// From `--peer`, for this program: an error if nobody has this name.
+    /// Parses `--peer` for this program; an error if the name is unknown.
     pub(crate) fn from_peer(workload: &Workload, name: &str) -> Result<Suited> {
         match (PEERS.iter().find(|peer| peer.name == name), workload.kind()) {
             (Some(_), Kind::ForkJoin) => Ok(Ok(Self::Peer(name.to_owned()))),
-            (Some(_), other) => Ok(Err(format!("{name}: it does not run {other} programs"))),
+            (Some(_), other) => Ok(Err(format!("{name}: does not run {other} programs"))),
             (None, _) => Err(unknown("peer", name, &PEERS.iter().map(|peer| peer.name).collect::<Vec<_>>())),
         }
     }
 
-    /// Somebody's runner, for this program.
+    /// Returns the user's runner, for this program.
     pub(crate) fn from_runner(workload: &Workload, foreign: &Foreign) -> Suited {
         foreign.parameters(workload)?;
         Ok(Self::Foreign(foreign.clone()))
     }
 
-    /// Why it cannot run with so many workers, if it says so.
+    /// Returns the reason why the scheduler cannot run with this many workers, if it reports a limit.
     pub(crate) fn why_not_with(&self, workers: usize) -> Option<String> {
         let Self::Foreign(Foreign { name, can, .. }) = self else { return None };
         let most = can.most_workers.filter(|&most| workers > most)?;
-        Some(format!("{name}: it has no {workers} workers, but {most}"))
+        Some(format!("{name}: cannot run with {workers} workers, only with up to {most}"))
     }
 
-    /// Whose runner runs it.
+    /// Returns the program that runs this scheduler.
     pub(crate) fn runner(&self) -> Executable {
         match self {
             Self::Serial => Executable::runner("serial"),
@@ -190,7 +196,7 @@ impl Scheduler {
         }
     }
 
-    /// What its runner is asked to run.
+    /// Returns the request to the runner.
     pub(crate) fn order(&self, workload: &Workload, workers: usize, placement: Placement) -> Order {
         let mut settings = BTreeMap::new();
         match self {
@@ -214,7 +220,7 @@ impl Scheduler {
         }
     }
 
-    /// The parameters of a program that its runner is to know.
+    /// Returns the parameters of a program to send to the runner.
     pub(crate) fn parameters(&self, workload: &Workload) -> BTreeMap<String, String> {
         match self {
             Self::Foreign(foreign) => foreign.parameters(workload).unwrap_or_default(),
@@ -231,7 +237,7 @@ impl Scheduler {
         }
     }
 
-    /// As records carry it, where its workers are placed like this.
+    /// Returns the identity for records, with this placement.
     pub(crate) fn identity(&self, placement: Placement) -> SchedulerId {
         let plain = match self {
             Self::Serial => SchedulerId::named("serial"),
@@ -249,7 +255,7 @@ impl Scheduler {
     }
 }
 
-/// All parameters that have a value.
+/// Returns all parameters that have a value.
 fn parameters(workload: &Workload) -> BTreeMap<String, String> {
     let set = workload.params().into_iter().filter(|(_, value)| !value.is_empty());
     set.map(|(name, value)| (name.to_owned(), value)).collect()

@@ -1,6 +1,6 @@
-//! Visits to runners: processes of their own, so that pools, allocator and pages do not leak between contenders.
+//! Visits to runners, each in separate processes, so that pools, allocator and pages do not leak between contenders.
 //!
-//! What must always hold: whatever a runner does, a visit ends within its limit, with the runner's process gone.
+//! Invariant: whatever a runner does, a visit ends within its limit, and the runner's process is gone.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -15,30 +15,30 @@ use shared_child::SharedChild;
 use crate::error::{Error, Result};
 use crate::interrupt::{Watched, interrupted, is_why_it_ended, kill};
 
-/// Why there are no runs.
+/// The reason why there are no runs.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     Broken(String),
-    /// It said that it cannot do this here.
+    /// The runner reported that it cannot do this here.
     Refused(String),
     Interrupted,
-    /// Whoever takes the runs could not.
+    /// The receiver of the runs failed.
     Taker(Error),
 }
 
-/// What is asked of runners, of how many side by side, and how often.
+/// A request to copies of a runner.
 pub(crate) struct Asked<'a> {
     pub(crate) runner: &'a Path,
     pub(crate) order: &'a Order,
     /// The timed runs of all copies start at the same moment.
     pub(crate) copies: usize,
     pub(crate) repeats: usize,
-    /// For everything together.
+    /// The time limit for everything together.
     pub(crate) limit: Option<Duration>,
 }
 
 impl Asked<'_> {
-    /// Has each copy run the program, and hands each run to `take`.
+    /// Makes each copy run the program, and passes each run to `take`.
     pub(crate) fn run(&self, take: &mut dyn FnMut(&Hello, Ran) -> Result) -> std::result::Result<(), Trouble> {
         let (sender, events) = channel();
         let mut processes = Vec::new();
@@ -66,7 +66,7 @@ impl Asked<'_> {
         }
     }
 
-    /// All copies in step: each is asked for the next thing when all have done the last one.
+    /// Drives the copies in step: the next request follows when all have answered the last one.
     fn converse(
         &self,
         processes: &mut [Process],
@@ -101,11 +101,10 @@ impl Asked<'_> {
                     (from, Reply::Ran(ran)) => {
                         let (told, elapsed) = (ran.seconds, asked.elapsed().as_secs_f64());
                         if !(0.0..=elapsed).contains(&told) {
-                            let why =
-                                format!("it says that a run took {told} s, and has answered after {elapsed:.6} s");
+                            let why = format!("it reports {told} s for a run, but answered after {elapsed:.6} s");
                             return Err(Trouble::Broken(why));
                         }
-                        let hello = hellos[from].as_ref().expect("it has said hello");
+                        let hello = hellos[from].as_ref().expect("a hello precedes");
                         take(hello, *ran).map_err(Trouble::Taker)?;
                     }
                     (_, other) => return Err(unexpected(other)),
@@ -117,7 +116,7 @@ impl Asked<'_> {
     }
 }
 
-/// Who the runner is, and what it can do.
+/// Returns the runner's identity and description.
 pub(crate) fn describe(runner: &Path, limit: Duration) -> std::result::Result<(Hello, Description), Trouble> {
     let (sender, events) = channel();
     let mut process = Process::start(runner, 0, &sender)?;
@@ -141,20 +140,22 @@ pub(crate) fn describe(runner: &Path, limit: Duration) -> std::result::Result<(H
     outcome.map_err(|trouble| better(trouble, [end]))
 }
 
-/// A hello of somebody who speaks our version.
+/// Checks the protocol version of a hello.
 fn understood(hello: Hello) -> std::result::Result<Hello, Trouble> {
     if hello.protocol == VERSION {
         return Ok(hello);
     }
     let spoken = hello.protocol;
-    Err(Trouble::Broken(format!("the runner speaks version {spoken} of the protocol, this program {VERSION}")))
+    Err(Trouble::Broken(format!(
+        "the runner uses version {spoken} of the protocol, but this program uses version {VERSION}"
+    )))
 }
 
 fn no_hello() -> Trouble {
     Trouble::Broken("it did not say hello".to_owned())
 }
 
-/// How a process ended says more than that it did.
+/// Prefers the error of a process's end, which says more than that it ended.
 fn better(trouble: Trouble, ends: impl IntoIterator<Item = std::result::Result<(), Trouble>>) -> Trouble {
     match trouble {
         Trouble::Broken(why) if why == ENDED => {
@@ -168,21 +169,21 @@ fn better(trouble: Trouble, ends: impl IntoIterator<Item = std::result::Result<(
     }
 }
 
-/// Instead of what it should have said.
+/// Returns the trouble of an unexpected reply.
 fn unexpected(reply: Reply) -> Trouble {
     match reply {
         Reply::Refused { why } => Trouble::Refused(why),
         other => {
             let shown = serde_json::to_string(&other).unwrap_or_default();
-            Trouble::Broken(format!("it said something out of turn: {shown}"))
+            Trouble::Broken(format!("it sent an unexpected reply: {shown}"))
         }
     }
 }
 
-/// It ended before it was told to.
+/// The message about a process that ended too early.
 const ENDED: &str = "it ended early";
 
-/// Something a process did, by its index.
+/// An event of a process, by its index.
 enum Event {
     Line(usize, String),
     Ended,
@@ -204,7 +205,7 @@ impl Listener<'_> {
                 Ok(reply) => Ok((from, reply)),
                 Err(error) => {
                     let start: String = line.chars().take(60).collect();
-                    Err(Trouble::Broken(format!("it printed something else than a reply, `{start}`: {error}")))
+                    Err(Trouble::Broken(format!("it printed something other than a reply, `{start}`: {error}")))
                 }
             },
             Ok(Event::Ended) | Err(RecvTimeoutError::Disconnected) => Err(Trouble::Broken(ENDED.to_owned())),
@@ -227,7 +228,7 @@ impl Process {
             Trouble::Broken(format!("the runner {} could not be started: {error}", runner.display()))
         };
         let mut command = Command::new(runner);
-        // OpenMP leaves the stacks of its threads to this variable, and the default is too small for deep trees.
+        // OpenMP reads the stack size of its threads from this variable; the default is too small for deep trees.
         if std::env::var_os("OMP_STACKSIZE").is_none() {
             command.env("OMP_STACKSIZE", "64M");
         }
@@ -235,8 +236,8 @@ impl Process {
         let child = Arc::new(SharedChild::spawn(pipes).map_err(broken)?);
         let watched = Watched::new(&child);
         let input = child.take_stdin();
-        let output = child.take_stdout().expect("the pipe was asked for");
-        let error_output = child.take_stderr().expect("the pipe was asked for");
+        let output = child.take_stdout().expect("stdout is piped");
+        let error_output = child.take_stderr().expect("stderr is piped");
         let events = events.clone();
         std::thread::spawn(move || {
             let mut output = BufReader::new(output);
@@ -254,7 +255,7 @@ impl Process {
         Ok(Self { child, watched, input, errors, exit })
     }
 
-    /// A runner that has died shows it by its end.
+    /// Sends a request. The end of a dead runner is reported elsewhere.
     fn ask(&mut self, request: &Request) {
         let mut line = serde_json::to_string(request).expect("requests are plain data");
         line.push('\n');
@@ -263,7 +264,7 @@ impl Process {
         }
     }
 
-    /// Nothing more is asked of it: waits for its end, which it is given some time for unless it has been killed.
+    /// Ends the conversation and waits for the process to end, for a limited time unless it was killed.
     fn end(self, is_killed: bool) -> std::result::Result<(), Trouble> {
         const GRACE: Duration = Duration::from_secs(5);
         const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -272,13 +273,13 @@ impl Process {
         let by_itself = if is_killed { exit.recv().ok() } else { exit.recv_timeout(GRACE).ok() };
         let Some(status) = by_itself else {
             kill(&child);
-            return Err(Trouble::Broken("it did not end, though nothing was left to do".to_owned()));
+            return Err(Trouble::Broken("it did not end after its last request".to_owned()));
         };
         let status = status.map_err(|error| Trouble::Broken(error.to_string()))?;
         if is_why_it_ended(status) || interrupted() {
             return Err(Trouble::Interrupted);
         }
-        // Whatever it has started may have its standard error still.
+        // The process's own children may still hold its standard error.
         let said = errors.recv_timeout(LAST_WORDS).unwrap_or_default();
         let said = said.lines().filter(|line| !line.trim().is_empty()).take(2).collect::<Vec<_>>().join(" ");
         match said.as_str() {
@@ -289,7 +290,7 @@ impl Process {
     }
 }
 
-/// A line of at most so many bytes as a reply has; what is longer is cut, and so no reply.
+/// Reads a line. A line longer than any reply is cut, so that it is not a valid reply.
 fn line(output: &mut impl BufRead) -> io::Result<Option<String>> {
     const LONGEST: u64 = 1 << 20;
     let mut bytes = Vec::new();
@@ -299,7 +300,7 @@ fn line(output: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
 }
 
-/// What a process writes to its standard error, as far as anybody wants to read it.
+/// Reads the beginning of a process's standard error, and discards the rest.
 fn beginning(mut output: impl Read) -> String {
     const ENOUGH: u64 = 1 << 14;
     let mut text = Vec::new();

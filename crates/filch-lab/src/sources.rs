@@ -1,7 +1,7 @@
-//! The commit of the sources that are measured.
+//! The commit of the measured sources.
 //!
-//! What must always hold: where the driver has its runners built, they are built from the sources as they are at that moment,
-//! so the commit is asked for then, and not remembered from when the driver itself was built.
+//! Invariant: if the driver builds its runners, it builds them from the current sources. So it reads the commit at that time, instead of
+//! using the commit of its own build.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use crate::runners;
 #[path = "commit.rs"]
 mod commit;
 
-/// For the record of every run: the commit, `+changes` if the sources differ from it; or in words why there is none.
+/// Returns the commit for the record of every run, with `+changes` if the sources differ from it, or the reason why there is none.
 pub(crate) fn commit() -> String {
     static COMMIT: OnceLock<String> = OnceLock::new();
     let found = || runners::sources().and_then(|sources| commit::of(&sources));
@@ -26,26 +26,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_without_history_have_no_commit_and_borrow_none() {
+    fn sources_without_history_have_no_commit() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // Wherever these tests run from.
+        // These tests may run from any copy of the sources.
         let ours = commit::of(folder);
         let Some(history) = git(folder, &["rev-parse", "HEAD"]) else { return assert_eq!(ours, None) };
-        let ours = ours.expect("there is a history");
+        let ours = ours.expect("a commit");
         assert!(history.starts_with(ours.trim_end_matches("+changes")), "{ours} of {history}");
-        // A copy below somebody's repository.
+        // A copy inside another repository.
         let outer = std::env::temp_dir().join(format!("filch-commit-{}", std::process::id()));
         let copy = outer.join("copy");
         fs::create_dir_all(&copy).unwrap();
         fs::write(copy.join("Cargo.toml"), "").unwrap();
-        assert_eq!(commit::of(&copy), None, "no history at all");
+        assert_eq!(commit::of(&copy), None, "no repository");
         let identity = ["-c", "user.name=n", "-c", "user.email=e@example.com"];
         git(&outer, &["init", "-q"]);
         git(&outer, &[&identity[..], &["commit", "-q", "--allow-empty", "-m", "theirs"]].concat());
-        assert_eq!(commit::of(&copy), None, "theirs is not ours");
+        assert_eq!(commit::of(&copy), None, "the outer repository's commit");
         git(&outer, &["add", "."]);
         git(&outer, &[&identity[..], &["commit", "-q", "-m", "ours"]].concat());
-        let clean = commit::of(&copy).expect("it is theirs and ours now");
+        let clean = commit::of(&copy).expect("a commit of the copy");
         assert!(!clean.contains('+'), "{clean}");
         fs::write(copy.join("Cargo.toml"), "# changed").unwrap();
         assert_eq!(commit::of(&copy), Some(clean + "+changes"));

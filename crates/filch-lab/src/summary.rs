@@ -1,4 +1,4 @@
-//! What the lines of a session say, program by program: the numbers behind every table and plot.
+//! The summary of a session, program by program: the numbers behind every table and plot.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,22 +10,22 @@ use crate::stats::{Estimate, Rounds, Sample};
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) id: ProgramId,
-    /// What it is called.
+    /// The program's name in views.
     pub(crate) title: String,
-    /// Times of the sequential program alone: Ts.
+    /// The times of the sequential program alone: Ts.
     pub(crate) serial: Option<Sample>,
     pub(crate) capacities: Vec<Capacity>,
-    /// The scheduler that all are compared with, if there are several.
+    /// The scheduler that the others are compared with, if there are several.
     pub(crate) baseline: Option<SchedulerId>,
-    /// By number of workers, then by median time; the sequential program comes first.
+    /// Sorted by number of workers, then by median time; the sequential program comes first.
     pub(crate) rows: Vec<Row>,
 }
 
-/// How much several processors do at once, against one: what a perfect scheduler could reach.
+/// The throughput of several processors over that of one, which bounds a perfect scheduler.
 #[derive(Clone, Debug)]
 pub(crate) struct Capacity {
     pub(crate) copies: usize,
-    /// One value per round, with the time it was measured.
+    /// One value per round, with its time of measurement.
     pub(crate) samples: Vec<(f64, f64)>,
     pub(crate) sample: Sample,
     pub(crate) rounds: Rounds,
@@ -35,51 +35,51 @@ pub(crate) struct Capacity {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) who: SchedulerId,
-    /// What it is called.
+    /// The scheduler's name in views.
     pub(crate) label: String,
     pub(crate) version: String,
     pub(crate) workers: usize,
     pub(crate) seconds: Vec<f64>,
-    /// Missing if every run broke.
+    /// Missing if every run failed.
     pub(crate) time: Option<Sample>,
     /// The median time of each round.
     pub(crate) rounds: Rounds,
     pub(crate) tasks: Option<u64>,
     pub(crate) compared: Compared,
-    /// What was counted, by name.
+    /// The counters, by name.
     pub(crate) counters: BTreeMap<String, Counted>,
     /// Processor time over time.
     pub(crate) processors: Option<f64>,
     pub(crate) peak_rss_bytes: u64,
     pub(crate) wrong: Vec<String>,
     pub(crate) broken: Vec<String>,
-    /// Median of first runs in their process, over that of later ones.
+    /// The median of the first runs of processes, over that of the later runs.
     pub(crate) first_slower: Option<f64>,
 }
 
-/// What was counted in runs.
+/// A counter over all runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
-    /// Of all runs.
+    /// The median of all runs.
     pub(crate) median: f64,
     /// The median of each round.
     pub(crate) rounds: Rounds,
 }
 
-/// What compares a row with others.
+/// The comparison of a row with others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Compared {
-    /// T1/Ts, of rows with one worker.
+    /// T1/Ts, for rows with one worker.
     pub(crate) overhead: Option<Estimate>,
-    /// (T1 − Ts) / tasks, of rows with one worker.
+    /// (T1 − Ts) / tasks, for rows with one worker.
     pub(crate) fork_seconds: Option<Estimate>,
     /// Ts/TP.
     pub(crate) speedup: Option<Estimate>,
-    /// T1/TP, of rows with several workers.
+    /// T1/TP, for rows with several workers.
     pub(crate) relative_speedup: Option<Estimate>,
-    /// (T1/TP) / C: the share of what the processors can do at once.
+    /// (T1/TP) / C: the share of the parallel capacity.
     pub(crate) of_capacity: Option<Estimate>,
-    /// The time over the baseline's on as many workers.
+    /// The time over the baseline's with the same number of workers.
     pub(crate) to_baseline: Option<Estimate>,
 }
 
@@ -93,19 +93,19 @@ impl Row {
     }
 
     pub(crate) fn tasks_per_second(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
         Some(self.tasks.filter(|&tasks| tasks > 0)? as f64 / self.median()?)
     }
 }
 
 impl Program {
-    /// The capacity that bounds this many workers on this many processors.
+    /// Returns the capacity that bounds this many workers on this many processors.
     pub(crate) fn capacity(&self, workers: usize, cores: usize) -> Option<&Capacity> {
         let copies = workers.min(cores);
         self.capacities.iter().find(|capacity| capacity.copies == copies)
     }
 
-    /// The rows of this many workers that have a time, fastest first, without the sequential program.
+    /// Returns the rows with this many workers and a time, fastest first, without the sequential program.
     pub(crate) fn ranking(&self, workers: usize) -> Vec<&Row> {
         let mut rows: Vec<&Row> =
             self.rows.iter().filter(|row| row.workers == workers && !row.is_serial() && row.time.is_some()).collect();
@@ -113,7 +113,7 @@ impl Program {
         rows
     }
 
-    /// The numbers of workers that were measured, without the sequential program's.
+    /// Returns the measured numbers of workers, without the sequential program's.
     pub(crate) fn worker_counts(&self) -> Vec<usize> {
         let mut counts: Vec<usize> = self.rows.iter().filter(|row| !row.is_serial()).map(|row| row.workers).collect();
         counts.sort_unstable();
@@ -125,29 +125,29 @@ impl Program {
         self.rows.iter().find(|row| row.who == *who && row.workers == workers)
     }
 
-    /// The default pool's.
+    /// Returns the default pool's row.
     pub(crate) fn ours(&self, workers: usize) -> Option<&Row> {
         self.rows.iter().find(|row| row.who.is_default() && row.workers == workers)
     }
 
-    /// Of the sequential program, if possible placed like these workers.
+    /// Returns the sequential program's row, with the same placement if possible.
     fn serial_row(&self, who: &SchedulerId) -> Option<&Row> {
         let mut found = self.rows.iter().filter(|row| row.is_serial());
         found.clone().find(|row| row.who.placement == who.placement).or_else(|| found.next())
     }
 
-    /// Forks of one run, if any scheduler told.
+    /// The tasks of one run, if any scheduler reported them.
     pub(crate) fn tasks(&self) -> Option<u64> {
         self.rows.iter().find_map(|row| row.tasks)
     }
 
-    /// The answer of the program is right wherever it was computed.
+    /// Whether all answers are right, and no run failed.
     pub(crate) fn all_right(&self) -> bool {
         self.rows.iter().all(|row| row.wrong.is_empty() && row.broken.is_empty())
     }
 }
 
-/// The schedulers of these rows, in the order in which they are shown: filch's default pool, its others, the rest by name.
+/// Returns the schedulers of these rows in display order: filch's default pool, its others, the rest by name.
 pub(crate) fn contenders<'r>(rows: impl Iterator<Item = &'r Row>) -> Vec<SchedulerId> {
     let mut rows: Vec<&Row> = rows.filter(|row| !row.is_serial()).collect();
     rows.sort_by_key(|row| (!row.who.is_filch(), !row.who.is_default(), row.label.as_str()));
@@ -156,7 +156,7 @@ pub(crate) fn contenders<'r>(rows: impl Iterator<Item = &'r Row>) -> Vec<Schedul
     found
 }
 
-/// What schedulers are compared with: the one that everybody knows, or else the first.
+/// Returns the scheduler that the others are compared with: rayon, or else the first one.
 fn baseline(rows: &[Row]) -> Option<SchedulerId> {
     let mut contenders = contenders(rows.iter().filter(|row| row.time.is_some()));
     if contenders.len() < 2 {
@@ -166,7 +166,7 @@ fn baseline(rows: &[Row]) -> Option<SchedulerId> {
     Some(contenders.swap_remove(known))
 }
 
-/// Groups runs into programs, in the order in which `asked` names them; others follow in the order of `filch list`.
+/// Groups runs into programs, in the order of `asked`; others follow in the order of `filch list`.
 pub(crate) fn summarize(runs: &[Run], asked: &[ProgramId]) -> Vec<Program> {
     let mut programs: Vec<Program> =
         grouped(runs, |run| &run.program).into_iter().map(|(id, runs)| program(id, &runs)).collect();
@@ -179,7 +179,7 @@ pub(crate) fn summarize(runs: &[Run], asked: &[ProgramId]) -> Vec<Program> {
     programs
 }
 
-/// Runs of the same together, each in the order of the first.
+/// Groups runs by key; the groups are in the order of their first runs.
 fn grouped<'r, K: PartialEq>(
     runs: impl IntoIterator<Item = &'r Run>,
     key: impl Fn(&'r Run) -> K,
@@ -213,7 +213,7 @@ fn program(id: &ProgramId, runs: &[&Run]) -> Program {
     program
 }
 
-/// The runs of the sequential program by itself, where the system put it if it was left to that.
+/// Returns the runs of the sequential program by itself, preferably without pinning.
 fn alone<'r>(runs: &[&'r Run]) -> Vec<&'r Run> {
     let all = || runs.iter().copied().filter(|run| run.who.is_serial() && run.copies == 1);
     let free: Vec<&Run> = all().filter(|run| run.who.placement == Placement::Free).collect();
@@ -224,7 +224,7 @@ fn median_seconds(runs: &[&Run]) -> Option<f64> {
     Sample::of(runs.iter().filter_map(|run| run.seconds)).map(|sample| sample.median)
 }
 
-/// C = copies × (one alone) / (each of several side by side), round by round, since the machine drifts.
+/// C = copies × (time alone) / (time side by side), round by round, since the machine drifts.
 fn capacities(runs: &[&Run]) -> Vec<Capacity> {
     let alone = alone(runs);
     let mut together: BTreeMap<(usize, usize), Vec<&Run>> = BTreeMap::new();
@@ -284,7 +284,7 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
     }
 }
 
-/// The median of each round.
+/// Returns the median of each round.
 fn rounds(runs: &[&Run], of: impl Fn(&Run) -> Option<f64>) -> Rounds {
     let mut found: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for run in runs {
@@ -293,7 +293,7 @@ fn rounds(runs: &[&Run], of: impl Fn(&Run) -> Option<f64>) -> Rounds {
     found.into_iter().filter_map(|(round, values)| Some((round, Sample::of(values)?.median))).collect()
 }
 
-/// Sets a row against others of its program, round by round.
+/// Compares a row with others of its program, round by round.
 fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
     let mut compared = Compared::default();
     if row.is_serial() {
@@ -304,7 +304,7 @@ fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
         compared.speedup = Estimate::paired(times, |[time, serial]| serial / time);
         if row.workers == 1 {
             compared.overhead = Estimate::paired(times, |[time, serial]| time / serial);
-            #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+            #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
             let each = |tasks: u64| Estimate::paired(times, |[time, serial]| (time - serial) / tasks as f64);
             compared.fork_seconds = row.tasks.filter(|&tasks| tasks > 0).and_then(each);
         }
@@ -318,7 +318,7 @@ fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
     }
     if let Some(baseline) = program.baseline.as_ref().and_then(|who| program.row(who, row.workers)) {
         let ratio = Estimate::paired([&row.rounds, &baseline.rounds], |[time, baseline]| time / baseline);
-        // Nobody doubts that it takes as long as itself.
+        // The ratio to itself is certain.
         let interval = |ratio: Estimate| ratio.interval.filter(|_| row.who != baseline.who);
         compared.to_baseline = ratio.map(|ratio| Estimate { interval: interval(ratio), ..ratio });
     }
@@ -331,7 +331,7 @@ pub(crate) mod tests {
     use crate::record::tests::run;
 
     impl Program {
-        /// The row of this name.
+        /// Returns the row of this name.
         pub(crate) fn called(&self, label: &str, workers: usize) -> Option<&Row> {
             self.rows.iter().find(|row| row.label == label && row.workers == workers)
         }
@@ -363,7 +363,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn ratios_are_taken_against_the_right_times() {
+    fn ratios_use_the_right_times() {
         let programs = summarize(&session(), &[]);
         let [program] = programs.as_slice() else { panic!("one program") };
         assert_eq!(program.title, "fib n=30");
@@ -385,12 +385,12 @@ pub(crate) mod tests {
         assert!((value(two.compared.to_baseline) - 0.6 / 2.2).abs() < 1e-9);
         assert_eq!(two.compared.to_baseline.unwrap().rounds, 3);
         assert_eq!(value(program.called("rayon", 2).unwrap().compared.to_baseline), 1.0);
-        assert_eq!(program.rows[0].compared.speedup, None, "the sequential program is compared with nobody");
+        assert_eq!(program.rows[0].compared.speedup, None, "the sequential program is not compared");
         assert_eq!(two.counters["steals"].median, 12.0);
     }
 
     #[test]
-    fn more_workers_than_processors_are_measured_against_the_processors() {
+    fn oversubscribed_rows_use_the_processors_capacity() {
         let mut runs = session();
         let mut oversubscribed = run("fib", "filch split", 8, 0.6);
         oversubscribed.machine.cores = 2;
@@ -400,9 +400,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn times_of_one_round_are_compared_and_runs_of_one_round_are_one_time() {
+    fn medians_of_the_same_round_are_compared() {
         let mut runs = Vec::new();
-        // The machine slows down by half and more: in each round rayon takes twice as long.
+        // The machine slows down, but in each round rayon takes twice as long.
         for (round, slow) in [1.0, 1.5, 4.0].into_iter().enumerate() {
             for (scheduler, seconds) in [("filch split", slow), ("rayon", 2.0 * slow)] {
                 for factor in [0.9, 1.0, 1.1] {
@@ -412,7 +412,7 @@ pub(crate) mod tests {
                 }
             }
         }
-        // One more round of filch alone, on a fast day.
+        // One more round of filch alone, at a fast moment.
         let mut alone = run("fib", "filch split", 2, 0.1);
         alone.round = 3;
         runs.push(alone);
@@ -422,7 +422,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_baseline_is_rayon_or_else_the_first_that_ran() {
+    fn the_baseline_is_rayon_or_the_first_scheduler() {
         let of = |names: &[&str]| {
             let runs: Vec<Run> = names.iter().map(|name| run("fib", name, 1, 1.0)).collect();
             summarize(&runs, &[])[0].baseline.as_ref().map(ToString::to_string)
@@ -436,7 +436,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn programs_keep_the_order_asked_for() {
+    fn programs_keep_the_requested_order() {
         let runs = [run("fib", "rayon", 1, 1.0), run("queens", "rayon", 1, 1.0)];
         let asked = ["uts", "queens", "fib"].map(|name| run(name, "rayon", 1, 1.0).program);
         let found: Vec<String> = summarize(&runs, &asked).into_iter().map(|program| program.title).collect();
@@ -447,11 +447,11 @@ pub(crate) mod tests {
             run
         });
         let found: Vec<String> = summarize(&cutoffs, &[]).into_iter().map(|program| program.title).collect();
-        assert_eq!(found, ["fib n=30", "fib n=30 cutoff=5", "fib n=30 cutoff=10"], "as numbers");
+        assert_eq!(found, ["fib n=30", "fib n=30 cutoff=5", "fib n=30 cutoff=10"], "not in numeric order");
     }
 
     #[test]
-    fn placed_differently_is_another_row() {
+    fn another_placement_is_another_row() {
         let mut runs = [run("fib", "serial", 1, 1.0), run("fib", "filch split", 1, 1.1)].to_vec();
         let pinned = runs.clone().into_iter().map(|mut run| {
             run.who.placement = Placement::Pinned;
@@ -463,13 +463,13 @@ pub(crate) mod tests {
         let [program] = programs.as_slice() else { panic!("one program") };
         for label in ["filch split", "filch split pinned"] {
             let overhead = program.called(label, 1).unwrap().compared.overhead.unwrap().value;
-            assert!((overhead - 1.1).abs() < 1e-9, "{label} {overhead}: its own sequential program");
+            assert!((overhead - 1.1).abs() < 1e-9, "{label} {overhead}: not over its own sequential program");
         }
-        assert_eq!(program.serial.map(|serial| (serial.n, serial.median)), Some((1, 1.0)), "where the system puts it");
+        assert_eq!(program.serial.map(|serial| (serial.n, serial.median)), Some((1, 1.0)), "placed by the system");
     }
 
     #[test]
-    fn broken_and_wrong_runs_stay_visible_and_out_of_the_times() {
+    fn failed_and_wrong_runs_are_visible_but_not_timed() {
         let mut broken = run("fib", "chili", 1, 1.0);
         (broken.seconds, broken.correct, broken.error) = (None, false, Some("killed".to_owned()));
         let mut wrong = run("fib", "rayon", 1, 1.0);

@@ -1,4 +1,4 @@
-//! What makes a number less than it seems, each with a remedy.
+//! Reasons to doubt a number, each with a remedy.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::record::Run;
 use crate::summary::Program;
 use crate::terminal::duration;
 
-/// A reason to doubt, with the rows it concerns.
+/// A reason to doubt, with the rows that it concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Warning {
     Wrong(Vec<String>),
@@ -37,34 +37,32 @@ const STOLEN_PROCESSORS: f64 = 0.05;
 const MOVED: f64 = 0.10;
 
 impl Warning {
-    /// Whether it is a failed check rather than a doubt.
+    /// Whether this is a failed check rather than a doubt.
     pub(crate) fn is_failure(&self) -> bool {
         matches!(self, Self::Wrong(_) | Self::Broken(_))
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
-            Self::Wrong(_) => {
-                "This is a fault of the scheduler or of its adapter: do not use its times; please report it."
-            }
-            Self::Broken(_) => "Run that row alone with `filch run` to see more.",
-            Self::Redone(_) => "The second try went well. If it happens again, run that row alone with `filch run`.",
+            Self::Wrong(_) => "This is a bug in the scheduler or its adapter: do not use its times; please report it.",
+            Self::Broken(_) => "Run that row alone with `filch run` for details.",
+            Self::Redone(_) => "The second try succeeded. If it happens again, run that row alone with `filch run`.",
             Self::Refused(_) => "The other rows are not affected.",
             Self::Debug => "Use `cargo run --release`.",
-            Self::Busy { .. } => "Close other programs, or wait until they are done.",
-            Self::Stolen { .. } => "Use a machine of your own, or measure at another hour.",
+            Self::Busy { .. } => "Close other programs, or wait until they end.",
+            Self::Stolen { .. } => "Use a dedicated machine, or measure at another time.",
             Self::CapacityMoved(_) => {
-                "Virtual processors may share a core, differently from minute to minute: judge speed-ups only against C, \
-                 and measure again."
+                "Virtual processors may share a core, and this may change every minute: compare speed-ups only with C, and \
+                 measure again."
             }
             Self::Noisy(_) => "Raise --budget, and compare medians that differ by more than the spread.",
-            Self::TooShort(_) => "Give a larger size, as in `filch compare fib:n=40`.",
-            Self::SlowFirst(_) => "Medians hide it; for a single run warm up with `filch run --warmup`.",
+            Self::TooShort(_) => "Set a larger size, such as `filch compare fib:n=40`.",
+            Self::SlowFirst(_) => "Medians hide this; warm up a single run with `filch run --warmup`.",
             Self::Oversubscribed { .. } => "Read these rows as tests of robustness, not of speed-up.",
-            Self::FewRounds(_) => "Raise --budget, or give --repeat 5 or more.",
-            Self::Interrupted => "Medians are of fewer runs than planned.",
-            Self::Machines(_) => "Only compare rows of one machine.",
+            Self::FewRounds(_) => "Raise --budget, or set --repeat to 5 or more.",
+            Self::Interrupted => "The medians are over fewer runs than planned.",
+            Self::Machines(_) => "Compare only rows of the same machine.",
         }
     }
 }
@@ -73,14 +71,16 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wrong(rows) => write!(f, "Wrong answers: {}.", list(rows)),
-            Self::Broken(rows) => write!(f, "Runs broke twice: {}.", list(rows)),
-            Self::Redone(rows) => write!(f, "Runs broke and were redone: {}.", list(rows)),
-            Self::Refused(rows) => write!(f, "Left out, since they cannot run here: {}.", list(rows)),
-            Self::Debug => write!(f, "This program was built without optimisation."),
-            Self::Busy { processors } => write!(f, "Other programs kept {processors:.1} processors busy meanwhile."),
-            Self::Stolen { processors } => write!(f, "The hypervisor took {processors:.2} processors meanwhile."),
-            Self::CapacityMoved(rows) => write!(f, "The parallel capacity moved by more than 10 %: {}.", list(rows)),
-            Self::Noisy(rows) => write!(f, "The middle half of the times spreads by more than 10 %: {}.", list(rows)),
+            Self::Broken(rows) => write!(f, "Runs failed twice: {}.", list(rows)),
+            Self::Redone(rows) => write!(f, "Runs failed and were redone: {}.", list(rows)),
+            Self::Refused(rows) => write!(f, "Omitted, since they cannot run here: {}.", list(rows)),
+            Self::Debug => write!(f, "This program was built without optimization."),
+            Self::Busy { processors } => {
+                write!(f, "Other programs kept {processors:.1} processors busy during the runs.")
+            }
+            Self::Stolen { processors } => write!(f, "The hypervisor took {processors:.2} processors during the runs."),
+            Self::CapacityMoved(rows) => write!(f, "The parallel capacity changed by more than 10 %: {}.", list(rows)),
+            Self::Noisy(rows) => write!(f, "The middle half of the times spreads over more than 10 %: {}.", list(rows)),
             Self::TooShort(rows) => write!(f, "Runs take less than 10 ms: {}.", list(rows)),
             Self::SlowFirst(rows) => {
                 write!(f, "The first run of a process is more than 20 % slower than the next: {}.", list(rows))
@@ -90,18 +90,18 @@ impl fmt::Display for Warning {
                 let processors = if *cores == 1 { "processor" } else { "processors" };
                 write!(f, "{} workers share {cores} {processors}.", workers.join(" and "))
             }
-            // So often all rounds lie on one side of the true median.
+            // The probability that all rounds are on the same side of the true median.
             Self::FewRounds(rounds) => {
                 let of = 1_u32 << (rounds - 1);
-                write!(f, "An interval of {rounds} rounds, all that was seen, misses the true ratio one time in {of}.")
+                write!(f, "An interval of {rounds} rounds spans them all, but misses the true ratio one time in {of}.")
             }
             Self::Interrupted => write!(f, "The session was interrupted."),
-            Self::Machines(n) => write!(f, "The runs come from {n} different machines or builds."),
+            Self::Machines(n) => write!(f, "The runs come from {n} machines or builds."),
         }
     }
 }
 
-/// At most this many rows are named.
+/// The most rows to name.
 const NAMED: usize = 4;
 
 fn list(rows: &[String]) -> String {
@@ -112,7 +112,7 @@ fn list(rows: &[String]) -> String {
     }
 }
 
-/// All that can be seen from the lines.
+/// Returns all warnings about these lines.
 pub(crate) fn warnings(runs: &[Run], programs: &[Program]) -> Vec<Warning> {
     let mut found = Vec::new();
     let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
@@ -173,7 +173,7 @@ pub(crate) fn warnings(runs: &[Run], programs: &[Program]) -> Vec<Warning> {
     found
 }
 
-/// Rounds of the interval that rests on the fewest.
+/// The fewest rounds of any interval.
 fn fewest_rounds(programs: &[Program]) -> Option<usize> {
     let rows = programs.iter().flat_map(|program| &program.rows);
     let estimates = rows.flat_map(|row| COLUMNS.iter().filter_map(|column| column.estimate(row)));
@@ -184,7 +184,7 @@ fn percent(share: f64) -> String {
     format!(" ({:.0} %)", share * 100.0)
 }
 
-/// Programs whose capacity moved, with the range.
+/// Returns the programs whose capacity changed, with the range.
 fn moved(programs: &[Program]) -> Vec<String> {
     let each = programs.iter().flat_map(|program| program.capacities.iter().map(move |capacity| (program, capacity)));
     each.filter(|(_, capacity)| capacity.sample.range() > MOVED)
@@ -195,7 +195,7 @@ fn moved(programs: &[Program]) -> Vec<String> {
         .collect()
 }
 
-/// The mean over runs, longer ones counting more.
+/// The mean over runs, weighted by their duration.
 fn weighted<'r>(runs: impl Iterator<Item = &'r Run>, value: fn(&Run) -> f64) -> f64 {
     let (sum, weight) = runs.fold((0.0, 0.0), |(sum, weight), run| {
         let seconds = run.seconds.unwrap_or(0.0);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_doubt_is_found() {
+    fn each_warning_is_found() {
         assert!(matches!(of(&quiet(&[1.0, 1.3, 1.6]))[..], [Warning::Noisy(_)]));
         assert!(matches!(of(&quiet(&[0.001, 0.001]))[..], [Warning::TooShort(_)]));
         let mut runs = quiet(&[1.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rounds_are_told_with_how_often_they_mislead() {
+    fn few_rounds_are_reported_with_their_error_rate() {
         let session = |rounds: usize| -> Vec<Run> {
             let visits = (0..rounds).flat_map(|round| ["serial", "rayon"].map(|scheduler| (round, scheduler)));
             visits
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_that_moves_is_told_with_its_range() {
+    fn a_changing_capacity_is_reported_with_its_range() {
         let mut runs = Vec::new();
         for (round, side_by_side) in [1.0, 1.25].into_iter().enumerate() {
             let mut alone = run("fib", "serial", 1, 1.0);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_cut() {
+    fn long_lists_are_truncated() {
         let rows: Vec<String> = (0..6).map(|row| row.to_string()).collect();
         assert_eq!(list(&rows), "0; 1; 2; 3; and 2 more");
     }

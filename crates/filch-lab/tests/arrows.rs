@@ -1,15 +1,15 @@
 //! The workspace's crates use one another only as the table of the architecture permits.
 //!
-//! A crate may use those above it and none below. Development dependencies are exempt: tests may look from anywhere.
+//! A crate may use only crates above it. Development dependencies are exempt: tests may use any crate.
 
 mod common;
 
 use serde_json::Value;
 
-/// A crate, and what it may use among the workspace's.
+/// A crate, and the workspace's crates that it may use.
 type Row = (&'static str, &'static [&'static str]);
 
-/// Ground floor first.
+/// The lowest layer comes first.
 const TABLE: &[Row] = &[
     ("filch-memory", &[]),
     ("filch-queue", &["filch-memory"]),
@@ -17,12 +17,12 @@ const TABLE: &[Row] = &[
     ("filch", &["filch-memory", "filch-queue", "filch-macros"]),
     ("filch-check", &["filch-memory", "filch-queue", "filch"]),
     ("filch-sim", &[]),
-    // What there is, by name: nobody's code.
+    // Descriptions by name, without anybody's code.
     ("filch-catalogue", &[]),
     ("filch-workloads", &["filch", "filch-catalogue"]),
     ("filch-schedulers", &["filch", "filch-queue", "filch-catalogue"]),
     ("filch-protocol", &[]),
-    // The ground floor for what it counts.
+    // filch-memory for its counters.
     (
         "filch-runner",
         &[
@@ -35,7 +35,7 @@ const TABLE: &[Row] = &[
             "filch-protocol",
         ],
     ),
-    // The queues by name: `FILCH_POOL` chooses among pools made of them.
+    // Queues by name: `FILCH_POOL` chooses among pools made of them.
     ("rayon-core", &["filch", "filch-queue"]),
     ("filch-peers", &["filch-catalogue", "filch-workloads", "filch-runner"]),
     ("filch-console", &[]),
@@ -63,18 +63,18 @@ const TABLE: &[Row] = &[
             "filch-console",
         ],
     ),
-    // Descriptions, and no scheduler or program that it could run: neither here nor through those that it may use.
+    // Only descriptions: it must not use a scheduler or program that it could run, directly or indirectly.
     ("filch-lab", &["filch-catalogue", "filch-protocol", "filch-console"]),
 ];
 
-/// An arrow `from` → `to` of the workspace, normal or build.
+/// A normal or build dependency `from` → `to` within the workspace.
 #[derive(Clone, Debug, PartialEq)]
 struct Arrow {
     from: String,
     to: String,
 }
 
-/// The names of the workspace's crates, and the arrows between them.
+/// Returns the names of the workspace's crates, and the arrows between them.
 fn arrows(metadata: &Value) -> (Vec<String>, Vec<Arrow>) {
     let list = |value: &Value| value.as_array().expect("cargo metadata should hold a list here").clone();
     let text = |value: &Value| value.as_str().expect("cargo metadata should hold a string here").to_owned();
@@ -83,7 +83,7 @@ fn arrows(metadata: &Value) -> (Vec<String>, Vec<Arrow>) {
     let mut arrows = Vec::new();
     for package in &packages {
         for dependency in list(&package["dependencies"]) {
-            // A crate of the same name from a registry (the stock rayon-core, say) has no path.
+            // A crate of the same name from a registry (such as the stock rayon-core) has no path.
             let ours = dependency["path"].is_string() && crates.contains(&text(&dependency["name"]));
             if ours && dependency["kind"] != "dev" {
                 arrows.push(Arrow { from: text(&package["name"]), to: text(&dependency["name"]) });
@@ -93,11 +93,13 @@ fn arrows(metadata: &Value) -> (Vec<String>, Vec<Arrow>) {
     (crates, arrows)
 }
 
-/// One line for each crate without a row and each arrow outside its row.
+/// Returns one line for each crate without a row and each arrow outside its row.
 fn complaints(crates: &[String], arrows: &[Arrow]) -> Vec<String> {
     let row = |name: &str| TABLE.iter().find(|(row, _)| *row == name).map(|(_, may)| *may);
     let strangers = crates.iter().filter(|name| row(name).is_none()).map(|name| {
-        format!("{name} is not in the table of crates/filch-lab/tests/arrows.rs: add a row that says what it may use")
+        format!(
+            "{name} is not in the table of crates/filch-lab/tests/arrows.rs: add a row with the crates that it may use"
+        )
     });
     let forbidden = arrows.iter().filter_map(|Arrow { from, to }| match row(from)? {
         permitted if !permitted.contains(&to.as_str()) => Some(format!(
@@ -118,7 +120,7 @@ fn crates_use_only_what_the_table_permits() {
 }
 
 #[test]
-fn the_table_points_down_only() {
+fn the_table_has_no_upward_arrows() {
     for (index, (name, permitted)) in TABLE.iter().enumerate() {
         for used in *permitted {
             let above = TABLE[..index].iter().any(|(row, _)| row == used);
@@ -128,7 +130,7 @@ fn the_table_points_down_only() {
 }
 
 #[test]
-fn the_ground_floor_uses_nothing() {
+fn the_lowest_layer_uses_nothing() {
     let grounded: Vec<_> = TABLE.iter().filter(|(_, permitted)| permitted.is_empty()).map(|row| row.0).collect();
     assert_eq!(
         grounded,
@@ -137,7 +139,7 @@ fn the_ground_floor_uses_nothing() {
 }
 
 #[test]
-fn a_forbidden_arrow_and_a_stranger_are_named() {
+fn forbidden_arrows_and_unknown_crates_are_reported() {
     let dependency = |name: &str, kind: Option<&str>, path: Option<&str>| serde_json::json!({ "name": name, "kind": kind, "path": path });
     let metadata = serde_json::json!({ "packages": [
         { "name": "filch-memory", "dependencies": [

@@ -1,6 +1,6 @@
-//! Claims, and the rule that decides each of them from what was measured: nobody's judgement, and the same for the same lines.
+//! Claims, and the rule that decides each one from the measurements, without judgement: the same lines give the same verdict.
 //!
-//! What must always hold: a claim holds, or does not, only if the whole 95 % interval of every number that it speaks of says so.
+//! Invariant: a claim holds, or does not hold, only if the whole 95 % interval of every number that it concerns says so.
 
 use std::fmt;
 
@@ -11,41 +11,41 @@ use super::points::{Point, points};
 use crate::stats::Estimate;
 use crate::summary::Program;
 
-/// Rounds from which on an interval is missed about as seldom as it says.
+/// With at least this many rounds, an interval misses the true value about as rarely as it states.
 pub(crate) const ENOUGH_ROUNDS: usize = 5;
 
-/// A sentence, and what has to be measured for it to hold.
+/// A statement, and the condition under which it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) text: &'static str,
     pub(crate) measure: Measure,
     pub(crate) of: Pick,
-    /// Programs whose names begin with one of these; all if there are none.
+    /// The programs whose names begin with one of these; all programs if empty.
     pub(crate) programs: &'static [&'static str],
-    /// With so many workers; with any number if there is none.
+    /// The number of workers; any number if there is none.
     pub(crate) workers: Option<usize>,
     pub(crate) limit: Limit,
 }
 
-/// A number for each row.
+/// The measured number of a row.
 #[derive(Clone, Debug)]
 pub(crate) enum Measure {
-    /// The time, over that of another row of the same program with as many workers.
+    /// The time, over that of another row with the same program and number of workers.
     TimeOver(Pick),
-    /// What was counted under this name, over the number of tasks.
+    /// The counter of this name, over the number of tasks.
     PerTask(&'static str),
 }
 
-/// Rows: those of a contender, by its name without what is swept.
+/// The rows of a contender, by its name without the swept parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Pick {
     pub(crate) who: &'static str,
-    /// What is swept has this value; any if there is none.
+    /// The value of the swept parameter; any value if there is none.
     pub(crate) at: Option<&'static str>,
 }
 
 impl Pick {
-    /// Whatever is swept; of two such picks those of the same value belong together.
+    /// Picks all values of the swept parameter; two such picks are matched by value.
     pub(crate) const fn any(who: &'static str) -> Self {
         Self { who, at: None }
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Pick {
     }
 }
 
-/// Where a number has to lie.
+/// The range of a number for which a claim holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Limit {
     Below(f64),
@@ -76,7 +76,7 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    /// Whether all numbers of an interval are right, or all wrong; neither if it reaches across.
+    /// Whether the whole interval satisfies the limit, or violates it; `None` if it crosses the limit.
     fn decides(self, (low, high): (f64, f64)) -> Option<bool> {
         let (from, to) = match self {
             Self::Below(to) => (f64::NEG_INFINITY, to),
@@ -101,12 +101,12 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What becomes of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     Holds,
     DoesNotHold,
-    /// And what is missing.
+    /// With what is missing.
     NotTestable(String),
 }
 
@@ -120,18 +120,18 @@ impl Verdict {
     }
 }
 
-/// A claim, decided.
+/// A claim with its verdict.
 #[derive(Clone, Debug)]
 pub(crate) struct Decided {
     pub(crate) text: &'static str,
     /// The rule, in words.
     pub(crate) rule: String,
     pub(crate) verdict: Verdict,
-    /// The numbers that it speaks of, those that speak most against it first.
+    /// The numbers that the claim concerns; the strongest evidence against it comes first.
     pub(crate) evidence: Vec<Evidence>,
 }
 
-/// A number, and of what it is.
+/// A number and its description.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
     pub(crate) of: String,
@@ -140,7 +140,7 @@ pub(crate) struct Evidence {
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Shares of tasks may be small.
+        // Tasks per counter may be tiny.
         let number = |value: f64| {
             if value != 0.0 && value.abs() < 0.01 { format!("{value:.1e}") } else { format!("{value:.2}") }
         };
@@ -150,7 +150,7 @@ impl fmt::Display for Evidence {
 }
 
 impl Decided {
-    /// A sentence or two for people: what speaks most against it, or what is missing.
+    /// Returns the strongest evidence against the claim, or what is missing, for people.
     pub(crate) fn why(&self) -> String {
         let shown = self.evidence.first().map(ToString::to_string);
         let shown = match self.evidence.len() {
@@ -192,7 +192,7 @@ impl Claim {
         let (testable, oversubscribed): (Vec<_>, Vec<_>) =
             of.iter().copied().partition(|point| point.row.workers <= cores);
         let mut evidence: Vec<Evidence> = testable.iter().flat_map(|point| self.evidence(point, points)).collect();
-        // What speaks against it first, then what does not decide.
+        // Evidence against the claim comes first, then undecided evidence.
         let rank = |evidence: &Evidence| match self.says(evidence) {
             Ok(holds) => {
                 if holds {
@@ -209,8 +209,8 @@ impl Claim {
             Some(Ok(false)) => Verdict::DoesNotHold,
             Some(Err(missing)) => Verdict::NotTestable(missing),
             None => Verdict::NotTestable(match oversubscribed.iter().map(|point| point.row.workers).min() {
-                Some(workers) => format!("It needs {workers} processors, and here are {cores}"),
-                None => "Nothing that it speaks of was measured".to_owned(),
+                Some(workers) => format!("It needs {workers} processors, but there are {cores}"),
+                None => "It concerns nothing that was measured".to_owned(),
             }),
         };
         Decided { text: self.text, rule: self.rule(), verdict, evidence }
@@ -232,7 +232,7 @@ impl Claim {
                 let (Some(counted), Some(tasks)) = (counted, point.row.tasks.filter(|&tasks| tasks > 0)) else {
                     return Vec::new();
                 };
-                #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+                #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
                 let share = Estimate::paired([&counted.rounds], |[count]| count / tasks as f64);
                 let of = format!(
                     "{}, {}{} on {}, {counter} per task",
@@ -246,7 +246,7 @@ impl Claim {
             Measure::TimeOver(over) => {
                 let is_beside = |other: &&Point<'_>| {
                     let same = other.program == point.program && other.row.workers == point.row.workers;
-                    // A line to compare with has no value.
+                    // A reference line has no value.
                     let paired = self.of.at.is_some()
                         || over.at.is_some()
                         || other.value.is_none()
@@ -265,19 +265,19 @@ impl Claim {
         }
     }
 
-    /// Whether a number is as it should be, or what is missing to tell.
+    /// Whether a number satisfies the limit, or what is missing to decide.
     fn says(&self, evidence: &Evidence) -> Result<bool, String> {
         let Estimate { interval, rounds, .. } = evidence.estimate;
         match interval {
             Some(interval) if rounds >= ENOUGH_ROUNDS => self
                 .limit
                 .decides(interval)
-                .ok_or_else(|| "An interval reaches across the limit, and more rounds may decide".to_owned()),
-            _ => Err(format!("It needs {ENOUGH_ROUNDS} rounds, and there are {rounds}")),
+                .ok_or_else(|| "An interval crosses the limit; more rounds may decide".to_owned()),
+            _ => Err(format!("It needs {ENOUGH_ROUNDS} rounds, but there are {rounds}")),
         }
     }
 
-    /// How far a number is from the limit, on the right side of it.
+    /// The distance of a number to the limit; negative if it violates the limit.
     fn slack(&self, evidence: &Evidence) -> f64 {
         let (low, high) = evidence.estimate.interval.unwrap_or((evidence.estimate.value, evidence.estimate.value));
         match self.limit {
@@ -287,14 +287,14 @@ impl Claim {
         }
     }
 
-    /// In words.
+    /// Returns the rule in words.
     fn rule(&self) -> String {
         let what = match &self.measure {
             Measure::TimeOver(over) => format!("the time of {} over that of {over}", self.of),
             Measure::PerTask(counter) => format!("{counter} of {} per task", self.of),
         };
         let on = self.workers.map_or_else(String::new, |workers| format!(" on {workers}"));
-        format!("the 95 % interval of {what}{on} lies {}", self.limit)
+        format!("the 95 % interval of {what}{on} is {}", self.limit)
     }
 }
 
@@ -314,7 +314,7 @@ mod tests {
         limit: Limit::Below(0.5),
     };
 
-    /// Rounds in which rayon takes a second, and filch these.
+    /// Rounds in which rayon takes a second, and filch takes these seconds.
     fn session(seconds: &[f64], workers: usize) -> Vec<Run> {
         let rounds = seconds.iter().enumerate().flat_map(|(round, &seconds)| {
             [("filch split", seconds), ("rayon", 1.0)].map(|(who, seconds)| {
@@ -335,23 +335,23 @@ mod tests {
         assert_eq!(verdict(&LESS, &session(&[0.4; 5], 1)).verdict, Verdict::Holds);
         assert_eq!(verdict(&LESS, &session(&[0.6; 5], 1)).verdict, Verdict::DoesNotHold);
         let open = verdict(&LESS, &session(&[0.4, 0.45, 0.45, 0.55, 0.6], 1));
-        assert!(matches!(&open.verdict, Verdict::NotTestable(why) if why.contains("reaches across")), "{open:?}");
+        assert!(matches!(&open.verdict, Verdict::NotTestable(why) if why.contains("crosses")), "{open:?}");
         assert!(open.why().contains("fib n=30, filch split on 1, time over rayon: 0.45 ["), "{}", open.why());
     }
 
     #[test]
-    fn a_claim_is_not_decided_by_too_little() {
+    fn a_claim_needs_enough_evidence() {
         let missing = |runs: &[Run]| match verdict(&LESS, runs).verdict {
             Verdict::NotTestable(why) => why,
             other => panic!("{other:?}"),
         };
-        assert_eq!(missing(&session(&[0.4; 3], 1)), "It needs 5 rounds, and there are 3");
-        assert_eq!(missing(&session(&[0.4; 5], 8)), "It needs 8 processors, and here are 2");
-        assert_eq!(missing(&session(&[0.4; 5], 1)[..1]), "Nothing that it speaks of was measured");
+        assert_eq!(missing(&session(&[0.4; 3], 1)), "It needs 5 rounds, but there are 3");
+        assert_eq!(missing(&session(&[0.4; 5], 8)), "It needs 8 processors, but there are 2");
+        assert_eq!(missing(&session(&[0.4; 5], 1)[..1]), "It concerns nothing that was measured");
     }
 
     #[test]
-    fn one_row_that_says_no_is_enough() {
+    fn one_violating_row_refutes_a_claim() {
         let mut runs = session(&[0.4; 5], 1);
         runs.extend(session(&[0.6; 5], 2));
         let decided = verdict(&LESS, &runs);
@@ -367,18 +367,18 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_told_per_task() {
+    fn counters_are_compared_per_task() {
         let steals = Claim { measure: Measure::PerTask("steals"), limit: Limit::Within(0.01, 0.02), ..LESS };
         let decided = verdict(&steals, &session(&[0.4; 5], 2));
         assert_eq!(decided.verdict, Verdict::Holds);
         assert!((decided.evidence[0].estimate.value - 0.012).abs() < 1e-9);
         let told = decided.json();
         assert_eq!((&told["verdict"], &told["missing"]), (&"holds".into(), &Value::Null));
-        assert!(told["rule"].as_str().unwrap().ends_with("steals of filch split per task lies between 0.01 and 0.02"));
+        assert!(told["rule"].as_str().unwrap().ends_with("steals of filch split per task is between 0.01 and 0.02"));
     }
 
     #[test]
-    fn values_of_a_sweep_are_set_against_one_or_against_their_own() {
+    fn swept_values_are_compared_with_one_or_with_the_same_value() {
         let sweep = Sweep { parameter: "block", values: Vec::new(), meaning: "" };
         let mut runs = Vec::new();
         for round in 0..5 {
@@ -401,13 +401,9 @@ mod tests {
             let found = decide(&[claim], Some(&sweep), &programs, 2).remove(0).evidence;
             found.iter().map(|evidence| evidence.estimate.value).collect::<Vec<_>>()
         };
-        assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::any("filch padws")), [2.0, 1.0], "each with its own");
+        assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::any("filch padws")), [2.0, 1.0], "matched by value");
         assert_eq!(evidence(Pick::at("filch bwos-l", "2"), Pick::any("filch padws")), [2.0, 2.0], "one with all");
         assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::at("filch bwos-l", "8")), [2.0], "all with one");
-        assert_eq!(
-            evidence(Pick::at("filch bwos-l", "8"), Pick::any("filch abp")),
-            [1.0 / 1.5],
-            "a line to compare with"
-        );
+        assert_eq!(evidence(Pick::at("filch bwos-l", "8"), Pick::any("filch abp")), [1.0 / 1.5], "a reference line");
     }
 }

@@ -1,6 +1,6 @@
-//! An experiment as a value: what is asked, who runs what, how often, what is drawn and what is claimed.
+//! An experiment as a value: the question, the contenders, the number of runs, the plots and the claims.
 //!
-//! Nothing here starts anything: [`plan`] makes the cells of it that are visited, [`claim`] decides from what was measured.
+//! Nothing here starts a process: [`plan`] makes the cells to visit, and [`claim`] decides from the measurements.
 
 pub(crate) mod claim;
 pub(crate) mod plan;
@@ -14,26 +14,26 @@ use crate::flags::Size;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use claim::Claim;
 
-/// A question, and what is measured to answer it.
+/// A question, and the measurements that answer it.
 #[derive(Clone, Debug)]
 pub(crate) struct Experiment {
-    /// What it is asked for by, and what the records of its runs say; a comparison that somebody puts together has none.
+    /// Its name in commands and in the records of its runs; a comparison that the user assembles has none.
     pub(crate) name: Option<&'static str>,
     pub(crate) question: String,
     pub(crate) entries: Vec<Entry>,
-    /// Numbers of workers, which each scheduler is run with.
+    /// The numbers of workers to run each scheduler with.
     pub(crate) workers: Vec<usize>,
     pub(crate) placements: Vec<Placement>,
     pub(crate) sweep: Option<Sweep>,
     pub(crate) effort: Effort,
-    /// The columns that answer the question, by name; all that fit if there are none.
+    /// The columns that answer the question, by name; all that fit if empty.
     pub(crate) columns: &'static [&'static str],
     pub(crate) plots: &'static [Plot],
     pub(crate) claims: Vec<Claim>,
 }
 
 impl Experiment {
-    /// A comparison of nobody yet, free to be placed by the system, as often as time allows.
+    /// Returns an experiment without contenders, in which the system places the threads, with as many runs as time allows.
     pub(crate) fn new(question: impl Into<String>) -> Self {
         Self {
             name: None,
@@ -50,20 +50,20 @@ impl Experiment {
     }
 }
 
-/// A program, and who runs it beside the sequential program.
+/// A program, and its contenders besides the sequential program.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) program: Program,
     pub(crate) contenders: Vec<Contender>,
 }
 
-/// Each of these programs, run by all of these.
+/// Combines each program with all contenders.
 pub(crate) fn each(programs: &[Program], contenders: &[Contender]) -> Vec<Entry> {
     let entry = |program: &Program| Entry { program: program.clone(), contenders: contenders.to_vec() };
     programs.iter().map(entry).collect()
 }
 
-/// A program in each size, written as `uts:tree=T3S`: what is not set has the value that the program has in that size.
+/// A program in each size, such as `uts:tree=T3S`; unset parameters have the program's values for that size.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     quick: Option<String>,
@@ -72,13 +72,13 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The same text in every size.
+    /// Uses the same text in every size.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = Some(text.into());
         Self { quick: text.clone(), compare: text.clone(), paper: text }
     }
 
-    /// A text of its own for each size, in which it may be left out.
+    /// Uses a separate text for each size, or none.
     pub(crate) fn sized([quick, compare, paper]: [Option<&str>; 3]) -> Self {
         let [quick, compare, paper] = [quick, compare, paper].map(|text| text.map(str::to_owned));
         Self { quick, compare, paper }
@@ -93,19 +93,19 @@ impl Program {
     }
 }
 
-/// Who runs programs, with parameters.
+/// A scheduler with parameters.
 #[derive(Clone, Debug)]
 pub(crate) enum Contender {
-    /// One of filch's pools or queues, as `--pools` has it: `lace`, `bwos-l:block=64`, `filch-levels`.
+    /// One of filch's pools or queues, as in `--pools`: `lace`, `bwos-l:block=64`, `filch-levels`.
     Pool { name: String, wait: &'static str },
-    /// Somebody else's scheduler.
+    /// A peer.
     Peer(String),
-    /// Somebody's runner.
+    /// The user's runner.
     Runner(PathBuf),
 }
 
 impl Contender {
-    /// A pool or queue, whose workers wait as is usual.
+    /// Returns a pool or queue with the default waiting strategy.
     pub(crate) fn pool(name: impl Into<String>) -> Self {
         Self::Pool { name: name.into(), wait: WAITS[0].name }
     }
@@ -115,19 +115,19 @@ impl Contender {
     }
 }
 
-/// What takes several values: wherever a program or a contender has `PARAMETER=*`, it stands for one of each value.
+/// A swept parameter: a program or contender with `PARAMETER=*` stands for one of each value.
 ///
-/// Who does not have the parameter is measured once, and drawn as a line to compare with.
+/// A contender without the parameter is measured once, and drawn as a reference line.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
     pub(crate) parameter: &'static str,
     pub(crate) values: Vec<String>,
-    /// What it means, with its unit.
+    /// Its meaning, with its unit.
     pub(crate) meaning: &'static str,
 }
 
 impl Sweep {
-    /// These texts where the parameter has each of its values, or the text alone.
+    /// Returns the text with each value of the parameter, or the text alone if it does not have the parameter.
     fn spread(sweep: Option<&Self>, text: &str) -> Vec<String> {
         let Some(sweep) = sweep else { return vec![text.to_owned()] };
         let open = format!("{}=*", sweep.parameter);
@@ -138,7 +138,7 @@ impl Sweep {
         sweep.values.iter().map(with).collect()
     }
 
-    /// A program and who runs it, both without what is swept, and its value, if either of them has one.
+    /// Returns a program and a scheduler without the swept parameter, and its value, if either has one.
     pub(crate) fn apart(
         sweep: Option<&Self>,
         program: &ProgramId,
@@ -149,28 +149,28 @@ impl Sweep {
         (program, who, of_who.or(of_program))
     }
 
-    /// Where a value stands on an axis: a number, or a time in seconds.
+    /// Returns the position of a value on an axis: a number, or a time in seconds.
     pub(crate) fn place(value: &str) -> Option<f64> {
         let time = || humantime::parse_duration(value).ok().map(|time| time.as_secs_f64());
         value.parse().ok().or_else(time)
     }
 }
 
-/// How often everything is run.
+/// How often everything runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Rounds over everything, whatever time they take.
+    /// The minimum number of rounds, however long they take.
     pub(crate) at_least: usize,
-    /// Rounds even if there is time for more.
+    /// The maximum number of rounds, even if there is time for more.
     pub(crate) at_most: usize,
-    /// Seconds to fill with rounds.
+    /// The seconds to fill with rounds.
     pub(crate) budget: u32,
-    /// A visit times as many runs as fill this many seconds.
+    /// The seconds that a visit fills with timed runs.
     pub(crate) visit: f64,
 }
 
 impl Effort {
-    /// For programs of this size: the quick ones take less, and paper's sizes take what they take.
+    /// Adjusts the effort to a size: quick sizes get less time.
     pub(crate) fn at(self, size: Size) -> Self {
         match size {
             Size::Quick => Self { budget: self.budget / 4, visit: self.visit / 3.0, ..self },
@@ -180,27 +180,27 @@ impl Effort {
 }
 
 impl Default for Effort {
-    /// As many rounds as an interval needs, and more in a minute.
+    /// As many rounds as an interval needs, and more if a minute permits.
     fn default() -> Self {
         Self { at_least: claim::ENOUGH_ROUNDS, at_most: 30, budget: 60, visit: 0.15 }
     }
 }
 
-/// What is drawn.
+/// A plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Plot {
     /// Every run of every scheduler.
     Times,
     /// Ts/TP against the number of workers.
     Speedup,
-    /// What a fork and its join add.
+    /// The cost of a fork and its join.
     Forks,
-    /// This column against what is swept.
+    /// This column against the swept parameter.
     Swept(&'static str),
 }
 
 impl Plot {
-    /// What a comparison draws, as far as there is something to draw.
+    /// The plots of a comparison, as far as there are data.
     pub(crate) const USUAL: &'static [Self] = &[Self::Times, Self::Speedup, Self::Forks];
 }
 
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_spreads_what_has_its_parameter() {
+    fn a_sweep_replaces_its_parameter() {
         let sweep = Sweep { parameter: "block", values: vec!["2".to_owned(), "sqrt".to_owned()], meaning: "tasks" };
         let spread = |text| Sweep::spread(Some(&sweep), text);
         assert_eq!(
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_places() {
+    fn values_have_positions() {
         let place = |value| Sweep::place(value);
         assert_eq!(
             (place("64"), place("0.5"), place("30us"), place("sqrt")),

@@ -1,6 +1,6 @@
-//! What an experiment comes to in one size: its programs, and the cells that are visited.
+//! The plan of an experiment in one size: its programs, and the cells to visit.
 //!
-//! What must always hold: who was asked for and cannot run a program is told with the reason; a name that nobody has is an error.
+//! Invariants: a requested scheduler that cannot run a program is reported with the reason; an unknown name is an error.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use crate::identity::{Placement, ProgramId};
 use crate::programs::{fits, parse, workload};
 use crate::scheduler::{Foreign, Scheduler, Suited};
 
-/// A program, and what is done with it in one visit.
+/// A program, and the work of one visit to it.
 pub(crate) struct Cell {
     pub(crate) program: usize,
     pub(crate) scheduler: Scheduler,
     pub(crate) workers: usize,
     pub(crate) placement: Placement,
-    /// What its runner is asked. It warms up on the quick size.
+    /// The request to the runner. It warms up on the quick size.
     pub(crate) order: Order,
-    /// Numbers of copies of the sequential program to run side by side after it ran alone.
+    /// The numbers of copies of the sequential program to run side by side after it ran alone.
     pub(crate) copies: Vec<usize>,
 }
 
@@ -32,12 +32,12 @@ pub(crate) struct Plan {
     pub(crate) programs: Vec<Workload>,
     pub(crate) ids: Vec<ProgramId>,
     pub(crate) cells: Vec<Cell>,
-    /// Who was asked for and cannot run which program, and why.
+    /// The requested schedulers that cannot run a program, with reasons.
     pub(crate) left_out: Vec<String>,
 }
 
 impl Plan {
-    /// The cells, in the order of the experiment.
+    /// Makes the cells, in the order of the experiment.
     pub(crate) fn new(experiment: &Experiment, size: Size) -> Result<Self> {
         let mut plan = Self {
             experiment: experiment.name,
@@ -57,7 +57,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A program and everybody who runs it.
+    /// Adds a program and all its contenders.
     fn add(
         &mut self,
         experiment: &Experiment,
@@ -76,7 +76,7 @@ impl Plan {
         };
         for (nth, &placement) in experiment.placements.iter().enumerate() {
             let serial = cell(Scheduler::Serial, 1, placement);
-            // The capacity is that of the processors, whoever is bound to them.
+            // The capacity belongs to the processors, whatever the placement.
             let copies = if nth == 0 { copies.clone() } else { Vec::new() };
             self.cells.push(Cell { copies, ..serial });
         }
@@ -110,14 +110,14 @@ impl Plan {
         Ok(())
     }
 
-    /// A cell as messages name it.
+    /// Describes a cell for messages.
     pub(crate) fn describe(&self, cell: usize) -> String {
         let cell = &self.cells[cell];
         format!("{}, {} on {}", self.ids[cell.program], cell.scheduler.identity(cell.placement), cell.workers)
     }
 }
 
-/// What a program is warmed up with: its quick size, or itself if it is the same but for being smaller.
+/// The program for warming up: the quick size, or the program itself if it differs only by being smaller.
 fn warmup(program: &Workload) -> Result<Workload> {
     let quick = workload(program.name(), Size::Quick, &[])?;
     let are_alike = program.params().into_iter().skip(1).eq(quick.params().into_iter().skip(1));
@@ -125,7 +125,7 @@ fn warmup(program: &Workload) -> Result<Workload> {
     Ok(if are_alike && is_smaller { program.clone() } else { quick })
 }
 
-/// How many copies of the sequential program tell what the processors of so many workers do at once.
+/// The numbers of copies of the sequential program that measure the capacity for these numbers of workers.
 fn copies(workers: &[usize]) -> Vec<usize> {
     let mut copies: Vec<usize> = workers.iter().map(|&workers| workers.min(cores())).collect();
     copies.retain(|&copies| copies > 1);
@@ -134,7 +134,7 @@ fn copies(workers: &[usize]) -> Vec<usize> {
     copies
 }
 
-/// Runners that were asked who they are, and what there is to say of those who did not answer.
+/// Runners that were asked to identify themselves, and messages about those that did not answer.
 #[derive(Default)]
 struct Guests {
     asked: HashMap<PathBuf, Option<Foreign>>,
@@ -149,7 +149,7 @@ impl Guests {
     }
 }
 
-/// Who a contender is for a program: one, one for each value that is swept, or nobody.
+/// Returns a contender's schedulers for a program: one, one per swept value, or none.
 fn candidates(
     experiment: &Experiment,
     program: &Workload,

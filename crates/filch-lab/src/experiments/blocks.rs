@@ -1,15 +1,14 @@
-//! What it does to a queue that thieves can take whole blocks of only, as the blocks grow.
+//! How the length of blocks affects a queue whose thieves take only whole blocks.
 //!
-//! After Wang et al., *Work Stealing through Partial Asynchronous Delegation*, SPAA 2024, figure 1: on thin trees a queue never holds
-//! more tasks than the tree has levels, so from blocks of that length on BWoS has nothing for thieves, while PadWS hands over
-//! what it is asked for.
+//! After Wang et al., *Work Stealing through Partial Asynchronous Delegation*, SPAA 2024, figure 1: on thin trees a queue never holds more
+//! tasks than the tree has levels. With blocks of that length, BWoS has nothing for thieves, while PadWS hands tasks over on request.
 
 use crate::experiment::claim::{Claim, Limit, Measure, Pick};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, Sweep, each};
 
 const THIN: &str = "trees tree=thin";
 
-/// Both queues on a fat and a thin tree; the queues of ABP and of Chase and Lev know no blocks.
+/// Both queues on a fat and a thin tree; the queues of ABP and of Chase and Lev have no blocks.
 pub(crate) fn experiment() -> Experiment {
     let programs = [
         Program::new("trees:tree=thin"),
@@ -25,13 +24,13 @@ pub(crate) fn experiment() -> Experiment {
         name: Some("blocks"),
         entries: each(&programs, &contenders),
         workers: vec![2],
-        sweep: Some(Sweep { parameter: "block", values, meaning: "tasks in a block" }),
+        sweep: Some(Sweep { parameter: "block", values, meaning: "tasks per block" }),
         effort: Effort { budget: 90, ..Effort::default() },
         columns: &["median", "spread", "speedup", "steals"],
         plots: &[Plot::Swept("median"), Plot::Swept("steals")],
         claims: vec![
             Claim {
-                text: "On a thin tree BWoS with blocks longer than the tree is deep shares next to nothing.",
+                text: "On a thin tree, BWoS with blocks longer than the tree's depth shares almost nothing.",
                 measure: Measure::PerTask("steals"),
                 of: Pick::at("filch bwos-l", "128"),
                 programs: &[THIN],
@@ -39,7 +38,7 @@ pub(crate) fn experiment() -> Experiment {
                 limit: Limit::Below(1e-5),
             },
             Claim {
-                text: "With such blocks BWoS takes much longer than a queue without blocks.",
+                text: "With such blocks, BWoS takes much longer than a queue without blocks.",
                 measure: Measure::TimeOver(Pick::any("filch chase-lev")),
                 of: Pick::at("filch bwos-l", "128"),
                 programs: &[THIN],
@@ -47,7 +46,7 @@ pub(crate) fn experiment() -> Experiment {
                 limit: Limit::Above(1.3),
             },
             Claim {
-                text: "PadWS does not care on a thin tree: with blocks of any length it takes about what it takes with those of 32.",
+                text: "On a thin tree, the block length does not matter to PadWS: it takes about as long as with blocks of 32.",
                 measure: Measure::TimeOver(Pick::at("filch padws", "32")),
                 of: Pick::any("filch padws"),
                 programs: &[THIN],
@@ -55,6 +54,6 @@ pub(crate) fn experiment() -> Experiment {
                 limit: Limit::Within(0.8, 1.25),
             },
         ],
-        ..Experiment::new("How long may the blocks be that thieves can take?")
+        ..Experiment::new("How long may blocks be if thieves take whole blocks?")
     }
 }

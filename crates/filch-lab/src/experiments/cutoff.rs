@@ -1,9 +1,9 @@
-//! Whether programs need a cut-off below which they no longer fork.
+//! Whether programs need a cut-off below which they do not fork.
 
 use crate::experiment::claim::{Claim, Limit, Measure, Pick};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, Sweep, each};
 
-/// fib that forks only above an argument; fib(25) is a quarter of a millisecond of work.
+/// fib with forks only above an argument; fib(25) is a quarter of a millisecond of work.
 pub(crate) fn experiment() -> Experiment {
     let contenders = [Contender::pool("split"), Contender::peer("rayon"), Contender::peer("chili")];
     let values = [0, 5, 10, 15, 20, 25].map(|cutoff: u32| cutoff.to_string()).to_vec();
@@ -19,22 +19,22 @@ pub(crate) fn experiment() -> Experiment {
         name: Some("cutoff"),
         entries: each(&[Program::new("fib:cutoff=*")], &contenders),
         workers: vec![1, 2],
-        sweep: Some(Sweep { parameter: "cutoff", values, meaning: "argument of fib from which on nothing is forked" }),
+        sweep: Some(Sweep { parameter: "cutoff", values, meaning: "argument of fib up to which it does not fork" }),
         effort: Effort { budget: 60, ..Effort::default() },
         columns: &["median", "spread", "overhead", "speedup", "steals"],
         plots: &[Plot::Swept("median"), Plot::Swept("speedup"), Plot::Times],
         claims: vec![
             needs(
-                "filch needs no cut-off: without one it is within a half of its best.",
+                "filch needs no cut-off: without one, its time is less than 1.5 times that with any.",
                 "filch split",
                 Limit::Below(1.5),
             ),
             needs(
-                "rayon needs a cut-off: without one it takes more than twice its time with any.",
+                "rayon needs a cut-off: without one, it takes more than twice its time with any.",
                 "rayon",
                 Limit::Above(2.0),
             ),
         ],
-        ..Experiment::new("Does a program need a cut-off below which it no longer forks?")
+        ..Experiment::new("Does a program need a cut-off below which it does not fork?")
     }
 }

@@ -1,9 +1,9 @@
-//! What a fork costs, where there is nothing but forks.
+//! The cost of a fork, in a program of almost only forks.
 
 use crate::experiment::claim::{Claim, Limit, Measure, Pick};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
 
-/// The pools whose own protocol differs, not only their queue; the styles of the default one; who is known for cheap forks.
+/// The pools with their own protocols, not merely their own queues; the styles of the default pool; and peers with cheap forks.
 pub(crate) fn experiment() -> Experiment {
     let pools = ["split", "filch-levels", "filch-closures", "wool", "chase-lev", "lace", "the", "locked"];
     let peers = ["rayon", "chili", "lace-ws"];
@@ -24,11 +24,11 @@ pub(crate) fn experiment() -> Experiment {
         columns: &["median", "spread", "overhead", "fork", "relative-speedup", "to-baseline"],
         plots: &[Plot::Forks, Plot::Times, Plot::Speedup],
         claims: vec![
-            faster("By handles fib takes less than half of rayon's time.", "filch split", "rayon", 0.5),
-            faster("In closure style it takes less than half of rayon's time.", "filch closures", "rayon", 0.5),
-            faster("With levels it takes less time than by handles alone.", "filch levels", "filch split", 1.0),
+            faster("In handle style, fib takes less than half of rayon's time.", "filch split", "rayon", 0.5),
+            faster("In closure style, it takes less than half of rayon's time.", "filch closures", "rayon", 0.5),
+            faster("With levels, it takes less time than with plain handles.", "filch levels", "filch split", 1.0),
             faster(
-                "With levels it takes less time than on chili, which makes one job of many forks.",
+                "With levels, it takes less time than on chili, which combines many forks into one job.",
                 "filch levels",
                 "chili",
                 1.0,
@@ -40,7 +40,7 @@ pub(crate) fn experiment() -> Experiment {
                 1.0,
             ),
             Claim {
-                text: "By handles a program of nothing but forks takes at most a third longer than sequentially.",
+                text: "In handle style, a program of almost only forks takes at most a third longer than sequentially.",
                 measure: Measure::TimeOver(Pick::any("serial")),
                 of: Pick::any("filch split"),
                 programs: &[],
@@ -48,7 +48,7 @@ pub(crate) fn experiment() -> Experiment {
                 limit: Limit::Below(1.33),
             },
             Claim {
-                text: "Two workers do not steal but at the top: fewer than one task in a thousand.",
+                text: "Two workers steal only near the root: fewer than one task in a thousand.",
                 measure: Measure::PerTask("steals"),
                 of: Pick::any("filch split"),
                 programs: &[],

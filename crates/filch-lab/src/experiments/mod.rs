@@ -1,4 +1,4 @@
-//! The experiments that are run by name: one file each.
+//! The named experiments, one file each.
 
 mod blocks;
 mod cutoff;
@@ -9,12 +9,12 @@ pub(crate) mod usual;
 use crate::error::{Result, usage};
 use crate::experiment::Experiment;
 
-/// All of them.
+/// Returns all experiments.
 pub(crate) fn all() -> Vec<Experiment> {
     vec![usual::experiment(), forks::experiment(), cutoff::experiment(), blocks::experiment(), placement::experiment()]
 }
 
-/// The experiment of this name.
+/// Returns the experiment of this name.
 pub(crate) fn find(name: &str) -> Result<Experiment> {
     let all = all();
     let names: Vec<&str> = all.iter().filter_map(|experiment| experiment.name).collect();
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn every_experiment_can_be_planned_in_every_size_that_fits() {
         for experiment in all() {
-            let name = experiment.name.expect("it is run by name");
+            let name = experiment.name.expect("a name");
             assert!(experiment.question.ends_with('?') && !experiment.workers.is_empty(), "{name}");
             for size in [Size::Quick, Size::Compare] {
                 let plan = Plan::new(&experiment, size).unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -53,14 +53,14 @@ mod tests {
                 assert!(COLUMNS.iter().any(|column| column.name == *name), "{name}");
             }
             let has_plot = experiment.plots.iter().any(|plot| matches!(plot, Plot::Swept(_)));
-            assert_eq!(experiment.sweep.is_some(), has_plot, "what is swept is drawn");
+            assert_eq!(experiment.sweep.is_some(), has_plot, "a sweep without its plot, or the reverse");
         }
     }
 
     #[test]
     fn claims_speak_of_what_is_measured() {
         for experiment in all() {
-            let plan = Plan::new(&experiment, Size::Quick).expect("it can be planned");
+            let plan = Plan::new(&experiment, Size::Quick).expect("a plan");
             let sweep = experiment.sweep.as_ref();
             let is_there = |pick: &Pick, claim: &Claim| {
                 let meant = |cell: &Cell| {

@@ -1,10 +1,10 @@
-//! What it does to bind workers to processors.
+//! The effect of binding workers to processors.
 
 use crate::experiment::claim::{Claim, Limit, Measure, Pick};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
 use crate::identity::Placement;
 
-/// Programs of few and of many cache misses, with workers where the system puts them and bound.
+/// Programs with few and with many cache misses; workers placed by the system, and bound to processors.
 pub(crate) fn experiment() -> Experiment {
     let programs = ["fib", "queens", "cilksort"].map(Program::new);
     Experiment {
@@ -16,7 +16,7 @@ pub(crate) fn experiment() -> Experiment {
         columns: &["median", "spread", "overhead", "speedup", "relative-speedup"],
         plots: &[Plot::Times, Plot::Speedup],
         claims: vec![Claim {
-            text: "With a worker for each processor, binding them changes little.",
+            text: "With one worker per processor, binding them changes little.",
             measure: Measure::TimeOver(Pick::any("filch split")),
             of: Pick::any("filch split pinned"),
             programs: &[],

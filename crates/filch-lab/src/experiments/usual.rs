@@ -1,4 +1,4 @@
-//! What `filch compare` does unless something else is asked for.
+//! The default of `filch compare`.
 
 use filch_catalogue::{Kind, WAITS, Workload, specs};
 use filch_protocol::cores;
@@ -8,7 +8,7 @@ use crate::flags::Size;
 use crate::programs::name_of;
 use crate::scheduler::STYLED;
 
-/// Programs; UTS's trees are as large as they are, so a part of one stands in for them where sizes are quick.
+/// The programs. UTS's trees have fixed sizes, so the quick size uses a part of one.
 const PROGRAMS: &[[Option<&str>; 3]] = &[
     [Some("fib"); 3],
     [Some("fib-unrolled"); 3],
@@ -21,7 +21,7 @@ const PROGRAMS: &[[Option<&str>; 3]] = &[
     [Some("spread"); 3],
     [Some("grain"); 3],
 ];
-/// What there is besides every program with its own defaults.
+/// The inputs besides every program's defaults.
 const VARIANTS: &[&str] = &[
     "uts:tree=T3,b=60",
     "cilksort:input=exponential",
@@ -45,10 +45,10 @@ const VARIANTS: &[&str] = &[
 ];
 const POOLS: &[&str] = &["split", "chase-lev"];
 const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
-/// The queues of worklist programs; the last one for tasks that may be run twice.
+/// The queues of worklist programs; the last one is for tasks that may run twice.
 const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r", "idem-lifo"];
 
-/// On two processors a session of about one minute, or of fifteen seconds where sizes are quick.
+/// A session of about one minute on two processors, or of fifteen seconds for quick sizes.
 pub(crate) fn experiment() -> Experiment {
     let entry = |texts: &[Option<&str>; 3]| {
         let name = name_of(texts.iter().flatten().next().copied().unwrap_or_default());
@@ -60,16 +60,16 @@ pub(crate) fn experiment() -> Experiment {
         entries: PROGRAMS.iter().map(entry).collect(),
         workers: vec![1, cores()],
         effort: Effort { at_least: 3, ..Effort::default() },
-        ..Experiment::new("Who is fastest on programs of many kinds?")
+        ..Experiment::new("Which scheduler is fastest on programs of many kinds?")
     }
 }
 
-/// The texts of the usual programs of this size.
+/// Returns the usual programs of this size.
 pub(crate) fn programs(size: Size) -> Vec<String> {
     experiment().entries.iter().filter_map(|entry| entry.program.of(size).map(str::to_owned)).collect()
 }
 
-/// Every program there is, on every input that it has, next to each other what is of one name.
+/// Returns every program on every input, grouped by program.
 pub(crate) fn every_program() -> Vec<String> {
     let known: Vec<&str> = specs().iter().map(|spec| spec.name).collect();
     let mut all: Vec<String> = known.iter().chain(VARIANTS).map(ToString::to_string).collect();
@@ -77,14 +77,14 @@ pub(crate) fn every_program() -> Vec<String> {
     all
 }
 
-/// The pools that run a program, or the queues.
+/// Returns the pools, or queues, that run a program.
 pub(crate) fn pools_for(workload: &Workload, wait: &'static str) -> Vec<Contender> {
     pools(workload.name(), workload.kind(), workload.is_idempotent(), wait)
 }
 
 fn pools(name: &str, kind: Kind, is_idempotent: bool, wait: &'static str) -> Vec<Contender> {
     let names: Vec<&str> = match kind {
-        // Where forks are all there is, in each style.
+        // In every style, since the program is almost only forks.
         Kind::ForkJoin if name == "fib" => POOLS.iter().copied().chain(STYLED.iter().map(|&(name, ..)| name)).collect(),
         Kind::ForkJoin => POOLS.to_vec(),
         _ => LISTS.iter().copied().filter(|&name| name != "idem-lifo" || is_idempotent).collect(),
@@ -92,7 +92,7 @@ fn pools(name: &str, kind: Kind, is_idempotent: bool, wait: &'static str) -> Vec
     names.into_iter().map(|name| Contender::Pool { name: name.to_owned(), wait }).collect()
 }
 
-/// The peers that run a program.
+/// Returns the peers that run a program.
 pub(crate) fn peers_for(workload: &Workload) -> Vec<Contender> {
     peers(workload.kind())
 }

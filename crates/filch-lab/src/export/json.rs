@@ -1,4 +1,4 @@
-//! Records of runs in files of JSON lines.
+//! Records of runs in JSON Lines files.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::error::{Result, usage};
 use crate::record::Run;
 use crate::summary::{Program, Row};
 
-/// The runs in a file of lines.
+/// Reads the runs in a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<Run>> {
     let text =
         std::fs::read_to_string(path).map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
@@ -22,7 +22,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Run>> {
     lines.map(parse).collect()
 }
 
-/// The rows of tables, one object each: who, and the value of each column by its name, as it is.
+/// Returns the rows of tables, one object each: the identity, and the unformatted value of each column by name.
 pub(crate) fn rows(programs: &[Program], columns: &[&Column]) -> Vec<Map<String, Value>> {
     programs.iter().flat_map(|program| program.rows.iter().map(move |of| row(program, of, columns))).collect()
 }
@@ -40,7 +40,7 @@ fn row(program: &Program, row: &Row, columns: &[&Column]) -> Map<String, Value> 
     who.into_iter().chain(values).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A number; or what comes with an interval, as an object.
+/// A number, or an object if the value has an interval.
 fn value(column: &Column, row: &Row) -> Value {
     if !column.is_estimate() {
         return column.value(row).map_or(Value::Null, whole_or_real);
@@ -50,10 +50,10 @@ fn value(column: &Column, row: &Row) -> Value {
     json!({ "value": estimate.value, "low": low, "high": high, "rounds": estimate.rounds })
 }
 
-/// Counts without a decimal point.
+/// Formats counts without a decimal point.
 fn whole_or_real(value: f64) -> Value {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only where nothing is lost")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "used only if nothing is lost")]
     let whole = value as u64;
-    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "it asks whether anything was lost")]
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "this tests whether anything is lost")]
     if whole as f64 == value { whole.into() } else { value.into() }
 }

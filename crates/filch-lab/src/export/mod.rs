@@ -1,4 +1,4 @@
-//! Views of the measured lines: one file per format.
+//! Views of the measured lines, one file per format.
 
 pub(crate) mod html;
 pub(crate) mod json;

@@ -8,24 +8,24 @@ use crate::columns::{Choice, Column, WORKERS, heads};
 use crate::summary::{Program, Row};
 use crate::terminal::{STRONG, count, duration, paint};
 
-/// How to show tables.
+/// The format of tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     pub(crate) colour: bool,
-    /// Columns of the terminal; without one, all fit.
+    /// The width of the terminal in columns; without one, everything fits.
     pub(crate) width: Option<usize>,
     pub(crate) cores: usize,
 }
 
 const NONE: &str = "–";
 
-/// The heading and the table of a program.
+/// Formats the heading and the table of a program.
 pub(crate) fn program(program: &Program, choice: &Choice, look: Look) -> String {
     let mut text = paint(&program.title, STRONG, look.colour);
     if let Some(serial) = program.serial {
         let _ = write!(text, "   Ts {}", duration(serial.median));
     }
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
     if let Some(tasks) = program.tasks() {
         let _ = write!(text, "   {} tasks", count(tasks as f64));
     }
@@ -48,12 +48,12 @@ pub(crate) fn program(program: &Program, choice: &Choice, look: Look) -> String 
     text + "\n" + &body + "\n"
 }
 
-/// The columns that a text takes, escape codes left out.
+/// The visible width of a text, without escape codes.
 fn visible(text: &str) -> usize {
     text.lines().map(console::measure_text_width).max().unwrap_or(0)
 }
 
-/// Before the scheduler of a row of which nothing bad is known.
+/// The prefix of a row without a failure.
 const NO_MARK: &str = "  ";
 
 fn table(program: &Program, columns: &[&Column], with_intervals: bool, look: Look) -> String {
@@ -65,12 +65,12 @@ fn table(program: &Program, columns: &[&Column], with_intervals: bool, look: Loo
         table.force_no_tty();
     }
     let heads = heads().chain(columns.iter().map(|column| column.heading)).enumerate();
-    // Above what stands behind the marks.
+    // The heading is aligned with the names after the marks.
     let head = |(index, head): (usize, &str)| if index == 0 { format!("{NO_MARK}{head}") } else { head.to_owned() };
     table.set_header(heads.map(head).map(|head| Cell::new(head).add_attribute(Attribute::Dim)));
     let mut group = None;
     for row in &program.rows {
-        // The sequential program shares the first group.
+        // The sequential program belongs to the first group.
         let workers = if row.is_serial() { 1 } else { row.workers };
         if group.is_some_and(|group| group != workers) {
             table.add_row([""]);
@@ -107,7 +107,7 @@ fn cells(program: &Program, row: &Row, columns: &[&Column], with_intervals: bool
     [label, workers].into_iter().chain(values).collect()
 }
 
-/// Best among the schedulers with as many workers; alone is no best.
+/// Whether the row is best among several schedulers with the same number of workers.
 fn is_best(program: &Program, row: &Row, column: &Column) -> bool {
     let rivals = program.rows.iter().filter(|other| !other.is_serial() && other.workers == row.workers);
     let ranks: Vec<f64> = rivals.filter_map(|row| column.rank(row)).collect();
@@ -118,14 +118,14 @@ fn is_best(program: &Program, row: &Row, column: &Column) -> bool {
 /// The longest line of a legend.
 const LEGEND_WIDTH: usize = 120;
 
-/// What the columns mean, but for what the scheduler counted: that is told by `filch list columns`.
+/// Explains the columns, except the scheduler's counters, which `filch list columns` explains.
 pub(crate) fn legend(programs: &[Program], choice: &Choice, look: Look) -> String {
     let columns = choice.explained();
     let mut parts = Vec::from_iter(WORKERS.heading.map(|heading| format!("{heading}: {}", WORKERS.meaning)));
     parts.extend(columns.iter().map(|column| format!("{}: {}", column.heading, column.meaning)));
-    parts.push("Ts, T1, TP: times of the sequential program, with one worker, with P".to_owned());
+    parts.push("Ts, T1, TP: time of the sequential program, with one worker, with P workers".to_owned());
     if programs.iter().any(|program| !program.capacities.is_empty()) {
-        parts.push("C: parallel capacity, what the processors do at once against one".to_owned());
+        parts.push("C: parallel capacity, the throughput of the processors over that of one".to_owned());
     }
     if columns.iter().any(|column| column.is_estimate()) {
         parts.push(INTERVALS.to_owned());
@@ -133,11 +133,10 @@ pub(crate) fn legend(programs: &[Program], choice: &Choice, look: Look) -> Strin
     wrapped(&(parts.join("; ") + "."), look.width.unwrap_or(LEGEND_WIDTH).min(LEGEND_WIDTH))
 }
 
-/// What stands behind every number that has an interval.
-const INTERVALS: &str =
-    "what compares is found round by round: the median, and in [brackets] its 95 % bootstrap interval";
+/// Explains the numbers with intervals.
+const INTERVALS: &str = "comparisons are medians over the rounds, with the 95 % bootstrap interval in [brackets]";
 
-/// Broken between words, each line ended.
+/// Wraps text between words; ends with a newline.
 fn wrapped(text: &str, width: usize) -> String {
     textwrap::fill(text, textwrap::Options::new(width).break_words(false)) + "\n"
 }
@@ -168,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Two rounds of two schedulers, of which one drifts.
+    /// Two rounds of two schedulers, one of which drifts.
     fn rounds() -> Vec<Program> {
         let mut runs = [
             run("fib", "filch split", 1, 1.0),
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_loses_the_counters_then_the_intervals() {
+    fn narrow_terminals_drop_counters_then_intervals() {
         let at = |width| program(&rounds()[0], &Choice::Usual, Look { width, ..look() });
         let (wide, middle, narrow) = (at(None), at(Some(130)), at(Some(80)));
         assert!(visible(&narrow) <= 80, "{narrow}");
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_come_as_chosen() {
+    fn columns_appear_as_chosen() {
         let names = ["max", "to-baseline", "min"].map(str::to_owned);
         let choice = Choice::of(Some(&names), &[]).unwrap();
         let text = program(&rounds()[0], &choice, look());
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_legend_is_broken_between_words() {
+    fn a_legend_wraps_between_words() {
         assert_eq!(wrapped("one two three", 8), "one two\nthree\n");
         assert_eq!(wrapped("unbreakable", 8), "unbreakable\n");
         let narrow = Look { width: Some(60), ..look() };

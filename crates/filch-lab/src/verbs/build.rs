@@ -1,4 +1,4 @@
-//! `filch build`: has cargo build what other verbs start.
+//! `filch build`: builds the programs that other verbs start.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -16,7 +16,7 @@ pub(crate) fn build(flags: &Flags) -> Result {
     for name in &flags.names {
         match known.iter().find(|(known, ..)| known == name) {
             Some((.., program)) => _ = wanted.insert(program.clone()),
-            None => return Err(usage(unknown("program to build for", name, &names))),
+            None => return Err(usage(unknown("program to build", name, &names))),
         }
     }
     if flags.names.is_empty() {
@@ -30,7 +30,7 @@ pub(crate) fn build(flags: &Flags) -> Result {
     Ok(())
 }
 
-/// All programs by the names of what they are for, and whether they need nothing but cargo.
+/// Returns all programs by name, and whether they need only cargo.
 fn known() -> Vec<(&'static str, bool, Executable)> {
     let pools = POOLS.iter().map(|pool| pool.name);
     let lists = list_queues().into_iter().filter(|queue| POOLS.iter().all(|pool| pool.name != *queue));

@@ -1,4 +1,4 @@
-//! `filch compare`: an experiment that the flags put together.
+//! `filch compare`: an experiment assembled from the flags.
 
 use crate::error::Result;
 use crate::experiment::{Contender, Effort, Entry, Experiment, Program};
@@ -39,7 +39,7 @@ fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
     })
 }
 
-/// The programs asked for, written as `fib:n=40,cutoff=3`.
+/// Returns the requested programs, such as `fib:n=40,cutoff=3`.
 fn programs(flags: &Flags, size: Size) -> Vec<String> {
     let usual = usual::programs(size);
     if flags.all {
@@ -56,7 +56,7 @@ fn programs(flags: &Flags, size: Size) -> Vec<String> {
     flags.workloads.iter().flat_map(of).collect()
 }
 
-/// The names of a list, which may be empty.
+/// Returns the names of a list, which may be empty.
 fn named(list: Option<&Vec<String>>) -> Option<Vec<String>> {
     list.map(|names| names.iter().filter(|name| !name.is_empty()).cloned().collect())
 }

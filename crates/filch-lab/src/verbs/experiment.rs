@@ -1,4 +1,4 @@
-//! `filch experiment`: one of those that are kept by name.
+//! `filch experiment`: one of the named experiments.
 
 use crate::error::Result;
 use crate::experiments::find;

@@ -1,4 +1,4 @@
-//! `filch list`: what there is.
+//! `filch list`: lists everything that has a name.
 
 use std::io::Write;
 
@@ -45,7 +45,7 @@ pub(crate) fn list(flags: &Flags) -> Result {
                     "capacity",
                     "memory",
                     "paper",
-                    "what it is",
+                    "description",
                     "parameters",
                 ],
                 pools(),
@@ -55,18 +55,16 @@ pub(crate) fn list(flags: &Flags) -> Result {
                 &["name", "tasks", "thieves take", "steal", "capacity", "memory", "paper", "parameters"],
                 queues(),
             ),
-            Listed::Parameters => ("Parameters", &["name", "of", "what it means"], parameters()),
+            Listed::Parameters => ("Parameters", &["name", "for", "meaning"], parameters()),
             Listed::Workloads => {
-                ("Workloads", &["name", "tasks", "what it computes", "sizes", "parameters", "source"], workloads())
+                ("Workloads", &["name", "tasks", "description", "sizes", "parameters", "source"], workloads())
             }
-            Listed::Peers => ("Peers", &["name", "version", "what it is", "needs", "home"], peers()),
+            Listed::Peers => ("Peers", &["name", "version", "description", "needs", "home"], peers()),
             Listed::Experiments => {
-                ("Experiments", &["name", "what it asks", "programs", "sweeps", "claims"], experiments())
+                ("Experiments", &["name", "question", "programs", "sweeps", "claims"], experiments())
             }
-            Listed::Columns => ("Columns", &["name", "heading", "in", "what it means"], columns()),
-            Listed::Waits | Listed::Scenarios => {
-                ("Waits", &["name", "what a worker does while its task is stolen"], waits())
-            }
+            Listed::Columns => ("Columns", &["name", "heading", "unit", "meaning"], columns()),
+            Listed::Waits | Listed::Scenarios => ("Waits", &["name", "how a worker waits for a stolen task"], waits()),
         };
         if flags.what.is_none() {
             let gap = if index > 0 { "\n" } else { "" };
@@ -78,23 +76,23 @@ pub(crate) fn list(flags: &Flags) -> Result {
         }
     }
     if flags.what.is_none() {
-        writeln!(out, "\nWhat `filch check` explores: `filch list scenarios`")?;
+        writeln!(out, "\nFor the scenarios of `filch check`: `filch list scenarios`")?;
     }
     out.flush()?;
     Ok(())
 }
 
-/// Below the pools.
+/// A note below the pools.
 const REQUESTS: &str = "\
-Where thieves take tasks on request, or what is shared on request (lace, padws, dsq, heartbeat-on-request), a worker answers between its own
-tasks: what else it has waits for the end of a long one, unless that polls. On the former, and on padws, `interrupts=signal` make it answer
-wherever it is (`filch list parameters`).";
+If thieves take tasks on request, or the owner shares on request (lace, padws, dsq, heartbeat-on-request), a worker answers only between
+its own tasks: a long task delays the answer, unless it polls. In the first case, and on padws, `interrupts=signal` makes the worker answer
+within a task (`filch list parameters`).";
 
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
 
-/// The pools, and the queues that are no pools: they may return a task twice, or their owner's end is the wrong one.
+/// Lists the pools, and the queues that are not pools, since they may return a task twice or their owner's end is not LIFO.
 fn pools() -> Vec<Vec<String>> {
     let split = &POOLS[0];
     let pool = |name, summary, pool: &PoolSpec| {
@@ -105,12 +103,12 @@ fn pools() -> Vec<Vec<String>> {
     };
     let pools = POOLS.iter().map(|spec| pool(spec.name, spec.summary, spec));
     let styled = STYLED.iter().map(|(name, _, summary)| pool(name, summary, split));
-    let serial = row(["serial", "everything", "", "", "", "", "none", "the plain sequential program", ""]);
+    let serial = row(["serial", "all programs", "", "", "", "", "none", "the plain sequential program", ""]);
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name)).map(|queue| {
         let (runs, why) = match queue.lists {
-            Lists::Twice => ("idempotent worklists", "not for fork–join: a task may be returned twice"),
-            Lists::Never => ("", "not for fork–join: an owner that waits at a join would hold up a thief"),
-            Lists::Once | Lists::Many => ("worklists", "not for fork–join: the owner's end is first in, first out"),
+            Lists::Twice => ("idempotent worklists", "not for fork–join: may return a task twice"),
+            Lists::Never => ("", "not for fork–join: an owner that waits at a join would block a thief"),
+            Lists::Once | Lists::Many => ("worklists", "not for fork–join: the owner's end is FIFO"),
         };
         let QueueSpec { name, stealable, progress, capacity, memory, paper, .. } = queue;
         let set = parameters_of(&queue.knobs(), "");
@@ -119,7 +117,7 @@ fn pools() -> Vec<Vec<String>> {
     pools.chain(styled).chain([serial]).chain(others).collect()
 }
 
-/// What can be set, and what is set where nobody sets anything else.
+/// Formats the parameters, and their defaults if they differ from those of the queue.
 fn parameters_of(knobs: &[Knob], defaults: &str) -> String {
     let names: Vec<&str> = knobs.iter().map(|knob| knob.name).collect();
     match defaults {
@@ -128,12 +126,12 @@ fn parameters_of(knobs: &[Knob], defaults: &str) -> String {
     }
 }
 
-/// Two of the same name and meaning, though one may take more values.
+/// Whether two parameters have the same name and meaning; their ranges may differ.
 fn is_same(a: &Knob, b: &Knob) -> bool {
     (a.name, a.help) == (b.name, b.help)
 }
 
-/// The parameters of queues and of pools, those of the same name and meaning once.
+/// Lists the parameters of queues and pools; those of the same name and meaning once.
 fn parameters() -> Vec<Vec<String>> {
     let queues: Vec<(&str, Vec<Knob>)> =
         QUEUES.iter().filter(|queue| why_not(queue).is_none()).map(|queue| (queue.name, queue.knobs())).collect();
@@ -154,7 +152,7 @@ fn parameters() -> Vec<Vec<String>> {
     };
     let row_of = |knob: &Knob| {
         let mut of = with(&queues, knob, "all queues");
-        // Most pools are queues too.
+        // Most pools are also queues.
         let pools = with(&pools, knob, "all pools for fork–join").into_iter().filter(|pool| !of.contains(pool));
         of.extend(pools.collect::<Vec<_>>());
         row([knob.name, &of.join(" "), knob.help])
@@ -181,7 +179,7 @@ fn workloads() -> Vec<Vec<String>> {
         let sizes = [("quick", spec.quick), ("compare", spec.compare), ("paper", spec.paper)];
         let sizes: Vec<String> = sizes.iter().map(|(name, values)| format!("{name} {}", preset(values))).collect();
         let params: Vec<&str> = spec.params.iter().map(|param| param.name).collect();
-        // What the default parameters make of it.
+        // The kind with default parameters.
         let idempotent = Workload::new(spec.name, &[]).is_ok_and(|workload| workload.is_idempotent());
         let kind = if idempotent { format!("{}, idempotent", spec.kind()) } else { spec.kind().to_string() };
         row([spec.name, &kind, spec.summary, &sizes.join("; "), &params.join(" "), spec.source])

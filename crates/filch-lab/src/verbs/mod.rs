@@ -1,4 +1,4 @@
-//! One file per verb; what other programs do is handed over to them.
+//! The verbs, one file each; some start another program.
 
 mod build;
 mod compare;
@@ -14,7 +14,7 @@ use crate::error::{Result, usage};
 use crate::flags::Verb;
 use crate::runners::{self, Executable};
 
-/// Does what was asked for.
+/// Runs a verb.
 pub(crate) fn run(verb: Verb) -> Result {
     match verb {
         Verb::Compare(flags) => compare::compare(&flags),
@@ -34,7 +34,7 @@ fn with(verb: &str, mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Another program goes on in the place of this one, with these arguments.
+/// Replaces this process with another program, with these arguments.
 fn hand_over(program: &Executable, arguments: &[OsString]) -> Result {
     runners::ready(&[program.clone()].into(), true)?;
     let path = program.path()?;

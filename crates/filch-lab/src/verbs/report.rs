@@ -1,4 +1,4 @@
-//! `filch report`: HTML, or a summary in JSON, from JSON lines.
+//! `filch report`: an HTML report, or a JSON summary, from JSON lines.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,13 +28,13 @@ pub(crate) fn report(flags: &Flags) -> Result {
     let mut first_round = 0;
     for file in &flags.files {
         let mut more = read(file)?;
-        // Rounds of different sessions are not near each other in time.
+        // Rounds of different sessions are not close in time.
         more.iter_mut().for_each(|run| run.round += first_round);
         first_round = more.iter().map(|run| run.round + 1).max().unwrap_or(first_round);
         runs.append(&mut more);
     }
     if runs.is_empty() {
-        return Err(usage("there are no runs in these files"));
+        return Err(usage("these files contain no runs"));
     }
     let experiment = experiment(&runs);
     let none = Experiment::new("");
@@ -68,7 +68,7 @@ pub(crate) fn report(flags: &Flags) -> Result {
     Ok(())
 }
 
-/// The experiment that all of the runs belong to, if they belong to one that is still kept; else they are a comparison.
+/// Returns the experiment that all runs belong to, if it still exists; otherwise the runs are a comparison.
 fn experiment(runs: &[Run]) -> Option<Experiment> {
     let name = runs.first().and_then(|run| run.experiment.as_deref())?;
     let all_belong = runs.iter().all(|run| run.experiment.as_deref() == Some(name));

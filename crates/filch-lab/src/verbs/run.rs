@@ -27,10 +27,10 @@ pub(crate) fn run(flags: &Flags) -> Result {
         None => vec![default_workers(flags)],
     };
     if scheduler == Scheduler::Serial && workers != [1] {
-        return Err(usage("the sequential program has one worker; leave out --workers"));
+        return Err(usage("the sequential program has one worker; omit --workers"));
     }
     let mut jobs: Vec<(&Scheduler, usize)> = workers.iter().map(|&workers| (&scheduler, workers)).collect();
-    // What a job costs is the difference.
+    // The cost of a job is the difference from the sequential program.
     let is_compared = program.kind() == Kind::Jobs && scheduler != Scheduler::Serial;
     if is_compared {
         jobs.insert(0, (&Scheduler::Serial, 1));
@@ -62,7 +62,7 @@ pub(crate) fn run(flags: &Flags) -> Result {
     }
 }
 
-/// Has a runner do what was asked for.
+/// Runs the program on a scheduler.
 fn measure(
     flags: &Flags,
     workload: &Workload,
@@ -83,7 +83,7 @@ fn measure(
     });
     outcome.map_err(|trouble| match trouble {
         Trouble::Refused(why) => usage(why),
-        Trouble::Broken(why) => Error::FailedBecause(format!("{} broke: {why}", scheduler.identity(placement))),
+        Trouble::Broken(why) => Error::FailedBecause(format!("{} failed: {why}", scheduler.identity(placement))),
         Trouble::Interrupted => Error::Interrupted,
         Trouble::Taker(error) => error,
     })
@@ -109,16 +109,16 @@ fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
     if flags.style.is_some() || flags.wait.is_some() {
         match scheduler {
             Scheduler::Serial => {
-                return Err(usage("the sequential program has no tasks; leave out --style and --wait"));
+                return Err(usage("the sequential program has no tasks; omit --style and --wait"));
             }
-            Scheduler::Worklist(_) => return Err(usage("worklists have no joins; leave out --style and --wait")),
+            Scheduler::Worklist(_) => return Err(usage("worklists have no joins; omit --style and --wait")),
             Scheduler::Filch { .. } | Scheduler::Peer(_) | Scheduler::Foreign(_) => {}
         }
     }
     Ok(scheduler)
 }
 
-/// A few lines for people.
+/// Prints a few lines for people.
 fn say(runs: &[Run]) -> Result {
     let mut out = std::io::stdout().lock();
     let colour = colour();
@@ -140,7 +140,7 @@ fn say(runs: &[Run]) -> Result {
     let (least, most) = (duration(times.min), duration(times.max));
     writeln!(out, "  time      {time}  median of {}, from {least} to {most}", times.n)?;
     if let Some(tasks) = first.tasks.filter(|&tasks| tasks > 0) {
-        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
         let tasks = tasks as f64;
         let each = duration(times.median / tasks);
         writeln!(out, "  tasks     {}  {each} each, {} per second", count(tasks), count(tasks / times.median))?;
@@ -164,9 +164,9 @@ fn say(runs: &[Run]) -> Result {
     Ok(())
 }
 
-/// A table of times per job; first come the runs of the sequential program.
+/// Prints a table of times per job; the runs of the sequential program come first.
 fn say_what_a_job_costs(runs: &[Run], jobs: u64) -> Result {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
     let each = |runs: &[Run]| Some(Sample::of(runs.iter().filter_map(|run| run.seconds))?.median / jobs as f64);
     let mut groups = runs.chunk_by(|a, b| (&a.who, a.workers) == (&b.who, b.workers));
     let Some(serial) = groups.next().and_then(each) else { return Ok(()) };
@@ -174,7 +174,7 @@ fn say_what_a_job_costs(runs: &[Run], jobs: u64) -> Result {
     writeln!(out, "a job: {:>8} {:>9} {:>9} {:>9} {:>9}", "workers", "serial", "parallel", "speedup", "overhead")?;
     for runs in groups {
         let (Some(parallel), Some(first)) = (each(runs), runs.first()) else { continue };
-        #[expect(clippy::cast_precision_loss, reason = "there are not so many")]
+        #[expect(clippy::cast_precision_loss, reason = "few workers")]
         let overhead = parallel * first.workers as f64 - serial;
         let [serial, parallel, overhead, speedup] =
             [duration(serial), duration(parallel), duration(overhead), format!("{:.2}", serial / parallel)];

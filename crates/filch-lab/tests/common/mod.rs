@@ -1,10 +1,10 @@
-//! What cargo says of the workspace.
+//! cargo's metadata of the workspace.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Of its packages alone, without asking a registry.
+/// Returns the metadata of the workspace's packages alone, without a registry.
 pub(crate) fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])

@@ -1,6 +1,6 @@
 //! The driver, as these tests start it.
 //!
-//! What must always hold: no test runs a program that is older than its sources.
+//! Invariant: no test runs a program that is older than its sources.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::common;
 
-/// The driver. What it starts is built with the tests of the whole workspace, and the driver, by itself, would build it once more, with
-/// other features of what the crates share. So it finds no cargo where all is there and new.
+/// Returns the driver. The tests of the whole workspace build the programs that it starts. It would rebuild them by itself, with other
+/// features of shared crates. So if all programs are up to date, it gets a cargo that does not exist.
 pub(crate) fn driver() -> Command {
     static IS_BUILT: LazyLock<bool> = LazyLock::new(|| Workspace(common::metadata()).is_built());
     let driver = Path::new(env!("CARGO_BIN_EXE_filch"));
@@ -25,11 +25,11 @@ pub(crate) fn driver() -> Command {
     command
 }
 
-/// What cargo says of the workspace.
+/// cargo's metadata of the workspace.
 struct Workspace(Value);
 
 impl Workspace {
-    /// Whether all that the tests start is beside the driver, and newer than what it is made of.
+    /// Whether all programs that the tests start are beside the driver, and newer than their sources.
     fn is_built(&self) -> bool {
         self.programs().iter().all(|(package, program)| {
             let mut sources = BTreeSet::new();
@@ -43,13 +43,13 @@ impl Workspace {
         list(&self.0["packages"]).iter().find(|package| package["name"] == name).unwrap_or(&Value::Null)
     }
 
-    /// Programs that the tests start, with their packages.
+    /// Returns the programs that the tests start, with their packages.
     fn programs(&self) -> BTreeSet<(&'static str, String)> {
         let mut programs = BTreeSet::new();
         for package in ["filch-runner", "filch-checker", "filch-probe", "filch-peers"] {
             let default = list(&self.package(package)["features"]["default"]);
             for target in list(&self.package(package)["targets"]) {
-                // Others wait for a library of the system.
+                // Other programs need a system library.
                 let is_built = list(&target["required-features"]).iter().all(|feature| default.contains(feature));
                 if target["kind"][0] == "bin" && is_built {
                     let name = target["name"].as_str().unwrap_or_default();
@@ -60,7 +60,7 @@ impl Workspace {
         programs
     }
 
-    /// The folders of a package and of what it uses of this workspace.
+    /// Adds the folders of a package and of the workspace's packages that it uses.
     fn add_sources(&self, name: &str, sources: &mut BTreeSet<PathBuf>) {
         let package = self.package(name);
         let Some(folder) = package["manifest_path"].as_str().and_then(|path| Path::new(path).parent()) else { return };
@@ -74,17 +74,17 @@ impl Workspace {
     }
 }
 
-/// What stands in a list, or nothing where there is none.
+/// Returns the items of a list, or nothing if there is no list.
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// When a file was last changed.
+/// The time of a file's last change.
 fn changed(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|data| data.modified()).ok()
 }
 
-/// When the sources of a package were last changed.
+/// The time of the last change of a package's sources.
 fn newest(package: &Path) -> Option<SystemTime> {
     fn below(folder: &Path) -> Option<SystemTime> {
         let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));

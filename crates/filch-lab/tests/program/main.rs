@@ -1,4 +1,4 @@
-//! The program as people call it: what it prints, where, and with which exit status.
+//! The program as users call it: its output and exit status.
 
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
@@ -27,11 +27,11 @@ fn folder() -> PathBuf {
 }
 
 fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("text")
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
 fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("text")
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
 fn lines(text: &str) -> Vec<Value> {
@@ -44,7 +44,7 @@ fn well(arguments: &[&str]) -> Output {
     output
 }
 
-/// Bad usage: status 2, nothing on standard output, and these words on standard error.
+/// Expects bad usage: status 2, nothing on standard output, and these words on standard error.
 fn refuses(arguments: &[&str], words: &[&str]) {
     let output = filch(arguments);
     let said = stderr(&output);

@@ -1,4 +1,4 @@
-//! Somebody's runners: those that take part, and those that go wrong.
+//! Users' runners: working ones and broken ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{filch, folder, lines, stderr, stdout, well};
 
-/// A runner in the shell's language: what it says when it is prepared, run, reset.
+/// Writes a runner as a shell script, with its reactions to prepare and run.
 fn runner(name: &str, version: u32, prepare: &str, run: &str) -> String {
     use std::os::unix::fs::PermissionsExt;
 
@@ -26,7 +26,7 @@ while read -r line; do
 done
 "#
     );
-    fs::write(&path, script).expect("the folder can be written");
+    fs::write(&path, script).expect("the folder is writable");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
     path.display().to_string()
 }
@@ -35,13 +35,13 @@ const READY: &str = r#"echo '{"tell":"ready"}'"#;
 
 const RIGHT: &str = r#"echo '{"tell":"ran","seconds":0.000001,"answer":"55"}'"#;
 
-/// A comparison of `fib` with the pool `split` and this runner: its output, and its lines.
+/// Compares `fib` on the pool `split` and this runner; returns the output and the lines.
 fn compared(name: &str, path: &str) -> (Output, Vec<Value>) {
     let file = format!("runner-{name}.jsonl");
     let common = ["compare", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1", "--repeat", "2"];
     let rest = ["--no-report", "--timeout", "2", "--json", &file, "--runner", path];
     let output = filch(&[&common[..], &rest].concat());
-    let text = fs::read_to_string(folder().join(file)).expect("the lines are there");
+    let text = fs::read_to_string(folder().join(file)).expect("the lines can be read");
     (output, lines(&text))
 }
 
@@ -50,7 +50,7 @@ fn runs_of<'l>(lines: &'l [Value], scheduler: &str) -> Vec<&'l Value> {
 }
 
 #[test]
-fn a_runner_of_somebody_takes_part() {
+fn a_users_runner_is_compared() {
     let (output, lines) = compared("guest", &runner("guest", 1, READY, RIGHT));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("guest"), "{}", stdout(&output));
@@ -60,21 +60,24 @@ fn a_runner_of_somebody_takes_part() {
         "{runs:?}"
     );
     assert_eq!(runs[0]["version"], "7");
-    // It has no cutoff, and one worker.
+    // It does not know the cutoff, and has one worker.
     let path = folder().join("runner-guest").display().to_string();
     let more = ["compare", "fib:n=10,cutoff=3", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1,2"];
     let output = well(&[&more[..], &["--repeat", "1", "--no-report", "--runner", &path]].concat());
     let said = stdout(&output);
-    assert!(said.contains("it knows no cutoff, which is 3") && said.contains("it has no 2 workers"), "{said}");
+    assert!(
+        said.contains("does not know cutoff of fib, which is 3") && said.contains("cannot run with 2 workers"),
+        "{said}"
+    );
 }
 
 #[test]
-fn a_runner_in_c_takes_part() {
+fn a_runner_in_c_is_compared() {
     let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/runner-in-c/runner.c");
     let program = folder().join("runner-in-c");
     let compiler = Command::new("cc").args(["-std=c99", "-O2", "-o"]).arg(&program).arg(source).arg("-lm").status();
     if !compiler.is_ok_and(|status| status.success()) {
-        return println!("there is no C compiler here");
+        return println!("not tested: no C compiler");
     }
     let (_, lines) = compared("c", &program.display().to_string());
     let strangers = |line: &&Value| !["filch", "serial"].contains(&line["scheduler"].as_str().unwrap_or_default());
@@ -83,11 +86,11 @@ fn a_runner_in_c_takes_part() {
 }
 
 #[test]
-fn a_runner_that_goes_wrong_is_left_out_and_the_rest_goes_on() {
+fn a_broken_runner_is_omitted() {
     let hello = runner("rubbish", 1, "echo 'Hello, world'", RIGHT);
     let crash = "echo 'out of luck' >&2; exit 3";
     let bad = r#"echo '{"tell":"ran","seconds":0.000001,"answer":"56"}'"#;
-    // It has closed its output, as if it had ended.
+    // It closes its output, as if it had ended.
     let lingers = format!("{RIGHT}; exec sleep 20 >/dev/null 2>&1");
     let no = r#"echo '{"tell":"refused","why":"not on a Monday"}'"#;
     for (name, path, words) in [
@@ -95,21 +98,25 @@ fn a_runner_that_goes_wrong_is_left_out_and_the_rest_goes_on() {
         ("crash", runner("crash", 1, crash, RIGHT), "out of luck"),
         ("killed", runner("killed", 1, READY, "kill -9 $$"), "signal: 9"),
         ("hang", runner("hang", 1, "sleep 20", RIGHT), "did not end in time"),
-        ("early", runner("early", 1, RIGHT, RIGHT), "out of turn"),
+        ("early", runner("early", 1, RIGHT, RIGHT), "unexpected reply"),
         ("liar", runner("liar", 1, READY, bad), "the answer is 56, but it should be 55"),
-        ("nonsense", runner("nonsense", 1, READY, r#"echo '{"tell":"ran","seconds":-1,"answer":"55"}'"#), "took -1 s"),
-        ("boastful", runner("boastful", 1, READY, r#"echo '{"tell":"ran","seconds":9,"answer":"55"}'"#), "took 9 s"),
+        (
+            "nonsense",
+            runner("nonsense", 1, READY, r#"echo '{"tell":"ran","seconds":-1,"answer":"55"}'"#),
+            "reports -1 s",
+        ),
+        ("boastful", runner("boastful", 1, READY, r#"echo '{"tell":"ran","seconds":9,"answer":"55"}'"#), "reports 9 s"),
         ("lingering", runner("lingering", 1, READY, &lingers), "it did not end"),
         ("silent", runner("silent", 1, READY, r#"echo '{"tell":"ran","seconds":0}'"#), "missing field"),
         ("unwilling", runner("unwilling", 1, no, RIGHT), "not on a Monday"),
-        ("other", runner("other", 2, READY, RIGHT), "speaks version 2 of the protocol"),
-        ("absent", "/nonexistent/runner".to_owned(), "cannot be found"),
+        ("other", runner("other", 2, READY, RIGHT), "uses version 2 of the protocol"),
+        ("absent", "/nonexistent/runner".to_owned(), "is not found"),
     ] {
         let (output, lines) = compared(name, &path);
         let told = stderr(&output) + &stdout(&output);
         assert!(told.contains(words), "{name}: `{words}` in {told}");
         assert!(!told.contains("panicked"), "{name}: {told}");
-        // Who says no is not a failure; who breaks or lies is.
+        // A refusal is not a failure, but a crash or a wrong answer is.
         let refused = ["unwilling", "other", "absent"].contains(&name);
         assert_eq!(output.status.code(), Some(i32::from(!refused)), "{name}: {told}");
         let others = runs_of(&lines, "filch").len();

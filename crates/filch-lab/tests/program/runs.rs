@@ -44,7 +44,7 @@ fn a_run_prints_the_documented_object_and_nothing_else() {
 }
 
 #[test]
-fn every_scheduler_computes_the_same() {
+fn every_scheduler_computes_the_same_answer() {
     let pools = ["serial", "split", "chase-lev", "lace", "locked", "filch-closures", "filch-levels"];
     let runs = pools
         .map(|pool| ["--pool", pool])
@@ -74,10 +74,10 @@ fn worklist_programs_run_on_queues() {
             assert_eq!((&run["answer"], &run["correct"]), (&"2000 vertices reached".into(), &true.into()));
             assert!(run["wait"].is_null() && run["style"].is_null());
             let count = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{pool}: no number in {run}"));
-            // What was pushed; a queue that may return a task twice has some run more often.
+            // The number of pushed tasks; a queue that may return a task twice runs some more often.
             let (tasks, runs) = (count(&run["tasks"]), 2000 + count(&run["counters"]["duplicates"]));
             assert!(if pool == "idem-lifo" { (2000..=runs).contains(&tasks) } else { tasks == runs }, "{run}");
-            // An attempt at half of the tasks may be several thefts.
+            // One attempt to steal half of the tasks may make several steals.
             let [steals, attempts] = ["steals", "attempts"].map(|name| count(&run["counters"][name]));
             assert!(steals <= attempts || pool.contains("half") && attempts > 0);
         }
@@ -96,7 +96,7 @@ fn worklist_programs_run_on_queues() {
 }
 
 #[test]
-fn job_programs_say_what_a_job_costs() {
+fn job_programs_print_the_cost_of_a_job() {
     let small = ["run", "wsq", "--set", "k=10", "--set", "jobs=500", "--workers", "1,2", "--repeat", "1"];
     for pool in ["wsq", "chase-lev", "bwos-f", "lace:steal=half"] {
         let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool, "--json", "-"]].concat())));
@@ -114,7 +114,7 @@ fn job_programs_say_what_a_job_costs() {
 }
 
 #[test]
-fn a_run_tells_people_in_a_few_lines() {
+fn a_run_prints_a_few_lines_for_people() {
     let text = stdout(&well(&["run", "fib", "--set", "n=15", "--repeat", "2", "--workers", "1"]));
     for word in ["fib n=15", "filch split", "1 worker", "610", "right", "steals"] {
         assert!(text.contains(word), "{word} in {text}");
@@ -124,7 +124,7 @@ fn a_run_tells_people_in_a_few_lines() {
 }
 
 #[test]
-fn a_reader_who_leaves_is_a_normal_end() {
+fn a_closed_output_is_a_normal_end() {
     let mut child = driver()
         .args(["run", "fib", "--set", "n=5", "--repeat", "2000", "--json", "-"])
         .stdout(Stdio::piped())
@@ -132,8 +132,8 @@ fn a_reader_who_leaves_is_a_normal_end() {
         .spawn()
         .expect("the program starts");
     let mut byte = [0];
-    child.stdout.take().expect("a pipe").read_exact(&mut byte).expect("a line comes");
-    let output = child.wait_with_output().expect("it ends");
+    child.stdout.take().expect("a pipe").read_exact(&mut byte).expect("a line");
+    let output = child.wait_with_output().expect("the process ends");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
 }

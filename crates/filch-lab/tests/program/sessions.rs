@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::{folder, lines, refuses, stderr, stdout, well};
 
 #[test]
-fn worklist_programs_are_compared_with_those_that_can_run_them() {
+fn worklist_programs_are_compared_on_suitable_schedulers() {
     let json = folder().join("worklists.jsonl");
     let json = json.to_str().unwrap();
     let programs = ["compare", "closure:n=2000", "trees:depth=6", "fib:n=12"];
     let session = ["--quick", "--repeat", "1", "--workers", "1,2", "--no-report", "--json", json];
     let schedulers = ["--pools", "split,chase-lev,bwos-l:block=4,idem-lifo", "--peers", "rayon"];
     let table = stdout(&well(&[&programs[..], &session, &schedulers].concat()));
-    for word in ["filch chase-lev", "filch bwos-l:block=4", "filch idem-lifo", "Left out", "closure, split: only for"] {
+    for word in ["filch chase-lev", "filch bwos-l:block=4", "filch idem-lifo", "Omitted", "closure, split: runs only"] {
         assert!(table.contains(word), "{word} in {table}");
     }
     let runs = lines(&fs::read_to_string(json).unwrap());
@@ -29,7 +29,7 @@ fn worklist_programs_are_compared_with_those_that_can_run_them() {
 }
 
 #[test]
-fn a_comparison_makes_table_report_and_lines_and_a_report_can_be_made_from_the_lines() {
+fn a_comparison_writes_a_table_a_report_and_lines() {
     let [json, html, again] = ["compare.jsonl", "compare.html", "again.html"].map(|name| folder().join(name));
     let [json, html, again] = [&json, &html, &again].map(|path| path.to_str().unwrap());
     let output = well(&[
@@ -54,7 +54,7 @@ fn a_comparison_makes_table_report_and_lines_and_a_report_can_be_made_from_the_l
     for word in ["fib n=15", "queens n=6", "filch split", "filch closures", "rayon", "T1/Ts", "C2", "Report:"] {
         assert!(table.contains(word), "{word} in {table}");
     }
-    assert!(!table.contains('\u{1b}') && stderr(&output).is_empty(), "no colour, no progress: {}", stderr(&output));
+    assert!(!table.contains('\u{1b}') && stderr(&output).is_empty(), "colour or progress: {}", stderr(&output));
     let runs = lines(&fs::read_to_string(json).unwrap());
     let cells = |workload: &str, scheduler: &str, workers: u64| {
         let is = |run: &&Value| {
@@ -74,25 +74,25 @@ fn a_comparison_makes_table_report_and_lines_and_a_report_can_be_made_from_the_l
             assert_eq!(cells(workload, scheduler, workers), 2, "{workload} {scheduler} {workers}");
         }
     }
-    assert!(runs.iter().any(|run| run["copies"] == 2), "the parallel capacity is measured");
+    assert!(runs.iter().any(|run| run["copies"] == 2), "no parallel capacity");
     assert!(runs.iter().all(|run| run["correct"] == true));
     well(&["report", json, "-o", again]);
     for page in [html, again] {
         let page = fs::read_to_string(page).unwrap();
-        for part in ["<!DOCTYPE html>", "<svg", "fib n=15", "queens n=6", "rayon", "How it was measured"] {
+        for part in ["<!DOCTYPE html>", "<svg", "fib n=15", "queens n=6", "rayon", "Method"] {
             assert!(page.contains(part), "{part}");
         }
     }
 }
 
-/// The words of the table's line that starts with this one.
+/// Returns the words of the table's line with this beginning.
 fn line_of<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
     let line = text.lines().find(|line| line.trim_start().starts_with(start));
     line.unwrap_or_else(|| panic!("{start} in {text}")).split_whitespace().collect()
 }
 
 #[test]
-fn columns_are_chosen_by_name_in_table_report_and_summary() {
+fn columns_can_be_chosen_in_table_report_and_summary() {
     let [json, html] = ["columns.jsonl", "columns.html"].map(|name| folder().join(name));
     let [json, html] = [&json, &html].map(|path| path.to_str().unwrap());
     let session =
@@ -106,7 +106,7 @@ fn columns_are_chosen_by_name_in_table_report_and_summary() {
     let page = fs::read_to_string(html).unwrap();
     assert!(page.contains(">T1/TP</th>") && page.contains(">T/base</th>") && !page.contains(">spread</th>"));
     let chosen = lines(&stdout(&well(&[&["report", json, "--json", "-"][..], &columns].concat())));
-    assert_eq!(chosen.len(), 1 + 2 * 2, "a row for each scheduler and number of workers");
+    assert_eq!(chosen.len(), 1 + 2 * 2, "a row per scheduler and number of workers");
     for row in &chosen {
         let names: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
         let who = ["program", "scheduler", "version", "workers", "baseline"];
@@ -121,18 +121,18 @@ fn columns_are_chosen_by_name_in_table_report_and_summary() {
 }
 
 #[test]
-fn a_summary_is_the_same_each_time_and_has_every_column() {
+fn a_summary_is_deterministic_and_complete() {
     let [runs, summary] = ["summarized.jsonl", "summary.jsonl"].map(|name| folder().join(name));
     let [runs, summary] = [&runs, &summary].map(|path| path.to_str().unwrap());
     well(&["compare", "fib:n=12", "--quick", "--repeat", "5", "--pools", "split", "--no-report", "--json", runs]);
     assert!(stdout(&well(&["report", runs, "--json", summary])).trim_end().ends_with("summary.jsonl"));
     let written = fs::read_to_string(summary).unwrap();
-    assert_eq!(stdout(&well(&["report", runs, "--json", "-"])), written, "the same lines, the same intervals");
+    assert_eq!(stdout(&well(&["report", runs, "--json", "-"])), written, "other intervals for the same lines");
     let listed = stdout(&well(&["list", "columns"]));
     for name in listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
         assert!(lines(&written).iter().all(|row| row.get(name).is_some()), "{name}");
     }
-    // One run of one process: values, and nothing that would claim to be sure.
+    // One run of one process gives values without intervals.
     well(&["run", "fib", "--set", "n=12", "--workers", "1,2", "--json", runs]);
     let rows = lines(&stdout(&well(&["report", runs, "--json", "-"])));
     let ratio = &rows.iter().find(|row| row["workers"] == 2).unwrap()["relative-speedup"];
@@ -140,7 +140,7 @@ fn a_summary_is_the_same_each_time_and_has_every_column() {
 }
 
 #[test]
-fn lines_of_several_files_are_merged_and_nonsense_is_refused() {
+fn files_are_merged_and_invalid_lines_refused() {
     let [first, second, html] = ["first.jsonl", "second.jsonl", "merged.html"].map(|name| folder().join(name));
     let [first, second, html] = [&first, &second, &html].map(|path| path.to_str().unwrap());
     well(&["run", "fib", "--set", "n=10", "--repeat", "1", "--json", first]);
@@ -153,12 +153,12 @@ fn lines_of_several_files_are_merged_and_nonsense_is_refused() {
 }
 
 #[test]
-fn an_interrupted_session_goes_on() {
+fn an_interrupted_session_can_be_resumed() {
     let file = folder().join("resumed.jsonl");
     let arguments = ["compare", "fib:n=15", "queens:n=6", "--pools", "split,wool", "--peers=", "--workers", "1,2"];
     let arguments = [&arguments[..], &["--repeat", "2", "--no-report", "--json", "resumed.jsonl"]].concat();
     well(&arguments);
-    let whole = fs::read_to_string(&file).expect("it was written");
+    let whole = fs::read_to_string(&file).expect("a file of lines");
     let key = |line: &Value| {
         let of = ["workload", "scheduler", "pool", "workers", "copies", "round"];
         of.map(|name| line[name].to_string()).join(" ")
@@ -169,24 +169,24 @@ fn an_interrupted_session_goes_on() {
         keys.dedup();
         keys
     };
-    // Some lines, and half of one.
+    // Some lines, and half a line.
     let kept: String = whole.lines().take(9).map(|line| format!("{line}\n")).collect();
-    let next = whole.lines().nth(9).expect("there are more");
-    fs::write(&file, format!("{kept}{}", &next[..next.len() / 2])).expect("it is ours");
+    let next = whole.lines().nth(9).expect("more lines");
+    fs::write(&file, format!("{kept}{}", &next[..next.len() / 2])).expect("the file is writable");
     well(&[&arguments[..], &["--resume"]].concat());
-    let resumed = fs::read_to_string(&file).expect("it was written");
-    assert!(resumed.starts_with(&kept), "what was there stays as it was");
-    assert_eq!(keys(&resumed), keys(&whole), "everything is there");
+    let resumed = fs::read_to_string(&file).expect("a file of lines");
+    assert!(resumed.starts_with(&kept), "the old lines changed");
+    assert_eq!(keys(&resumed), keys(&whole), "lines are missing");
     let kept_keys = keys(&kept);
     let again = lines(&resumed[kept.len()..]).iter().map(key).filter(|key| kept_keys.contains(key)).count();
-    assert_eq!(again, 0, "nothing is measured twice");
-    // Complete: nothing more is measured.
+    assert_eq!(again, 0, "something was measured twice");
+    // The session is complete: nothing more is measured.
     well(&[&arguments[..], &["--resume"]].concat());
-    assert_eq!(fs::read_to_string(&file).expect("it was written"), resumed);
-    // Of another commit.
+    assert_eq!(fs::read_to_string(&file).expect("a file of lines"), resumed);
+    // Lines of another commit.
     let foreign = resumed.replace("\"commit\":\"", "\"commit\":\"0");
-    fs::write(&file, foreign).expect("it is ours");
-    refuses(&[&arguments[..], &["--resume"]].concat(), &["cannot be set beside it"]);
+    fs::write(&file, foreign).expect("the file is writable");
+    refuses(&[&arguments[..], &["--resume"]].concat(), &["cannot be compared with"]);
     refuses(&["compare", "--resume"], &["--json"]);
 }
 
@@ -194,46 +194,46 @@ fn an_interrupted_session_goes_on() {
 const PLACEMENT: &[&str] = &["experiment", "placement", "--quick", "--workers", "1", "--json", "placement.jsonl"];
 
 #[test]
-fn an_experiment_runs_by_name_goes_on_and_is_told_again_from_its_lines() {
+fn an_experiment_can_be_run_resumed_and_reported() {
     let [file, page] = ["placement.jsonl", "placement.html"].map(|name| folder().join(name));
     let once = [PLACEMENT, &["--repeat", "1", "--report", "placement.html"]].concat();
     let told = stdout(&well(&once));
     for word in ["Does it matter whether", "filch split pinned", "serial pinned", "not testable here", "It holds if"] {
         assert!(told.contains(word), "{word} in {told}");
     }
-    let whole = fs::read_to_string(&file).expect("it was written");
+    let whole = fs::read_to_string(&file).expect("a file of lines");
     let runs = lines(&whole);
     assert!(runs.iter().all(|run| run["experiment"] == "placement" && run["correct"] == true));
     let pinned = |run: &&Value| run["placement"] == "pinned";
     assert!(runs.iter().filter(pinned).count() > 0 && runs.iter().filter(pinned).all(|run| run["copies"].is_null()));
-    // All but the last lines are there: the rest is measured, and nothing twice.
+    // All but the last lines are kept: the rest is measured, and nothing twice.
     let kept: String = whole.lines().take(runs.len() - 3).map(|line| format!("{line}\n")).collect();
-    fs::write(&file, &kept).expect("it is ours");
+    fs::write(&file, &kept).expect("the file is writable");
     well(&[&once[..], &["--resume"]].concat());
-    let resumed = fs::read_to_string(&file).expect("it was written");
+    let resumed = fs::read_to_string(&file).expect("a file of lines");
     assert!(resumed.starts_with(&kept) && lines(&resumed).len() >= runs.len(), "{} lines", lines(&resumed).len());
     refuses(
         &["compare", "fib:n=12", "--json", "placement.jsonl", "--resume"],
-        &["is of the experiment placement", "a comparison cannot go on with it"],
+        &["holds the experiment placement", "a comparison cannot continue it"],
     );
     let columns = ["report", "placement.jsonl", "--columns", "median,overhead", "--json", "-"];
     let summary = lines(&stdout(&well(&[&columns[..], &["-o", "placement.html"]].concat())));
     let claims: Vec<&Value> = summary.iter().filter(|line| line["claim"].is_string()).collect();
     assert_eq!(claims.len(), 1, "{summary:?}");
     assert_eq!((&claims[0]["verdict"], &claims[0]["evidence"]), (&"not testable here".into(), &Value::Array(vec![])));
-    let page = fs::read_to_string(page).expect("it was written");
+    let page = fs::read_to_string(page).expect("a page");
     for part in ["Does it matter whether", "filch experiment placement", "class=\"verdict open\""] {
         assert!(page.contains(part), "{part}");
     }
 }
 
 #[test]
-fn who_cannot_be_bound_is_left_out_where_workers_are() {
+fn schedulers_without_pinning_are_omitted() {
     let common = ["compare", "fib:n=12", "--pools", "split", "--peers", "rayon", "--workers", "1,2", "--pin"];
     let told = stdout(&well(&[&common[..], &["--repeat", "1", "--no-report", "--json", "pinned.jsonl"]].concat()));
     assert!(told.contains("fib, rayon: its workers cannot be bound to processors"), "{told}");
     assert!(told.contains("filch split pinned") && told.contains("C2"), "{told}");
-    let runs = lines(&fs::read_to_string(folder().join("pinned.jsonl")).expect("it was written"));
+    let runs = lines(&fs::read_to_string(folder().join("pinned.jsonl")).expect("a file of lines"));
     let alone = runs.iter().filter(|run| run["copies"].is_null());
     assert!(alone.clone().count() >= 3 && alone.clone().all(|run| run["placement"] == "pinned"), "{runs:?}");
     let run = &lines(&stdout(&well(&["run", "fib", "--set", "n=12", "--repeat", "1", "--pin", "--json", "-"])))[0];

@@ -1,4 +1,4 @@
-//! What is refused, with which words, and what help and lists say.
+//! Refusals and their messages, and the texts of help and lists.
 
 use crate::{refuses, stdout, well};
 
@@ -110,12 +110,12 @@ fn every_verb_has_help_with_examples() {
 }
 
 #[test]
-fn lists_name_what_there_is() {
+fn lists_name_everything() {
     let all = stdout(&well(&["list"]));
     for name in ["split", "chase-lev", "locked", "serial", "fib", "queens", "uts", "rayon", "chili", "leapfrog"] {
         assert!(all.contains(name), "{name}");
     }
-    assert!(!all.contains('\u{1b}'), "no colour in a pipe");
+    assert!(!all.contains('\u{1b}'), "colour in a pipe");
     let workloads = stdout(&well(&["list", "workloads"]));
     for word in ["worklist, idempotent", "spanning-tree", "pseudo-dfs", "fork–join"] {
         assert!(workloads.contains(word), "{word}");
@@ -137,15 +137,15 @@ fn lists_name_what_there_is() {
 }
 
 #[test]
-fn who_cannot_run_a_program_says_why() {
-    refuses(&["run", "trees", "--pool", "idem-lifo"], &["idem-lifo", "must not be run twice"]);
-    refuses(&["run", "pseudo-dfs", "--pool", "idem-fifo"], &["must not be run twice"]);
-    refuses(&["run", "trees", "--pool", "split"], &["only for fork–join", "trees is a worklist program"]);
-    refuses(&["run", "trees", "--pool", "filch-closures"], &["only for fork–join"]);
+fn unsuitable_schedulers_are_refused_with_the_reason() {
+    refuses(&["run", "trees", "--pool", "idem-lifo"], &["idem-lifo", "must run once"]);
+    refuses(&["run", "pseudo-dfs", "--pool", "idem-fifo"], &["must run once"]);
+    refuses(&["run", "trees", "--pool", "split"], &["runs only fork–join", "trees is a worklist program"]);
+    refuses(&["run", "trees", "--pool", "filch-closures"], &["runs only fork–join"]);
     refuses(&["run", "trees", "--peer", "rayon"], &["does not run worklist programs"]);
     refuses(&["run", "trees", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
     refuses(&["run", "trees", "--wait", "random"], &["--wait"]);
-    refuses(&["run", "fib", "--pool", "idem-lifo"], &["not for fork–join"]);
+    refuses(&["run", "fib", "--pool", "idem-lifo"], &["not fork–join"]);
     refuses(&["run", "fib", "--pool", "bwos-l:steal=half"], &["its thieves take one task at a time"]);
     refuses(&["run", "trees", "--pool", "bwos-l:interrupts=flag"], &["answer thieves themselves"]);
     refuses(&["run", "trees", "--pool", "bwos-l:blok=4"], &["did you mean `block`"]);

@@ -1,4 +1,4 @@
-//! The part of the report that says where the numbers come from.
+//! The part of the report about the origin of the numbers.
 
 use filch_catalogue::Memory;
 use maud::{Markup, html};
@@ -39,35 +39,35 @@ impl Setting<'_> {
 
 pub(super) fn method() -> Markup {
     let intervals = format!(
-        "[Brackets] hold the percentile bootstrap's 95 % interval of that median: of {RESAMPLES} samples of as many rounds, drawn \
-         with replacement from those measured, the medians but for 2.5 % at each end. It speaks of this machine and session, not \
-         of another. One round has none; that of two to four rounds is too narrow."
+        "[Brackets] hold the 95 % interval of that median by the percentile bootstrap: the medians of {RESAMPLES} samples of as many \
+         rounds, drawn with replacement, without 2.5 % at each end. It applies to this machine and session only. One round has no \
+         interval; that of two to four rounds is too narrow."
     );
     let lines = [
-        "Each visit to a scheduler is a fresh process: it starts the pool, warms up on a small size, then times whole runs of \
+        "Each visit to a scheduler is a fresh process: it starts the pool, warms up on a small size, and then times whole runs of \
          the program.",
-        "Visits come in rounds over everything, each round in an order shuffled anew, so that what the machine does meanwhile \
-         meets all alike.",
-        "The answer of every run is checked. Wrong ones are shown, and fail the session.",
-        "All schedulers run one source, written against a trait that each implements; the sequential program is written plainly, \
-         without it.",
-        "Times are medians of all runs. What sets times against others is found in each round, in which they lie close together, \
-         and told as the median over the rounds.",
+        "A round visits every scheduler with every program, in a newly shuffled order, so that the machine's other activity affects \
+         all alike.",
+        "The answer of every run is checked. A wrong answer is shown, and fails the session.",
+        "All schedulers run the same source, written for a trait that each implements; the sequential program is plain code \
+         without the trait.",
+        "Times are medians of all runs. A comparison of times uses the times of the same round, which are close together, and shows \
+         the median over the rounds.",
         &intervals,
-        "Two copies of the sequential program, released at the same moment, give the parallel capacity C.",
-        "Counters are those of filch's pools, always on, and count only on cold paths.",
+        "Copies of the sequential program, started at the same moment, give the parallel capacity C.",
+        "Counters are those of filch's pools; they are always on, and count only on cold paths.",
     ];
     let biases = [
-        "filch was tuned by its authors on machines like this one, its peers were not.",
-        "Forks that a peer offers only in pairs are built from pairs, where filch and lace-ws spawn and sync.",
-        "Programs without a cut-off, as fib here, show the price of a fork and nothing else; few real programs are like that.",
-        "Two processors say little of sixty-four.",
+        "filch's authors tuned it on machines like this one, but not its peers.",
+        "If a peer offers only forks of two, more forks are built from pairs; filch and lace-ws spawn and sync.",
+        "Programs without a cut-off, such as fib here, show only the cost of forks; few real programs are like that.",
+        "Results on two processors say little about sixty-four.",
     ];
     html! {
         section class="card" {
-            h2 { "How it was measured" }
+            h2 { "Method" }
             ul { @for line in lines { li { (line) } } }
-            h3 { "Which way it may mislead" }
+            h3 { "Biases" }
             ul { @for line in biases { li { (line) } } }
         }
     }

@@ -1,7 +1,7 @@
-//! The report: one page that needs nothing but itself.
+//! The report: one self-contained page.
 //!
-//! Whatever comes from outside is text to the templates, which escape it; only the plots, which escape for themselves, and the
-//! page's own style and script go in as they are.
+//! All outside data is text for the templates, which escape it. Only the plots, which escape their own text, and the page's own style and
+//! script are inserted verbatim.
 
 mod about;
 mod programs;
@@ -21,30 +21,30 @@ use crate::record::Run;
 use crate::summary::Program;
 use crate::warnings::Warning;
 
-/// What a page shows.
+/// The data of a page.
 pub(crate) struct Page<'p> {
     pub(crate) runs: &'p [Run],
-    /// What the runs say.
+    /// The summary of the runs.
     pub(crate) programs: &'p [Program],
     pub(crate) choice: &'p Choice,
     pub(crate) doubts: &'p [Warning],
-    /// The experiment that they belong to, if all belong to one.
+    /// The experiment of the runs, if all belong to the same one.
     pub(crate) experiment: Option<&'p Experiment>,
     pub(crate) decided: &'p [Decided],
 }
 
-/// What all parts of a page are made with.
+/// The common data of all parts of a page.
 struct Setting<'p> {
     page: &'p Page<'p>,
     palette: Palette,
     machine: Machine,
     columns: Vec<&'static Column>,
-    /// The programs' names, as short as they tell them apart.
+    /// The programs' names, as short as possible.
     short: Vec<String>,
 }
 
 impl Page<'_> {
-    /// The whole page.
+    /// Returns the whole page.
     pub(crate) fn html(&self) -> String {
         let setting = Setting {
             page: self,
@@ -90,7 +90,7 @@ impl Page<'_> {
         page.into_string()
     }
 
-    /// The experiment, if it has a name.
+    /// Returns the experiment, if it has a name.
     fn named(&self) -> Option<(&'static str, &Experiment)> {
         self.experiment.and_then(|experiment| Some((experiment.name?, experiment)))
     }
@@ -111,8 +111,8 @@ impl Page<'_> {
             section class="card" id="claims" {
                 h2 { "Claims" }
                 p class="say" {
-                    "Each is decided by its rule from what was measured, with the whole 95 % interval of every number that it speaks "
-                    "of. What an interval leaves open, or what this machine cannot tell, is not decided."
+                    "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. A claim that the "
+                    "intervals or this machine cannot decide stays open."
                 }
                 ul class="claims" {
                     @for claim in self.decided {
@@ -135,7 +135,7 @@ impl Page<'_> {
         }
         html! {
             section class="card" id="warnings" {
-                h2 { "Read with care" }
+                h2 { "Warnings" }
                 ul class="doubts" {
                     @for doubt in self.doubts {
                         li class=[doubt.is_failure().then_some("bad")] { b { (doubt) } " " (doubt.remedy()) }
@@ -178,7 +178,7 @@ impl Setting<'_> {
                 p {
                     @if let Some((name, _)) = self.page.named() { code { "filch experiment " (name) } " · " }
                     (self.machine.processor) " · " (self.machine.cores) " processors · " (date(at)) " · " (measured) " runs, "
-                    @if wrong == 0 { "every answer right" } @else { b class="bad" { (wrong) " not right" } }
+                    @if wrong == 0 { "every answer right" } @else { b class="bad" { (wrong) " wrong" } }
                 }
             }
         }
@@ -194,7 +194,7 @@ impl Setting<'_> {
         }
     }
 
-    /// What the experiment draws against what it sweeps.
+    /// Draws the experiment's plots against the swept parameter.
     fn swept(&self) -> Markup {
         let Some(experiment) = self.page.experiment else { return html! {} };
         let Some(sweep) = &experiment.sweep else { return html! {} };
@@ -207,7 +207,7 @@ impl Setting<'_> {
         html! {
             section class="card" id="sweep" {
                 h2 { (sweep.parameter) ": " (sweep.meaning) }
-                p class="say" { "Medians, with the middle half of the runs or the 95 % interval. Dashed is who has no such parameter." }
+                p class="say" { "Medians, with the middle half of the runs or the 95 % interval. Schedulers without the parameter are dashed." }
                 div class="sweeps" {
                     @for figure in &drawn { figure { figcaption { (figure.caption) } (PreEscaped(&figure.svg)) } }
                 }
@@ -216,7 +216,7 @@ impl Setting<'_> {
     }
 }
 
-/// Names without the parameters that all programs have, where that tells them apart.
+/// Returns the names, without the parameters that do not distinguish programs.
 fn short(programs: &[Program]) -> Vec<String> {
     let cut = |program: &Program| program.title.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let cuts: Vec<String> = programs.iter().map(cut).collect();
@@ -237,16 +237,16 @@ fn capacity(programs: &[Program]) -> Markup {
         section class="card" {
             h2 { "Parallel capacity" }
             p class="say" {
-                "What several processors do at once against one: copies × time of the sequential program alone / its time side by "
-                "side, measured between the other runs. Processors that share a core, caches or memory cannot reach their number, and "
-                "no scheduler can exceed this. Where the dots move, the machine did."
+                "The throughput of several processors over that of one: copies × time of the sequential program alone / its time side by "
+                "side, measured between the other runs. Processors that share a core, caches or memory do not reach their number, and "
+                "no scheduler can exceed the capacity. Where the dots move, the machine changed."
             }
             figure { (PreEscaped(plot)) }
         }
     }
 }
 
-/// The runs themselves, each machine once.
+/// Embeds the runs, with each machine once.
 fn raw(runs: &[Run]) -> Markup {
     let mut machines: Vec<Value> = Vec::new();
     let lines: Vec<Map<String, Value>> = runs
@@ -270,7 +270,7 @@ fn raw(runs: &[Run]) -> Markup {
     }
 }
 
-/// A day and time of UTC from seconds since 1970.
+/// Formats seconds since 1970 as a date and time in UTC.
 fn date(at: f64) -> String {
     let since = Duration::try_from_secs_f64(at.floor()).ok().filter(|since| !since.is_zero());
     let at = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_needs_nothing_else_and_holds_its_data() {
+    fn a_page_is_self_contained_and_holds_its_data() {
         let mut sly = run("fib", "rayon", 1, 4.0);
         sly.answer = "</script><b>".to_owned();
         sly.who.scheduler = "<i>rayon</i>".to_owned();
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_shows_its_question_its_sweep_and_what_became_of_its_claims() {
+    fn an_experiment_shows_its_question_sweep_and_verdicts() {
         let mut runs = Vec::new();
         for round in 0..5 {
             for (block, seconds) in [("2", 1.0), ("64", 2.0)] {

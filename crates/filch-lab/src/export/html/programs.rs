@@ -1,4 +1,4 @@
-//! The part of the report that shows numbers: who is how far from the fastest, and each program by itself.
+//! The part of the report with the numbers: the comparison with the fastest, and each program.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -11,7 +11,7 @@ use crate::summary::{Program, Row};
 use crate::terminal::{count, duration};
 
 impl Setting<'_> {
-    /// Who is how far from the fastest: a square per scheduler and program.
+    /// Shows a square per scheduler and program: the time over that of the fastest.
     pub(super) fn overview(&self) -> Markup {
         let programs = self.page.programs;
         let mut counts: Vec<usize> = programs.iter().flat_map(Program::worker_counts).collect();
@@ -19,7 +19,7 @@ impl Setting<'_> {
         counts.dedup();
         html! {
             section class="card" {
-                h2 { "At a glance" }
+                h2 { "Overview" }
                 p class="say" { "Median time over the fastest scheduler's with as many workers. 1.00 is the fastest." }
                 div class="glance" {
                     @for workers in counts { (self.matrix(workers)) }
@@ -67,11 +67,11 @@ impl Setting<'_> {
                 ("Speed-up Ts/TP by workers, with 95 % intervals", plot)
             }
             Plot::Forks => ("A fork and its join: (T1 − Ts) / tasks", svg::overheads(program, &self.palette)),
-            // Not of one program.
+            // Not part of a single program.
             Plot::Swept(_) => ("", String::new()),
         };
         let figures: Vec<(&str, String)> = plots.iter().map(drawn).filter(|(_, svg)| !svg.is_empty()).collect();
-        // The first is the largest; the others stand beside it.
+        // The first plot is the largest; the others are beside it.
         let (first, others) = figures.split_at(figures.len().min(1));
         let figure = |(caption, svg): &(&str, String)| html! { figure { figcaption { (caption) } (PreEscaped(svg)) } };
         html! {
@@ -119,7 +119,7 @@ impl Setting<'_> {
     pub(super) fn meanings(&self) -> Markup {
         html! {
             section class="card" id="columns" {
-                h2 { "What the columns mean" }
+                h2 { "Columns" }
                 dl { @for column in &self.columns { dt { (column.heading) } dd { (column.meaning) } } }
             }
         }
@@ -130,9 +130,9 @@ fn square(program: &Program, who: &SchedulerId, workers: usize) -> Markup {
     let best = program.ranking(workers).first().and_then(|row| row.median());
     let row = program.row(who, workers);
     let (Some(best), Some(row)) = (best, row) else { return html! { td class="none" {} } };
-    let Some(time) = row.median() else { return html! { td class="broken" data-tip="broke" { "✗" } } };
+    let Some(time) = row.median() else { return html! { td class="broken" data-tip="failed" { "✗" } } };
     let ratio = time / best;
-    // Four times as long is as dark as it gets.
+    // Four times the fastest time gets the darkest colour.
     let heat = (ratio.ln() / 4_f64.ln()).clamp(0.0, 1.0) * 100.0;
     let class = match ratio {
         _ if !row.wrong.is_empty() => "bad",
@@ -143,13 +143,13 @@ fn square(program: &Program, who: &SchedulerId, workers: usize) -> Markup {
     html! { td class=(class) style={ "--heat:" (format!("{heat:.0}")) "%" } data-tip=(tip) { (format!("{ratio:.2}")) } }
 }
 
-/// The line below a program's name.
+/// Returns the line below a program's name.
 fn summary(program: &Program) -> Markup {
     let mut say: Vec<Markup> = Vec::new();
     if let Some(serial) = program.serial {
         say.push(html! { "Sequential " b { (duration(serial.median)) } });
     }
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
     if let Some(tasks) = program.tasks() {
         say.push(html! { b { (count(tasks as f64)) } " tasks" });
     }
@@ -171,10 +171,10 @@ fn summary(program: &Program) -> Markup {
     html! { p class="say" { @for (index, part) in say.iter().enumerate() { @if index > 0 { " · " } (part) } } }
 }
 
-/// How many rounds a number rests on.
+/// The number of rounds behind a value.
 fn rounds(column: &Column, row: &Row) -> Option<String> {
     Some(match column.estimate(row)?.rounds {
-        0 => "no round in common: of the medians".to_owned(),
+        0 => "no common round: ratio of medians".to_owned(),
         1 => "one round: no interval".to_owned(),
         rounds => format!("median over {rounds} rounds"),
     })

@@ -1,4 +1,4 @@
-//! Lines through points with their intervals, between two axes: what plots of workers and of sweeps have in common.
+//! Lines through points with intervals, between two axes: the common part of the plots of workers and of sweeps.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use super::{Axis, escape};
 /// A point of a line.
 pub(super) struct Point {
     pub(super) x: f64,
-    /// Where it is, as people write that.
+    /// The position, for people.
     pub(super) name: String,
     pub(super) value: f64,
     pub(super) interval: Option<(f64, f64)>,
 }
 
-/// A line with its points, its intervals, and all numbers in its tip.
+/// Draws a line with its points and intervals; the tip has all numbers.
 pub(super) fn draw(
     title: &str,
     points: &[Point],
@@ -40,15 +40,15 @@ pub(super) fn draw(
     svg + "</g>"
 }
 
-/// Points as an element of SVG has them.
+/// Formats points for an SVG element.
 pub(super) fn corners(points: &[(f64, f64)], across: &Axis, up: &Axis) -> String {
     let each = points.iter().map(|&(x, y)| format!("{:.1},{:.1}", across.at(x), up.at(y)));
     each.collect::<Vec<_>>().join(" ")
 }
 
-/// What is measured, marked below the axis where it is; a name that has no room is left out.
+/// Draws marks below the axis at the measured values; omits a name that does not fit.
 pub(super) fn marks(each: &[(f64, String)], axis: &Axis, bottom: f64) -> String {
-    // Of a character, and between two names.
+    // The width of a character, and the gap between two names.
     const WIDTH: f64 = 6.5;
     const APART: f64 = 6.0;
     let mut svg = String::new();
@@ -58,7 +58,7 @@ pub(super) fn marks(each: &[(f64, String)], axis: &Axis, bottom: f64) -> String 
         put!(svg, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{bottom}" y2="{:.1}"/>"#, bottom + 4.0);
         #[expect(clippy::cast_precision_loss, reason = "a short name")]
         let half = name.chars().count() as f64 * WIDTH / 2.0;
-        // The largest matters most, so who has no room is to its left.
+        // From right to left, since the largest value matters most.
         if x + half > free {
             continue;
         }

@@ -8,16 +8,16 @@ use crate::stats::Sample;
 use crate::summary::{Program, Row, contenders};
 use crate::terminal::{duration, significant};
 
-/// Which colour each scheduler has, the same in every plot.
+/// The colours of the schedulers, the same in every plot.
 #[derive(Debug)]
 pub(crate) struct Palette {
     all: Vec<SchedulerId>,
-    /// Tells one palette of a page from another.
+    /// Distinguishes the palettes of a page.
     prefix: &'static str,
 }
 
 impl Palette {
-    /// Colours for the schedulers of these programs.
+    /// Assigns colours to the schedulers of these programs.
     pub(crate) fn new(programs: &[Program]) -> Self {
         Self { all: contenders(programs.iter().flat_map(|program| &program.rows)), prefix: "" }
     }
@@ -27,12 +27,12 @@ impl Palette {
         self.index(who).map_or_else(|| "s serial".to_owned(), |index| format!("s c{}", index % COLOURS))
     }
 
-    /// What the elements of a scheduler have in common, so that the page highlights them together.
+    /// The key that a scheduler's elements share, so that the page highlights them together.
     pub(crate) fn key(&self, who: &SchedulerId) -> String {
         self.index(who).map_or_else(|| "serial".to_owned(), |index| format!("{}{index}", self.prefix))
     }
 
-    /// Both, as attributes.
+    /// Returns class and key as attributes.
     fn attributes(&self, who: &SchedulerId) -> String {
         format!(r#"class="{}" data-s="{}""#, self.class(who), self.key(who))
     }
@@ -41,16 +41,16 @@ impl Palette {
         self.all.iter().position(|known| known == who)
     }
 
-    /// The schedulers, in the order of their colours.
+    /// Returns the schedulers, in the order of their colours.
     pub(crate) fn all(&self) -> &[SchedulerId] {
         &self.all
     }
 }
 
-/// Colours in the style sheet.
+/// The number of colours in the style sheet.
 const COLOURS: usize = 10;
 
-/// Text that is safe in an element and in an attribute.
+/// Escapes text for an element or an attribute.
 fn escape(text: &str) -> String {
     maud::html! { (text) }.into_string()
 }
@@ -67,7 +67,7 @@ struct Axis {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scale {
     Linear,
-    /// Each doubling is as long as any other.
+    /// Each doubling has the same length.
     Logarithmic,
 }
 
@@ -85,9 +85,9 @@ impl Axis {
         Self { from, to, pixels, ticks, scale: Scale::Linear }
     }
 
-    /// From a power of two to another, with a tick at each between them.
+    /// Makes an axis between powers of two, with a tick at each power.
     fn doubling(from: f64, to: f64, pixels: (f64, f64)) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "exponents of what is measured")]
+        #[expect(clippy::cast_possible_truncation, reason = "exponents of measured values")]
         let (least, most) = (from.log2().floor() as i32, to.log2().ceil() as i32);
         let ticks = (least..=most.max(least + 1)).map(|exponent| 2_f64.powi(exponent));
         let ticks: Vec<f64> = ticks.collect();
@@ -123,12 +123,12 @@ mod sweep;
 pub(crate) use speedup::speedup;
 pub(crate) use sweep::{Figure, sweeps};
 
-/// How far the axis must go for these times: a run that was disturbed must not flatten all others.
+/// The end of the axis for these times: one disturbed run must not compress all others.
 fn reach(time: Sample) -> f64 {
     time.max.min(time.upper_quartile * 1.3)
 }
 
-/// Every sample of every scheduler, with median and middle half.
+/// Draws every sample of every scheduler, with the median and the middle half.
 pub(crate) fn times(program: &Program, palette: &Palette) -> String {
     const WIDTH: f64 = 640.0;
     const LEFT: f64 = 126.0;
@@ -164,7 +164,7 @@ pub(crate) fn times(program: &Program, palette: &Palette) -> String {
         let floor = match (program.serial, program.capacity(*workers, *workers)) {
             (Some(serial), _) if *workers == 1 => Some((serial.median, "Ts, the sequential program".to_owned())),
             (Some(serial), Some(capacity)) => {
-                Some((serial.median / capacity.sample.median, format!("Ts / C{workers}: nothing wasted")))
+                Some((serial.median / capacity.sample.median, format!("Ts / C{workers}: no overhead")))
             }
             _ => None,
         };
@@ -219,7 +219,7 @@ fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String
         y - 7.0,
         (high - low).max(1.0)
     );
-    // Spread over the height, so that equal times do not hide each other; the same on every rendering.
+    // Offsets the dots vertically, so that equal times do not hide each other; the same on every rendering.
     for (index, &seconds) in row.seconds.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "few samples")]
         let offset = ((index as f64 * 0.618_034).fract() - 0.5) * 9.0;
@@ -241,7 +241,7 @@ fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String
     svg
 }
 
-/// Names at the ends of lines, moved apart where they would overlap.
+/// Draws names at the ends of lines, moved apart to avoid overlap.
 fn labels(mut ends: Vec<(f64, String, String)>, x: f64, bounds: (f64, f64)) -> String {
     const APART: f64 = 15.0;
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -274,7 +274,7 @@ fn trimmed(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What each task costs beyond the sequential program, with one worker.
+/// Draws the cost of a fork over the sequential program, with one worker.
 pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
     const WIDTH: f64 = 420.0;
     const LEFT: f64 = 126.0;
@@ -288,7 +288,7 @@ pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
     }
     let most = rows.iter().map(|(_, seconds)| *seconds).fold(f64::MIN_POSITIVE, f64::max);
     #[expect(clippy::cast_precision_loss, reason = "few rows")]
-    let mut svg = open(WIDTH, LINE * rows.len() as f64 + 4.0, &format!("Price of a fork in {}", program.title));
+    let mut svg = open(WIDTH, LINE * rows.len() as f64 + 4.0, &format!("Cost of a fork in {}", program.title));
     let mut y = 0.0;
     for (row, seconds) in rows {
         let bar = (seconds / most).max(0.0) * (WIDTH - LEFT - RIGHT);
@@ -315,7 +315,7 @@ pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
     svg + "</svg>"
 }
 
-/// The parallel capacity through the session: one dot per sample.
+/// Draws the parallel capacity over the session, one dot per sample.
 pub(crate) fn capacities(programs: &[Program]) -> String {
     const WIDTH: f64 = 1060.0;
     const HEIGHT: f64 = 190.0;
@@ -331,7 +331,7 @@ pub(crate) fn capacities(programs: &[Program]) -> String {
     let (least, most) = range(samples.iter().map(|sample| sample.1));
     let across = Axis::new(0.0, (end - start).max(1.0), PLOT, 8.0);
     let up = Axis::new((least - 0.05).min(1.0), most + 0.05, (BOTTOM, 12.0), 4.0);
-    let mut svg = open(WIDTH, HEIGHT, "Parallel capacity through the session");
+    let mut svg = open(WIDTH, HEIGHT, "Parallel capacity over the session");
     for &tick in &up.ticks {
         let y = up.at(tick);
         put!(svg, r#"<line class="grid" x1="{}" x2="{}" y1="{y:.1}" y2="{y:.1}"/>"#, PLOT.0, PLOT.1);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn doublings_are_equally_long() {
+    fn doublings_have_equal_lengths() {
         let axis = Axis::doubling(0.3, 6.0, (0.0, 100.0));
         assert_eq!(axis.ticks, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0]);
         let places: Vec<f64> = axis.ticks.iter().map(|&tick| axis.at(tick)).collect();

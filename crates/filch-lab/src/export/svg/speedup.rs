@@ -1,4 +1,4 @@
-//! Speed-up by number of workers, both to scale.
+//! Speed-up by number of workers, both axes to scale.
 
 use std::fmt::Write;
 
@@ -14,10 +14,10 @@ const LEFT: f64 = 34.0;
 const RIGHT: f64 = 284.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = HEIGHT - 26.0;
-/// From one worker to more than this, all would crowd at the left end of a linear axis.
+/// Beyond this ratio of the numbers of workers, a linear axis would crowd the points at its left end.
 const LINEAR: usize = 16;
 
-/// Ts/TP against the number of workers, below what as many processors are ideally and what they can really do.
+/// Draws Ts/TP against the number of workers, below the ideal and the machine's parallel capacity.
 pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> String {
     let counts = program.worker_counts();
     let (Some(&least), Some(&most), true) = (counts.first(), counts.last(), program.serial.is_some()) else {
@@ -42,7 +42,7 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> Str
     let ideal = plot.ideal();
     put!(
         svg,
-        r#"<polyline class="ideal" points="{}" data-tip="ideal: as fast as there are workers"/>"#,
+        r#"<polyline class="ideal" points="{}" data-tip="ideal: the number of workers, up to that of processors"/>"#,
         plot.line(&ideal)
     );
     if let Some(&(_, last)) = ideal.last() {
@@ -86,7 +86,7 @@ impl<'p> Series<'p> {
         Self { who, points: counts.iter().filter_map(point).collect() }
     }
 
-    /// Where the axis must reach.
+    /// The values that the axis must include.
     fn extent(&self) -> impl Iterator<Item = f64> {
         let each = self.points.iter().map(|&(_, speedup)| speedup);
         each.flat_map(|speedup| {
@@ -118,7 +118,7 @@ struct Plot {
 }
 
 impl Plot {
-    /// Linear from nothing on; or logarithmic both, so that the ideal stays a straight line.
+    /// Makes both axes linear from zero, or both logarithmic, so that the ideal is a straight line.
     fn new((least, most): (usize, usize), cores: usize, reached: &[f64]) -> Self {
         let top = reached.iter().copied().fold(real(most.min(cores)), f64::max);
         let (across, up) = if most > LINEAR * least {
@@ -136,7 +136,7 @@ impl Plot {
         Self { across, up, least: real(least), most: real(most), cores: real(cores) }
     }
 
-    /// As much faster as there are workers, up to the number of processors.
+    /// The ideal: the number of workers, up to the number of processors.
     fn ideal(&self) -> Vec<(f64, f64)> {
         let start = if self.up.scale == Scale::Linear { 0.0 } else { self.least };
         let bend = self.cores.clamp(start, self.most);
@@ -169,7 +169,7 @@ mod tests {
     use crate::record::tests::run;
     use crate::summary::summarize;
 
-    /// A scheduler that is as fast as ideal on these numbers of workers.
+    /// Plots a scheduler with ideal speed-up on these numbers of workers.
     fn ideal(counts: &[usize], cores: usize) -> String {
         let mut runs = vec![run("fib", "serial", 1, 1.0)];
         runs.extend(counts.iter().map(|&count| run("fib", "filch split", count, 1.0 / real(count.min(cores)))));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_stand_where_their_number_is() {
+    fn points_are_at_their_numbers_of_workers() {
         let found = points(&ideal(&[1, 2, 3, 8], 8), "series");
         let step = found[1].0 - found[0].0;
         for (&(x, y), count) in found.iter().zip([1.0, 2.0, 3.0, 8.0]) {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ideal_is_met_by_who_is_ideal() {
+    fn an_ideal_scheduler_is_on_the_ideal_line() {
         for (counts, cores) in
             [(&[1, 2, 3, 8][..], 8), (&[1, 2, 3, 8], 2), (&[2, 3], 2), (&[1, 3, 48, 64], 64), (&[1, 64, 128], 64)]
         {

@@ -1,4 +1,4 @@
-//! A column against what an experiment sweeps, both axes to scale.
+//! A column against the swept parameter of an experiment, both axes to scale.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,16 +19,16 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 430.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
-/// From one value to more than this many times it, all would crowd at the left end of a linear axis.
+/// Beyond this ratio of the values, a linear axis would crowd the points at its left end.
 const LINEAR: f64 = 16.0;
 
-/// A plot, and what it shows.
+/// A plot and its caption.
 pub(crate) struct Figure {
     pub(crate) caption: String,
     pub(crate) svg: String,
 }
 
-/// A plot of this column for each program, without what is swept, and number of workers.
+/// Draws this column for each program, without the swept parameter, and each number of workers.
 pub(crate) fn sweeps(programs: &[Program], sweep: &Sweep, column: &str, machine: &Machine) -> Vec<Figure> {
     let Some(column) = COLUMNS.iter().find(|known| known.name == column) else { return Vec::new() };
     let measured = points(programs, Some(sweep));
@@ -40,7 +40,7 @@ pub(crate) fn sweeps(programs: &[Program], sweep: &Sweep, column: &str, machine:
         }
     }
     let figure = |(program, workers): (&ProgramId, usize)| {
-        // The sequential program is the same beside any number of workers.
+        // The sequential program is the same for every number of workers.
         let is_here = |point: &&Measured<'_>| {
             point.program == *program && (point.row.workers == workers || point.row.is_serial())
         };
@@ -63,7 +63,7 @@ fn plot(here: &[&Measured<'_>], sweep: &Sweep, column: &Column, title: &str) -> 
                 let point_of = Point { x, name: name.to_owned(), value, interval: interval(column, point.row) };
                 series.entry((point.who.is_serial(), !point.who.is_filch(), &point.who)).or_default().push(point_of);
             }
-            // A value that is a word has no place on an axis; the table has it.
+            // A value that is a word has no position on an axis; the table shows it.
             Some((_, None)) => {}
             None => floors.push((&point.who, value)),
         }
@@ -126,7 +126,7 @@ fn plot(here: &[&Measured<'_>], sweep: &Sweep, column: &Column, title: &str) -> 
     Some(svg + "</svg>")
 }
 
-/// How far a value can be trusted: its interval, or the middle half of the times.
+/// The uncertainty of a value: its interval, or the middle half of the times.
 fn interval(column: &Column, row: &Row) -> Option<(f64, f64)> {
     let middle = || row.time.filter(|_| column.name == "median").map(|time| (time.lower_quartile, time.upper_quartile));
     column.estimate(row).and_then(|estimate| estimate.interval).or_else(middle)
@@ -138,7 +138,7 @@ mod tests {
     use crate::record::tests::run;
     use crate::summary::summarize;
 
-    /// A pool whose time is its block's length, and one without blocks.
+    /// Plots a pool whose time equals its block length, and one without blocks.
     fn figures(blocks: &[&str], column: &str) -> Vec<Figure> {
         let mut runs = Vec::new();
         let mut add = |pool: String, seconds| {
@@ -148,7 +148,7 @@ mod tests {
         };
         blocks.iter().for_each(|block| add(format!("bwos-l:block={block}"), Sweep::place(block).unwrap_or(1.0)));
         add("<abp>".to_owned(), 4.0);
-        let sweep = Sweep { parameter: "block", values: Vec::new(), meaning: "tasks in a block" };
+        let sweep = Sweep { parameter: "block", values: Vec::new(), meaning: "tasks per block" };
         sweeps(&summarize(&runs, &[]), &sweep, column, &Machine { cores: 2, ..Machine::default() })
     }
 
@@ -165,24 +165,27 @@ mod tests {
         let [figure] = found.as_slice() else { panic!("one figure") };
         assert!(figure.caption.starts_with("trees n=30, 2 workers: median time"), "{}", figure.caption);
         let [a, b, c] = corners(&figure.svg)[..] else { panic!("three points") };
-        assert!((2.0 * (b.0 - a.0) - (c.0 - b.0)).abs() < 0.5, "4 - 2 is half of 8 - 4");
-        assert!((BOTTOM - b.1 - 2.0 * (BOTTOM - a.1)).abs() < 0.5, "from nothing on");
+        assert!(
+            (2.0 * (b.0 - a.0) - (c.0 - b.0)).abs() < 0.5,
+            "the distance from 2 to 4 is not half of that from 4 to 8"
+        );
+        assert!((BOTTOM - b.1 - 2.0 * (BOTTOM - a.1)).abs() < 0.5, "the axis does not start at zero");
         assert!((BOTTOM - c.1 - 4.0 * (BOTTOM - a.1)).abs() < 0.5);
-        let dashed = figure.svg.split("class=\"beside\"").nth(1).expect("a line to compare with");
-        assert!(dashed.contains(&format!("y1=\"{:.1}\"", b.1)), "as high as the point of 4 s");
+        let dashed = figure.svg.split("class=\"beside\"").nth(1).expect("a reference line");
+        assert!(dashed.contains(&format!("y1=\"{:.1}\"", b.1)), "not at the height of 4 s");
         assert!(figure.svg.contains("&lt;abp&gt;") && !figure.svg.contains("<abp>") && !figure.svg.contains("NaN"));
     }
 
     #[test]
-    fn far_apart_values_are_as_far_as_their_doublings() {
+    fn distant_values_are_on_a_logarithmic_axis() {
         let [a, b, c] = corners(&figures(&["2", "64", "2048"], "median")[0].svg)[..] else { panic!("three points") };
         assert!(((b.0 - a.0) - (c.0 - b.0)).abs() < 0.5);
     }
 
     #[test]
-    fn what_is_no_number_is_not_drawn() {
+    fn words_are_not_drawn() {
         assert_eq!(corners(&figures(&["2", "sqrt", "4"], "median")[0].svg).len(), 2);
-        assert!(figures(&["sqrt", "2"], "median").is_empty(), "a point is no line");
+        assert!(figures(&["sqrt", "2"], "median").is_empty(), "a single point");
         assert!(figures(&["2", "4"], "speedup").is_empty(), "without the sequential program");
     }
 }
