@@ -187,3 +187,8 @@ pub use stats::{Stats, WorkerStats};
 pub use thread_pool::ThreadPool;
 
 pub use worker::Worker;
+
+/// The examples of the README compile and run as doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
