@@ -1,13 +1,13 @@
-//! One source with all its mutants in it: each alternative stands beside what it replaces, and a number says which one is on.
+//! Makes one source with all mutants in it: each alternative is beside the original, and a number selects the active one.
 //!
-//! So everything is compiled once, and a mutant costs no more than its tests. What must always hold: while no mutant is on, the
-//! source does what it did.
+//! So everything is compiled once, and a mutant costs no more than its tests. What must always hold: while no mutant is active, the
+//! source behaves as before.
 
 use std::fmt::Write;
 
 use crate::operators::{Form, Point};
 
-/// A mutant, by its number and by what names it whatever is changed around it.
+/// A mutant: its number, and the parts of its name, which survive changes to the source around it.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     pub number: usize,
@@ -15,23 +15,23 @@ pub struct Mutant {
     pub line: usize,
     pub function: String,
     pub what: String,
-    /// Made by hand.
+    /// Its title, if it is made by hand.
     pub title: Option<String>,
 }
 
 impl Mutant {
-    /// What names it, together with its position among those that are called the same.
+    /// Its name; with its position among mutants of the same name it is unique.
     pub fn name(&self) -> String {
         format!("{} {}: {}", self.file, self.function, self.what)
     }
 }
 
-/// What a mutant asks.
+/// The test for an active mutant.
 fn is_on(number: usize) -> String {
     format!("::filch_memory::mutant::is_on({number})")
 }
 
-/// The source with all points in it, but for the mutants that do not compile.
+/// Returns the source with all points in it, except the excluded mutants, which do not compile.
 pub fn render(source: &str, points: &[(Point, Vec<usize>)], excluded: &dyn Fn(usize) -> bool) -> String {
     let mut sorted: Vec<_> = points.iter().collect();
     sorted.sort_by_key(|(point, _)| (point.range.start, std::cmp::Reverse(point.range.end)));
@@ -50,7 +50,7 @@ impl Renderer<'_> {
         let (mut at, mut all) = (start, String::new());
         while let Some((point, numbers)) = self.points.get(self.next).filter(|(point, _)| point.range.start < end) {
             self.next += 1;
-            assert!(point.range.start >= at && point.range.end <= end, "points lie in one another: {point:?}");
+            assert!(point.range.start >= at && point.range.end <= end, "points overlap: {point:?}");
             all += &self.source[at..point.range.start];
             at = point.range.end;
             let inner = self.until(point.range.start, point.range.end);
@@ -62,7 +62,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Without comments, of which no source here has any but from `//` to the end of a line.
+/// Returns the text on one line, without comments, which all run from `//` to the end of a line here.
 fn one_line(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default().trim()).collect::<Vec<_>>().join(" ")
 }
@@ -72,7 +72,7 @@ fn wrapped(point: &Point, alternatives: &[(String, usize)], inner: &str) -> Stri
     if alternatives.is_empty() {
         return inner.to_owned();
     }
-    // On lines of their own: what does not compile is found by its line.
+    // On lines of their own, because a compiler error identifies a mutant by its line.
     match point.form {
         Form::Before => {
             for (text, number) in alternatives {

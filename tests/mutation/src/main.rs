@@ -1,4 +1,4 @@
-//! Makes mistakes in the sources of queues and protocols, one at a time, and counts which of them the tests find.
+//! Makes mistakes in the sources of queues and protocols, one at a time, and counts those that the tests find.
 //!
 //! See `tests/mutation/run --help`.
 
@@ -11,30 +11,30 @@ mod targets;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What is wanted.
+/// What the command line asks for.
 pub struct Wish {
     pub root: PathBuf,
-    /// Parts of the names of files, or of mutants.
+    /// Parts of names of files or mutants.
     pub only: Vec<String>,
     pub jobs: usize,
-    /// Of those made by operators, one of so many.
+    /// Takes one in this many of the mutants made by operators.
     pub every: usize,
-    /// Those that survived last time.
+    /// Only the mutants that survived last time.
     pub survivors: bool,
-    /// Those of them that nobody has argued to be equivalent.
+    /// Only the survivors that are not argued to be equivalent.
     pub open: bool,
-    /// Those that have a result, too.
+    /// Also the mutants that have a result.
     pub again: bool,
     /// Only the mutants made by hand.
     pub by_hand: bool,
-    /// The tests to run; all if there are none.
+    /// The tests to run; all if empty.
     pub tests: Vec<String>,
     pub list: bool,
     pub report: bool,
 }
 
 impl Wish {
-    /// Whether a program of tests is among those to run; the unit tests have no name.
+    /// Whether a test program is among those to run; the unit tests have no name.
     pub fn runs(&self, program: &str) -> bool {
         let name = if program.is_empty() { "unit" } else { program };
         self.tests.is_empty() || self.tests.iter().any(|test| test == name)
@@ -44,18 +44,18 @@ impl Wish {
 const HELP: &str = "\
 Makes mistakes in the queues of filch-queue and the protocols of filch, one at a time, and runs the tests that should find them.
 
-  tests/mutation/run [NAME…]     the mutants whose name or file holds one of these, or all; results are kept, so that a run that was
-                                 broken off goes on where it was
-  --again                        those, too, that have a result
-  --survivors                    those that survived last time, again
-  --open                         those of them that nobody has argued to be equivalent
-  --by-hand                      those of `by-hand.txt` only
-  --every N                      of those that operators make, one of N, always the same
-  --jobs N                       so many at a time; 2 if it is not said
-  --tests A,B                    with these tests only (unit, queues, protocols, pools, panics, host, waiting, leaping, limits, jobs,
-                                 spreading, progress, quick), for instance all but quick, which takes longest; what survives goes on with
-                                 --survivors
-  --list                         says which there are, and runs nothing
+  tests/mutation/run [NAME…]     runs the mutants whose name or file contains one of these, or all; keeps the results, so an
+                                 interrupted run can continue
+  --again                        also the mutants that have a result
+  --survivors                    the mutants that survived last time, again
+  --open                         only those survivors that are not argued to be equivalent
+  --by-hand                      only those of `by-hand.txt`
+  --every N                      of the mutants made by operators one in N, always the same ones
+  --jobs N                       N at a time; default 2
+  --tests A,B                    only these tests (unit, queues, protocols, pools, panics, host, waiting, leaping, limits, jobs,
+                                 spreading, progress, quick), for instance all but quick, which takes longest; survivors are then
+                                 for a run with --survivors
+  --list                         lists the mutants, and runs nothing
   --report                       writes docs/mutation.md from the results, and runs nothing
 ";
 
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
                 print!("{HELP}");
                 return ExitCode::SUCCESS;
             }
-            option if option.starts_with('-') => return usage(&format!("there is no {option}")),
+            option if option.starts_with('-') => return usage(&format!("unknown option {option}")),
             name => wish.only.push(name.to_owned()),
         }
     }

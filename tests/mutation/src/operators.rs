@@ -1,8 +1,8 @@
-//! Where a source can be mistaken, and how.
+//! The mutation operators: where and how they change a source.
 //!
 //! A *point* is a piece of source: an expression, a run of statements, the start of a function. It has alternatives, each
-//! one a mutant. What must always hold: an alternative has the type of what it stands for, as far as the syntax tells; and it
-//! is a mistake of logic. Orderings are left alone, since `filch check --weaken` sees to them.
+//! a mutant. What must always hold: an alternative has the type of what it replaces, as far as the syntax shows; and it
+//! is a mistake of logic. Orderings stay unchanged, since `filch check --weaken` covers them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -12,12 +12,12 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Item, Lit, ReturnType, Stmt, UnOp};
 
-/// What becomes of a point.
+/// How an alternative changes a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// An expression, or a run of statements, is replaced by the alternative.
+    /// The alternative replaces an expression or a run of statements.
     Instead,
-    /// Statements are left out.
+    /// Statements are removed.
     Without,
     /// A function begins with the alternative.
     Before,
@@ -29,11 +29,11 @@ pub struct Point {
     pub form: Form,
     pub is_statement: bool,
     pub function: String,
-    /// What is there instead, and how to call that.
+    /// The replacements, and their names.
     pub alternatives: Vec<(String, String)>,
 }
 
-/// All points of a source, by where they begin, outer ones first.
+/// Returns all points of a source by position, outer ones first.
 pub fn points(source: &str) -> Vec<Point> {
     let file = syn::parse_file(source).expect("a source that compiles");
     let mut names = Names { source, ..Names::default() };
@@ -43,13 +43,13 @@ pub fn points(source: &str) -> Vec<Point> {
     finder.found.into_values().collect()
 }
 
-/// What a source calls its states.
+/// The states that a source declares.
 #[derive(Default)]
 struct Names<'s> {
     source: &'s str,
-    /// Constants of one type.
+    /// Constants, by type.
     constants: HashMap<String, Vec<String>>,
-    /// Enumerations that hold nothing.
+    /// Enumerations without fields.
     variants: HashMap<String, Vec<String>>,
 }
 
@@ -75,7 +75,7 @@ struct Finder<'s> {
     names: Names<'s>,
     function: Vec<String>,
     returns: Vec<String>,
-    /// By start, the larger first; then by form, so that one point has one.
+    /// Sorted by start, larger points first, then by form; each key has one point.
     found: BTreeMap<(usize, std::cmp::Reverse<usize>, u8), Point>,
 }
 
@@ -113,7 +113,7 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// Statements that nothing after them needs to compile.
+    /// Adds points for statements whose removal still compiles.
     fn statements(&mut self, block: &Block) {
         let mut run: Vec<&Stmt> = Vec::new();
         for (index, statement) in block.stmts.iter().enumerate() {
@@ -169,7 +169,7 @@ impl<'s> Finder<'s> {
             _ => &[],
         };
         let body = block.span().byte_range();
-        // Only inner attributes come before the first statement, and there are none here.
+        // Only inner attributes precede the first statement, and these sources have none.
         let start = body.start + 1;
         for value in early {
             let what = if value.is_empty() { "does nothing".into() } else { format!("returns `{value}`") };
@@ -184,7 +184,7 @@ impl<'s> Finder<'s> {
     }
 }
 
-/// Whether a statement only sets a variable of its own thread: before or after others is the same to all.
+/// Whether a statement only sets a variable of its own thread: its order among others does not matter.
 fn is_private(statement: &Stmt, text: &str) -> bool {
     const MEMORY: &[&str] = &["load(", "store(", "swap(", "compare_exchange", "fetch_", "fence(", "read(", "take("];
     let sets = match statement {
@@ -222,14 +222,14 @@ fn holds_let(expression: &Expr) -> bool {
     lets.0
 }
 
-/// On one line, without comments.
+/// Returns the text on one line, without comments.
 pub fn squeeze(text: &str) -> String {
     let lines = text.lines().map(|line| line.split("// ").next().unwrap_or_default().trim());
     let all = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     if all.chars().count() > 90 { all.chars().take(87).collect::<String>() + "…" } else { all }
 }
 
-/// The sides of a binary operation, the other way.
+/// The operators that replace a binary operator.
 fn otherwise(operator: &BinOp) -> &'static [&'static str] {
     match operator {
         BinOp::Lt(_) => &["<=", ">="],
@@ -257,7 +257,7 @@ fn otherwise(operator: &BinOp) -> &'static [&'static str] {
     }
 }
 
-/// Methods that are taken for one another.
+/// Pairs of methods that replace each other.
 const METHODS: &[(&str, &str)] = &[
     ("wrapping_add", "wrapping_sub"),
     ("saturating_add", "wrapping_sub"),
@@ -324,7 +324,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_local(&mut self, local: &'ast syn::Local) {
-        // What a `let … else` does otherwise has to leave.
+        // The `else` of a `let … else` must diverge.
         if let Some(init) = &local.init {
             self.visit_expr(&init.expr);
             if let Some((_, otherwise)) = &init.diverge
@@ -358,7 +358,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr(&mut self, expression: &'ast Expr) {
         match expression {
             Expr::Binary(binary) if matches!(binary.op, BinOp::Shl(_) | BinOp::Shr(_)) => {
-                // How far is what the two sides of a format agree on: one place more on one side is found, and on both no mistake.
+                // The two sides of a format agree on the distance: a change on one side is found, and on both it is no mistake.
                 let (left, right) = (self.text(&*binary.left), self.text(&*binary.right));
                 for other in otherwise(&binary.op) {
                     self.instead(expression, format!("{left} {other} {right}"));
@@ -367,7 +367,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             }
             Expr::Binary(binary) => {
                 let (left, right) = (self.text(&*binary.left), self.text(&*binary.right));
-                // Of two boolean values one may be forgotten.
+                // One of two boolean operands may be dropped.
                 if matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) {
                     if holds_let(expression) {
                         return visit::visit_expr(self, expression);
@@ -417,7 +417,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         visit::visit_expr(self, expression);
     }
 
-    // What stands in a macro is not parsed; patterns and types are no expressions.
+    // The contents of a macro are not parsed; patterns and types are no expressions.
     fn visit_macro(&mut self, _: &'ast syn::Macro) {}
     fn visit_pat(&mut self, _: &'ast syn::Pat) {}
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
@@ -426,7 +426,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 }
 
 impl Finder<'_> {
-    /// A state that is taken for another.
+    /// Replaces a state by another of the same kind.
     fn path(&mut self, expression: &Expr, path: &syn::Path) {
         let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         match &names.iter().map(String::as_str).collect::<Vec<_>>()[..] {

@@ -1,4 +1,4 @@
-//! What is known of all mutants: which survivors are equivalent, by an argument, and the tables of `docs/mutation.md`.
+//! The results of all mutants: the arguments for equivalent survivors, and the tables of `docs/mutation.md`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::instrument::Mutant;
 use crate::run::{Key, Verdict};
 
-/// Why mutants that nothing can find are no mistakes: `equivalent.txt`, whose head says how it is written. What is wrong in it, if something
-/// is: an argument for a mutant that there is not.
+/// Reads the reasons why mutants are equivalent from `equivalent.txt`, whose head describes the format. The error lists arguments for
+/// unknown mutants.
 pub fn equivalents(root: &Path, keys: &[Key]) -> Result<HashMap<Key, String>, Vec<String>> {
     let path = root.join("tests/mutation/equivalent.txt");
     let text = fs::read_to_string(&path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
@@ -34,14 +34,14 @@ pub fn equivalents(root: &Path, keys: &[Key]) -> Result<HashMap<Key, String>, Ve
         };
         let key = (name.to_owned(), nth);
         if !known.contains(&key) {
-            wrong.push(format!("equivalent.txt: there is no mutant `{line}`"));
+            wrong.push(format!("equivalent.txt: unknown mutant `{line}`"));
         }
         names.push(key);
     }
     if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
-/// How many mutants of a source have come to what.
+/// The numbers of mutants of a source, by result.
 #[derive(Default)]
 struct Counts {
     all: usize,
@@ -57,7 +57,7 @@ const KINDS: &[&str] = &["unit", "answers", "queues", "filch", "check"];
 const BEGIN: &str = "<!-- what the last run found -->\n";
 const END: &str = "<!-- the end of that -->\n";
 
-/// Writes the tables into `docs/mutation.md`; whether every survivor is argued to be equivalent.
+/// Writes the tables into `docs/mutation.md`. Returns whether every survivor is argued to be equivalent.
 pub fn write(
     root: &Path,
     mutants: &[Mutant],
@@ -117,8 +117,8 @@ pub fn write(
     }
     let path = root.join("docs/mutation.md");
     let old = fs::read_to_string(&path).expect("docs/mutation.md");
-    let (before, rest) = old.split_once(BEGIN).expect("docs/mutation.md says where the tables are");
-    let (_, after) = rest.split_once(END).expect("docs/mutation.md says where the tables end");
+    let (before, rest) = old.split_once(BEGIN).expect("docs/mutation.md marks the start of the tables");
+    let (_, after) = rest.split_once(END).expect("docs/mutation.md marks the end of the tables");
     fs::write(&path, format!("{before}{BEGIN}{text}{END}{after}")).expect("docs/mutation.md can be written");
     open.is_empty()
 }

@@ -1,6 +1,6 @@
-//! Compiles everything once, with all mutants in it, and runs the tests of one mutant after the other.
+//! Compiles everything once, with all mutants in it, and runs the tests for one mutant after another.
 //!
-//! What must always hold: with no mutant on, all tests pass, and the time that they take then decides what is a hang.
+//! What must always hold: with no mutant active, all tests pass, and their time decides what counts as a hang.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -19,23 +19,23 @@ use crate::operators::{Form, Point, points, squeeze};
 use crate::targets::{CONSTANT, TARGETS, Target};
 use crate::{Wish, report};
 
-/// A source, and the mutants in it.
+/// A source and its mutants.
 pub struct Source {
     pub target: Target,
     text: String,
     points: Vec<(Point, Vec<usize>)>,
 }
 
-/// What became of a mutant.
+/// The result of a mutant.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// `killed`, `survived`, `excluded`.
     pub verdict: String,
-    /// Which kind of test found it, and which.
+    /// The kind of test that found it, and the test.
     pub by: String,
 }
 
-/// A mutant's name, and its position among those that are called the same.
+/// A mutant's name, and its position among mutants of the same name.
 pub type Key = (String, usize);
 
 pub fn run(wish: &Wish) -> bool {
@@ -68,7 +68,7 @@ pub fn run(wish: &Wish) -> bool {
             let result = known.get(&keys[mutant.number - 1]).map(|verdict| &*verdict.verdict);
             (wish.only.is_empty() || wish.only.iter().any(|part| mutant.name().contains(part.as_str())))
                 && (!wish.by_hand || mutant.title.is_some())
-                && (mutant.title.is_some() || draw(&keys[mutant.number - 1]) % wish.every == 0)
+                && (mutant.title.is_some() || draw(&keys[mutant.number - 1]).is_multiple_of(wish.every))
                 && (!wish.open || !equivalents.contains_key(&keys[mutant.number - 1]))
                 && match (wish.survivors || wish.open, wish.again || wish.list) {
                     (true, _) => result == Some("survived"),
@@ -120,7 +120,7 @@ pub fn run(wish: &Wish) -> bool {
             let log = work.join(format!("job-{job}.log"));
             scope.spawn(move || {
                 loop {
-                    let next = left.lock().expect("nobody panics").next();
+                    let next = left.lock().expect("no thread panics").next();
                     let Some(mutant) = next else { break };
                     let stages = stages(wish, &targets[&*mutant.file], tests);
                     let found = stages.iter().zip(&usual[&*mutant.file]).find_map(|(stage, usual)| {
@@ -130,26 +130,24 @@ pub fn run(wish: &Wish) -> bool {
                     let verdict = if found.is_some() { "killed" } else { "survived" };
                     let verdict = Verdict { verdict: verdict.into(), by: found.unwrap_or_default() };
                     if verdict.verdict == "survived" && !equivalents.contains_key(&keys[mutant.number - 1]) {
-                        *survived.lock().expect("nobody panics") += 1;
+                        *survived.lock().expect("no thread panics") += 1;
                         println!("SURVIVED {} ({}:{})", mutant.name(), mutant.file, mutant.line);
                     }
-                    note.lock().expect("nobody panics")(mutant, &verdict);
+                    note.lock().expect("no thread panics")(mutant, &verdict);
                 }
             });
         }
     });
-    let survived = survived.into_inner().expect("nobody panics");
-    println!("{survived} survived that are not argued to be equivalent");
+    let survived = survived.into_inner().expect("no thread panics");
+    println!("{survived} survivors are not argued to be equivalent");
     survived == 0
 }
 
-/// All mutants, numbered from 1; or what is wrong with those made by hand.
+/// Returns all mutants, numbered from 1; or the errors in those made by hand.
 fn collect(root: &Path) -> Result<(Vec<Source>, Vec<Mutant>), Vec<String>> {
     let (by_hand, mut wrong) = (by_hand(root)?, Vec::new());
     let is_known = |mistake: &ByHand| TARGETS.iter().any(|target| mistake.is_in(target.file));
-    wrong.extend(
-        by_hand.iter().filter(|mistake| !is_known(mistake)).map(|mistake| mistake.says("there is no such file")),
-    );
+    wrong.extend(by_hand.iter().filter(|mistake| !is_known(mistake)).map(|mistake| mistake.says("unknown file")));
     let (mut sources, mut mutants) = (Vec::new(), Vec::new());
     for &target in TARGETS {
         let path = root.join(target.file);
@@ -187,7 +185,7 @@ fn collect(root: &Path) -> Result<(Vec<Source>, Vec<Mutant>), Vec<String>> {
     if wrong.is_empty() { Ok((sources, mutants)) } else { Err(wrong) }
 }
 
-/// Constant functions that need not be.
+/// Removes `const` from functions that do not need it.
 fn without_const(text: &str) -> String {
     let mut all = String::new();
     for (index, part) in text.split("const fn ").enumerate() {
@@ -209,7 +207,7 @@ fn without_const(text: &str) -> String {
 struct ByHand {
     file: String,
     title: String,
-    /// What comes before it.
+    /// Text before the original, to tell it from its other occurrences.
     after: String,
     from: String,
     to: String,
@@ -227,7 +225,7 @@ impl ByHand {
 
 const BY_HAND: &str = "by hand: ";
 
-/// The mistakes of `by-hand.txt`, whose head says how they are written.
+/// Reads the mistakes of `by-hand.txt`, whose head describes the format.
 fn by_hand(root: &Path) -> Result<Vec<ByHand>, Vec<String>> {
     let path = root.join("tests/mutation/by-hand.txt");
     let text = fs::read_to_string(&path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
@@ -242,7 +240,7 @@ fn by_hand(root: &Path) -> Result<Vec<ByHand>, Vec<String>> {
         let part = line.split_once(' ').filter(|(sign, _)| matches!(*sign, "-" | "+" | "@"));
         if let Some((sign, part)) = part {
             let Some(mistake) = all.last_mut() else {
-                return Err(vec![format!("by-hand.txt: `{line}` comes before any title")]);
+                return Err(vec![format!("by-hand.txt: `{line}` precedes the first title")]);
             };
             match sign {
                 "-" => push(&mut mistake.from, part),
@@ -261,11 +259,11 @@ fn by_hand(root: &Path) -> Result<Vec<ByHand>, Vec<String>> {
 
 fn add_by_hand(text: &str, points: &mut Vec<Point>, mistake: &ByHand) -> Result<(), String> {
     let ByHand { after, from, .. } = mistake;
-    let begin = text.find(after).ok_or_else(|| format!("`{after}` is not there"))?;
-    let start = begin + text[begin..].find(from).ok_or_else(|| format!("`{from}` is not there"))?;
+    let begin = text.find(after).ok_or_else(|| format!("`{after}` is not in the source"))?;
+    let start = begin + text[begin..].find(from).ok_or_else(|| format!("`{from}` is not in the source"))?;
     let end = start + from.len();
     if after.is_empty() && text[end..].contains(from) {
-        return Err(format!("`{from}` is there twice, and no `@` says which"));
+        return Err(format!("`{from}` occurs twice, and no `@` selects one"));
     }
     let is_statement = mistake.from.ends_with([';', '}']);
     for part in [from, &mistake.to] {
@@ -289,9 +287,9 @@ fn add_by_hand(text: &str, points: &mut Vec<Point>, mistake: &ByHand) -> Result<
             && !(other.start <= start && end <= other.end || start <= other.start && other.end <= end)
     };
     if let Some(other) = points.iter().find(|point| overlaps(&point.range)) {
-        return Err(format!("`{from}` is half of `{}`", squeeze(&text[other.range.clone()])));
+        return Err(format!("`{from}` overlaps `{}` in part", squeeze(&text[other.range.clone()])));
     }
-    // In the function of the point around it, or before it.
+    // It belongs to the function of the point around or before it.
     let function = points.iter().rev().find(|point| point.range.start <= start).map(|point| point.function.clone());
     let point = Point {
         range: start..end,
@@ -307,7 +305,7 @@ fn add_by_hand(text: &str, points: &mut Vec<Point>, mistake: &ByHand) -> Result<
     Ok(())
 }
 
-/// A number that is a mutant's whatever else is mutated.
+/// Returns a number that depends on the mutant alone.
 fn draw((name, nth): &Key) -> usize {
     let mixed = name.bytes().fold(*nth as u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     (mixed >> 32) as usize
@@ -335,13 +333,13 @@ fn read_results(path: &Path) -> HashMap<Key, Verdict> {
     all
 }
 
-/// The programs that hold tests, by name.
+/// The test programs, by name.
 type Tests = HashMap<String, PathBuf>;
 
 const CRATES: &[&str] = &["filch-memory", "filch-macros", "filch-queue", "filch", "filch-check"];
 
-/// Compiles a copy of the workspace with the wanted mutants in it, and the tests that they need; but for the mutants that do not compile,
-/// which are returned too.
+/// Compiles a copy of the workspace with the wanted mutants in it, and the tests that they need. Leaves out the mutants that do not compile,
+/// and returns them too.
 fn build(wish: &Wish, work: &Path, sources: &[Source], keys: &[Key], wanted: &[&Mutant]) -> (Tests, BTreeSet<usize>) {
     let files: BTreeSet<&str> = wanted.iter().map(|mutant| &*mutant.file).collect();
     let wanted: BTreeSet<usize> = wanted.iter().map(|mutant| mutant.number).collect();
@@ -368,7 +366,7 @@ fn build(wish: &Wish, work: &Path, sources: &[Source], keys: &[Key], wanted: &[&
             write_if_new(&tree.join(source.target.file), &text);
         }
         let (mut tests, mut wrong, mut told, mut is_compiled) = (Tests::new(), BTreeSet::new(), String::new(), true);
-        // One package at a time: no unit tests are compiled that nobody runs.
+        // One package at a time, so that cargo compiles no unit tests that do not run.
         for package in ["filch-queue", "filch", "filch-check"] {
             let of_package: Vec<_> = programs.iter().filter(|(of, _)| *of == package).collect();
             if of_package.is_empty() || !is_compiled {
@@ -377,7 +375,7 @@ fn build(wish: &Wish, work: &Path, sources: &[Source], keys: &[Key], wanted: &[&
             let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
             command.args(["test", "--no-run", "--message-format=json", "-p", package]).current_dir(&tree);
             if package == "filch-queue" {
-                // Queues without a fence, and their tests.
+                // The fence-free queues, and their tests.
                 command.arg("--all-features");
             }
             for (_, program) in of_package {
@@ -410,14 +408,14 @@ fn build(wish: &Wish, work: &Path, sources: &[Source], keys: &[Key], wanted: &[&
         }
         let before = excluded.len();
         excluded.extend(wrong);
-        assert!(excluded.len() > before, "it does not compile, whatever is left out:\n{told}");
+        assert!(excluded.len() > before, "it does not compile, even without its mutants:\n{told}");
         println!("{} mutants do not compile", excluded.len());
         let names: Vec<_> = excluded.iter().map(|&number| &keys[number - 1]).collect();
         fs::write(&stored, serde_json::to_vec(&names).expect("names")).expect("the folder is there");
     }
 }
 
-/// The mutants on the lines that an error names.
+/// Returns the mutants on the lines of an error.
 fn blamed(tree: &Path, message: &Value) -> BTreeSet<usize> {
     let mut numbers = BTreeSet::new();
     let empty = Vec::new();
@@ -427,7 +425,7 @@ fn blamed(tree: &Path, message: &Value) -> BTreeSet<usize> {
     for span in spans {
         let Ok(text) = fs::read_to_string(tree.join(span["file_name"].as_str().unwrap_or_default())) else { continue };
         let line = |name: &str| span[name].as_u64().unwrap_or(1) as usize;
-        // An alternative stands on the line below its number.
+        // An alternative is on the line below its number.
         let (first, last) = (line("line_start").saturating_sub(2), line("line_end"));
         for line in text.lines().take(last).skip(first) {
             let found = line.split("mutant::is_on(").skip(1);
@@ -451,7 +449,7 @@ fn copy(root: &Path, tree: &Path) {
     ]);
     let listed = command.args(folders).current_dir(root).output().expect("git runs").stdout;
     let listed = String::from_utf8(listed).expect("names of files");
-    // What is gone there would be a second source of the same module here.
+    // A file deleted there would be a second source of the same module here.
     remove_all_but(tree, tree, &listed.lines().filter(|file| root.join(file).exists()).collect());
     for file in listed.lines() {
         if TARGETS.iter().any(|target| target.file == file) {
@@ -482,7 +480,7 @@ fn remove_all_but(tree: &Path, folder: &Path, wanted: &BTreeSet<&str>) {
     }
 }
 
-/// Which mutant is on.
+/// The code that selects the active mutant.
 const WHICH: &str = "
 #[doc(hidden)]
 #[allow(missing_docs, clippy::all)]
@@ -496,16 +494,16 @@ pub mod mutant {
 }
 ";
 
-/// So that cargo compiles only what has changed.
+/// Writes a file only if it has changed, so that cargo compiles only changes.
 fn write_if_new(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return;
     }
-    fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("folders can be made");
+    fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("folders can be made");
     fs::write(path, text).expect("files can be written");
 }
 
-/// Some tests of one program.
+/// A group of tests of one program.
 struct Stage<'t> {
     kind: &'static str,
     program: &'t Path,
@@ -513,7 +511,7 @@ struct Stage<'t> {
     subjects: String,
 }
 
-/// The tests of a target, the cheapest first.
+/// Returns the tests of a target, the cheapest first.
 fn stages<'t>(wish: &Wish, target: &Target, tests: &'t Tests) -> Vec<Stage<'t>> {
     let mut all = Vec::new();
     let owned = |filters: &[&str], end: &str| filters.iter().map(|filter| format!("{filter}{end}")).collect();
@@ -545,15 +543,15 @@ fn stages<'t>(wish: &Wish, target: &Target, tests: &'t Tests) -> Vec<Stage<'t>> 
 }
 
 impl Stage<'_> {
-    /// Which test fails with that mutant on, if one does.
+    /// Returns the test that fails with this mutant active, if any.
     fn fails(&self, mutant: usize, limit: Duration, log: &Path) -> Option<String> {
         let file = fs::File::create(log).expect("a log");
         let mut command = Command::new("bash");
-        // A mutant may ask for all memory there is.
+        // A mutant may allocate all memory.
         command.args(["-c", "ulimit -v 8000000; exec \"$0\" \"$@\""]).arg(self.program).args(&self.filters);
         command.args(["--test-threads", "2"]).env("FILCH_MUTANT", mutant.to_string()).env("RUST_BACKTRACE", "0");
         if !self.subjects.is_empty() {
-            // What is left out takes as long as all others together, and finds what they find.
+            // The case left out takes as long as all others together, and finds the same mutants.
             command.env("FILCH_SUBJECTS", &self.subjects).env("FILCH_LEFT_OUT", "2 searching").arg("--nocapture");
         }
         command.stdin(Stdio::null()).stdout(file.try_clone().expect("the same log")).stderr(file).process_group(0);
@@ -561,10 +559,10 @@ impl Stage<'_> {
         let (start, mut read) = (Instant::now(), 0);
         loop {
             if let Some(status) = child.try_wait().expect("a child of this process") {
-                let failed = self.failed(log).or_else(|| Some(format!("ends: {status}")));
+                let failed = self.failed(log).or_else(|| Some(format!("exits: {status}")));
                 return failed.filter(|_| !status.success());
             }
-            // What comes after the first failure says nothing more.
+            // Output after the first failure adds nothing.
             let length = fs::metadata(log).map_or(0, |log| log.len());
             let failed = if std::mem::replace(&mut read, length) == length { None } else { self.failed(log) };
             let is_late = start.elapsed() > limit;
@@ -577,7 +575,7 @@ impl Stage<'_> {
         }
     }
 
-    /// The first test that has failed, or check that went wrong, so far.
+    /// Returns the first failed test, or failed check, so far.
     fn failed(&self, log: &Path) -> Option<String> {
         let text = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
         let found = |line: &str| match self.kind {
@@ -587,7 +585,7 @@ impl Stage<'_> {
         text.lines().find_map(found)
     }
 
-    /// A test that has begun and not ended.
+    /// Returns a test that is still running.
     fn running(&self, log: &Path) -> String {
         let text = fs::read_to_string(log).unwrap_or_default();
         let long = text.lines().find_map(|line| line.strip_prefix("test ")?.split(" has been running").next());

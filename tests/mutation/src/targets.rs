@@ -1,16 +1,16 @@
-//! Which sources are mutated, and which tests should find it.
+//! The mutated sources, and the tests that should find the mutants.
 
 /// A source and its tests.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub file: &'static str,
-    /// Of the tests of queues, those whose names hold one of these: modules.
+    /// The tests of queues to run: those whose names contain one of these modules.
     pub queues: &'static [&'static str],
-    /// Of the quick checks, those of these queues and protocols.
+    /// The queues and protocols whose quick checks to run.
     pub subjects: &'static [&'static str],
-    /// Of the unit tests of its crate, those whose names hold this.
+    /// The unit tests of its crate to run: those whose names contain this.
     pub units: Option<&'static str>,
-    /// Tests of filch as its users see it.
+    /// Integration tests of filch to run.
     pub programs: &'static [&'static str],
 }
 
@@ -20,7 +20,7 @@ impl Target {
     }
 }
 
-/// The tests of filch as its users see it.
+/// The integration tests of filch.
 const PROGRAMS: &[&str] =
     &["leaping", "waiting", "limits", "panics", "host", "pools", "jobs", "spreading", "progress", "faults"];
 
@@ -36,8 +36,8 @@ const fn runtime(file: &'static str, programs: &'static [&'static str]) -> Targe
     Target { file, queues: &[], subjects: &[], units: Some(""), programs }
 }
 
-/// All of them, in the order in which their mutants are run. Left out: names and constants (`promises.rs`, `lib.rs`), what judges queues
-/// (`model.rs`, `as_new`), whose own tests are `flawed.rs`, and lines of cache (`padded.rs`).
+/// All targets, in the order in which their mutants run. Left out: names and constants (`promises.rs`, `lib.rs`), the judges of queues
+/// (`model.rs`, `as_new`), whose own tests are `flawed.rs`, and cache-line padding (`padded.rs`).
 pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/beat.rs", &["beat", "ticks"], &["protocols", "pools"]),
     protocol("crates/filch/src/protocol/grain.rs", &[], &["protocols", "spreading", "pools"]),
@@ -122,7 +122,7 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/wsq.rs", &["wsq::", "shared::"], &["wsq"]),
 ];
 
-/// Functions that stay constant: constants are made with them. The others lose the word, so that mutants can be in them.
+/// Functions that stay `const`, because constants call them. The others lose the keyword, so that mutants can be in them.
 pub const CONSTANT: &[&str] = &[
     "promises",
     "from_ptr",
