@@ -1,10 +1,10 @@
-/* A runner in plain C: fib and UTS by recursion, on one worker, with nothing but the system's own library.
+/* A runner in plain C: fib and UTS by recursion, on one worker, with only the system's own library.
  *
  *     cc -std=c99 -O2 -o plain-c runner.c -lm
  *     filch compare fib uts --runner ./plain-c
  *
- * docs/runners.md tells what is asked and answered. Whoever has a scheduler puts its fork and join into `fib` and
- * `search`, starts it in `start`, and writes its name into `main`.
+ * docs/runners.md describes the requests and replies. To run your scheduler, put its fork and join into `fib` and
+ * `search`, start it in `start`, and write its name into `main`.
  */
 
 #define _XOPEN_SOURCE 700
@@ -23,7 +23,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* OPAQUE: no instructions, but the compiler cannot tell the value any more. */
+/* OPAQUE: no instructions, but the compiler no longer knows the value. */
 #ifdef __GNUC__
 #define OUT_OF_LINE __attribute__((noinline))
 #define OPAQUE(value) __asm__("" : "+r"(value))
@@ -32,11 +32,11 @@
 #define OPAQUE(value) ((void)(value))
 #endif
 
-/* ---- Why something is refused ---- */
+/* ---- Refusals ---- */
 
 static char why[512];
 
-/* Notes a sentence for the refusal; false, for the caller to return. */
+/* Stores the sentence of the refusal. Returns false, for the caller to return. */
 static bool wrong(const char *format, ...) {
     va_list values;
     va_start(values, format);
@@ -47,7 +47,7 @@ static bool wrong(const char *format, ...) {
 
 /* ---- JSON, as far as requests need it ---- */
 
-/* Longer than any name or number that is known here. */
+/* Longer than any name or number known here. */
 enum { TEXT = 64 };
 
 /* An object whose values are strings. */
@@ -72,7 +72,7 @@ static bool take(const char **at, char wanted) {
     return true;
 }
 
-/* What does not fit ends in an ellipsis, and so is no name and no number. */
+/* A string that does not fit ends in an ellipsis, so it is no known name and no number. */
 static bool read_string(const char **at, char out[TEXT]) {
     static const char ellipsis[] = "\xe2\x80\xa6";
     size_t length = 0;
@@ -95,7 +95,7 @@ static bool read_string(const char **at, char out[TEXT]) {
                     if (!found) return false;
                     code = 16 * code + (unsigned)(found - digits) - (found - digits < 16 ? 0 : 6);
                 }
-                /* No name that is known here has others. */
+                /* Names known here have no other characters. */
                 c = code > 0 && code < 0x80 ? (char)code : '?';
             }
         }
@@ -125,7 +125,7 @@ static bool read_number(const char **at, uint64_t *out) {
     return !strchr(".eE", **at) || **at == '\0';
 }
 
-/* Any value, of a field that is not known here. */
+/* Skips any value, of an unknown field. */
 static bool skip_value(const char **at, int depth) {
     char unused[TEXT];
     skip_space(at);
@@ -209,7 +209,7 @@ static const char *given(const struct texts *set, const char *name) {
     return value;
 }
 
-/* Leaves the value as it is where none is given. */
+/* Without a given value, leaves `out` unchanged. */
 static bool whole(const struct texts *set, const char *name, uint64_t least, uint64_t most, uint64_t *out) {
     const char *text = given(set, name);
     if (!text) return true;
@@ -250,12 +250,12 @@ static bool word(const struct texts *set, const char *name, const char *const *w
             return true;
         }
     }
-    return wrong("%s=`%s` is none of those that are known here", name, text);
+    return wrong("%s=`%s` is not known here", name, text);
 }
 
 /* ---- fib ---- */
 
-/* The size of a tree, or of what is below a node. */
+/* The size of a tree, or of the subtree at a node. */
 struct count {
     uint64_t nodes, leaves;
     uint32_t depth;
@@ -266,8 +266,8 @@ union answer {
     struct count tree;
 };
 
-/* Two real calls each time, as in the sequential program: a compiler that inlines some levels finds the calls that they
- * have in common, and one that makes a loop of the last call halves their number. */
+/* Two real calls each time, as in the sequential program: a compiler that inlines some levels shares their common calls,
+ * and one that turns the last call into a loop halves their number. */
 static OUT_OF_LINE uint64_t fib(uint64_t n) {
     if (n < 2) return n;
     uint64_t left = fib(n - 1), right = fib(n - 2);
@@ -317,11 +317,11 @@ struct node {
 
 struct tree {
     struct definition definition;
-    /* ln(1 - p) of the geometric distribution at each height, as far as it was computed beforehand. */
+    /* ln(1 - p) of the geometric distribution at each height that was computed beforehand. */
     double *scale;
     uint32_t scales;
     uint32_t binomial_from;
-    /* A node with a smaller random number than this has children (binomial). */
+    /* A node has children if its random number is smaller (binomial). */
     uint32_t threshold;
 };
 
@@ -354,7 +354,7 @@ static struct node root(const struct tree *tree) {
     return node;
 }
 
-/* Out of line, so that the hash's block is in no frame of the recursion. */
+/* Out of line, so that the recursion's frames do not hold the hash's block. */
 static OUT_OF_LINE struct node child(const struct node *parent, uint32_t index) {
     uint32_t words[6];
     struct node node = {.height = parent->height + 1};
@@ -388,7 +388,7 @@ static OUT_OF_LINE uint32_t geometric(const struct tree *tree, const struct node
     else if (tree->definition.shape == EXPONENTIAL) scale = scale_at(&tree->definition, node->height);
     else return 0;
     double children = floor(log(1 - random / 2147483648.0) / scale);
-    /* The quotient of a zero is no number. */
+    /* 0 / 0 is not a number. */
     return children >= 1 ? (uint32_t)fmin(children, most) : 0;
 }
 
@@ -431,14 +431,14 @@ static bool define(const struct texts *set, struct definition *out) {
     if (out->kind != BINOMIAL && out->shape == EXPONENTIAL && out->depth < 2) {
         return wrong("an exponential shape has a depth of at least 2");
     }
-    /* Published trees with a mean of 1 and more happen to be finite. */
+    /* Some published trees with a mean of 1 or more happen to be finite. */
     bool finite = out->kind == GEOMETRIC || out->q * (double)out->m < 1;
     for (size_t i = 0; i < COUNT(DEFINITIONS); i++) finite = finite || same(out, &DEFINITIONS[i]);
     return finite || wrong("the tree is infinite: q times m is not below 1");
 }
 
 static bool grow(const struct texts *set, struct tree *out) {
-    /* Means of an exponential shape, which never ends, that are computed beforehand. */
+    /* The number of means computed beforehand for an exponential shape, which never ends. */
     const uint32_t exponential = 1 << 12;
     struct definition definition;
     if (!define(set, &definition)) return false;
@@ -453,7 +453,7 @@ static bool grow(const struct texts *set, struct tree *out) {
                                                        : depth);
     free(out->scale);
     out->scale = malloc(out->scales * sizeof *out->scale);
-    if (!out->scale) return wrong("there is no memory for the tree");
+    if (!out->scale) return wrong("no memory for the tree");
     for (uint32_t height = 0; height < out->scales; height++) out->scale[height] = scale_at(&definition, height);
     return true;
 }
@@ -476,7 +476,7 @@ struct program {
 static bool make_fib(const struct texts *set, struct input *out) {
     uint64_t largest = 90, cutoff;
     out->n = 36;
-    /* Nothing is forked here, and so nothing less below a cut-off. */
+    /* Nothing is forked here, so a cut-off changes nothing. */
     return whole(set, "n", 0, largest, &out->n) && whole(set, "cutoff", 0, largest, &cutoff);
 }
 
@@ -519,7 +519,7 @@ static bool make(const struct program *program, const struct texts *set, struct 
 
 /* ---- A runner's life ---- */
 
-/* Makes the input, and would start the scheduler's threads. */
+/* Makes the input. A real runner starts the scheduler's threads here. */
 static const struct program *start(const struct request *order, struct input *out) {
     const struct program *program = find_program(order->program);
     if (!program) {
@@ -531,7 +531,7 @@ static const struct program *start(const struct request *order, struct input *ou
         return NULL;
     }
     if (order->settings.count > 0) {
-        wrong("nothing can be set here, and so not `%s`", order->settings.list[0].name);
+        wrong("there are no settings here, so `%s` cannot be set", order->settings.list[0].name);
         return NULL;
     }
     if (order->warmup > 0) {
@@ -568,7 +568,7 @@ static void describe(void) {
 
 static void run(const struct program *program, const struct input *input) {
     double used = seconds(CLOCK_PROCESS_CPUTIME_ID), begin = seconds(CLOCK_MONOTONIC);
-    /* Called by its address, so that the compiler cannot move any of it past the clock. */
+    /* A call by address, so that the compiler cannot move any of it past the clock. */
     union answer answer = program->run(input);
     double took = seconds(CLOCK_MONOTONIC) - begin;
     used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
@@ -584,7 +584,7 @@ static void run(const struct program *program, const struct input *input) {
     printf("\",\"cpu_seconds\":%.9f,\"peak_rss_bytes\":%" PRIu64 "}\n", used, (uint64_t)usage.ru_maxrss * unit);
 }
 
-/* Address space for the deepest trees, used as far as they need it. */
+/* Reserves address space for the deepest trees; only the used part becomes memory. */
 static void raise_stack_limit(void) {
     const rlim_t wanted = 64 << 20;
     struct rlimit limit;
@@ -606,7 +606,7 @@ int main(void) {
     while (getline(&line, &size, stdin) > 0) {
         bool good = true;
         if (!read_request(line, &request)) {
-            good = wrong("this is no request that can be read here");
+            good = wrong("this line is not a valid request");
         } else if (!strcmp(request.ask, "describe") && !program) {
             describe();
         } else if (!strcmp(request.ask, "prepare") && !program) {
@@ -620,7 +620,7 @@ int main(void) {
             is_ready = true;
             puts("{\"tell\":\"ready\"}");
         } else {
-            good = wrong("`%s` cannot be done, or not now", request.ask);
+            good = wrong("`%s` is not possible, or not at this point", request.ask);
         }
         if (!good) refuse();
         fflush(stdout);
