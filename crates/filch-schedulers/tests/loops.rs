@@ -1,6 +1,7 @@
 //! Flat loops are shared on queues whose thieves leave the newest tasks to the owner.
 
 #![cfg(all(target_arch = "x86_64", not(miri)))]
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -18,7 +19,6 @@ fn is_shared<Q: Queue>(params: Q::Params) {
     let start = Instant::now();
     while pool.stats().total().steals == 0 {
         assert!(start.elapsed() < Duration::from_secs(120), "{name}: nothing is stolen from a flat loop");
-        #[expect(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
         let done = AtomicUsize::new(0);
         pool.run(|mut w| w.for_each(0..ITEMS, |_| _ = done.fetch_add(1, Relaxed)));
         assert_eq!(done.into_inner(), ITEMS, "{name}");
