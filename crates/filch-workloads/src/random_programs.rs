@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use fastrand::Rng;
 use filch::levels::{Flat, Level, Levels};
 use filch::pool::{Pool, Split};
 use filch::{Scope, ThreadPool, Wait, Worker};
@@ -105,24 +106,6 @@ impl Action {
     }
 }
 
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        scramble(self.0)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
-
 fn scramble(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -139,7 +122,7 @@ const ITEMS: usize = if cfg!(miri) { 5 } else { 600 };
 
 /// Makes programs.
 struct Author {
-    random: Random,
+    random: Rng,
     /// One node in this many panics; 0 for none.
     throws: usize,
     nodes: usize,
@@ -150,9 +133,9 @@ impl Author {
         let id = self.nodes;
         self.nodes += 1;
         let cargo = [CargoKind::Plain, CargoKind::Plain, CargoKind::Large, CargoKind::Aligned, CargoKind::Empty]
-            [self.random.below(5)];
+            [self.random.usize(..5)];
         let throws = match self.throws {
-            n if n > 0 && self.random.one_in(n) => [Throws::Before, Throws::After][self.random.below(2)],
+            n if n > 0 && self.random.usize(..n) == 0 => [Throws::Before, Throws::After][self.random.usize(..2)],
             _ => Throws::Never,
         };
         Node { id, cargo, throws, action: self.action(budget) }
@@ -160,20 +143,20 @@ impl Author {
 
     fn action(&mut self, budget: usize) -> Action {
         if budget <= 1 {
-            let spins = if self.random.one_in(4) { self.random.below(SPINS) } else { 0 };
+            let spins = if self.random.usize(..4) == 0 { self.random.usize(..SPINS) } else { 0 };
             return Action::Leaf { spins: spins as u32 };
         }
         let rest = budget - 1;
-        match self.random.below(16) {
+        match self.random.usize(..16) {
             0..=4 => Action::Join(self.two(rest)),
             5 | 6 => Action::ForkAll(self.several(rest)),
-            7 | 8 => Action::Scope { nested: self.random.one_in(3), tasks: self.several(rest) },
+            7 | 8 => Action::Scope { nested: self.random.usize(..3) == 0, tasks: self.several(rest) },
             9 => Action::ForEach(self.several(rest)),
             10 => Action::MapReduce(self.several(rest)),
-            11 => Action::MapReduceFixed { stride: 1 + self.random.below(ITEMS), children: self.several(rest) },
+            11 => Action::MapReduceFixed { stride: 1 + self.random.usize(..ITEMS), children: self.several(rest) },
             12 => Action::Run(self.one(rest)),
             13 => Action::Install(self.one(rest)),
-            14 if self.random.one_in(2) => Action::Elsewhere(self.one(rest), self.random.one_in(2)),
+            14 if self.random.usize(..2) == 0 => Action::Elsewhere(self.one(rest), self.random.usize(..2) == 0),
             _ => Action::Closures(self.one(rest)),
         }
     }
@@ -183,12 +166,12 @@ impl Author {
     }
 
     fn two(&mut self, budget: usize) -> Box<[Node; 2]> {
-        let first = self.random.below(budget + 1);
+        let first = self.random.usize(..budget + 1);
         Box::new([self.program(first), self.program(budget - first)])
     }
 
     fn several(&mut self, budget: usize) -> Vec<Node> {
-        let count = 1 + self.random.below(7);
+        let count = 1 + self.random.usize(..7);
         (0..count).map(|_| self.program(budget / count)).collect()
     }
 }
@@ -620,10 +603,10 @@ pub fn check(seed: u64, settings: &Settings, pool: &ThreadPool<Split>) -> Result
 /// # Errors
 /// A description of what differs from a sequential run.
 pub fn check_on<P: Pool>(seed: u64, settings: &Settings, pool: &ThreadPool<P>) -> Result<(), String> {
-    let mut author = Author { random: Random(seed), throws: 0, nodes: 0 };
-    let budget = 1 << author.random.below(SIZES);
+    let mut author = Author { random: Rng::with_seed(seed), throws: 0, nodes: 0 };
+    let budget = 1 << author.random.usize(..SIZES);
     if settings.panics {
-        author.throws = [4, 16, 64][author.random.below(3)];
+        author.throws = [4, 16, 64][author.random.usize(..3)];
     }
     let program = author.program(budget);
     let context = Context {
@@ -639,7 +622,7 @@ pub fn check_on<P: Pool>(seed: u64, settings: &Settings, pool: &ThreadPool<P>) -
         damaged: AtomicBool::new(false),
     };
     let x = &context;
-    let in_handle_style = author.random.one_in(2);
+    let in_handle_style = author.random.usize(..2) == 0;
     let outcome = catch_unwind(AssertUnwindSafe(|| match in_handle_style {
         true => pool.run(|w| by_handle(w, &program, x)),
         false => pool.install(|| by_closure(&program, x)),

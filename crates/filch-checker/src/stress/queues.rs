@@ -10,6 +10,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use filch_catalogue::unknown;
 use filch_queue::as_new::Trial;
 use filch_queue::{Delivery, Full, Owner, Progress as StealProgress, Promises, Queue, Steal, Task, Thief};
@@ -189,23 +190,6 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
     format!("a thread panicked: {}", text.unwrap_or("no message"))
 }
 
-/// Reproducible choices: splitmix64.
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((((z ^ (z >> 31)) >> 32) * limit as u64) >> 32) as usize
-    }
-
-    fn one_of(&mut self, these: &[usize]) -> usize {
-        these[self.below(these.len())]
-    }
-}
-
 fn task(number: usize) -> Task {
     Task::from_id(NonZeroUsize::new(number + 1).expect("one more than something"))
 }
@@ -215,21 +199,22 @@ fn number(task: Task) -> usize {
 }
 
 fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Round, String> {
-    let mut choices = Choices(script.seed);
+    const SOME: &str = "there is one";
+    let mut choices = Rng::with_seed(script.seed);
     // Nearly always empty or full, at home in the middle, or never full.
-    let capacity = choices.one_of(&[1, 2, 3, 4, 16, 256, 256, script.tasks]);
-    let burst = choices.one_of(&[2, 6, 40, 40, 400]);
+    let capacity = choices.choice([1, 2, 3, 4, 16, 256, 256, script.tasks]).expect(SOME);
+    let burst = choices.choice([2, 6, 40, 40, 400]).expect(SOME);
     // Thieves come to more where the owner makes way for them.
-    let haste = choices.one_of(&[4, 64, 1024]);
+    let haste = choices.choice([4, 64, 1024]).expect(SOME);
     let (mut owner, thieves) = Q::make(capacity, script.threads.saturating_sub(1), params);
     let (done, start) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(thieves.len() + 1)));
     let thieves: Vec<_> = thieves
         .into_iter()
         .map(|thief| {
-            let (done, start, seed) = (Arc::clone(&done), Arc::clone(&start), choices.below(1 << 31) as u64);
+            let (done, start, seed) = (Arc::clone(&done), Arc::clone(&start), choices.u64(..1 << 31));
             thread::spawn(move || {
                 start.wait();
-                rob(&Q::PROMISES, thief, &done, Choices(seed))
+                rob(&Q::PROMISES, thief, &done, Rng::with_seed(seed))
             })
         })
         .collect();
@@ -242,7 +227,7 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
     let mut next = 0;
     let mut most_pops = burst;
     while next < script.tasks {
-        for _ in 0..=choices.below(burst).min(script.tasks - next - 1) {
+        for _ in 0..=choices.usize(..burst).min(script.tasks - next - 1) {
             if let Err(Full(refused)) = owner.push(task(next)) {
                 kept.push(refused);
                 // For an array that must be found empty.
@@ -250,18 +235,18 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
             }
             next += 1;
         }
-        for _ in 0..=choices.below(most_pops) {
+        for _ in 0..=choices.usize(..most_pops) {
             let Some(task) = owner.pop() else { break };
             popped.push(task);
         }
-        if choices.below(haste) == 0 {
+        if choices.usize(..haste) == 0 {
             thread::yield_now();
         }
-        match choices.below(64) {
+        match choices.usize(..64) {
             // Now and then everything, so that the owner meets the thieves.
             0 => popped.extend(std::iter::from_fn(|| owner.pop())),
             // The stock rises or falls for a while.
-            1 => most_pops = choices.one_of(&[burst / 2, burst, 2 * burst]),
+            1 => most_pops = choices.choice([burst / 2, burst, 2 * burst]).expect(SOME),
             _ => owner.poll(),
         }
     }
@@ -289,7 +274,7 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
 }
 
 /// Steals until the owner is done and nothing is left for this thief; returns it, and its loot.
-fn rob<T: Thief<Task>>(promises: &Promises, mut thief: T, done: &AtomicBool, mut choices: Choices) -> (T, Vec<Task>) {
+fn rob<T: Thief<Task>>(promises: &Promises, mut thief: T, done: &AtomicBool, mut choices: Rng) -> (T, Vec<Task>) {
     let mut loot = Vec::new();
     loop {
         // Acquire: pairs with the owner's store; an attempt after it sees whatever was pushed.
@@ -300,10 +285,10 @@ fn rob<T: Thief<Task>>(promises: &Promises, mut thief: T, done: &AtomicBool, mut
             Steal::Task(task) => loot.push(task),
             Steal::Empty | Steal::Aborted | Steal::Pending if was_done => break,
             // Mostly at once, to be in the way; sometimes not, because the owner may need this processor.
-            _ if choices.below(16) == 0 => thread::yield_now(),
+            _ if choices.usize(..16) == 0 => thread::yield_now(),
             _ => std::hint::spin_loop(),
         }
-        if choices.below(512) == 0 {
+        if choices.usize(..512) == 0 {
             // As before a sleep.
             loot.extend(thief.quiesce());
         }

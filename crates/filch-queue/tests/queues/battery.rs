@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
+use fastrand::Rng;
 use filch_queue::as_new::Trial;
 use filch_queue::{Capacity, Delivery, Full, Order, Owner, Progress, Queue, Steal, StealOrder, Stealable, Task, Thief};
 
@@ -388,27 +389,15 @@ pub(crate) fn stampede<Q: Queue>() {
     ledger.close::<Q>();
 }
 
-/// A small generator of reproducible choices (xorshift).
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-}
-
 /// Random bursts of pushes and pops; the queue becomes empty and full again and again.
 fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize) {
     let (mut owner, thieves) = make::<Q>(capacity, THIEVES);
     let ledger = Ledger::new(tasks);
     let gang = Gang::start::<Q>(thieves, &ledger);
-    let mut choices = Choices(seed);
+    let mut choices = Rng::with_seed(seed);
     let mut next = 0;
     while next < tasks {
-        for _ in 0..choices.below(burst) {
+        for _ in 0..choices.u64(..burst) {
             if next < tasks {
                 if let Err(Full(refused)) = owner.push(task(next)) {
                     assert_eq!(number(refused), next);
@@ -419,11 +408,11 @@ fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize)
                 next += 1;
             }
         }
-        for _ in 0..choices.below(burst) {
+        for _ in 0..choices.u64(..burst) {
             let Some(task) = owner.pop() else { break };
             ledger.take(number(task));
         }
-        if choices.below(64) == 0 {
+        if choices.u64(..64) == 0 {
             thread::yield_now();
         }
     }

@@ -40,6 +40,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
+
 /// The stack size of the workers.
 pub(crate) const STACK_SIZE: usize = 1 << 20;
 /// More than half of the stack. The rest has room for all tasks of a program, one inside the other.
@@ -92,23 +94,6 @@ pub(crate) trait Scheduler: Send + Sync + Sized + 'static {
         run.task(task, scope);
     }
     fn yield_now(&self);
-}
-
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
 }
 
 /// How a task is started.
@@ -193,7 +178,7 @@ struct Spawns {
 
 /// Makes programs.
 struct Author<'s, S> {
-    random: Random,
+    random: Rng,
     tasks: Vec<Task>,
     /// The tasks for which somebody inside the task being made may wait.
     rivals: Vec<usize>,
@@ -206,13 +191,13 @@ impl<S: Scheduler> Author<'_, S> {
 
     /// Makes the roots of a program and its tasks.
     fn program(mut self) -> Program {
-        let magnitude = 2 + self.random.below(4);
-        let size = 2 + self.random.below(1 << magnitude);
-        let roots = 1 + self.random.below(3);
+        let magnitude = 2 + self.random.usize(..4);
+        let size = 2 + self.random.usize(..1 << magnitude);
+        let roots = 1 + self.random.usize(..3);
         let mut program = Program { roots: Vec::new(), tasks: Vec::new() };
         for _ in 0..roots {
-            let in_place = S::HAS_PLACES && self.random.one_in(4);
-            let pool = if self.random.one_in(5) { 1 } else { 0 };
+            let in_place = S::HAS_PLACES && self.random.usize(..4) == 0;
+            let pool = if self.random.usize(..5) == 0 { 1 } else { 0 };
             let root = self.reserve(How::Root, if in_place { OUTSIDE } else { pool });
             if in_place {
                 let spawns =
@@ -229,7 +214,7 @@ impl<S: Scheduler> Author<'_, S> {
     }
 
     fn reserve(&mut self, how: How, pool: usize) -> usize {
-        let is_deep = pool != OUTSIDE && self.random.one_in(5);
+        let is_deep = pool != OUTSIDE && self.random.usize(..5) == 0;
         self.tasks.push(Task { how, pool, is_deep, actions: Vec::new() });
         self.tasks.len() - 1
     }
@@ -244,9 +229,9 @@ impl<S: Scheduler> Author<'_, S> {
     /// Gives a task its actions, which create about `budget` further tasks.
     fn fill(&mut self, task: usize, around: Around, mut budget: usize) {
         let rivals = self.rivals.len();
-        let count = 1 + self.random.below(4);
+        let count = 1 + self.random.usize(..4);
         for nth in 1..=count {
-            let share = if nth == count { budget } else { self.random.below(budget + 1) };
+            let share = if nth == count { budget } else { self.random.usize(..budget + 1) };
             let action = self.action(around, share);
             budget -= share;
             self.tasks[task].actions.push(action);
@@ -256,12 +241,12 @@ impl<S: Scheduler> Author<'_, S> {
     }
 
     fn action(&mut self, around: Around, budget: usize) -> Action {
-        if budget == 0 || self.random.one_in(5) {
+        if budget == 0 || self.random.usize(..5) == 0 {
             return self.small();
         }
         let (pool, rest) = (around.pool, budget - 1);
         let inner = Around { style: Style::Closure, ..around };
-        match (self.random.below(16), around.style) {
+        match (self.random.usize(..16), around.style) {
             (0..=4, Style::Closure) | (0..=9, Style::Handle) => self.join(around, rest),
             (5 | 6, Style::Closure) => Action::Scope(self.spawns(pool, around, rest)),
             (7, Style::Closure) if S::HAS_PLACES => Action::Place(self.spawns(pool, around, rest), pool),
@@ -270,7 +255,7 @@ impl<S: Scheduler> Author<'_, S> {
                 Action::Call(self.task(How::Call, Around { pool, ..inner }, rest), pool)
             }
             (10, Style::Closure) if S::BROADCASTS => {
-                let pool = self.random.below(2);
+                let pool = self.random.usize(..2);
                 let part = |author: &mut Self| author.task(How::Broadcast, Around { pool, ..inner }, 0);
                 Action::Broadcast((0..self.scheduler.workers()).map(|_| part(self)).collect(), pool)
             }
@@ -278,7 +263,7 @@ impl<S: Scheduler> Author<'_, S> {
                 Action::Handle(self.task(How::Inline, Around { style: Style::Handle, ..around }, rest))
             }
             (12, Style::Closure | Style::Handle) => {
-                let pool = if S::ONLY_HANDLES { pool } else { self.random.below(2) };
+                let pool = if S::ONLY_HANDLES { pool } else { self.random.usize(..2) };
                 let task = self.task(How::Spawn, Around { pool, style: Self::SPAWNED, scope: None }, rest);
                 self.rivals.push(task);
                 Action::Detach(task, pool)
@@ -296,11 +281,11 @@ impl<S: Scheduler> Author<'_, S> {
     }
 
     fn small(&mut self) -> Action {
-        match self.random.below(10) {
-            0..=2 => Action::Spin(self.random.below(3000)),
+        match self.random.usize(..10) {
+            0..=2 => Action::Spin(self.random.usize(..3000)),
             3 => Action::Nap,
             _ => {
-                let near = self.rivals.len().checked_sub(1 + self.random.below(3));
+                let near = self.rivals.len().checked_sub(1 + self.random.usize(..3));
                 // Only a root can be task 0, so 0 can mean any task.
                 Action::Block(near.map_or(0, |rival| self.rivals[rival]), Polls::Yes)
             }
@@ -309,7 +294,7 @@ impl<S: Scheduler> Author<'_, S> {
 
     fn join(&mut self, around: Around, budget: usize) -> Action {
         let (a, b) = (self.reserve(How::Inline, around.pool), self.reserve(How::Fork, around.pool));
-        let share = self.random.below(budget + 1);
+        let share = self.random.usize(..budget + 1);
         self.rivals.push(b);
         self.fill(a, around, share);
         self.rivals.pop();
@@ -319,7 +304,7 @@ impl<S: Scheduler> Author<'_, S> {
 
     /// Makes the tasks spawned into a scope of `pool`, and its body in this context.
     fn spawns(&mut self, pool: usize, around: Around, budget: usize) -> Spawns {
-        let (count, rivals) = (self.random.below(4), self.rivals.len());
+        let (count, rivals) = (self.random.usize(..4), self.rivals.len());
         let spawned: Vec<usize> = (0..count).map(|_| self.reserve(How::Spawn, pool)).collect();
         self.rivals.extend(&spawned);
         let share = budget / (count + 1);
@@ -347,7 +332,7 @@ impl<S: Scheduler> Author<'_, S> {
                 let action = if let Some(&target) = targets.iter().find(|&&one| one == target) {
                     self.block(target)
                 } else if !targets.is_empty() {
-                    let any = targets[self.random.below(targets.len())];
+                    let any = targets[self.random.usize(..targets.len())];
                     self.block(any)
                 } else {
                     Action::Nap
@@ -360,7 +345,7 @@ impl<S: Scheduler> Author<'_, S> {
     fn block(&mut self, target: usize) -> Action {
         let is_spawned = self.tasks[target].how == How::Spawn && !S::ONLY_HANDLES;
         let is_visible = is_spawned || self.scheduler.forks() == Forks::Visible;
-        Action::Block(target, if is_visible && self.random.one_in(2) { Polls::No } else { Polls::Yes })
+        Action::Block(target, if is_visible && self.random.usize(..2) == 0 { Polls::No } else { Polls::Yes })
     }
 }
 
@@ -705,7 +690,7 @@ pub(crate) fn check<S: Scheduler>(settings: &str, seeds: u64, scheduler: impl Fn
 fn check_one<S: Scheduler>(scheduler: &Arc<S>, settings: &str, seed: u64) {
     // Different settings get different programs.
     let of_settings = settings.bytes().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    let random = Random(of_settings.wrapping_add(seed.wrapping_mul(0x9E37_79B9)));
+    let random = Rng::with_seed(of_settings.wrapping_add(seed.wrapping_mul(0x9E37_79B9)));
     let program = Author { random, tasks: Vec::new(), rivals: Vec::new(), scheduler: &**scheduler }.program();
     let rest = || Rest(AtomicUsize::new(scheduler.workers() - 1));
     let run = Arc::new(Run {
