@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-use crate::front::{Enter, Front, Kind, Operations};
-use crate::guest::Seat;
+use crate::front::{Enter, Front, FrontKind, Operations};
+use crate::guest::GuestSeat;
 use crate::here::Here;
 use crate::home::Home;
 use crate::own::Own;
@@ -44,8 +44,8 @@ impl<P: Plumbing> Core<P> {
         [on_stack, detached]: [&'static Operations; 2],
     ) -> Arc<[Self]> {
         let workers = pools.into_iter().zip(homes).map(|(pool, home)| Self {
-            front: Front::new(Kind::Stack, on_stack),
-            detached: Front::new(Kind::Detached, detached),
+            front: Front::new(FrontKind::Stack, on_stack),
+            detached: Front::new(FrontKind::Detached, detached),
             home,
             pool,
             peers: Cell::new(NonNull::from(&mut [])),
@@ -59,7 +59,7 @@ impl<P: Plumbing> Core<P> {
             worker.peers.set(NonNull::from(&*workers));
         }
         if let Some(guests) = &workers[0].home.common.guests {
-            guests.prepare(workers.iter().map(|worker| Seat::new(P::front(worker), worker.pool.bottom())));
+            guests.prepare(workers.iter().map(|worker| GuestSeat::new(P::front(worker), worker.pool.bottom())));
         }
         workers
     }

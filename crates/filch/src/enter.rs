@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::fork;
-use crate::guest::Seat;
+use crate::guest::GuestSeat;
 use crate::here::{Any, Here};
 use crate::home::current_home;
 use crate::job::Body;
@@ -88,7 +88,7 @@ impl Common {
     }
 
     /// Takes the seat of a worker that sleeps, if the pool admits guests and the current thread, which is no worker, can be one.
-    fn take_seat(&self) -> Option<Seat> {
+    fn take_seat(&self) -> Option<GuestSeat> {
         let guests = self.guests.as_ref()?;
         // Nobody to take it from: not worth a look at the stack.
         if !self.dormitory.sleepers().any() || !thread_stack::has_room(ROOM) {
@@ -99,7 +99,7 @@ impl Common {
     }
 }
 
-impl Seat {
+impl GuestSeat {
     /// Runs `f` in the seat.
     ///
     /// # Safety

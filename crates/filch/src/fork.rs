@@ -14,9 +14,9 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
-use crate::front::{Front, Kind, Meanwhile, Popped};
+use crate::front::{Front, FrontKind, Meanwhile, Popped};
 use crate::here::{Here, Known};
-use crate::job::{self, Body, Outcome};
+use crate::job::{self, Body, Contents};
 use crate::protocol::state::Settled;
 use crate::saving;
 use crate::slot::Slot;
@@ -51,7 +51,7 @@ where
         unsafe { job::write(here.head(), b) };
     } else {
         rare();
-        if A::MAY_BE_OUTSIDE && here.front().kind == Kind::Outside {
+        if A::MAY_BE_OUTSIDE && here.front().kind == FrontKind::Outside {
             return a.outside(b);
         }
         // SAFETY: whoever is not outside is a worker; and its fork ends below.
@@ -109,10 +109,10 @@ impl<'f, B: Body> Fork<'f, B> {
     #[inline(never)]
     fn join_cold(self) -> B::Out {
         // SAFETY: what comes back is moved out once, here.
-        match unsafe { Outcome::<B>::of(self.pop_or_wait(Meanwhile::Help)) } {
-            Outcome::Unrun(work) => work.inline(self.here()),
-            Outcome::Done(result) => result,
-            Outcome::Panicked(payload) => resume_unwind(payload),
+        match unsafe { Contents::<B>::of(self.pop_or_wait(Meanwhile::Help)) } {
+            Contents::Unrun(work) => work.inline(self.here()),
+            Contents::Done(result) => result,
+            Contents::Panicked(payload) => resume_unwind(payload),
         }
     }
 
@@ -195,14 +195,14 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
         fork.pop_or_wait(Meanwhile::Rest)
     };
     // SAFETY: what comes back is moved out once, here.
-    match unsafe { Outcome::<B>::of(popped) } {
-        Outcome::Unrun(work) if B::ALWAYS_RUN => {
+    match unsafe { Contents::<B>::of(popped) } {
+        Contents::Unrun(work) if B::ALWAYS_RUN => {
             // Nobody sees what its panic left behind, since another one goes on.
             discard(catch_unwind(AssertUnwindSafe(|| work.inline(fork.here()))));
         }
-        Outcome::Unrun(work) => discard(work),
-        Outcome::Done(result) => discard(result),
-        Outcome::Panicked(payload) => discard(payload),
+        Contents::Unrun(work) => discard(work),
+        Contents::Done(result) => discard(result),
+        Contents::Panicked(payload) => discard(payload),
     }
 }
 

@@ -30,7 +30,7 @@ use crate::unwind::Payload;
 
 /// Which situation a front stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FrontKind {
     /// The thread belongs to no pool.
     Outside,
     /// The exact head of the worker's task stack is known.
@@ -126,7 +126,7 @@ pub struct Front {
     pub(crate) limits: Limits<Native>,
     /// Closure style: the exact head, if this is a stack front. Handle style has it in a register, and leaves this where it was.
     head: Head<Native, Slot>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FrontKind,
     /// The worker's `Home`, and its `Core`; null outside. Set once, before the worker starts.
     home: Cell<*const ()>,
     core: Cell<*const ()>,
@@ -147,7 +147,7 @@ unsafe impl Send for Front {}
 static OUTSIDE: Front = Front {
     limits: Limits::CLOSED,
     head: Head::NONE,
-    kind: Kind::Outside,
+    kind: FrontKind::Outside,
     home: Cell::new(null()),
     core: Cell::new(null()),
     operations: None,
@@ -156,7 +156,7 @@ static OUTSIDE: Front = Front {
 };
 
 impl Front {
-    pub(crate) fn new(kind: Kind, operations: &'static Operations) -> Self {
+    pub(crate) fn new(kind: FrontKind, operations: &'static Operations) -> Self {
         Self {
             limits: Limits::closed(),
             head: Head::NONE,
@@ -202,14 +202,14 @@ impl Front {
     /// Moves the head for closure style up. Not for the outside, which all threads share.
     #[inline(always)]
     pub(crate) fn raise_head(&self, head: *mut Slot) {
-        debug_assert!(self.kind != Kind::Outside);
+        debug_assert!(self.kind != FrontKind::Outside);
         self.head.rise(head);
     }
 
     /// Moves it down, before the limits are asked about what lies there.
     #[inline(always)]
     pub(crate) fn lower_head(&self, head: *mut Slot) {
-        debug_assert!(self.kind != Kind::Outside);
+        debug_assert!(self.kind != FrontKind::Outside);
         self.head.fall(head);
     }
 

@@ -25,7 +25,7 @@ use crate::slot::Slot;
 /// The seats of a pool, for those who come from outside.
 pub(crate) struct Guests {
     /// By worker. Set once, before the first worker starts.
-    seats: OnceLock<Box<[Seat]>>,
+    seats: OnceLock<Box<[GuestSeat]>>,
     /// How many have come.
     calls: <Native as Memory>::AtomicU32,
     watch: Watch,
@@ -33,17 +33,17 @@ pub(crate) struct Guests {
 
 /// The front of a worker whose stack is empty, and its head.
 #[derive(Clone, Copy)]
-pub(crate) struct Seat {
+pub(crate) struct GuestSeat {
     front: NonNull<Front>,
     bottom: *mut Slot,
 }
 
 // SAFETY: plain addresses; who uses them sees to it that the seat is its own.
-unsafe impl Send for Seat {}
+unsafe impl Send for GuestSeat {}
 // SAFETY: nothing in a seat changes.
-unsafe impl Sync for Seat {}
+unsafe impl Sync for GuestSeat {}
 
-impl Seat {
+impl GuestSeat {
     pub(crate) fn new(front: &Front, bottom: *mut Slot) -> Self {
         Self { front: NonNull::from(front), bottom }
     }
@@ -63,13 +63,13 @@ impl Guests {
     }
 
     /// The seats, by worker.
-    pub(crate) fn prepare(&self, seats: impl Iterator<Item = Seat>) {
+    pub(crate) fn prepare(&self, seats: impl Iterator<Item = GuestSeat>) {
         let fresh = self.seats.set(seats.collect()).is_ok();
         debug_assert!(fresh, "seats are prepared once");
     }
 
     /// A guest has taken the seat of worker `index`.
-    pub(crate) fn came_to(&self, index: usize) -> Seat {
+    pub(crate) fn came_to(&self, index: usize) -> GuestSeat {
         // Relaxed: see `watch`.
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.seats.get().expect("prepared with the workers")[index]

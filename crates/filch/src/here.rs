@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-use crate::front::{Awaited, Enter, Front, Kind, Operations, Reach, current};
+use crate::front::{Awaited, Enter, Front, FrontKind, Operations, Reach, current};
 use crate::slot::Slot;
 use crate::spawn::Spawned;
 
@@ -80,7 +80,7 @@ impl<'w, P: Known> Here<'w, P> {
 
     /// Whether the head is that of a task stack.
     pub(crate) fn is_on_stack(&self) -> bool {
-        self.front().kind == Kind::Stack
+        self.front().kind == FrontKind::Stack
     }
 
     /// The same for a while.
@@ -111,9 +111,9 @@ impl<'w, P: Known> Here<'w, P> {
 }
 
 /// Here, with nothing on the worker's stack, nor in its queue but what it has kept: it is idle, or about to begin something.
-pub struct Idle<'h, 'w, P: Known>(&'h Here<'w, P>);
+pub struct IdleHere<'h, 'w, P: Known>(&'h Here<'w, P>);
 
-impl<'h, 'w, P: Known> Idle<'h, 'w, P> {
+impl<'h, 'w, P: Known> IdleHere<'h, 'w, P> {
     /// # Safety
     /// Nothing lies there as long as this is used.
     pub(crate) unsafe fn new(here: &'h Here<'w, P>) -> Self {
@@ -121,7 +121,7 @@ impl<'h, 'w, P: Known> Idle<'h, 'w, P> {
     }
 }
 
-impl<'w, P: Known> Deref for Idle<'_, 'w, P> {
+impl<'w, P: Known> Deref for IdleHere<'_, 'w, P> {
     type Target = Here<'w, P>;
 
     fn deref(&self) -> &Here<'w, P> {

@@ -16,6 +16,7 @@ use crate::policy::Idle;
 use crate::protocol::grain::Time;
 use crate::protocol::limits::Sharer;
 use crate::protocol::sleep::Dormitory;
+use crate::protocol::ticks::Tick;
 use crate::protocol::waiting::Sleeper;
 use crate::registry::{Common, Spawning};
 use crate::spawn::Spawned;
@@ -201,11 +202,14 @@ impl<'w> Own<'w, Home> {
     /// Whether a poll is to answer thieves: always, or once for each tick.
     #[inline]
     pub(crate) fn is_polling(self) -> bool {
-        let Some(is_due) = self.common.ticks.as_ref().and_then(|ticks| ticks.is_due(self.index)) else { return true };
-        if is_due {
-            self.counters.interrupts.bump();
+        match self.common.ticks.as_ref().map_or(Tick::NoFlag, |ticks| ticks.take(self.index)) {
+            Tick::NoFlag => true,
+            Tick::NotYet => false,
+            Tick::Made => {
+                self.counters.interrupts.bump();
+                true
+            }
         }
-        is_due
     }
 }
 

@@ -176,14 +176,14 @@ pub(crate) unsafe fn take_work<B: Body>(job: NonNull<Job>) -> B {
 }
 
 /// What is left of a job that was forked, and is its forker's again.
-pub(crate) enum Outcome<B: Body> {
+pub(crate) enum Contents<B: Body> {
     /// Nobody has run it.
     Unrun(B),
     Done(B::Out),
     Panicked(Payload),
 }
 
-impl<B: Body> Outcome<B> {
+impl<B: Body> Contents<B> {
     /// Moves it out.
     ///
     /// # Safety

@@ -153,7 +153,6 @@ mod own;
 mod patience;
 mod policy;
 pub mod pool;
-mod post;
 mod process;
 mod processors;
 pub mod protocol;
@@ -172,6 +171,7 @@ mod ticker;
 mod unwind;
 mod wait;
 mod worker;
+mod worker_queue;
 pub mod worklist;
 
 pub use builder::{BuildError, Builder};

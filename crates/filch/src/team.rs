@@ -1,10 +1,10 @@
-//! A team: a worker's post for each of its members, and threads that last from one run to the next.
+//! A team: a queue for each of its members, and threads that last from one run to the next.
 //!
 //! The thread that calls is the first worker of each run; the others sleep between runs, and what a run does is handed to them by
 //! [`rounds`](crate::protocol::rounds).
 //!
 //! What must always hold: whatever a run has borrowed is used by no thread of the team when the run returns, in whichever way; and
-//! between runs the posts are empty.
+//! between runs the queues are empty.
 
 use std::fmt;
 use std::io;
@@ -18,11 +18,11 @@ use filch_queue::Queue;
 
 use crate::deal::deal_any;
 use crate::patience::Patience;
-use crate::post::{Habits, Loot, Post};
 use crate::process;
 use crate::processors::{self, Bound, Deal};
 use crate::protocol::rounds::Rounds;
 use crate::unwind::{FirstPanic, abort_on_panic};
+use crate::worker_queue::{Habits, Loot, WorkerQueue};
 
 /// Why a team could not be started. Threads that had been have left again.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<CoreId>, 
 }
 
 /// What a team is made of.
-pub(crate) struct Settings<'s, Q: Queue<Native>> {
+pub(crate) struct TeamSettings<'s, Q: Queue<Native>> {
     pub(crate) name: &'static str,
     pub(crate) workers: usize,
     pub(crate) capacity: usize,
@@ -218,33 +218,33 @@ pub(crate) struct Settings<'s, Q: Queue<Native>> {
     pub(crate) pin: bool,
 }
 
-impl<Q: Queue<Native>> Settings<'_, Q> {
-    fn posts(&self) -> Vec<Post<Q>> {
+impl<Q: Queue<Native>> TeamSettings<'_, Q> {
+    fn queues(&self) -> Vec<WorkerQueue<Q>> {
         let hands = deal_any::<Q>(self.workers, self.capacity, self.params).into_iter();
-        hands.enumerate().map(|(index, hand)| Post::new(index, hand, self.loot, self.habits)).collect()
+        hands.enumerate().map(|(index, hand)| WorkerQueue::new(index, hand, self.loot, self.habits)).collect()
     }
 
     /// With all its threads.
-    pub(crate) fn start(&self) -> Result<Posts<Q>, StartError> {
-        let posts = self.posts();
-        Ok(Posts { threads: Threads::start(self.workers, self.name, self.pin)?, posts })
+    pub(crate) fn start(&self) -> Result<Members<Q>, StartError> {
+        let queues = self.queues();
+        Ok(Members { threads: Threads::start(self.workers, self.name, self.pin)?, queues })
     }
 
     /// For one run, which need not wait for threads that come late, nor for those that the system refuses.
-    pub(crate) fn start_what_can_be(&self) -> Posts<Q> {
-        let posts = self.posts();
-        Posts { threads: Threads::launch(self.workers, self.name, self.pin).0, posts }
+    pub(crate) fn start_what_can_be(&self) -> Members<Q> {
+        let queues = self.queues();
+        Members { threads: Threads::launch(self.workers, self.name, self.pin).0, queues }
     }
 }
 
-/// A team's threads and posts.
-pub(crate) struct Posts<Q: Queue<Native>> {
+/// A team's threads and queues.
+pub(crate) struct Members<Q: Queue<Native>> {
     pub(crate) threads: Threads,
     /// One for each worker; elsewhere during a run.
-    pub(crate) posts: Vec<Post<Q>>,
+    pub(crate) queues: Vec<WorkerQueue<Q>>,
 }
 
-impl<Q: Queue<Native>> Posts<Q> {
+impl<Q: Queue<Native>> Members<Q> {
     /// Calls `f` on each worker's thread, with its number.
     ///
     /// # Panics
@@ -252,7 +252,7 @@ impl<Q: Queue<Native>> Posts<Q> {
     pub(crate) fn on_each(&mut self, f: impl Fn(usize) + Sync) {
         let panic = FirstPanic::default();
         let call = |index| _ = panic.catch(|| f(index));
-        self.threads.each(&mut vec![(); self.posts.len()], |index, ()| call(index), |()| call(0));
+        self.threads.each(&mut vec![(); self.queues.len()], |index, ()| call(index), |()| call(0));
         panic.resume();
     }
 }

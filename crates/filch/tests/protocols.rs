@@ -20,7 +20,7 @@ use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
 use filch::protocol::split;
 use filch::protocol::state::{JobState, Settled, Status, Taking, Theft};
 use filch::protocol::termination::Counts;
-use filch::protocol::ticks::Ticks;
+use filch::protocol::ticks::{Tick, Ticks};
 use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, has_pushed, search, wake_next};
 use filch::protocol::wool;
 use filch_memory::{Asymmetric, Memory, Native, Ordering, Sleep};
@@ -294,7 +294,7 @@ fn a_clock_at_rest_is_woken_for_a_tick() {
             // The clock usually rests after this time.
             thread::sleep(std::time::Duration::from_millis(1));
             ticks.want();
-            wait_for("a tick", || ticks.is_due(0) == Some(true));
+            wait_for("a tick", || ticks.take(0) == Tick::Made);
         }
         ticks.clock().close();
     });

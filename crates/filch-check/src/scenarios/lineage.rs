@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::lineage::{Lineage, Returned};
+use filch::protocol::lineage::{Descent, Lineage, Returned};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
 
 use super::queues::lock;
@@ -225,8 +225,8 @@ pub fn reuse<M: Checker>(looks: usize) -> Program {
     };
     let ask = move || {
         // SAFETY: all places stay.
-        let descends = unsafe { third.place.descends_from(1, NonNull::from(&third.roots[0])) };
-        assert_ne!(descends, Some(false), "the job of another life was asked for its parent");
+        let descent = unsafe { third.place.descent_from(1, NonNull::from(&third.roots[0])) };
+        assert_ne!(descent, Descent::Unrelated, "the job of another life was asked for its parent");
         if third.place.is_over(1) {
             M::note(|| "finds the first job over".into());
             // SAFETY: as above.

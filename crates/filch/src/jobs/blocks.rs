@@ -21,27 +21,27 @@ use crate::protocol::lineage::{Lineage, Returned};
 pub(super) type Kin = Lineage<Native>;
 
 /// Runs the work of a place for a worker; or drops it, without one.
-type RunFn = unsafe fn(place: NonNull<Place>, worker: *mut ());
+type RunFn = unsafe fn(place: NonNull<JobPlace>, worker: *mut ());
 
 /// Where a job lies.
 #[repr(C, align(64))]
-pub(super) struct Place {
+pub(super) struct JobPlace {
     /// The first field: a place is known by its address.
     pub(super) kin: Kin,
-    /// Written by [`Place::fill`].
+    /// Written by [`JobPlace::fill`].
     run: UnsafeCell<MaybeUninit<RunFn>>,
     /// A closure, or the box of one that is too large.
     work: UnsafeCell<[MaybeUninit<u64>; 5]>,
 }
 
-const _: () = assert!(size_of::<Place>() == 64);
+const _: () = assert!(size_of::<JobPlace>() == 64);
 
 /// Whether a closure need not be boxed.
 pub(super) const fn fits<F>() -> bool {
     size_of::<F>() <= size_of::<[u64; 5]>() && align_of::<F>() <= align_of::<u64>()
 }
 
-impl Place {
+impl JobPlace {
     /// Puts the work into a place, for workers of type `W`.
     ///
     /// # Safety
@@ -92,7 +92,7 @@ unsafe fn call<W>(work: impl FnOnce(&mut W), worker: *mut W) {
 const PLACES: usize = if cfg!(miri) { 63 } else { 1023 };
 
 #[repr(C, align(64))]
-struct Header {
+struct BlockHeader {
     /// The worker that fills the block. Never changes.
     owner: usize,
     returned: Returned<Native>,
@@ -100,8 +100,8 @@ struct Header {
 
 #[repr(C)]
 struct Block {
-    header: Header,
-    places: [MaybeUninit<Place>; PLACES],
+    header: BlockHeader,
+    places: [MaybeUninit<JobPlace>; PLACES],
 }
 
 const BYTES: usize = size_of::<Block>();
@@ -141,8 +141,8 @@ pub(super) struct Blocks<'j> {
     owner: usize,
     spare: &'j Spare,
     /// The next place of the newest block, and its end.
-    next: *mut Place,
-    end: *mut Place,
+    next: *mut JobPlace,
+    end: *mut JobPlace,
     /// Whether the places from `next` on have never been used.
     are_fresh: bool,
     /// All blocks, the one that is being filled last.
@@ -169,7 +169,7 @@ impl<'j> Blocks<'j> {
 
     /// How many places have been handed out.
     pub(super) fn taken(&self) -> u64 {
-        let left = (self.end.addr() - self.next.addr()) / size_of::<Place>();
+        let left = (self.end.addr() - self.next.addr()) / size_of::<JobPlace>();
         self.fillings * PLACES as u64 - left as u64
     }
 
@@ -180,7 +180,7 @@ impl<'j> Blocks<'j> {
 
     /// A place for a job.
     #[inline]
-    pub(super) fn take(&mut self) -> NonNull<Place> {
+    pub(super) fn take(&mut self) -> NonNull<JobPlace> {
         if self.next == self.end {
             self.refill();
         }
@@ -223,7 +223,7 @@ impl<'j> Blocks<'j> {
     /// # Safety
     /// [`Blocks::take`] of some worker of the run handed the place out; it holds no work, and is not used any more.
     #[inline]
-    pub(super) unsafe fn give_back(&self, place: NonNull<Place>) {
+    pub(super) unsafe fn give_back(&self, place: NonNull<JobPlace>) {
         let block = place.as_ptr().map_addr(|address| address & !(BYTES - 1)).cast::<Block>();
         // SAFETY: `take` makes places from pointers to their blocks, and blocks lie at multiples of their size; I2.
         let header = unsafe { &(*block).header };
@@ -242,7 +242,7 @@ impl Block {
         let block = spare.or_else(|| NonNull::new(unsafe { alloc(LAYOUT) }.cast::<Self>()));
         let Some(block) = block else { handle_alloc_error(LAYOUT) };
         // SAFETY: the memory is nobody else's, large enough and aligned.
-        unsafe { (&raw mut (*block.as_ptr()).header).write(Header { owner, returned: Returned::default() }) };
+        unsafe { (&raw mut (*block.as_ptr()).header).write(BlockHeader { owner, returned: Returned::default() }) };
         block
     }
 }
@@ -273,9 +273,9 @@ mod tests {
             places
         };
         let (first, second) = (take_all(), take_all());
-        let is_in = |places: &[NonNull<Place>], place| places.binary_search(&place).is_ok();
+        let is_in = |places: &[NonNull<JobPlace>], place| places.binary_search(&place).is_ok();
         assert!(first.iter().all(|&place| !is_in(&second, place)));
-        let give_back = |places: &[NonNull<Place>], to: &Blocks<'_>| {
+        let give_back = |places: &[NonNull<JobPlace>], to: &Blocks<'_>| {
             for &place in places {
                 // SAFETY: it holds no work.
                 unsafe { to.give_back(place) };
@@ -311,7 +311,7 @@ mod tests {
             // Every other one, so that both are at the same block.
             let of = |worker| IsSend(places.iter().copied().skip(worker).step_by(2));
             let (mine, others, ready, spare) = (of(0), of(1), &AtomicUsize::new(0), &others_spare);
-            let give_back = |places: &mut dyn Iterator<Item = NonNull<Place>>, to: &Blocks<'_>| {
+            let give_back = |places: &mut dyn Iterator<Item = NonNull<JobPlace>>, to: &Blocks<'_>| {
                 ready.fetch_add(1, SeqCst);
                 while ready.load(SeqCst) < 2 {
                     thread::yield_now();

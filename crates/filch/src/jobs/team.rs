@@ -12,9 +12,9 @@ use super::blocks::Spare;
 use super::shared::Shared;
 use super::worker::JobWorker;
 use super::{Outcome, Stop};
-use crate::post::{Post, Tally};
-use crate::team::Posts;
+use crate::team::Members;
 use crate::unwind::abort_on_panic;
+use crate::worker_queue::{Tally, WorkerQueue};
 
 /// Threads and queues for jobs, kept from one run to the next: [`Jobs::start`](super::Jobs::start).
 ///
@@ -34,7 +34,7 @@ use crate::unwind::abort_on_panic;
 /// # Ok::<(), filch::jobs::StartError>(())
 /// ```
 pub struct Team<Q: Queue<Native> = ChaseLev> {
-    members: Posts<Q>,
+    members: Members<Q>,
     stop: Stop,
     spare: Arc<Spare>,
 }
@@ -48,36 +48,36 @@ impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
     }
 }
 
-/// A worker's place in a run: its post, which is elsewhere meanwhile, and then what it has done.
-struct Place<Q: Queue<Native>> {
-    post: Option<Post<Q>>,
+/// A worker in a run: its queue, which is elsewhere meanwhile, and then what it has done.
+struct Member<Q: Queue<Native>> {
+    queue: Option<WorkerQueue<Q>>,
     tally: Tally,
 }
 
-impl<Q: Queue<Native>> Place<Q> {
-    /// Lets the worker do its part, and then takes its post back.
+impl<Q: Queue<Native>> Member<Q> {
+    /// Lets the worker do its part, and then takes its queue back.
     fn take_part<'s, 'env: 's, R>(
         &mut self,
         index: usize,
         shared: &'s Shared<'s>,
         part: impl FnOnce(&mut JobWorker<'s, 'env, Q>) -> R,
     ) -> Option<R> {
-        let mut worker = JobWorker::new(index, self.post.take()?, shared);
+        let mut worker = JobWorker::new(index, self.queue.take()?, shared);
         let result = part(&mut worker);
-        let (post, tally) = worker.leave();
-        (self.post, self.tally) = (Some(post), tally);
+        let (queue, tally) = worker.leave();
+        (self.queue, self.tally) = (Some(queue), tally);
         Some(result)
     }
 }
 
 impl<Q: Queue<Native>> Team<Q> {
-    pub(super) fn new(members: Posts<Q>, stop: Stop, spare: Arc<Spare>) -> Self {
+    pub(super) fn new(members: Members<Q>, stop: Stop, spare: Arc<Spare>) -> Self {
         Self { members, stop, spare }
     }
 
     /// The number of workers.
     pub fn workers(&self) -> usize {
-        self.members.posts.len()
+        self.members.queues.len()
     }
 
     /// Calls `f` on the thread of each worker, with its number: for what belongs to threads, and should be ready before the first run.
@@ -116,17 +116,17 @@ impl<Q: Queue<Native>> Team<Q> {
                 "the queue may return a task twice: a job is gone once it has run"
             );
         };
-        let Posts { threads, posts } = &mut self.members;
+        let Members { threads, queues } = &mut self.members;
         threads.check_process();
         let shared = Shared::new(&self.stop, &self.spare);
-        // From here on nothing unwinds until the posts are back.
-        let place = |post| Padded(Place { post: Some(post), tally: Tally::default() });
-        let mut places: Vec<Padded<Place<Q>>> = posts.drain(..).map(place).collect();
-        let others = |index, place: &mut Padded<Place<Q>>| {
+        // From here on nothing unwinds until the queues are back.
+        let member = |queue| Padded(Member { queue: Some(queue), tally: Tally::default() });
+        let mut workers: Vec<Padded<Member<Q>>> = queues.drain(..).map(member).collect();
+        let others = |index, member: &mut Padded<Member<Q>>| {
             // It ends the process if it panics: others use its blocks.
-            place.take_part(index, &shared, JobWorker::live);
+            member.take_part(index, &shared, JobWorker::live);
         };
-        let own = |place: &mut Padded<Place<Q>>| {
+        let own = |member: &mut Padded<Member<Q>>| {
             let part = |worker: &mut JobWorker<'_, 'env, Q>| {
                 let result = catch_unwind(AssertUnwindSafe(|| body(worker)));
                 let result = result.map_err(|payload| shared.has_panicked(payload)).ok();
@@ -134,15 +134,15 @@ impl<Q: Queue<Native>> Team<Q> {
                 worker.live();
                 result
             };
-            abort_on_panic("the first worker of a job system panicked", || place.take_part(0, &shared, part).flatten())
+            abort_on_panic("the first worker of a job system panicked", || member.take_part(0, &shared, part).flatten())
         };
-        let result = threads.each(&mut places, others, own);
+        let result = threads.each(&mut workers, others, own);
         let is_complete = !shared.is_stopped();
-        let (left, tallies) = places.into_iter().map(|place| (place.0.post, place.0.tally)).unzip();
-        let left: Vec<Option<Post<Q>>> = left;
-        posts.extend(left.into_iter().flatten());
+        let (left, tallies) = workers.into_iter().map(|member| (member.0.queue, member.0.tally)).unzip();
+        let left: Vec<Option<WorkerQueue<Q>>> = left;
+        queues.extend(left.into_iter().flatten());
         // All jobs are over, so there is none left; but a thief may still be owed an answer, which is not to be of the next run.
-        let jobs: usize = posts.iter_mut().map(|post| post.drain().count()).sum();
+        let jobs: usize = queues.iter_mut().map(|queue| queue.drain().count()).sum();
         debug_assert_eq!(jobs, 0, "a job has been left in a queue");
         shared.panic.resume();
         let result = result.expect("what keeps the body from returning is resumed");

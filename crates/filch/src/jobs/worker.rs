@@ -8,10 +8,11 @@ use std::ptr::{self, NonNull};
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Queue, Task};
 
-use super::blocks::{Blocks, Kin, Place};
+use super::blocks::{Blocks, JobPlace, Kin};
 use super::shared::{Abandoned, Shared};
 use crate::patience::Patience;
-use crate::post::{Post, Tally};
+use crate::protocol::lineage::Descent;
+use crate::worker_queue::{Tally, WorkerQueue};
 
 /// A job that can be waited for: one of the run that `'s` stands for.
 ///
@@ -95,7 +96,7 @@ impl Job<'_> {
 /// `'s` is the run, `'env` what is borrowed from around it.
 pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     index: usize,
-    post: Post<Q>,
+    queue: WorkerQueue<Q>,
     blocks: Blocks<'s>,
     /// The job that is being run; for the caller's worker, at the bottom, the run itself. It is unfinished.
     current: NonNull<Kin>,
@@ -115,23 +116,26 @@ struct PutOff {
 
 impl<Q: Queue<Native>> fmt::Debug for JobWorker<'_, '_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobWorker").field("index", &self.index).field("tally", &self.post.tally).finish_non_exhaustive()
+        f.debug_struct("JobWorker")
+            .field("index", &self.index)
+            .field("tally", &self.queue.tally)
+            .finish_non_exhaustive()
     }
 }
 
 impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
-    /// The post is empty.
-    pub(super) fn new(index: usize, post: Post<Q>, shared: &'s Shared<'s>) -> Self {
+    /// The queue is empty.
+    pub(super) fn new(index: usize, queue: WorkerQueue<Q>, shared: &'s Shared<'s>) -> Self {
         let blocks = Blocks::new(index, shared.spare);
         let root = NonNull::from(&shared.root);
         let put_off = PutOff { kin: root, parts: 0 };
-        Self { index, post, blocks, current: root, put_off, shared, run: PhantomData }
+        Self { index, queue, blocks, current: root, put_off, shared, run: PhantomData }
     }
 
-    /// When the run is over: the worker's post, and what it has done.
-    pub(super) fn leave(mut self) -> (Post<Q>, Tally) {
-        let tally = std::mem::take(&mut self.post.tally);
-        (self.post, Tally { pushed: self.blocks.taken(), ..tally })
+    /// When the run is over: the worker's queue, and what it has done.
+    pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
+        let tally = std::mem::take(&mut self.queue.tally);
+        (self.queue, Tally { pushed: self.blocks.taken(), ..tally })
     }
 
     /// The worker's number, below [`JobWorker::workers`].
@@ -142,7 +146,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// The number of workers.
     pub fn workers(&self) -> usize {
-        self.post.workers()
+        self.queue.workers()
     }
 
     /// Makes a child of the job that is being run, for this worker or one that steals it. What `run` was given makes children of
@@ -173,7 +177,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     pub fn spawn<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) {
         self.kin().add(1);
         let (place, _) = self.make(self.current, work, false);
-        self.post.push(Task::from_ptr(place));
+        self.queue.push(Task::from_ptr(place));
     }
 
     /// As [`JobWorker::spawn`] of all of them, with one update for 32 children.
@@ -269,8 +273,12 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     pub fn wait(&mut self, job: Job<'s>) {
         if !job.is_over() {
             // SAFETY: all places stay until the run is over.
-            let descends = unsafe { job.kin().descends_from(job.life, self.current) };
-            let is_descendant = descends != Some(false) && (descends.is_none() || job.kin != self.current);
+            let descent = unsafe { job.kin().descent_from(job.life, self.current) };
+            let is_descendant = match descent {
+                Descent::Descendant => job.kin != self.current,
+                Descent::Unrelated => false,
+                Descent::Over => true,
+            };
             assert!(is_descendant, "a job can wait for its descendants only");
         }
         self.help_until(|_| job.is_over());
@@ -288,13 +296,13 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// Answers thieves: for jobs that run long without making others.
     #[inline]
     pub fn poll(&mut self) {
-        self.post.poll();
+        self.queue.poll();
     }
 
     /// Whether a job that can be divided should be: there is nothing for others to steal.
     #[inline]
     pub fn wants_jobs(&self) -> bool {
-        self.post.wants_tasks()
+        self.queue.wants_tasks()
     }
 
     /// Whether the run is to end early: a long job may return.
@@ -313,7 +321,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         // SAFETY: the current job or an ancestor of it, so it is unfinished.
         unsafe { parent.as_ref() }.add(1);
         let (place, life) = self.make(parent, work, true);
-        self.post.push(Task::from_ptr(place));
+        self.queue.push(Task::from_ptr(place));
         Job { kin: place.cast(), life, run: PhantomData }
     }
 
@@ -324,12 +332,12 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         parent: NonNull<Kin>,
         work: F,
         known: bool,
-    ) -> (NonNull<Place>, u32) {
+    ) -> (NonNull<JobPlace>, u32) {
         let place = self.blocks.take();
         // SAFETY: the place is this worker's, and no work is in it.
         unsafe {
             let life = place.cast::<Kin>().as_ref().begin(Some(parent), known);
-            Place::fill(place, work);
+            JobPlace::fill(place, work);
             (place, life)
         }
     }
@@ -340,7 +348,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// If a job has panicked.
     #[inline]
     fn help_until(&mut self, done: impl Fn(&Self) -> bool) {
-        let mut patience = self.post.patience();
+        let mut patience = self.queue.patience();
         let is_broken = loop {
             let is_done = done(self);
             if self.shared.is_broken() {
@@ -362,7 +370,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Runs jobs until the run is over.
     pub(super) fn live(&mut self) {
-        let mut patience = self.post.patience();
+        let mut patience = self.queue.patience();
         while !self.root().is_over() {
             self.help(&mut patience);
         }
@@ -370,7 +378,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     #[inline(always)]
     fn help(&mut self, patience: &mut Patience) {
-        if let Some(task) = self.post.pop() {
+        if let Some(task) = self.queue.pop() {
             patience.renew();
             self.execute(task.as_ptr());
         } else {
@@ -381,7 +389,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     #[cold]
     fn help_others(&mut self, patience: &mut Patience) {
         self.take_off();
-        if let Some(task) = self.post.steal() {
+        if let Some(task) = self.queue.steal() {
             patience.renew();
             self.execute(task.as_ptr());
         } else {
@@ -391,7 +399,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Runs a job, or drops it if the run has been stopped; then it is finished.
     #[inline(always)]
-    fn execute(&mut self, place: NonNull<Place>) {
+    fn execute(&mut self, place: NonNull<JobPlace>) {
         let kin = place.cast::<Kin>();
         // SAFETY: the job is unfinished, so the place is its own.
         if unsafe { kin.as_ref() }.parent() != Some(self.put_off.kin) {
@@ -401,11 +409,11 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         let worker = if self.is_stopped() {
             ptr::null_mut()
         } else {
-            self.post.tally.run += 1;
+            self.queue.tally.run += 1;
             ptr::from_mut(self).cast()
         };
         // SAFETY: the queue gives each job out once, to workers of this run, whose type differs in lifetimes only.
-        let result = catch_unwind(AssertUnwindSafe(|| unsafe { Place::run(place, worker) }));
+        let result = catch_unwind(AssertUnwindSafe(|| unsafe { JobPlace::run(place, worker) }));
         self.current = outer;
         if let Err(payload) = result {
             self.shared.has_panicked(payload);
@@ -466,7 +474,7 @@ const BATCH: usize = 32;
 /// Jobs that have been made, and are neither counted nor pushed.
 struct Batch<'w, 's, 'env: 's, Q: Queue<Native>> {
     worker: &'w mut JobWorker<'s, 'env, Q>,
-    places: [NonNull<Place>; BATCH],
+    places: [NonNull<JobPlace>; BATCH],
     len: usize,
 }
 
@@ -476,7 +484,7 @@ impl<Q: Queue<Native>> Drop for Batch<'_, '_, '_, Q> {
         if self.len > 0 {
             self.worker.kin().add(self.len as u32);
             for place in &self.places[..self.len] {
-                self.worker.post.push(Task::from_ptr(*place));
+                self.worker.queue.push(Task::from_ptr(*place));
             }
         }
     }

@@ -17,7 +17,7 @@ use super::{Plumbing, Pool, QueueSettings, Queued, Room, Tuned};
 use crate::core::Core;
 use crate::fork;
 use crate::front::{Front, Meanwhile, Popped};
-use crate::here::{Here, Idle, Known};
+use crate::here::{Here, IdleHere, Known};
 use crate::home::Home;
 use crate::job::Body;
 use crate::own::Own;
@@ -49,7 +49,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn words(&self) -> &Queued<ChaseLev>;
 
     /// The worker, which was idle, runs something.
-    fn begins(idle: &Idle<'_, '_, Self>);
+    fn begins(idle: &IdleHere<'_, '_, Self>);
 
     /// The limits did not admit the push of the task at `index`: it lies in its slot now, or beyond the end, where it has been kept
     /// aside.
@@ -268,7 +268,7 @@ unsafe impl<D: Direct> Plumbing for D {
             || !words(here).is_empty()
     }
 
-    fn begins(idle: &Idle<'_, '_, Self>) {
+    fn begins(idle: &IdleHere<'_, '_, Self>) {
         // SAFETY: the stack of an idle worker is empty.
         unsafe { idle.pool().stack().begins() };
         <Self as Direct>::begins(idle);

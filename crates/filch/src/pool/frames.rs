@@ -13,7 +13,7 @@ use std::ptr::{NonNull, null_mut};
 use super::Pool;
 use crate::front::{Front, Meanwhile, Popped};
 use crate::here::Here;
-use crate::job::{Body, Outcome, Record};
+use crate::job::{Body, Contents, Record};
 use crate::protocol::state::Settled;
 use crate::slot::Job;
 use crate::unwind::discard;
@@ -33,10 +33,10 @@ pub(super) fn join<P: OnFrames, A: Body<In = P>, B: Body<In = P>>(here: Here<'_,
     let ra = a.inline(guard.here());
     let fork = ManuallyDrop::new(guard);
     // SAFETY: popped once, for the guard is not dropped; and what comes back is moved out once.
-    match unsafe { Outcome::<B>::of(pop::<P>(fork.here(), record.job(), pushed, Meanwhile::Help)) } {
-        Outcome::Unrun(work) => (ra, work.inline(fork.here())),
-        Outcome::Done(rb) => (ra, rb),
-        Outcome::Panicked(payload) => resume_unwind(payload),
+    match unsafe { Contents::<B>::of(pop::<P>(fork.here(), record.job(), pushed, Meanwhile::Help)) } {
+        Contents::Unrun(work) => (ra, work.inline(fork.here())),
+        Contents::Done(rb) => (ra, rb),
+        Contents::Panicked(payload) => resume_unwind(payload),
     }
 }
 
@@ -88,9 +88,9 @@ unsafe fn pop<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, pushed: bool, m
 #[inline(never)]
 unsafe fn abandon<P: OnFrames, B: Body>(here: Here<'_, P>, record: &Record<B, B::Out>, pushed: bool) {
     // SAFETY: the caller promises it of the pop; and what comes back is moved out once.
-    match unsafe { Outcome::<B>::of(pop(here, record.job(), pushed, Meanwhile::Rest)) } {
-        Outcome::Unrun(work) => discard(work),
-        Outcome::Done(result) => discard(result),
-        Outcome::Panicked(payload) => discard(payload),
+    match unsafe { Contents::<B>::of(pop(here, record.job(), pushed, Meanwhile::Rest)) } {
+        Contents::Unrun(work) => discard(work),
+        Contents::Done(result) => discard(result),
+        Contents::Panicked(payload) => discard(payload),
     }
 }

@@ -267,7 +267,7 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
     /// promoted the flag stays raised.
     #[cold]
     #[inline(never)]
-    fn beat(here: &Here<'_, Self>) {
+    fn act_on_beat(here: &Here<'_, Self>) {
         let (pool, home) = (here.pool(), here.home());
         if !pool.promote() {
             return;
@@ -280,11 +280,11 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
         }
     }
 
-    /// [`Heartbeat::beat`] if it is due.
+    /// [`Heartbeat::act_on_beat`] if it is due.
     #[inline(always)]
-    fn beat_if_due(here: &Here<'_, Self>) {
+    fn act_if_due(here: &Here<'_, Self>) {
         if here.pool().due.is_raised() {
-            Self::beat(here);
+            Self::act_on_beat(here);
         }
     }
 
@@ -377,7 +377,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         // What is there already comes before what would have to be split off.
         let has_latent = here.pool().has_latent();
         if has_latent {
-            Self::beat(here);
+            Self::act_on_beat(here);
         }
         !has_latent
     }
@@ -385,7 +385,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     #[inline(always)]
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
         here.pool().latent(|latent| latent.jobs.push(job));
-        Self::beat_if_due(here);
+        Self::act_if_due(here);
         true
     }
 
@@ -402,11 +402,11 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     }
 
     fn poll(here: &Here<'_, Self>) {
-        Self::beat_if_due(here);
+        Self::act_if_due(here);
     }
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        Self::beat_if_due(here);
+        Self::act_if_due(here);
         let loot = here.pool().words().steal_from(victim.home.index);
         if loot.is_empty() {
             Self::ask(here.core(), victim);

@@ -29,10 +29,10 @@ use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 use super::queued::{Thieves, job_to_task, task_to_job};
 use super::{Plumbing, Queued};
 use crate::deal::steal_by;
-use crate::here::Idle;
+use crate::here::IdleHere;
 use crate::policy::Wait;
-use crate::post::Loot;
 use crate::slot::Job;
+use crate::worker_queue::Loot;
 
 /// What can be set of a pool on the queue `Q`: the queue's own parameters, and how many tasks a thief takes at once.
 ///
@@ -127,7 +127,7 @@ impl<Q: Queue<Native>> Queued<Q> {
     ///
     /// An idle worker's: L1.
     #[cold]
-    pub(super) fn haul_by(here: &Idle<'_, '_, Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
+    pub(super) fn haul_by(here: &IdleHere<'_, '_, Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
         let (pool, index) = (here.pool(), here.home().index);
         let Thieves::Own(thieves) = &pool.seen().thieves else {
             unreachable!("who takes several has handles of its own")
@@ -164,7 +164,7 @@ impl<Q: Queue<Native>> Queued<Q> {
     }
 
     /// What the worker has kept: the newest of it. An idle one has nothing else in its queue.
-    pub(super) fn newest_kept(idle: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
+    pub(super) fn newest_kept(idle: &IdleHere<'_, '_, Self>) -> Option<NonNull<Job>> {
         let pool = idle.pool();
         pool.loot?;
         // SAFETY: the list is this thread's, and taking from it calls nothing.

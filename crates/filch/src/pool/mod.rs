@@ -58,7 +58,7 @@ use filch_queue::Steal;
 
 use crate::core::Core;
 use crate::front::{Front, Meanwhile, Popped};
-use crate::here::{Here, Idle, Known};
+use crate::here::{Here, IdleHere, Known};
 use crate::job::Body;
 use crate::policy::Wait;
 use crate::protocol::state::{JobState, MAX_WORKERS};
@@ -168,12 +168,12 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>>;
 
     /// As [`Plumbing::steal`], by a worker that is idle: it may take several tasks, and keep all but one where others find them.
-    fn haul(idle: &Idle<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+    fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         Self::steal(idle, victim)
     }
 
     /// One of those that the worker has kept.
-    fn pop_kept(_: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
+    fn pop_kept(_: &IdleHere<'_, '_, Self>) -> Option<NonNull<Job>> {
         None
     }
 
@@ -191,7 +191,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     }
 
     /// The worker, which was idle, runs something.
-    fn begins(_: &Idle<'_, '_, Self>) {}
+    fn begins(_: &IdleHere<'_, '_, Self>) {}
 
     /// Makes whatever the worker has available to thieves, and tells sleepers: it is about to sleep itself, and will answer nobody.
     fn share_all(_: &Here<'_, Self>) {}

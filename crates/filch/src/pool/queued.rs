@@ -24,15 +24,15 @@ use super::{Plumbing, Pool, Room};
 use crate::core::Core;
 use crate::deal::{deal_alike, deal_any, steal_by};
 use crate::front::Front;
-use crate::here::{Here, Idle, Known};
+use crate::here::{Here, IdleHere, Known};
 use crate::job::Body;
 use crate::own::Own;
 use crate::patience::nap;
 use crate::policy::Wait;
-use crate::post::Loot;
 use crate::protocol::state::MAX_WORKERS;
 use crate::protocol::waiting::has_pushed;
 use crate::slot::{Job, Slot};
+use crate::worker_queue::Loot;
 
 /// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out, whose thieves do
 /// not wait for what the owner does next, and that returns each task once. The compiler refuses others:
@@ -360,14 +360,14 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         here.pool().steal_from(victim.home.index)
     }
 
-    fn haul(idle: &Idle<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+    fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         match idle.pool().loot {
             None => Self::steal(idle, victim),
             Some(loot) => Self::haul_by(idle, victim.home.index, loot),
         }
     }
 
-    fn pop_kept(idle: &Idle<'_, '_, Self>) -> Option<NonNull<Job>> {
+    fn pop_kept(idle: &IdleHere<'_, '_, Self>) -> Option<NonNull<Job>> {
         Self::newest_kept(idle)
     }
 

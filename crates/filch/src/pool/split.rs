@@ -27,7 +27,7 @@ use filch_queue::{Amount, ChaseLev, Padded, clock};
 use super::direct::{Direct, Share, index_of};
 use super::{Queued, Tuned};
 use crate::front::Front;
-use crate::here::{Here, Idle};
+use crate::here::{Here, IdleHere};
 use crate::home::Home;
 use crate::own::Own;
 use crate::protocol::seize::Turn;
@@ -94,7 +94,7 @@ unsafe impl Direct for Split {
         &self.words
     }
 
-    fn begins(idle: &Idle<'_, '_, Self>) {
+    fn begins(idle: &IdleHere<'_, '_, Self>) {
         let home = idle.home();
         Self::enter(idle.pool(), idle.front(), |owner, stack| owner.begins(stack, &*home));
     }

@@ -25,7 +25,7 @@ use filch_queue::{ChaseLev, Padded};
 use super::direct::{Direct, Share, index_of};
 use super::{Queued, Tuned};
 use crate::front::Front;
-use crate::here::{Here, Idle};
+use crate::here::{Here, IdleHere};
 use crate::home::Home;
 use crate::own::Own;
 use crate::protocol::public;
@@ -148,7 +148,7 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         &self.words
     }
 
-    fn begins(idle: &Idle<'_, '_, Self>) {
+    fn begins(idle: &IdleHere<'_, '_, Self>) {
         let (own, home) = (idle.pool(), idle.home());
         Self::enter(own, |owner| owner.begins(&own.view(idle.front()), &*home));
     }

@@ -27,7 +27,7 @@
 //! * E3: `begin` (release) → `is_over` (acquire), when it finds another life: the same for a job whose place has been
 //!   reused, as the owner has acquired its end by E4.
 //! * E4: `by_other` (release) → `all` (acquire): the last use of a place comes before its next.
-//! * E5: `begin`'s store of the parent (release) → its load in `descends_from` (acquire): who reads the parent of a later
+//! * E5: `begin`'s store of the parent (release) → its load in `descent_from` (acquire): who reads the parent of a later
 //!   job sees that the one it asked for is over.
 //!
 //! **Cost.** None of the updates is atomic where one thread has all that is left of a job, and nobody knows it. Otherwise one for
@@ -68,6 +68,17 @@ pub struct Lineage<M: Memory> {
     parent: M::AtomicPtr<Self>,
 }
 
+/// What a job is to another: see [`Lineage::descent_from`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Descent {
+    /// The same job, or a descendant.
+    Descendant,
+    /// Neither.
+    Unrelated,
+    /// The job is over, so nobody can tell.
+    Over,
+}
+
 impl<M: Memory> Default for Lineage<M> {
     /// A place that has not held a job.
     fn default() -> Self {
@@ -88,7 +99,7 @@ impl<M: Memory> Lineage<M> {
         // continues it.
         self.word.store(u64::from(life) << LIFE_SHIFT | if known { KNOWN } else { 0 } | 1, Ordering::Release);
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
-        // E5: pairs with `descends_from`, and comes after the word.
+        // E5: pairs with `descent_from`, and comes after the word.
         self.parent.store(parent, Ordering::Release);
         life
     }
@@ -158,23 +169,23 @@ impl<M: Memory> Lineage<M> {
         (word >> LIFE_SHIFT) as u32 != life || word & COUNT == 0
     }
 
-    /// Anybody: whether the known job of that life descends from `ancestor`, which is unfinished; `None` if it is over.
+    /// Anybody: what the known job of that life is to the job in `ancestor`, which is unfinished.
     ///
     /// # Safety
     /// All places stay where they are meanwhile, this one's ancestors' too, whatever they hold.
-    pub unsafe fn descends_from(&self, life: u32, ancestor: NonNull<Self>) -> Option<bool> {
+    pub unsafe fn descent_from(&self, life: u32, ancestor: NonNull<Self>) -> Descent {
         let mut place = NonNull::from(self);
         while place != ancestor {
             // E5: pairs with `begin`. SAFETY: the caller's promise.
             let parent = unsafe { place.as_ref() }.parent.load(Ordering::Acquire);
             // If not, what was read is of its lineage: I5.
             if self.is_over(life) {
-                return None;
+                return Descent::Over;
             }
-            let Some(parent) = NonNull::new(parent) else { return Some(false) };
+            let Some(parent) = NonNull::new(parent) else { return Descent::Unrelated };
             place = parent;
         }
-        Some(true)
+        Descent::Descendant
     }
 }
 
@@ -283,13 +294,14 @@ mod tests {
         parent.begin(Some(NonNull::from(root)), true);
         let life = child.begin(Some(NonNull::from(parent)), true);
         stranger.begin(Some(NonNull::from(root)), true);
-        let descends = |life, ancestor: &Lineage<Native>| {
+        let descent = |life, ancestor: &Lineage<Native>| {
             // SAFETY: the places stay.
-            unsafe { child.descends_from(life, NonNull::from(ancestor)) }
+            unsafe { child.descent_from(life, NonNull::from(ancestor)) }
         };
-        assert_eq!([child, parent, root, stranger].map(|of| descends(life, of)), [true, true, true, false].map(Some));
+        let expected = [Descent::Descendant, Descent::Descendant, Descent::Descendant, Descent::Unrelated];
+        assert_eq!([child, parent, root, stranger].map(|of| descent(life, of)), expected);
         assert!(child.finish(1));
-        assert_eq!(descends(life, parent), None);
+        assert_eq!(descent(life, parent), Descent::Over);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use super::beat::{Clock, Due};
 /// What the thieves of a pool wait for.
 ///
 /// ```
-/// use filch::protocol::ticks::Ticks;
+/// use filch::protocol::ticks::{Tick, Ticks};
 /// use filch_memory::Native;
 ///
 /// let ticks = Ticks::<Native>::new(1);
@@ -34,13 +34,24 @@ use super::beat::{Clock, Due};
 /// if ticks.clock().tick() {
 ///     ticks.make();
 /// }
-/// assert_eq!((ticks.is_due(0), ticks.is_due(0)), (Some(true), Some(false)));
+/// assert_eq!((ticks.take(0), ticks.take(0)), (Tick::Made, Tick::NotYet));
 /// assert!(!ticks.clock().tick(), "nobody wants another");
 /// ```
 pub struct Ticks<M: Memory> {
     due: Arc<Due<M>>,
     clock: Arc<Clock<M>>,
     flags: Box<[Padded<M::AtomicBool>]>,
+}
+
+/// What an owner finds when it looks for a tick: see [`Ticks::take`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// A tick since its last look.
+    Made,
+    /// None since.
+    NotYet,
+    /// It has no flag, so that it cannot see ticks.
+    NoFlag,
 }
 
 impl<M: Memory> fmt::Debug for Ticks<M> {
@@ -87,13 +98,13 @@ impl<M: Sleep> Ticks<M> {
         }
     }
 
-    /// Owner `index`: whether it is to answer, once for each tick. `None` if there are no flags.
+    /// Owner `index` takes its tick: it answers once for each.
     #[inline]
-    pub fn is_due(&self, index: usize) -> Option<bool> {
-        let flag = self.flags.get(index)?;
+    pub fn take(&self, index: usize) -> Tick {
+        let Some(flag) = self.flags.get(index) else { return Tick::NoFlag };
         // Relaxed: the swap decides. E2: a store in its place could come late, and wipe out the next tick.
         // kept over Relaxed: as the clock's store.
-        Some(flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Acquire))
+        if flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Acquire) { Tick::Made } else { Tick::NotYet }
     }
 }
 
@@ -105,9 +116,9 @@ mod tests {
     #[test]
     fn an_owner_answers_once_for_each_tick() {
         let ticks = Ticks::<Native>::new(2);
-        assert_eq!([ticks.is_due(0), ticks.is_due(1), ticks.is_due(2)], [Some(false), Some(false), None]);
+        assert_eq!([0, 1, 2].map(|owner| ticks.take(owner)), [Tick::NotYet, Tick::NotYet, Tick::NoFlag]);
         ticks.make();
-        assert_eq!([ticks.is_due(1), ticks.is_due(1), ticks.is_due(0)], [Some(true), Some(false), Some(true)]);
+        assert_eq!([1, 1, 0].map(|owner| ticks.take(owner)), [Tick::Made, Tick::NotYet, Tick::Made]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use filch_queue::Steal;
 
 use super::spot::Spot;
 use crate::core::Core;
-use crate::here::Idle;
+use crate::here::IdleHere;
 use crate::job;
 use crate::patience::nap;
 use crate::pool::Pool;
@@ -38,7 +38,7 @@ impl<P: Pool> Spot<'_, P> {
     /// As [`Spot::steal`], for a worker that is idle: it may take several, and keep the others.
     fn haul(&self, victim: usize) -> Option<NonNull<Job>> {
         // SAFETY: an idle worker has nothing on its stack.
-        let idle = unsafe { Idle::new(&self.here) };
+        let idle = unsafe { IdleHere::new(&self.here) };
         self.steal_by(victim, |victim| P::haul(&idle, victim))
     }
 
@@ -82,7 +82,7 @@ impl<P: Pool> Spot<'_, P> {
     /// What an idle worker has kept of what it had stolen.
     pub(super) fn find_kept(&self) -> Option<Find> {
         // SAFETY: an idle worker has nothing on its stack.
-        let job = P::pop_kept(&unsafe { Idle::new(&self.here) })?;
+        let job = P::pop_kept(&unsafe { IdleHere::new(&self.here) })?;
         Some(Find::Stolen { victim: self.home().index, job })
     }
 

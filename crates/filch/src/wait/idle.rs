@@ -10,7 +10,7 @@ use super::spot::{Spot, Standing};
 use crate::core::Core;
 use crate::front::{Awaited, Reach};
 use crate::guest::{Guests, Outlook};
-use crate::here::{Here, Idle};
+use crate::here::{Here, IdleHere};
 use crate::home::Home;
 use crate::patience::Patience;
 use crate::pool::Pool;
@@ -75,7 +75,7 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
         // SAFETY: nothing lies on the stack.
-        P::begins(&unsafe { Idle::new(&spot.here) });
+        P::begins(&unsafe { IdleHere::new(&spot.here) });
         work(spot.below());
     });
     leave(&worker, &|| spot.home().common.is_closing());
@@ -169,7 +169,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     fn run(&self, find: Find) {
         if self.is_idle {
             // SAFETY: an idle worker has nothing on its stack.
-            P::begins(&unsafe { Idle::new(&self.spot.here) });
+            P::begins(&unsafe { IdleHere::new(&self.spot.here) });
             self.spot.run(find);
         } else {
             // What is run may take long, and its worker answers nobody meanwhile.

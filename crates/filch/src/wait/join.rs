@@ -231,6 +231,7 @@ mod tests {
 
     use super::*;
     use crate::pool::Split;
+    use crate::protocol::ticks::Tick;
     use crate::{Builder, Interrupts};
 
     /// What one sees who helps, and then what one sees who only waits.
@@ -275,7 +276,7 @@ mod tests {
     fn who_has_asked_before_it_sleeps_wants_a_tick() {
         on_a_worker(Builder::new().interrupts(Interrupts::flag()), |here| {
             let home = here.home();
-            let is_due = || home.common.ticks.as_ref().unwrap().is_due(0) == Some(true);
+            let is_due = || home.common.ticks.as_ref().unwrap().take(0) == Tick::Made;
             // Those that the worker has wanted on its way here.
             while is_due()
                 || (0..5).any(|_| {

@@ -7,9 +7,9 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Delivery, Queue, Task};
 
 use super::{Item, Stop};
-use crate::post::{Post, Tally};
 use crate::protocol::termination::Counts;
 use crate::unwind::FirstPanic;
+use crate::worker_queue::{Tally, WorkerQueue};
 
 /// What the workers of a run have in common.
 pub(super) struct Shared<'s> {
@@ -41,14 +41,14 @@ impl<'s> Shared<'s> {
 /// A worker of a run, as a task sees it.
 pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
     index: usize,
-    post: Post<Q>,
+    queue: WorkerQueue<Q>,
     shared: &'s Shared<'s>,
     items: PhantomData<T>,
 }
 
 impl<T: Item, Q: Queue<Native>> fmt::Debug for Crew<'_, T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crew").field("index", &self.index).field("tally", &self.post.tally).finish_non_exhaustive()
+        f.debug_struct("Crew").field("index", &self.index).field("tally", &self.queue.tally).finish_non_exhaustive()
     }
 }
 
@@ -56,18 +56,18 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// Whether a task is run once, so that runs can be counted.
     const COUNTS_TASKS: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
 
-    /// The post is empty.
-    pub(super) fn new(index: usize, post: Post<Q>, shared: &'s Shared<'s>) -> Self {
-        Self { index, post, shared, items: PhantomData }
+    /// The queue is empty.
+    pub(super) fn new(index: usize, queue: WorkerQueue<Q>, shared: &'s Shared<'s>) -> Self {
+        Self { index, queue, shared, items: PhantomData }
     }
 
-    /// Its post, without tasks, and what it has done.
-    pub(super) fn leave(mut self) -> (Post<Q>, Tally) {
-        let mut tally = std::mem::take(&mut self.post.tally);
+    /// Its queue, without tasks, and what it has done.
+    pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
+        let mut tally = std::mem::take(&mut self.queue.tally);
         if Self::COUNTS_TASKS {
             tally.pushed = self.counts().pieces();
         }
-        (self.post, tally)
+        (self.queue, tally)
     }
 
     /// The worker's number, below the number of workers.
@@ -83,21 +83,21 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         if Self::COUNTS_TASKS {
             self.counts().created(1);
         } else {
-            self.post.tally.pushed += 1;
+            self.queue.tally.pushed += 1;
         }
-        self.post.push(task);
+        self.queue.push(task);
     }
 
     /// Answers thieves: for tasks that run long without pushing.
     #[inline]
     pub fn poll(&mut self) {
-        self.post.poll();
+        self.queue.poll();
     }
 
     /// Whether a task that can be divided should be: there is nothing for others to steal.
     #[inline]
     pub fn wants_tasks(&self) -> bool {
-        self.post.wants_tasks()
+        self.queue.wants_tasks()
     }
 
     /// Whether the run is to end early: a long task may return.
@@ -123,9 +123,9 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     }
 
     pub(super) fn live<S>(&mut self, state: &mut S, work: &impl Fn(&mut Self, &mut S, T)) {
-        let mut patience = self.post.patience();
+        let mut patience = self.queue.patience();
         let mut run = |crew: &mut Self, task: Task| {
-            crew.post.tally.run += 1;
+            crew.queue.tally.run += 1;
             // SAFETY: `push` made the word from a `T`, the queue gives each out once unless `T` is idempotent, and whatever
             // it borrows outlives the run.
             work(crew, state, unsafe { T::from_task(task) });
@@ -135,7 +135,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         };
         let mut is_out = self.has_set_out();
         loop {
-            while let Some(task) = self.post.pop() {
+            while let Some(task) = self.queue.pop() {
                 if self.is_stopped() {
                     return drop_task::<T>(task);
                 }
@@ -148,12 +148,12 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
                 return;
             }
             // Workers that set out all the time would never be at home together.
-            if Self::COUNTS_TASKS || self.post.sees_any() {
+            if Self::COUNTS_TASKS || self.queue.sees_any() {
                 if !Self::COUNTS_TASKS {
                     self.counts().sets_out();
                     is_out = true;
                 }
-                if let Some(task) = self.post.steal() {
+                if let Some(task) = self.queue.steal() {
                     patience.renew();
                     run(self, task);
                     continue;
@@ -169,7 +169,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// Drops the tasks that are left, when all workers have stopped; returns how many.
     pub(super) fn drop_tasks(&mut self) -> usize {
         let panic = &self.shared.panic;
-        self.post.drain().fold(0, |dropped, task| {
+        self.queue.drain().fold(0, |dropped, task| {
             panic.catch(|| drop_task::<T>(task));
             dropped + 1
         })

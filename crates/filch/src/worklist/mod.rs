@@ -4,7 +4,7 @@
 //! with Private Deques*, PPoPP 2013, and of Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*,
 //! PPoPP 2009: searches of graphs and trees, where a task makes others and returns nothing.
 //!
-//! **Queues.** Any of [`filch_queue`] will do but `PatientThep`, whose thief may wait for an owner that has gone home; also those that
+//! **WorkerQueue.** Any of [`filch_queue`] will do but `PatientThep`, whose thief may wait for an owner that has gone home; also those that
 //! fork–join cannot use, because they return the oldest task first or a task perhaps twice; the latter only for [`Idempotent`] tasks,
 //! by [`Worklist::run_idempotent`].
 //!
@@ -40,10 +40,10 @@ pub use item::{Idempotent, Item};
 pub use team::Team;
 
 use crate::policy::{Idle, Victims};
-pub use crate::post::Tally;
-use crate::post::{Habits, Loot};
-use crate::team::Settings;
 pub use crate::team::StartError;
+use crate::team::TeamSettings;
+pub use crate::worker_queue::Tally;
+use crate::worker_queue::{Habits, Loot};
 
 /// The settings of worklists, and the way to run them.
 ///
@@ -88,7 +88,7 @@ impl<Q: Queue<Native>> fmt::Debug for Worklist<Q> {
     }
 }
 
-/// The capacity of each worker's queue unless [`Worklist::capacity`] says otherwise. Queues that grow start with it.
+/// The capacity of each worker's queue unless [`Worklist::capacity`] says otherwise. WorkerQueue that grow start with it.
 pub const DEFAULT_CAPACITY: usize = 1 << 13;
 
 impl Worklist {
@@ -335,9 +335,9 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Team::new(self.settings("filch worklist").start_what_can_be(), self.stop())
     }
 
-    pub(crate) fn settings(&self, name: &'static str) -> Settings<'_, Q> {
+    pub(crate) fn settings(&self, name: &'static str) -> TeamSettings<'_, Q> {
         let &Self { workers, capacity, ref params, loot, habits, pin, .. } = self;
-        Settings { name, workers, capacity, params, loot, habits, pin }
+        TeamSettings { name, workers, capacity, params, loot, habits, pin }
     }
 }
 

@@ -7,7 +7,7 @@ use filch_queue::{ChaseLev, Delivery, Padded, Queue};
 
 use super::crew::Shared;
 use super::{Bag, Crew, Idempotent, Item, Outcome, Stop};
-use crate::team::Posts;
+use crate::team::Members;
 
 /// Threads and queues for worklists, kept from one list to the next: [`Worklist::start`](super::Worklist::start).
 ///
@@ -28,7 +28,7 @@ use crate::team::Posts;
 /// # Ok::<(), filch::worklist::StartError>(())
 /// ```
 pub struct Team<Q: Queue<Native> = ChaseLev> {
-    members: Posts<Q>,
+    members: Members<Q>,
     stop: Stop,
 }
 
@@ -42,13 +42,13 @@ impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
 }
 
 impl<Q: Queue<Native>> Team<Q> {
-    pub(super) fn new(members: Posts<Q>, stop: Stop) -> Self {
+    pub(super) fn new(members: Members<Q>, stop: Stop) -> Self {
         Self { members, stop }
     }
 
     /// The number of workers.
     pub fn workers(&self) -> usize {
-        self.members.posts.len()
+        self.members.queues.len()
     }
 
     /// Calls `f` on the thread of each worker, with its number: for what belongs to threads, and should be ready before the first run.
@@ -169,13 +169,13 @@ impl<Q: Queue<Native>> Team<Q> {
         W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
     {
         let workers = self.workers();
-        let Posts { threads, posts } = &mut self.members;
+        let Members { threads, queues } = &mut self.members;
         threads.check_process();
         let shared = Shared::new(workers, &self.stop);
-        // From here on nothing unwinds until the posts are back. Crews and states are written all the time, each by one worker: on lines
+        // From here on nothing unwinds until the queues are back. Crews and states are written all the time, each by one worker: on lines
         // of their own.
-        let crew = |(index, post)| Padded(Crew::new(index, post, &shared));
-        let mut crews: Vec<Padded<Crew<'_, T, Q>>> = posts.drain(..).enumerate().map(crew).collect();
+        let crew = |(index, queue)| Padded(Crew::new(index, queue, &shared));
+        let mut crews: Vec<Padded<Crew<'_, T, Q>>> = queues.drain(..).enumerate().map(crew).collect();
         let states = shared.panic.catch(|| {
             let states: Vec<Padded<S>> = (0..workers).map(|index| Padded(state(index))).collect();
             // With the caller, who is sure to run.
@@ -197,7 +197,7 @@ impl<Q: Queue<Native>> Team<Q> {
         // One crew's dropping may answer what another has asked for.
         while crews.iter_mut().map(|crew| crew.drop_tasks()).sum::<usize>() > 0 {}
         let (left, tallies) = crews.into_iter().map(|crew| crew.0.leave()).unzip();
-        *posts = left;
+        *queues = left;
         shared.panic.resume();
         // A result that is there when a destructor panics is lost, by the language; these may have one.
         drop((state, work));

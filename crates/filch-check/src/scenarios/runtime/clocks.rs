@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use filch::protocol::beat::{Clock, Due};
-use filch::protocol::ticks::Ticks;
+use filch::protocol::ticks::{Tick, Ticks};
 use filch_memory::{Atomic, Ordering};
 
 use crate::Program;
@@ -67,7 +67,7 @@ pub fn ticks<M: Checker>(in_vain: usize) -> Program {
     };
     let own = move || {
         loop {
-            if owner.ticks.is_due(0) == Some(true) && owner.request.load(Ordering::Relaxed) {
+            if owner.ticks.take(0) == Tick::Made && owner.request.load(Ordering::Relaxed) {
                 M::note(|| "answers".into());
                 owner.answer.store(true, Ordering::Relaxed);
                 return;

@@ -1,4 +1,4 @@
-//! A worker's post: its own queue and the others' to steal from, for tasks that nobody joins.
+//! A worker's queue: its own end, and the others' to steal from, for tasks that nobody joins.
 
 use filch_memory::Native;
 use filch_memory::count::stealing;
@@ -55,7 +55,7 @@ impl<Q: Queue<Native>> Loot<Q> {
 }
 
 /// A worker's own queue, what had no room in it, and its way to the others' queues.
-pub(crate) struct Post<Q: Queue<Native>> {
+pub(crate) struct WorkerQueue<Q: Queue<Native>> {
     owner: Q::Owner,
     thieves: Vec<Option<Q::Thief>>,
     overflow: Vec<Task>,
@@ -78,7 +78,7 @@ pub(crate) struct Habits {
     pub(crate) idle: Idle,
 }
 
-impl<Q: Queue<Native>> Post<Q> {
+impl<Q: Queue<Native>> WorkerQueue<Q> {
     pub(crate) fn new(index: usize, (owner, thieves): Hand<Q>, loot: Option<Loot<Q>>, habits: Habits) -> Self {
         let random = fastrand::Rng::with_seed(index as u64);
         let (overflow, spoils, tally) = (Vec::new(), Vec::new(), Tally::default());
