@@ -1,25 +1,25 @@
-//! The beat: when is it time for a worker to make private work public?
+//! The beat: when a worker makes private work public.
 //!
-//! **Paper.** Umut A. Acar, Arthur Charguéraud, Adrien Guatto, Mike Rainey and Filip Sieczkowski, *Heartbeat Scheduling:
-//! Provable Efficiency for Nested Parallelism*, PLDI 2018, <https://doi.org/10.1145/3192366.3192391>. A clock that stops
-//! by itself is ours.
+//! **Paper.** Umut A. Acar, Arthur Charguéraud, Adrien Guatto, Mike Rainey and Filip Sieczkowski, *Heartbeat
+//! Scheduling: Provable Efficiency for Nested Parallelism*, PLDI 2018, <https://doi.org/10.1145/3192366.3192391>. The
+//! clock that stops by itself is ours.
 //!
-//! **Idea.** Each worker has a flag that says that a beat is due. The worker looks at it wherever it forks, and lowers it
-//! when it acts on it; the clock raises it again a period later. When nobody has lowered a flag for a whole period,
-//! nobody forks: the clock goes to sleep, with all flags raised. So the next fork lowers one, and wakes it.
+//! **Idea.** Each worker has a flag that says that a beat is due. The worker reads it at each fork, and lowers it when
+//! it acts on the beat; the clock raises it again a period later. If no flag was lowered for a whole period, nobody
+//! forks, and the clock sleeps with all flags raised. The next fork then lowers a flag and wakes the clock.
 //!
 //! **Fields.** `due`, of each worker: raised by the clock, or by a thief that asks; lowered by the worker. `sleepers`
-//! and `place`: of the clock, see [`sleep`](super::sleep). `closing`: nobody will need the clock any more.
+//! and `place`: the clock's, see [`sleep`](super::sleep). `closing`: nobody needs the clock any more.
 //!
 //! **Invariants.**
-//! * I1: a flag is a hint: a beat that is lost or comes twice costs time, never safety.
-//! * I2: a clock that sleeps, and that nobody is about to wake, has left all flags raised.
+//! * I1: a flag is a hint: a lost or repeated beat costs time, not safety.
+//! * I2: while the clock sleeps and nobody is about to wake it, all flags are raised.
 //!
 //! **Edges.** E1: [`Clock::rest`]'s announcement, its fence, its look at the flags ↔ [`Clock::taken`]'s fence, its look at
 //! `sleepers`, after a flag was lowered. Forbidden: the flag is seen raised, and the announcement is not seen.
 //!
-//! **Cost.** A look at a flag is a relaxed load from a line that is written once in a period. A period's end costs the
-//! clock's thread a wake-up and a look at each flag.
+//! **Cost.** Reading a flag is a relaxed load from a cache line that is written once per period. A period's end costs
+//! the clock's thread a wake-up and a load per flag.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,20 +34,20 @@ use super::sleep::{Place, Sleepers};
 pub struct Due<M: Memory>(Padded<M::AtomicBool>);
 
 impl<M: Memory> Due<M> {
-    /// A flag that is raised, or not.
+    /// A flag, raised or lowered.
     pub fn new(is_raised: bool) -> Self {
         Self(Padded(Atomic::new(is_raised)))
     }
 
-    /// Whether it is raised.
+    /// Whether the flag is raised.
     #[inline(always)]
     pub fn is_raised(&self) -> bool {
         // Relaxed: I1.
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Clock or thief: raises the flag; `false` if it is raised already, and then nothing is written, so that the line
-    /// stays shared.
+    /// Clock or thief: raises the flag. Returns `false` if it is raised already; then it writes nothing, so that the
+    /// cache line stays shared.
     #[inline]
     pub fn raise(&self) -> bool {
         let raises = !self.is_raised();
@@ -58,15 +58,15 @@ impl<M: Memory> Due<M> {
         raises
     }
 
-    /// The worker: it acts on the beat. If there is a clock, [`Clock::taken`] must follow.
+    /// Worker: lowers the flag, since it acts on the beat. If there is a clock, [`Clock::taken`] must follow.
     #[inline]
     pub fn lower(&self) {
-        // Relaxed: E1 is made by the fence that follows.
+        // Relaxed: the fence that follows makes E1.
         self.0.store(false, Ordering::Relaxed);
     }
 }
 
-/// What raises the flags of all workers of a pool, once in a period.
+/// The clock of a pool, which raises the flags of all workers once per period.
 pub struct Clock<M: Memory> {
     due: Box<[Arc<Due<M>>]>,
     sleepers: Sleepers<M>,
@@ -81,7 +81,7 @@ impl<M: Memory> fmt::Debug for Clock<M> {
 }
 
 impl<M: Sleep> Clock<M> {
-    /// A clock for these flags, which must be raised.
+    /// Creates a clock for these flags, which must be raised.
     pub fn new(due: impl IntoIterator<Item = Arc<Due<M>>>) -> Self {
         Self {
             due: due.into_iter().collect(),
@@ -91,7 +91,7 @@ impl<M: Sleep> Clock<M> {
         }
     }
 
-    /// A worker, after it has lowered its flag: the clock must not sleep now.
+    /// Worker: wakes the clock if it sleeps. Called after the worker has lowered its flag.
     #[inline]
     pub fn taken(&self) {
         // E1: the fence is in `sleepers_after`.
@@ -100,7 +100,7 @@ impl<M: Sleep> Clock<M> {
         }
     }
 
-    /// The clock: a period is over. Returns whether anybody had lowered a flag.
+    /// Clock: ends a period by raising all flags. Returns whether any was lowered.
     pub fn tick(&self) -> bool {
         let mut any = false;
         for due in &self.due {
@@ -109,7 +109,7 @@ impl<M: Sleep> Clock<M> {
         any
     }
 
-    /// The clock: sleeps until somebody lowers a flag, or closes.
+    /// Clock: sleeps until a flag is lowered or the clock is closed.
     pub fn rest(&self) {
         // E1: announces, then fences.
         self.place.announce(&self.sleepers, 0);
@@ -120,8 +120,8 @@ impl<M: Sleep> Clock<M> {
         }
     }
 
-    /// The clock's thread: until it closes, calls `ticked` after each tick that somebody has waited for, which should let a period
-    /// pass, and rests while nobody waits.
+    /// Clock's thread: until the clock is closed, calls `ticked`, which should let a period pass, after each tick that
+    /// somebody waited for, and sleeps while nobody waits.
     pub fn run(&self, mut ticked: impl FnMut()) {
         while !self.is_closing() {
             if self.tick() {
@@ -132,14 +132,14 @@ impl<M: Sleep> Clock<M> {
         }
     }
 
-    /// Wakes the clock to see that it is not needed any more.
+    /// Tells the clock that nobody needs it any more, and wakes it.
     pub fn close(&self) {
-        // Relaxed: ordered as a flag that is lowered.
+        // Relaxed: ordered as the lowering of a flag is.
         self.closing.store(true, Ordering::Relaxed);
         self.taken();
     }
 
-    /// Whether the clock is not needed any more.
+    /// Whether the clock has been closed.
     pub fn is_closing(&self) -> bool {
         // Relaxed: see `close`.
         self.closing.load(Ordering::Relaxed)

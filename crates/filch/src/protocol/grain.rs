@@ -1,46 +1,46 @@
-//! How coarse an owner's tasks are: whether it shares whatever it forks, or keeps it until somebody asks.
+//! How coarse an owner's tasks are: whether it shares every fork, or keeps forks until a thief asks.
 //!
-//! **Idea.** A private task costs no atomic operation, but its owner has to answer whoever wants it, and answers nobody as long as
-//! it runs a leaf. So tasks are worth keeping only where leaves are short. An owner begins by sharing all it forks; once a number of
-//! joins in a row have come fast it keeps its forks, and shares on request. A request that has waited too long for its answer tells
-//! it that leaves are long again, and so does a stack all of which has been stolen: what is forked next may be anything. Any other
-//! request makes it doubt, for a few joins: what it forks next may be the last before a long leaf, and who asks is not always alone.
-//! The oldest tasks, which are mostly the largest, are shared in any case.
+//! **Idea.** A private task costs no atomic operation, but its owner must answer thieves, and does not answer while it
+//! runs a leaf. So private tasks pay only where leaves are short. An owner begins by sharing all its forks. After
+//! several fast joins in a row it keeps its forks and shares on request. A request that has waited too long tells it
+//! that leaves are long again, and so does a stack whose tasks are all stolen, because the next fork may be of any
+//! size. Any other request makes it doubt for a few joins: its next fork may be the last before a long leaf, and
+//! several thieves may want work. The oldest tasks, mostly the largest, are always shared.
 //!
-//! **Cost.** None on the path of a private fork and join. While all is shared, every fork and join is an atomic operation and
-//! a fence, some tens of nanoseconds; a window of them ends that.
+//! **Cost.** None for a private fork and join. While all tasks are shared, every fork and join costs an atomic
+//! operation and a fence, some tens of nanoseconds, until a window of joins is over.
 //!
-//! What must always hold: it says only *how much* is shared, never what is right.
+//! What must always hold: this affects only *how much* is shared, never correctness.
 
 use super::limits::{Limits, Sharer};
 
-/// A time, in ticks of a clock that runs at some gigahertz, or of another one where nobody looks.
+/// A time, in ticks of a clock of some gigahertz, or of any other clock where nobody reads it.
 pub type Time = u64;
 
-/// When an owner changes its mind.
+/// When an owner changes between sharing its forks and keeping them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// So many joins in a row have to come fast before an owner keeps its forks; 0 if it always does.
+    /// The number of consecutive fast joins before an owner keeps its forks; 0 if it always keeps them.
     pub window: u32,
-    /// So many have to if it has only been asked; 0 if that makes no difference.
+    /// The same after a request; 0 if requests make no difference.
     pub doubt: u32,
-    /// So many of the oldest tasks are shared even by an owner that keeps its forks, unless it is alone: for those who come when it has
-    /// begun a long leaf.
+    /// How many of the oldest tasks an owner shares even while it keeps its forks, unless it is the only worker: for
+    /// thieves that come after it has begun a long leaf.
     pub ready: usize,
-    /// So often in a row what is shared comes back unwanted before an owner minds nobody but those who ask, or sleep,
-    /// until somebody steals.
+    /// How many times in a row shared tasks come back unstolen before an owner shares only for workers that ask or
+    /// sleep, until the next theft.
     pub vain: u32,
-    /// What is fast, for each of them on average.
+    /// The greatest average time of a fast join.
     pub fine: Time,
-    /// Longer than this nobody should wait for an answer.
+    /// The longest that a thief should wait for an answer.
     pub patience: Time,
 }
 
 impl Params {
-    /// A loop that splits itself has some twenty joins before its blocks grow long. Above 2 µs for each, sharing it costs some percent
-    /// at most; and 30 µs are what it takes to wake somebody. (At 3 GHz.)
+    /// A self-splitting loop has some twenty joins before its blocks grow long. For joins longer than 2 µs, sharing
+    /// costs a few percent at most; and it takes 30 µs to wake a worker. (At 3 GHz.)
     pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 16, vain: 256, fine: 6_000, patience: 100_000 };
-    /// An owner that keeps its forks until somebody asks.
+    /// For an owner that keeps its forks until a thief asks.
     pub const FINE: Self = Self { window: 0, doubt: 0, ready: 0, vain: 0, fine: 0, patience: Time::MAX };
 }
 
@@ -48,36 +48,36 @@ impl Params {
 #[derive(Debug)]
 pub struct Grain {
     is_coarse: bool,
-    /// The last joins that were timed have come fast.
+    /// Whether the last timed joins were fast.
     was_fine: bool,
-    /// So many joins are to come fast.
+    /// The number of joins that must be fast.
     window: u32,
-    /// Tasks that have been taken back since they were all shared.
+    /// The number of tasks taken back since all were shared.
     joins: u32,
-    /// When the first of them was.
+    /// The time of the first of them.
     since: Time,
 }
 
 impl Grain {
-    /// Of an owner that has seen no task yet: it keeps its forks until it [begins](Grain::begins) a stack.
+    /// The grain of an owner that has seen no task: it keeps its forks until it [begins](Grain::begins) a stack.
     pub const fn new() -> Self {
         Self { is_coarse: false, was_fine: false, window: 0, joins: 0, since: 0 }
     }
 
-    /// Whether whatever is forked is to be shared at once.
+    /// Whether every fork is to be shared at once.
     #[inline]
     pub const fn is_coarse(&self) -> bool {
         self.is_coarse
     }
 
-    /// All tasks so far are stolen, and there is a new one.
+    /// Reports a new task when all older ones are stolen.
     pub fn begins(&mut self, sharer: &impl Sharer) {
         let Params { window, doubt, .. } = sharer.grain();
-        // What comes is mostly of one kind with what was there before.
+        // New tasks mostly resemble the previous ones.
         self.shares_for(if self.was_fine { doubt } else { window }, sharer);
     }
 
-    /// Somebody has asked: what is forked next may be anything, though it is likely to be what it was.
+    /// Reports a request: the next forks may be of any grain, though they probably resemble the last ones.
     pub fn doubts(&mut self, sharer: &impl Sharer) {
         self.shares_for(sharer.grain().doubt, sharer);
     }
@@ -88,7 +88,7 @@ impl Grain {
         }
     }
 
-    /// Somebody has asked, perhaps: whether it has had to wait so long that everything is to be shared from now on.
+    /// Returns whether a request, if there is one, has waited so long that all tasks are shared from now on.
     pub fn is_overdue<S: Sharer>(&mut self, limits: &Limits<S::Memory>, sharer: &S) -> bool {
         let is_early = |asked| sharer.now().saturating_sub(asked) < sharer.grain().patience;
         if limits.asked_at().is_none_or(is_early) {
@@ -98,13 +98,13 @@ impl Grain {
         self.is_coarse
     }
 
-    /// Somebody has waited too long: everything is to be shared from now on.
+    /// Reports that a thief has waited too long: all tasks are shared from now on.
     pub fn kept_waiting(&mut self, sharer: &impl Sharer) {
         self.was_fine = false;
         self.begins(sharer);
     }
 
-    /// A task has been taken back while everything was shared; whether forks are to be kept from now on.
+    /// Reports that a task was taken back while all were shared. Returns whether forks are kept from now on.
     pub fn is_fine_after(&mut self, sharer: &impl Sharer) -> bool {
         let Params { window, fine, .. } = sharer.grain();
         self.joins += 1;

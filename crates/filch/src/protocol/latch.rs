@@ -1,27 +1,27 @@
-//! Waiting for a number of things to end, by whatever kind of thread.
+//! Waiting for several things to end, on a worker or any other thread.
 //!
-//! **Fields.** [`Latch`]: `pending`, how many things have not ended; `waiter`, the way to wake who waits. [`Event`]: the word that a
-//! thread sleeps on that is no worker.
+//! **Fields.** [`Latch`]: `pending`, the number of things that have not ended; `waiter`, how to wake the waiting
+//! thread. [`Event`]: the word that a thread other than a worker sleeps on.
 //!
 //! **Invariants.**
-//! * I1: whoever ends the last thing touches the latch for the last time when it subtracts one, because the waiter may then return and take
-//!   the latch with it; everything needed afterwards has been copied before.
-//! * I2: a notification that comes too late wakes an event's thread in vain the next time; none is lost.
+//! * I1: the subtraction is the last access to the latch by the thread that ends the last thing, because the waiter may
+//!   then return and free the latch. That thread has copied everything it needs before.
+//! * I2: a late notification wakes the event's thread in vain the next time; no notification is lost.
 //!
 //! **Edges.**
-//! * E1: the subtractions (release; each, as a read–modify–write, continues the release sequences of those before it) →
-//!   [`Latch::is_over`] (acquire): what ended.
+//! * E1: the subtractions (release; each, as a read–modify–write, continues the release sequences of earlier ones) →
+//!   [`Latch::is_over`] (acquire): the things that ended.
 //! * E2: [`Event::notify`] (release) → [`Event::wait`] (acquire): the subtraction before it.
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
 
-/// The way to a thread that waits for a latch.
+/// A handle to wake the thread that waits for a latch.
 pub trait Waiter: Clone {
-    /// The last thing has ended. The latch may be gone.
+    /// Wakes the thread: the last thing has ended. The latch may be gone.
     fn wake(&self);
 }
 
-/// A number of things that have not ended, and somebody who waits for them.
+/// A count of things that have not ended, and the thread that waits for them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -47,14 +47,14 @@ pub struct Latch<M: Memory, W> {
 }
 
 impl<M: Memory, W: Waiter> Latch<M, W> {
-    /// A latch that is over when `pending` things have ended.
+    /// Creates a latch that is over when `pending` things have ended.
     pub fn new(pending: usize, waiter: W) -> Self {
         Self { pending: Atomic::new(pending), waiter }
     }
 
-    /// So many things more. Precondition: it is not over, and something that has not ended says so.
+    /// Adds things to wait for. Precondition: the latch is not over; the caller knows of a thing that has not ended.
     pub fn add(&self, things: usize) {
-        // Relaxed: what keeps the latch from being over is known to the caller.
+        // Relaxed: the caller knows of a thing that keeps the latch from being over.
         self.pending.fetch_add(things, Ordering::Relaxed);
     }
 
@@ -70,28 +70,28 @@ impl<M: Memory, W: Waiter> Latch<M, W> {
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// The way to who waits.
+    /// The handle to wake the waiting thread.
     pub fn waiter(&self) -> &W {
         &self.waiter
     }
 
-    /// One thing has ended.
+    /// Ends one thing.
     ///
     /// # Safety
-    /// The latch is alive, and this thing has been counted and has not ended before. Afterwards the latch may be gone.
+    /// The latch is alive, and this thing is counted and has not ended yet. The latch may be gone after the call.
     pub unsafe fn end(this: *const Self) {
-        // SAFETY: alive: this thing has not ended.
+        // SAFETY: the latch is alive, since this thing has not ended.
         let pending = unsafe { &(*this).pending };
         // Relaxed: the compare-and-swap decides.
         let mut count = pending.load(Ordering::Relaxed);
         while count > 1 {
-            // E1. Somebody else will be the last.
+            // E1. Another thread will end the last thing.
             match pending.compare_exchange_weak(count, count - 1, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => count = now,
             }
         }
-        // Nothing else is pending, so nobody but this thread may add or end anything.
+        // Nothing else is pending, so only this thread may add or end things.
         // SAFETY: as above.
         let waiter = unsafe { (*this).waiter.clone() };
         // E1.
@@ -100,7 +100,7 @@ impl<M: Memory, W: Waiter> Latch<M, W> {
     }
 }
 
-/// What one thread sleeps on that is no worker.
+/// An event for one thread, not a worker, to sleep on.
 #[derive(Debug)]
 pub struct Event<M: Memory>(M::AtomicU32);
 
@@ -115,7 +115,7 @@ impl<M: Memory> Default for Event<M> {
 }
 
 impl<M: Sleep> Event<M> {
-    /// Wakes the thread that sleeps here, or who comes to do so next.
+    /// Wakes the thread that sleeps here, or the next that comes to sleep.
     pub fn notify(&self) {
         // E2.
         if self.0.swap(NOTIFIED, Ordering::Release) == SLEEPING {
@@ -123,9 +123,9 @@ impl<M: Sleep> Event<M> {
         }
     }
 
-    /// Sleeps until notified; takes the notification.
+    /// Sleeps until notified, and consumes the notification.
     pub fn wait(&self) {
-        // Relaxed: publishes nothing, and on failure the swap below acquires.
+        // Relaxed: it publishes nothing, and on failure the swap below acquires.
         let sleeps = self.0.compare_exchange(NOTHING, SLEEPING, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         // Relaxed: the swap below acquires.
         while sleeps && self.0.load(Ordering::Relaxed) == SLEEPING {

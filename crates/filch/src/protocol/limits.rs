@@ -1,19 +1,19 @@
-//! The two limits: everything that an owner must know on its fast path, as two words to compare with.
+//! The two limits: all that an owner must know on its fast path, as two words to compare with.
 //!
-//! The owner of a direct task stack may push at `head` without further ado while `head < push`, and may take back the
-//! job at `head` while `head >= pop`. Every reason not to is folded into these two compares: the stack is full, all
-//! jobs are stolen, the job may be shared, a thief wants work.
+//! The owner of a direct task stack may push at `head` on the fast path while `head < push`, and take back the job at
+//! `head` while `head >= pop`. The two compares cover every exception: the stack is full, all jobs are stolen, the job
+//! may be shared, a thief wants work.
 //!
-//! **Fields.** `push`, `pop`: addresses of slots, or the marks below; written by the owner on its cold path and by thieves, who
-//! write only the two request marks. One cache line with what else the owner alone reads.
+//! **Fields.** `push`, `pop`: addresses of slots, or the marks below; written by the owner on its cold path and by
+//! thieves, which write only the two request marks. They share a cache line only with data that the owner alone reads.
 //!
 //! **Invariants.**
-//! * I1: whatever thieves write sends the owner to its cold path, where the owner's private indices decide. So a
-//!   stale, lost or repeated request can cost time but never safety.
-//! * I2: a request stands until the owner overwrites it in the cold path that it causes; one that races with the
-//!   owner's overwriting may be lost, and an awake thief asks again. For one about to sleep, see [`sleep`](super::sleep).
+//! * I1: any mark that a thief writes sends the owner to its cold path, where the owner's private indices decide. So a
+//!   stale, lost or repeated request can cost time but not safety.
+//! * I2: a request stands until the owner overwrites it on the cold path that it causes. A request that races with the
+//!   overwriting may be lost; an awake thief then asks again. For a thief about to sleep, see [`sleep`](super::sleep).
 //!
-//! **Edges.** None: all accesses are relaxed. What a request makes the owner share is published by the index protocol.
+//! **Edges.** None: all accesses are relaxed. The index protocol publishes what a request makes the owner share.
 
 use filch_memory::{Atomic, Memory, Ordering};
 
@@ -26,27 +26,27 @@ const PUSH_NEVER: usize = 0;
 const PUSH_WANTED: usize = 1;
 /// Above every address: no pop is admitted.
 const POP_NEVER: usize = usize::MAX;
-/// From here up to [`POP_NEVER`]: above every address, and somebody wants work, since the time that makes the difference. Where addresses
-/// take all bits there is one such mark, and no time.
+/// Marks from here up to [`POP_NEVER`]: above every address, and somebody wants work since the time that is the
+/// difference. Where addresses take all bits, there is one such mark and no time.
 const POP_WANTED: usize = if usize::BITS < 64 { usize::MAX - 1 } else { 1 << 63 };
 
-/// A worker that shares tasks from a stack of its own.
+/// A worker that shares tasks from its own stack.
 pub trait Sharer: Sleeper {
-    /// Whether some of its forks found no place on the stack.
+    /// Whether some of its forks found no room on the stack.
     fn has_aside(&self) -> bool;
 
-    /// The time.
+    /// Returns the time.
     fn now(&self) -> Time;
 
-    /// When it shares whatever it forks.
+    /// When it shares every fork.
     fn grain(&self) -> Params {
         Params::DEFAULT
     }
 
-    /// It has shared tasks.
+    /// Called after it has shared tasks.
     fn has_grown(&self) {}
 
-    /// It has taken shared tasks back.
+    /// Called after it has taken shared tasks back.
     fn has_shrunk(&self) {}
 }
 
@@ -72,19 +72,19 @@ impl Limits<filch_memory::Native> {
 }
 
 impl<M: Memory> Limits<M> {
-    /// Limits that admit nothing: of an empty stack, of which every job counts as stolen.
+    /// Limits that admit nothing, for an empty stack, where every job counts as stolen.
     pub fn closed() -> Self {
         Self { push: Atomic::new(PUSH_NEVER), pop: Atomic::new(POP_NEVER) }
     }
 
-    /// Owner: whether a job may be pushed at address `head` with no more ado.
+    /// Owner: returns whether it may push a job at address `head` on the fast path.
     #[inline(always)]
     pub fn admits_push(&self, head: usize) -> bool {
-        // Relaxed: the owner's own value, or a request, which is only a hint (I1).
+        // Relaxed: the owner's own value, or a request, which is a hint (I1).
         head < self.push.load(Ordering::Relaxed)
     }
 
-    /// Owner: whether the job at address `head` is private and may be taken back with no more ado.
+    /// Owner: returns whether it may take back the job at address `head`, which is then private, on the fast path.
     #[inline(always)]
     pub fn admits_pop(&self, head: usize) -> bool {
         // Relaxed: as above.
@@ -94,13 +94,13 @@ impl<M: Memory> Limits<M> {
     /// Owner: admits pushes below `end` and pops from `split` up. Forgets requests.
     #[inline]
     pub fn open(&self, end: usize, split: usize) {
-        // Relaxed: only this thread acts on these values; thieves compare them with the marks.
+        // Relaxed: only this thread acts on these values; thieves only compare them with the marks.
         self.push.store(end, Ordering::Relaxed);
         self.pop.store(split, Ordering::Relaxed);
     }
 
-    /// Owner: admits pushes below `end` and pops from `pop` up. Returns whether anybody sleeps, who is then to be woken if there is
-    /// work for him, or else [told](Limits::stop_next_push) by the next push.
+    /// Owner: admits pushes below `end` and pops from `pop` up. Returns whether anybody sleeps. The caller must then
+    /// wake a sleeper if it has shared work, or else [make the next push cold](Limits::stop_next_push).
     #[must_use]
     pub fn reopen(&self, sharer: &impl Sharer<Memory = M>, end: usize, pop: usize) -> bool
     where
@@ -113,7 +113,7 @@ impl<M: Memory> Limits<M> {
         sharer.dormitory().sleepers().sleepers_after()
     }
 
-    /// Owner: every job is stolen, so the next push must publish and the next pop must wait.
+    /// Owner: admits nothing. Every job is stolen, so the next push must publish and the next pop must wait.
     #[inline]
     pub fn close(&self) {
         // Relaxed: as in `open`.
@@ -121,47 +121,47 @@ impl<M: Memory> Limits<M> {
         self.pop.store(POP_NEVER, Ordering::Relaxed);
     }
 
-    /// Owner: sends the next push to the cold path: nothing could be shared now, and somebody sleeps who wants work.
+    /// Owner: sends the next push to the cold path, because there was nothing to share and a sleeper wants work.
     #[inline]
     pub fn stop_next_push(&self) {
         // Relaxed: as in `open`.
         self.push.store(PUSH_WANTED, Ordering::Relaxed);
     }
 
-    /// Owner: sends every pop to the cold path, as long as there are jobs that found no place on the stack.
+    /// Owner: sends every pop to the cold path while there are jobs that found no room on the stack.
     #[inline]
     pub fn stop_pops(&self) {
         // Relaxed: as in `open`.
         self.pop.store(POP_NEVER, Ordering::Relaxed);
     }
 
-    /// Owner: whether somebody wants work.
+    /// Owner: returns whether somebody wants work.
     #[inline]
     pub fn is_wanted(&self) -> bool {
-        // Relaxed: a request that is seen late is answered late.
+        // Relaxed: a request seen late is answered late.
         self.is_asked() || self.push.load(Ordering::Relaxed) == PUSH_WANTED
     }
 
-    /// Owner: whether a thief wants work, who has asked.
+    /// Owner: returns whether a thief has asked for work.
     #[inline]
     pub fn is_asked(&self) -> bool {
         // Relaxed: as above.
         is_wanted(self.pop.load(Ordering::Relaxed))
     }
 
-    /// Owner: when whoever wants work asked for it, if that is known.
+    /// Owner: returns the time of the standing request, if known.
     pub fn asked_at(&self) -> Option<Time> {
         // Relaxed: a hint, as above.
         let pop = self.pop.load(Ordering::Relaxed);
         (usize::BITS == 64 && is_wanted(pop)).then(|| (pop - POP_WANTED) as Time)
     }
 
-    /// Thief: asks for work; `false` if a request stands already, or the limits admit nothing anyway, and then nothing is written, so
-    /// that the line stays shared. `now`: the time.
+    /// Thief: asks for work at the time `now`. Returns `false` if a request stands already or the limits admit nothing;
+    /// then it writes nothing, so that the cache line stays shared.
     #[inline]
     pub fn request(&self, now: impl FnOnce() -> Time) -> bool {
-        // Relaxed: see I1 and I2. Both limits: the owner may have overwritten one between a thief's two stores, and a
-        // sleeper relies on the next push.
+        // Relaxed: see I1 and I2. Checks both limits: the owner may have overwritten one between a thief's two stores,
+        // and a sleeper relies on the next push.
         let (push, pop) = (self.push.load(Ordering::Relaxed), self.pop.load(Ordering::Relaxed));
         if pop >= POP_WANTED && push <= PUSH_WANTED && (push == PUSH_NEVER) == (pop == POP_NEVER) {
             return false;

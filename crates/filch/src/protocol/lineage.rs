@@ -1,37 +1,39 @@
-//! Jobs and their parents: when is a job over with all its descendants, and when may its place hold another?
+//! Jobs and their parents: when a job and all its descendants are over, and when its place may hold another job.
 //!
 //! **Source.** The job system of the project injinj/WSQ, <https://github.com/injinj/WSQ>, whose decrements are relaxed.
 //!
-//! **Idea.** A job counts what is unfinished of it: itself, and its children. Whoever finishes one of them takes it off, and
-//! whoever takes off the last has finished the job for its parent. Parts that one thread finishes may be taken off together, if it
-//! is not too late: see [`Lineage::is_left_with`]. Jobs lie in places that are used again and again, many of
-//! them in one block. A place counts its lives, so that who asks for a job of an earlier life learns that it is over, and nobody
-//! has to be told when a place is reused.
+//! **Idea.** A job counts its unfinished parts: itself and its children. A thread that finishes a part subtracts it,
+//! and the thread that subtracts the last part has finished the job, which is a part of its parent. One thread may
+//! subtract several parts together while others are unfinished: see [`Lineage::is_left_with`]. Jobs lie in places that
+//! are reused, many to a block. A place counts its lives, so that a thread that asks about a job of an earlier life
+//! learns that it is over, and reuse needs no notification.
 //!
-//! **Fields.** Per place a [`Lineage`]: one word of life (high 32 bits), whether the job is known to anybody but its kin (1 bit),
-//! and unfinished (31 bits); and the parent. Per block [`Returned`]: how many places its owner and others have given back.
+//! **Fields.** Per place a [`Lineage`]: one word with the life (high 32 bits), whether the job is known outside its kin
+//! (1 bit), and the number of unfinished parts (31 bits); and the parent. Per block [`Returned`]: how many places the
+//! owner and other threads have given back.
 //!
 //! **Invariants.**
-//! * I1: each part, the job itself and each child, is counted before it can be finished, and taken off once.
-//! * I2: only who has an unfinished part adds one, so the count rises from 0 by [`Lineage::begin`] alone.
-//! * I3: a part of an unknown job is added and taken off by who has one. So who has all that are left is alone with the word.
-//! * I4: between giving back and the next beginning only the block's owner has to do with a place, but for those who ask for
-//!   a job of an earlier life.
-//! * I5: a job's parent stays while the job is unfinished, and is unfinished.
+//! * I1: each part (the job itself or a child) is counted before it can be finished, and is subtracted once.
+//! * I2: only a thread that has an unfinished part adds one, so the count rises from 0 by [`Lineage::begin`] alone.
+//! * I3: parts of an unknown job are added and subtracted only by threads that have one. So a thread that has all
+//!   remaining parts is alone with the word.
+//! * I4: between the return of a place and its next use, only the block's owner accesses it, apart from threads that
+//!   ask about a job of an earlier life.
+//! * I5: while a job is unfinished, its parent stays in its place and is unfinished.
 //!
 //! **Edges.**
-//! * E1: `finish` (release) → the `finish` that is the last (acquire): what was done in all parts, and the parent's name, come
-//!   before the end of the job, and before what its parent does next.
-//! * E2: the last `finish` (release) → `is_over` (acquire), and any (release) → `is_left_with` (acquire): what was done in the parts
-//!   comes before the end of the wait for them.
+//! * E1: `finish` (release) → the last `finish` (acquire): the effects of all parts, and the store of the parent, come
+//!   before the end of the job and before what its parent does next.
+//! * E2: the last `finish` (release) → `is_over` (acquire), and any (release) → `is_left_with` (acquire): the effects
+//!   of the parts come before the end of the wait for them.
 //! * E3: `begin` (release) → `is_over` (acquire), when it finds another life: the same for a job whose place has been
-//!   reused, as the owner has acquired its end by E4.
+//!   reused, since the owner has acquired its end by E4.
 //! * E4: `by_other` (release) → `all` (acquire): the last use of a place comes before its next.
-//! * E5: `begin`'s store of the parent (release) → its load in `descent_from` (acquire): who reads the parent of a later
-//!   job sees that the one it asked for is over.
+//! * E5: `begin`'s store of the parent (release) → its load in `descent_from` (acquire): a thread that reads the parent
+//!   of a later job sees that the job it asked about is over.
 //!
-//! **Cost.** None of the updates is atomic where one thread has all that is left of a job, and nobody knows it. Otherwise one for
-//! each child, or for several that are begun or finished together.
+//! **Cost.** No atomic update if one thread has all remaining parts of an unknown job. Otherwise one per child, or per
+//! group of children begun or finished together.
 //!
 //! ```
 //! use std::ptr::NonNull;
@@ -45,7 +47,7 @@
 //! assert!(!parent.finish(1)); // its own part
 //! assert!(child.finish(1));
 //! assert!(!parent.is_over(life));
-//! assert!(parent.finish(1)); // that of the child, in its name
+//! assert!(parent.finish(1)); // the child's part
 //! assert!(parent.is_over(life));
 //! ```
 
@@ -57,10 +59,10 @@ const COUNT: u64 = (1 << 31) - 1;
 const KNOWN: u64 = 1 << 31;
 const LIFE_SHIFT: u32 = 32;
 
-/// More unfinished parts are refused.
+/// The greatest number of unfinished parts.
 pub const MAX_CHILDREN: u64 = 1 << 30;
 
-/// What a job's place says of its parts and of its parent.
+/// A job's unfinished parts and its parent, as kept in its place.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Lineage<M: Memory> {
@@ -68,71 +70,72 @@ pub struct Lineage<M: Memory> {
     parent: M::AtomicPtr<Self>,
 }
 
-/// What a job is to another: see [`Lineage::descent_from`].
+/// The relation of a job to another one: see [`Lineage::descent_from`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Descent {
-    /// The same job, or a descendant.
+    /// It is the same job, or a descendant.
     Descendant,
-    /// Neither.
+    /// It is neither.
     Unrelated,
-    /// The job is over, so nobody can tell.
+    /// The job is over, so the relation is unknown.
     Over,
 }
 
 impl<M: Memory> Default for Lineage<M> {
-    /// A place that has not held a job.
+    /// A place that has never held a job.
     fn default() -> Self {
         Self { word: Atomic::new(0), parent: Atomic::new(ptr::null_mut()) }
     }
 }
 
 impl<M: Memory> Lineage<M> {
-    /// The owner of the place: a job begins here, itself unfinished; returns the life of the place that it is. A job that is not
-    /// `known` is never asked whether it is over. Precondition: the one before is over and its place was given back, if there was
-    /// one; the parent has counted this one.
+    /// Owner of the place: begins a job here, with itself as its unfinished part. Returns the life of the place. Nobody
+    /// asks whether a job that is not `known` is over. Precondition: the previous job, if any, is over and the place
+    /// was given back; the parent has counted this job.
     #[inline]
     pub fn begin(&self, parent: Option<NonNull<Self>>, known: bool) -> u32 {
-        // Relaxed: nobody else writes the word (I4).
+        // Relaxed: no other thread writes the word (I4).
         let life = ((self.word.load(Ordering::Relaxed) >> LIFE_SHIFT) as u32).wrapping_add(1);
         // E3: pairs with `is_over`.
-        // kept over Relaxed: a relaxed store would end the release of the job before; to loom, a store after an update
-        // continues it.
+        // kept over Relaxed: a relaxed store would end the previous job's release sequence; to loom, a store after an
+        // update continues it.
         self.word.store(u64::from(life) << LIFE_SHIFT | if known { KNOWN } else { 0 } | 1, Ordering::Release);
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
-        // E5: pairs with `descent_from`, and comes after the word.
+        // E5: pairs with `descent_from`; comes after the word.
         self.parent.store(parent, Ordering::Release);
         life
     }
 
-    /// Who has an unfinished part: there are `parts` more.
+    /// Holder of an unfinished part: adds `parts` more.
     ///
     /// # Panics
-    /// If that makes more than [`MAX_CHILDREN`]; then none was added.
+    /// If there are then more than [`MAX_CHILDREN`]; none is added.
     #[inline]
     pub fn add(&self, parts: u32) {
-        // E1: pairs with the update in `finish`, for `finish` itself then reads this thread's store.
-        // kept over Relaxed: the store that may follow ends the release of the finishes before, which the end of the
-        // job has to acquire; to loom, a store after an update continues it.
+        // E1: pairs with the update in `finish`, because `finish` itself then reads this thread's store.
+        // kept over Relaxed: the store that may follow ends the release sequence of earlier finishes, which the end of
+        // the job must acquire; to loom, a store after an update continues it.
         let before = self.word.load(Ordering::Acquire);
         if (before & COUNT) + u64::from(parts) > MAX_CHILDREN {
             refuse();
         }
         if before & (KNOWN | COUNT) == 1 {
-            // Relaxed: this thread is alone with the word (I3), and has acquired what was released to it.
+            // Relaxed: this thread is alone with the word (I3), and has acquired everything released to it.
             self.word.store(before + u64::from(parts), Ordering::Relaxed);
         } else {
-            // Relaxed: whoever finishes the parts learns of them from this thread, whose own part keeps the job unfinished. More
-            // than the limit by what other threads add at the same time.
+            // Relaxed: threads that finish the parts learn of them from this thread, whose own part keeps the job
+            // unfinished. The count may exceed the limit by what other threads add at the same time.
             self.word.fetch_add(u64::from(parts), Ordering::Relaxed);
         }
     }
 
-    /// Who has `parts` unfinished parts: those are finished; and if they were the last, so is the job. Then the caller gives
-    /// the place back and finishes the job's part in its parent. Otherwise it must not touch the place any more.
+    /// Holder of `parts` unfinished parts: finishes them. Returns whether they were the last, so that the job is over;
+    /// then the caller gives the place back and finishes the job's part in its parent. Otherwise the caller must not
+    /// touch the place again.
     #[inline]
     pub fn finish(&self, parts: u32) -> bool {
         let parts = u64::from(parts);
-        // E1: pairs with the update below. The last parts of an unknown job need no update: I3.
+        // E1: pairs with the update below. The last parts of an unknown job need no update (I3).
         if self.word.load(Ordering::Acquire) & (KNOWN | COUNT) == parts {
             return true;
         }
@@ -140,28 +143,28 @@ impl<M: Memory> Lineage<M> {
         self.word.fetch_sub(parts, Ordering::AcqRel) & COUNT == parts
     }
 
-    /// Who has `parts` unfinished parts: whether there are no others. While there are, it can put off finishing its own for
-    /// as long as it has one in hand, or does not rest.
+    /// Holder of `parts` unfinished parts: returns whether there are no others. If there are, it may defer finishing
+    /// its own while it holds one or keeps running.
     #[inline]
     pub fn is_left_with(&self, parts: u32) -> bool {
         // E2: pairs with `finish`.
         self.word.load(Ordering::Acquire) & COUNT == u64::from(parts)
     }
 
-    /// Who has finished the last part: the job's parent.
+    /// Thread that finished the last part: returns the job's parent.
     #[inline]
     pub fn parent(&self) -> Option<NonNull<Self>> {
         // Relaxed: written before the job could be finished (E1).
         NonNull::new(self.parent.load(Ordering::Relaxed))
     }
 
-    /// Who has an unfinished part: others may ask for the job from now on. Returns its life.
+    /// Holder of an unfinished part: lets others ask about the job. Returns its life.
     pub fn make_known(&self) -> u32 {
-        // Relaxed: it has to be seen by those who finish a part after this thread's own.
+        // Relaxed: only threads that finish a part after this thread's own must see it.
         (self.word.fetch_or(KNOWN, Ordering::Relaxed) >> LIFE_SHIFT) as u32
     }
 
-    /// Anybody: whether the known job of that life is over, with all its descendants.
+    /// Any thread: returns whether the known job of that life and all its descendants are over.
     #[inline]
     pub fn is_over(&self, life: u32) -> bool {
         // E2: pairs with `finish`; E3: with `begin`.
@@ -169,16 +172,16 @@ impl<M: Memory> Lineage<M> {
         (word >> LIFE_SHIFT) as u32 != life || word & COUNT == 0
     }
 
-    /// Anybody: what the known job of that life is to the job in `ancestor`, which is unfinished.
+    /// Any thread: returns the relation of the known job of that life to the unfinished job in `ancestor`.
     ///
     /// # Safety
-    /// All places stay where they are meanwhile, this one's ancestors' too, whatever they hold.
+    /// This place and those of its ancestors stay allocated during the call, whatever they hold.
     pub unsafe fn descent_from(&self, life: u32, ancestor: NonNull<Self>) -> Descent {
         let mut place = NonNull::from(self);
         while place != ancestor {
             // E5: pairs with `begin`. SAFETY: the caller's promise.
             let parent = unsafe { place.as_ref() }.parent.load(Ordering::Acquire);
-            // If not, what was read is of its lineage: I5.
+            // If it is not over, `parent` is of its lineage (I5).
             if self.is_over(life) {
                 return Descent::Over;
             }
@@ -194,10 +197,10 @@ fn refuse() -> ! {
     panic!("a job has more than {MAX_CHILDREN} unfinished children")
 }
 
-/// How many places of a block have been given back.
+/// The number of places of a block that have been given back.
 #[derive(Debug)]
 pub struct Returned<M: Memory> {
-    /// By the block's owner, which alone reads and writes it.
+    /// By the block's owner. Only the owner accesses it.
     own: M::AtomicU32,
     others: M::AtomicU32,
 }
@@ -209,26 +212,27 @@ impl<M: Memory> Default for Returned<M> {
 }
 
 impl<M: Memory> Returned<M> {
-    /// The owner gives a place back.
+    /// Owner: gives a place back.
     #[inline]
     pub fn by_owner(&self) {
-        // Relaxed: the owner's alone.
+        // Relaxed: only the owner accesses it.
         self.own.store(self.own.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Another thread gives a place back.
+    /// Another thread: gives a place back.
     #[inline]
     pub fn by_other(&self) {
         // E4: pairs with `all`.
         self.others.fetch_add(1, Ordering::Release);
     }
 
-    /// The owner: whether all of so many places have been given back. Then they may be used once more, and the counts are 0.
+    /// Owner: returns whether all of this many places have been given back. If so, it resets the counts and the places
+    /// may be reused.
     pub fn all(&self, places: u32) -> bool {
-        // Relaxed: the owner's alone. E4: pairs with `by_other`.
+        // Relaxed: only the owner accesses it. E4: pairs with `by_other`.
         let all = self.own.load(Ordering::Relaxed) + self.others.load(Ordering::Acquire) == places;
         if all {
-            // Relaxed, both: nobody else has to do with the block before places in it are used again, which publishes this.
+            // Relaxed, both: no other thread uses the block before its places are reused, which publishes this.
             self.own.store(0, Ordering::Relaxed);
             self.others.store(0, Ordering::Relaxed);
         }

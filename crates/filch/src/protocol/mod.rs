@@ -1,20 +1,20 @@
-//! filch's own protocols, each a small component generic over [`Memory`](filch_memory::Memory), so that a checker runs
-//! the source that ships.
+//! filch's own protocols. Each is a small component generic over [`Memory`](filch_memory::Memory), so that a checker
+//! runs the shipped source.
 //!
-//! * [`beat`]: when it is time to make private work public, and when nobody needs to know the time.
-//! * [`grain`]: whether an owner shares whatever it forks, or keeps it until somebody asks.
-//! * [`limits`]: how a thief asks an owner for work without costing the owner anything.
-//! * [`latch`]: when a number of things have ended, for whoever waits for them.
-//! * [`lineage`]: when a job is over with all its descendants, and its place free.
+//! * [`beat`]: when a worker makes private work public, and when the clock may sleep.
+//! * [`grain`]: whether an owner shares every fork, or keeps forks until a thief asks.
+//! * [`limits`]: how a thief asks an owner for work at no cost to the owner.
+//! * [`latch`]: how a thread waits for several things to end.
+//! * [`lineage`]: when a job and all its descendants are over, and its place is free.
 //! * [`public`]: what the owner of Wool's task stack shares and takes back.
-//! * [`rounds`]: when threads that come again and again have all done their part.
-//! * [`seize`]: how a thief shares on behalf of an owner that answers nobody.
-//! * [`state`]: who has a stolen job, and when its result is there.
-//! * [`sleep`]: how a worker goes to sleep without missing the work that it should wake for.
-//! * [`termination`]: how workers find out that there is nothing left.
+//! * [`rounds`]: when all threads have done their part of a round.
+//! * [`seize`]: how a thief shares on behalf of an owner that does not answer.
+//! * [`state`]: who has a stolen job, and when its result is ready.
+//! * [`sleep`]: how a worker goes to sleep without missing work.
+//! * [`termination`]: how workers detect that no work is left.
 //! * [`split`]: what the owner of the default task stack shares and takes back.
-//! * [`ticks`]: when owners that work for long answer their thieves, and when nobody needs them to.
-//! * [`waiting`]: what a worker does that cannot go on.
+//! * [`ticks`]: when owners answer thieves during long tasks, and when the clock may sleep.
+//! * [`waiting`]: what a worker does while it waits.
 //! * [`wool`]: who may take which task of Wool's direct task stack.
 
 pub mod beat;

@@ -1,20 +1,21 @@
-//! The owner's side of the direct task stack of Wool: what it does when the limits do not admit a push or a pop.
+//! The owner's side of the direct task stack of Wool: its work when the limits do not admit a push or a pop.
 //!
 //! **Paper.** Karl-Filip Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010,
 //! <https://doi.org/10.1109/ICPP.2010.39>.
 //!
-//! **Idea.** [`wool`] says who may take which task. Its boundary is folded into the two [limits](super::limits), so that the
-//! owner does not look at it when it forks and joins private tasks; here is the other path. While tasks are
+//! **Idea.** [`wool`] says who may take which task. Its boundary is folded into the two [limits](super::limits), so
+//! that the owner does not read it when it forks and joins private tasks. This is the cold path. While tasks are
 //! [coarse](super::grain), all slots are public, and every push and pop comes here.
 //!
-//! **Fields.** [`Stack`]: what thieves see, and where the slots lie. [`Owner`]: the owner's copy of the boundary, and what it knows of
-//! its tasks' grain.
+//! **Fields.** [`Stack`]: what thieves see, and the location of the slots. [`Owner`]: the owner's copy of the boundary,
+//! and what it knows of its tasks' grain.
 //!
 //! **Invariants.** With `public` the owner's copy of the boundary, and `head` the exact head:
-//! * I1: the limits admit pops at or above `public` only (or, requested or with tasks kept aside, none).
-//! * I2: the limits admit pushes, and only below the end, if at all while head ≥ public. So a push of a public task is cold.
-//! * I3: a cold push looks for sleepers, and so does whoever lets pushes be admitted. Whoever overwrites a request otherwise
-//!   leaves the next push cold.
+//! * I1: the limits admit pops only at or above `public` (none after a request or with tasks kept aside).
+//! * I2: the limits admit pushes, if at all, only below the end and while head ≥ public. So a push of a public task is
+//!   cold.
+//! * I3: a cold push looks for sleepers, and so does any operation that opens the limits to pushes. Any other operation
+//!   that overwrites a request leaves the next push cold.
 //!
 //! **Edges.** Those of the state words and of [`sleep`](super::sleep).
 
@@ -28,17 +29,17 @@ use super::state::JobState;
 use super::waiting::wake_one;
 use super::wool::{self, Params, Shared};
 
-/// What thieves see of a task stack, and where it lies.
+/// What thieves see of a task stack, and its location.
 pub struct Stack<'s, M: Sleep, F> {
     /// The oldest task, and the boundary.
     pub shared: &'s Shared<M>,
     /// The owner's limits, which are addresses.
     pub limits: &'s Limits<M>,
-    /// Finds the state of the slot with a given index.
+    /// Finds the state of a slot by its index.
     pub state_at: F,
     /// The address of the slot with index 0.
     pub bottom: usize,
-    /// The distance of two slots.
+    /// The distance between two slots.
     pub slot_size: usize,
     /// The number of slots.
     pub capacity: usize,
@@ -70,12 +71,12 @@ impl Owner {
         (shared, Self { boundary, grain: Grain::new() })
     }
 
-    /// The boundary: the slots below it are public.
+    /// The boundary below which slots are public.
     pub fn public(&self) -> u32 {
         self.boundary.public()
     }
 
-    /// The stack is empty, and what comes next may be anything.
+    /// Begins on an empty stack: the next tasks may be of any grain.
     pub fn begins<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>)
     where
         M: Sleep + 's,
@@ -88,7 +89,8 @@ impl Owner {
         }
     }
 
-    /// The limits did not admit the push of the task at `index`, which has been written, or lies beyond the end and has been kept aside.
+    /// Completes a push that the limits did not admit. The task at `index` has been written, or lies beyond the end and
+    /// has been kept aside.
     pub fn pushed<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, index: usize)
     where
         M: Sleep + 's,
@@ -109,7 +111,8 @@ impl Owner {
         }
     }
 
-    /// The limits did not admit the pop of the task at `index`, the newest: takes it back; `false` if it is stolen.
+    /// Completes a pop that the limits did not admit: takes back the task at `index`, the newest. Returns `false` if it
+    /// is stolen.
     pub fn take_back<'s, M, F>(
         &mut self,
         stack: &Stack<'s, M, F>,
@@ -148,7 +151,7 @@ impl Owner {
         true
     }
 
-    /// Shares, if somebody wants work, what lies below `head`, which has been written.
+    /// Shares tasks below `head`, which have been written, if somebody wants work.
     pub fn poll<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize)
     where
         M: Sleep + 's,
@@ -158,7 +161,7 @@ impl Owner {
         self.reopen(stack, sharer, head);
     }
 
-    /// Shares everything below `head`, which has been written.
+    /// Shares all tasks below `head`, which have been written.
     pub fn give_all<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize)
     where
         M: Sleep + 's,
@@ -169,22 +172,19 @@ impl Owner {
         self.reopen(stack, sharer, head);
     }
 
-    /// The newest task, which was stolen, has been waited for, and what was pushed above it meanwhile is gone.
+    /// Reports that the wait for the newest task, which was stolen, is over. Tasks pushed above it meanwhile are gone.
     pub fn joined<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, index: usize)
     where
         M: Sleep + 's,
         F: Fn(u32) -> &'s JobState<M>,
     {
         self.boundary.joined(stack.shared, (stack.state_at)(index as u32), index as u32);
-        debug_assert!(
-            index < self.boundary.public() as usize,
-            "it was public, and what was joined above it meanwhile left it so"
-        );
+        debug_assert!(index < self.boundary.public() as usize, "it was public, and joins above it left it public");
         self.close(stack);
     }
 
-    /// Makes some of what lies below `head` public, if thieves have run out of it; all of it if tasks are coarse, or somebody has waited
-    /// too long.
+    /// Makes some tasks below `head` public if thieves have run out, or all of them if tasks are coarse or a thief has
+    /// waited too long.
     #[cold]
     fn answer<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize)
     where
@@ -213,7 +213,7 @@ impl Owner {
         }
     }
 
-    /// Opens the limits for this head, and tells sleepers; returns whether there are any.
+    /// Opens the limits for this head, and wakes a sleeper for public tasks; returns whether anybody sleeps.
     fn reopen<'s, M, F>(&self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize) -> bool
     where
         M: Sleep + 's,
@@ -221,7 +221,7 @@ impl Owner {
     {
         let public = self.boundary.public();
         let has_public = stack.shared.has_unstolen_below(public.min(head as u32));
-        // Coarse tasks come back without another look at the limits, even from beyond the end.
+        // Coarse tasks are taken back without another look at the limits, even from beyond the end.
         let end = if head < public as usize || self.grain.is_coarse() { 0 } else { stack.capacity };
         let any_sleeps = stack.limits.reopen(sharer, stack.address_of(end), stack.address_of(public as usize));
         match (any_sleeps, has_public) {
@@ -232,7 +232,7 @@ impl Owner {
         any_sleeps
     }
 
-    /// Closes the limits to pushes: the next one will be of a public task.
+    /// Closes the limits to pushes: the next one is of a public task.
     fn close<'s, M, F>(&self, stack: &Stack<'s, M, F>)
     where
         M: Sleep + 's,

@@ -1,27 +1,28 @@
-//! Threads that come again and again: what they come for, and when all of them have done their part.
+//! Rounds of work for a fixed set of threads: what each round's job is, and when all threads have done their part.
 //!
-//! **Idea.** One thread, the caller, has so many others. For each round it leaves them a job, and returns from the round when all have
-//! done their part of it. Between rounds they sleep.
+//! **Idea.** One thread, the caller, gives the other threads a job in each round, and returns from the round when all
+//! have done their part. Between rounds the threads sleep.
 //!
-//! **Fields.** `round`, the number of rounds so far, on which the threads sleep: written by the caller. `job`, that of the last round:
-//! written by the caller, read by the threads. `left`, how many have not done their part of it: set by the caller, which sleeps on it,
-//! and lowered by each thread once.
+//! **Fields.** `round`: the number of rounds so far; written by the caller; the threads sleep on it. `job`: the job of
+//! the last round; written by the caller, read by the threads. `left`: how many threads have not done their part; set
+//! by the caller, which sleeps on it, and decremented once by each thread.
 //!
 //! **Invariants.**
-//! * I1: the caller writes `job` and `left` only while no thread is in a round: before the first, or after [`Rounds::wait`]. So each thread
-//!   takes part in each round once, and is never more than one behind.
-//! * I2: who does the last part touches the caller's job for the last time before it lowers `left`.
+//! * I1: the caller writes `job` and `left` only while no thread is in a round: before the first round, or after
+//!   [`Rounds::wait`]. So each thread takes part in each round once, and is at most one round behind.
+//! * I2: a thread's last access to the caller's job precedes its decrement of `left`.
 //!
 //! **Edges.**
-//! * E1: [`Rounds::begin`]'s store of `round` (release) → [`Rounds::next`]'s load (acquire): the job, and what the caller did before.
-//! * E2: the subtractions of [`Rounds::done`] (release; each, as a read–modify–write, continues the release sequences of those before it) →
-//!   [`Rounds::wait`] (acquire): what the threads did, and that they have read the job.
+//! * E1: [`Rounds::begin`]'s store of `round` (release) → [`Rounds::next`]'s load (acquire): the job, and everything
+//!   the caller did before.
+//! * E2: the decrements in [`Rounds::done`] (release; each, as a read–modify–write, continues the release sequences of
+//!   earlier ones) → [`Rounds::wait`] (acquire): everything the threads did, and their reads of the job.
 //!
-//! **Sleep.** A thread sleeps on `round` while that is the round that it has come from, and the caller, which has changed it, wakes all; the
-//! caller sleeps on `left` while that is not 0, and who makes it 0 wakes it. Both sleep only if the word has not changed, so no wake-up is
-//! lost.
+//! **Sleep.** A thread sleeps on `round` while it is the round that the thread has finished; the caller changes it and
+//! wakes all threads. The caller sleeps on `left` while it is not 0; the thread that makes it 0 wakes the caller. Both
+//! sleep only if the word has not changed, so no wake-up is lost.
 //!
-//! **Cost.** Of a round: one call of the system that wakes all threads that sleep, and one that wakes the caller.
+//! **Cost.** Per round, one system call to wake all sleeping threads and one to wake the caller.
 //!
 //! ```
 //! use filch::protocol::rounds::Rounds;
@@ -38,7 +39,7 @@
 //!         sum
 //!     });
 //!     for job in [40, 2] {
-//!         // SAFETY: this thread alone calls, and waits before it calls again.
+//!         // SAFETY: this thread is the only caller, and waits before it calls again.
 //!         unsafe { rounds.begin(1, Some(job)) };
 //!         rounds.wait(|| false);
 //!     }
@@ -53,14 +54,14 @@ use std::fmt;
 
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering, Sleep};
 
-/// What a caller and its threads share.
+/// The state that a caller and its threads share.
 pub struct Rounds<M: Memory, J> {
     round: M::AtomicU32,
     left: M::AtomicU32,
     job: M::Cell<Option<J>>,
 }
 
-// SAFETY: I1 keeps the cell's accesses apart, and jobs are copied to other threads.
+// SAFETY: I1 separates the accesses to the cell, and jobs, which other threads copy, are `Send`.
 unsafe impl<M: Memory, J: Copy + Send> Sync for Rounds<M, J> {}
 // SAFETY: as above.
 unsafe impl<M: Memory, J: Copy + Send> Send for Rounds<M, J> {}
@@ -78,15 +79,15 @@ impl<M: Memory, J> Default for Rounds<M, J> {
 }
 
 impl<M: Sleep, J: Copy> Rounds<M, J> {
-    /// The caller: has all threads, so many, do their part of a job; without one they are to leave.
+    /// Caller: has all `threads` threads do their part of `job`, or leave if there is none.
     ///
     /// # Safety
-    /// There are so many threads, none of which has been told to leave; one thread at a time is the caller; and it has [waited](Self::wait)
-    /// for the round before.
+    /// There are this many threads, none of which has been told to leave; one thread at a time is the caller; and the
+    /// caller has [waited](Self::wait) for the previous round.
     pub unsafe fn begin(&self, threads: u32, job: Option<J>) {
         // SAFETY: I1.
         self.job.with_mut(|place| unsafe { *place = job });
-        // Relaxed, both: published by the store below; of the round, this thread is the only writer.
+        // Relaxed, both: the store below publishes them; this thread is the only writer of the round.
         self.left.store(threads, Ordering::Relaxed);
         let round = self.round.load(Ordering::Relaxed);
         // E1.
@@ -94,16 +95,17 @@ impl<M: Sleep, J: Copy> Rounds<M, J> {
         M::wake_all(&self.round);
     }
 
-    /// A thread: waits for the round after the one that it has `seen`, 0 at first; what to do a part of, or `None` if it is to leave.
+    /// Thread: waits for the round after the one it has `seen`, 0 at first. Returns the job, or `None` if the thread
+    /// must leave.
     ///
-    /// `patience` waits a little, and says whether to go on so and not to sleep yet.
+    /// `patience` waits a little, and returns whether to keep waiting awake.
     pub fn next(&self, seen: &mut u32, mut patience: impl FnMut() -> bool) -> Option<J> {
         loop {
             // E1: pairs with `begin`.
             let round = self.round.load(Ordering::Acquire);
             if round != *seen {
                 *seen = round;
-                // SAFETY: by E1 the job is written, and by I1 it stays until this thread has done its part.
+                // SAFETY: by E1 the job has been written, and by I1 it stays until this thread has done its part.
                 return self.job.with(|place| unsafe { *place });
             }
             if !patience() {
@@ -112,7 +114,7 @@ impl<M: Sleep, J: Copy> Rounds<M, J> {
         }
     }
 
-    /// A thread: its part of the job is done. The job may be gone at once.
+    /// Thread: reports that its part of the job is done. The job may be gone at once.
     pub fn done(&self) {
         // E2: pairs with `wait`.
         if self.left.fetch_sub(1, Ordering::Release) == 1 {
@@ -120,7 +122,7 @@ impl<M: Sleep, J: Copy> Rounds<M, J> {
         }
     }
 
-    /// The caller: waits until all threads have done their part. For `patience` see [`next`](Self::next).
+    /// Caller: waits until all threads have done their part. For `patience` see [`next`](Self::next).
     pub fn wait(&self, mut patience: impl FnMut() -> bool) {
         loop {
             // E2: pairs with `done`.

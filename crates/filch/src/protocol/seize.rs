@@ -1,39 +1,41 @@
-//! Sharing on an owner's behalf: a thief does it for an owner that runs a long leaf and answers nobody.
+//! Sharing on an owner's behalf: a thief shares for an owner that runs a long leaf and does not answer.
 //!
-//! **Idea.** What an owner does on its cold path is done by whoever has its [`Turn`]. The owner takes the turn at each entry, by a store
-//! and a load. A thief asks first, by the [limits](super::limits), so that the owner's next push or pop is a cold one; then a heavy
-//! barrier makes sure that it is; and then the thief takes the turn, unless the owner has been there since. An owner that comes too late
-//! waits for the few instructions which that takes, one that comes before takes the claim away. What lies below the owner's [`Head`] can
-//! be shared so. In closure style the head lies in memory; in handle style it is in a register, and memory has an earlier, lower one.
+//! **Idea.** The holder of an owner's [`Turn`] does the work of its cold path. The owner takes the turn at each entry
+//! to that path, by a store and a load. A thief first sends a request through the [limits](super::limits), to make the
+//! owner's next push or pop cold; then executes a heavy barrier, which makes the request visible; and then takes the
+//! turn, unless the owner has taken it meanwhile. An owner that comes too late waits for the few instructions of the
+//! thief's turn; one that comes earlier cancels the claim. The thief can share what lies below the owner's [`Head`]. In
+//! closure style the head is in memory; in handle style it is in a register, and memory has an earlier, lower one.
 //!
-//! **Fields.** [`Head`]: written by the owner. [`Turn`]: `turns` is written by the owner on its cold path, `claim` by thieves, and by
-//! an owner that takes the claim away from one.
+//! **Fields.** [`Head`]: written by the owner. [`Turn`]: `turns` is written by the owner on its cold path; `claim` by
+//! thieves, and by an owner that cancels a claim.
 //!
 //! **Invariants.**
-//! * I1: every task below the head that is in memory has been written, and has not been taken back by the owner: the head falls before
-//!   the owner looks at the limits to pop, and rises after the push.
-//! * I2: a thief that holds the turn is alone with the owner's part. The owner is not on its cold path, nor has it been there since the
-//!   thief asked; so it has no push or pop admitted but by limits that it read before the thief's heavy barrier, and by then the head
-//!   had fallen for each such pop.
-//! * I3: a claim names its thief, so that nobody goes on with another's.
+//! * I1: every task below the head in memory has been written, and the owner has not taken it back: the head falls
+//!   before the owner reads the limits for a pop, and rises after the push.
+//! * I2: a thief that holds the turn has exclusive access to the owner's part. The owner is not on its cold path, nor
+//!   has it been there since the thief's request. So each push or pop of its that was admitted read the limits before
+//!   the thief's heavy barrier, and by then the head had fallen for each such pop.
+//! * I3: a claim names its thief, so that no thief continues with another's claim.
 //!
 //! **Edges.**
-//! * E1: [`Head::rise`] and [`Head::fall`] (release) → [`Head::seen`] (acquire): the tasks below.
-//! * E2: the end of the owner's turn (release) → a thief's first look at `turns` (acquire), and the end of a thief's turn (release) →
-//!   the owner's looks at `claim` (acquire), and the next thief's claim (by its heavy barrier, which is a fence): what was done to the
-//!   owner's part, and to the limits.
+//! * E1: [`Head::rise`] and [`Head::fall`] (release) → [`Head::seen`] (acquire): the tasks below the head.
+//! * E2: the end of the owner's turn (release) → a thief's first look at `turns` (acquire), and the end of a thief's
+//!   turn (release) → the owner's looks at `claim` (acquire), and the next thief's claim (by its heavy barrier, which
+//!   is a fence): the changes to the owner's part and to the limits.
 //! * E3: the owner's store to `turns`, a light barrier, its look at `claim`; a thief's claim, a heavy barrier, its second look at
 //!   `turns`: one of them sees the other. Likewise the head, a light barrier and the pop limit; the limits, the heavy barrier and the
 //!   head.
 //!
-//! **Progress.** An owner waits for one thief at most, which calls nothing while it holds the turn. Thieves wait for nobody.
+//! **Progress.** An owner waits for at most one thief, which does not block while it holds the turn. Thieves do not
+//! wait.
 
 use filch_memory::{Asymmetric, Atomic, Memory, Ordering};
 
 use super::grain::Time;
 use super::limits::Limits;
 
-/// The head of an owner's stack, as far as it is in memory.
+/// The head of an owner's stack, as memory has it.
 #[derive(Debug)]
 pub struct Head<M: Memory, T> {
     head: M::AtomicPtr<T>,
@@ -50,38 +52,38 @@ impl<T> Head<filch_memory::Native, T> {
 }
 
 impl<M: Memory, T> Head<M, T> {
-    /// Of a stack whose bottom is there.
+    /// The head of an empty stack with this bottom.
     pub fn new(bottom: *mut T) -> Self {
         Self { head: Atomic::new(bottom) }
     }
 
-    /// Owner: where the head is.
+    /// Owner: returns the head.
     #[inline(always)]
     pub fn get(&self) -> *mut T {
-        // Relaxed: the owner's own value.
+        // Relaxed: only the owner writes it.
         self.head.load(Ordering::Relaxed)
     }
 
-    /// Owner: moves it up, above tasks that have been written.
+    /// Owner: raises the head above tasks that have been written.
     #[inline(always)]
     pub fn rise(&self, head: *mut T) {
         // E1: pairs with `seen`.
         self.head.store(head, Ordering::Release);
     }
 
-    /// Owner: moves it down, before it asks the limits whether it may pop what lies there.
+    /// Owner: lowers the head, before the limits are asked whether they admit a pop there.
     #[inline(always)]
     pub fn fall(&self, head: *mut T)
     where
         M: Asymmetric,
     {
-        // E1: pairs with `seen`. The tasks that are left were written before.
+        // E1: pairs with `seen`. The remaining tasks were written before.
         self.head.store(head, Ordering::Release);
         // E3: pairs with the barrier in `seize`.
         M::light_barrier();
     }
 
-    /// Thief: where it is. Whoever has the [`Turn`] may share what lies below.
+    /// Thief: returns the head. The holder of the [`Turn`] may share what lies below it.
     #[inline]
     pub fn seen(&self) -> *mut T {
         // E1: pairs with `rise` and `fall`.
@@ -89,10 +91,10 @@ impl<M: Memory, T> Head<M, T> {
     }
 }
 
-/// Nobody has claimed the turn.
+/// No thief has claimed the turn.
 const FREE: u32 = 0;
 
-/// Whose turn it is to do what an owner does on its cold path.
+/// The right to do the work of an owner's cold path.
 ///
 /// ```
 /// use filch::protocol::limits::Limits;
@@ -114,9 +116,9 @@ const FREE: u32 = 0;
 /// ```
 #[derive(Debug)]
 pub struct Turn<M: Memory> {
-    /// How often the owner has begun a turn or ended one: odd while it has it.
+    /// The number of turns the owner has begun plus the number it has ended: odd while it holds one.
     turns: M::AtomicUsize,
-    /// [`FREE`], or a thief's number plus one, doubled; and one more once it holds the turn.
+    /// [`FREE`], or a thief's number plus one, doubled; plus one once the thief holds the turn.
     claim: M::AtomicU32,
 }
 
@@ -135,21 +137,21 @@ impl<M: Memory> std::fmt::Debug for Inside<'_, M> {
 impl<M: Memory> Drop for Inside<'_, M> {
     #[inline]
     fn drop(&mut self) {
-        // E2: pairs with the looks in `seize`.
+        // E2: pairs with the loads in `seize`.
         self.turn.turns.store(self.turns.wrapping_add(1), Ordering::Release);
     }
 }
 
 impl<M: Asymmetric> Turn<M> {
-    /// Nobody's turn.
+    /// A turn that nobody holds.
     pub fn new() -> Self {
         Self { turns: Atomic::new(0), claim: Atomic::new(FREE) }
     }
 
-    /// Owner: takes the turn. Not while it has it.
+    /// Owner: takes the turn. The owner must not hold it already.
     #[inline]
     pub fn enter(&self) -> Inside<'_, M> {
-        // Relaxed: the owner's own value; and E3 orders the store.
+        // Relaxed: only the owner writes it, and E3 orders the store.
         let turns = self.turns.load(Ordering::Relaxed).wrapping_add(1);
         self.turns.store(turns, Ordering::Relaxed);
         // E3: pairs with the barrier in `seize`.
@@ -161,7 +163,7 @@ impl<M: Asymmetric> Turn<M> {
         Inside { turn: self, turns }
     }
 
-    /// Owner: ends a thief's claim, or waits until a thief that holds the turn is done.
+    /// Owner: cancels a thief's claim, or waits until the thief that holds the turn is done.
     #[cold]
     fn take_away(&self) {
         loop {
@@ -169,15 +171,15 @@ impl<M: Asymmetric> Turn<M> {
             let claim = self.claim.load(Ordering::Acquire);
             if claim & 1 != 0 {
                 M::spin_loop();
-            // Relaxed: the look above has acquired what came before this very claim.
+            // Relaxed: the load above has acquired what came before this claim.
             } else if self.claim.compare_exchange(claim, FREE, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 return;
             }
         }
     }
 
-    /// Thief: takes the turn of the owner of these limits, if it is neither there nor anybody else's, and does `f`, which must not unwind.
-    /// `thief`: its number; `now`: the time. Costs a heavy barrier.
+    /// Thief: takes the turn of the owner of `limits`, if neither the owner nor another thief has it, and calls `f`,
+    /// which must not unwind. `thief` is its number, `now` the time. Costs a heavy barrier.
     pub fn seize<R>(
         &self,
         thief: u32,
@@ -185,27 +187,28 @@ impl<M: Asymmetric> Turn<M> {
         now: impl FnOnce() -> Time,
         f: impl FnOnce() -> R,
     ) -> Option<R> {
-        // E2: pairs with the end of the owner's turn: the request comes after whatever it did to the limits.
-        // kept over Relaxed: a thief that overlooks what the owner has just done to its limits may see an older request
-        // stand, and write none; to go on with limits that are open takes a request, a turn of the owner and two pops
-        // more, which loom does not explore in time.
+        // E2: pairs with the end of the owner's turn: the request comes after the owner's changes to the limits.
+        // kept over Relaxed: a thief that misses the owner's latest change to its limits may still see an older
+        // request, and write none; for it to continue with open limits takes another request, turn of the owner and two
+        // pops, which loom does not explore in time.
         let turns = self.turns.load(Ordering::Acquire);
         let claim = (thief + 1) << 1;
-        // E2: pairs with the end of the turn of the thief before. The barrier below would do, which sanitizers do not know.
+        // E2: pairs with the end of the previous thief's turn. The barrier below would suffice, but sanitizers do not
+        // know it.
         // kept over Relaxed: that barrier orders the same; ThreadSanitizer, which knows neither it nor fences, would
-        // report what two thieves do in turn.
+        // report a data race between two successive thieves.
         if turns % 2 != 0 || self.claim.compare_exchange(FREE, claim, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
         limits.request(now);
         // E3: pairs with the barriers in `enter` and `Head::fall`.
         M::heavy_barrier();
-        // Relaxed: what it finds is this thread's own, unless the owner has taken it away.
+        // Relaxed: the claim is this thread's own, unless the owner has cancelled it.
         self.claim.compare_exchange(claim, claim | 1, Ordering::Relaxed, Ordering::Relaxed).ok()?;
-        // Relaxed: it is the same value only if it is the same turn.
+        // Relaxed: equal values mean the same turn.
         let is_alone = self.turns.load(Ordering::Relaxed) == turns;
         let result = is_alone.then(f);
-        // E2: pairs with the looks in `enter`, `take_away` and above.
+        // E2: pairs with the loads in `enter`, `take_away` and above.
         self.claim.store(FREE, Ordering::Release);
         result
     }

@@ -1,28 +1,30 @@
-//! The owner's side of the direct task stack on the split deque: what it does when the limits do not admit a push or a pop.
+//! The owner's side of the direct task stack on the split deque: its work when the limits do not admit a push or a pop.
 //!
 //! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
-//! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. Its owner's part is folded into the two
-//! [limits](super::limits), so that on the fast path the owner does not look at it; here is the other path, which brings the
-//! limits into agreement with the indices again, answers requests, and tells sleepers. While tasks are [coarse](super::grain), every
-//! push and pop comes here, and all tasks are shared. While they are fine it sees to it that those who look for work find some before
-//! they ask: whenever less is shared than there are such workers, or than is to be [ready](super::grain::Params::ready) in any case, the
-//! next push comes here too.
+//! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. The owner's part of it is
+//! folded into the two [limits](super::limits), so that the owner does not read it on the fast path. This is the cold
+//! path, which makes the limits agree with the indices again, answers requests, and wakes sleepers. While tasks are
+//! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, the cold path
+//! keeps work ready for workers that look for it: whenever fewer tasks are shared than there are such workers, or than
+//! must always be [ready](super::grain::Params::ready), the next push comes here too.
 //!
-//! **Fields.** [`Stack`]: what thieves see, and where the slots lie. [`Owner`]: the owner's copies of the indices, and what it
-//! knows of its tasks' grain and of those who look for some.
+//! **Fields.** [`Stack`]: what thieves see, and the location of the slots. [`Owner`]: the owner's copies of the
+//! indices, and what it knows of its tasks' grain and of workers that look for work.
 //!
 //! **Invariants.** With `split` the owner's copy, and `head` the exact head:
-//! * I1: while not all stolen, and tasks are fine, the limits admit exactly the pops at or above split (or, requested, none), and pushes
-//!   below the end (or none). While all are stolen, or tasks are coarse, or have been [shared for the owner](super::seize), they admit
-//!   nothing; while tasks are kept aside, no pops.
-//! * I2: a slot below tail is its thief's from the winning compare-and-swap to the settling of its state, then the owner's.
-//! * I3: while tasks are coarse, everything that lies in a slot is shared, but what was being pushed when it was shared for the owner.
-//! * I4: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or its index is at or
-//!   above split and it is private; or it is the newest shared one.
+//! * I1: while not all stolen, and tasks are fine, the limits admit exactly the pops at or above split (none after a
+//!   request), and pushes below the end (or none). While all are stolen, or tasks are coarse, or a thief has [shared
+//!   for the owner](super::seize), they admit nothing; while tasks are kept aside, no pops.
+//! * I2: a slot below tail belongs to its thief from the winning compare-and-swap until its state is settled, then to
+//!   the owner.
+//! * I3: while tasks are coarse, every task in a slot is shared, except one whose push was in progress when a thief
+//!   shared for the owner.
+//! * I4: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or the task's
+//!   index is at or above split, and it is private; or it is the newest shared task.
 //!
-//! **Edges.** Those of the index protocol and of [`sleep`](super::sleep): the limits are overwritten before the fence that precedes the
-//! look at the sleepers.
+//! **Edges.** Those of the index protocol and of [`sleep`](super::sleep): the owner overwrites the limits before the
+//! fence that precedes its look at the sleepers.
 
 use filch_memory::Sleep;
 use filch_queue::Amount;
@@ -32,7 +34,7 @@ use super::grain::Grain;
 use super::limits::{Limits, Sharer};
 use super::waiting::wake_one;
 
-/// What thieves see of a task stack, and where it lies.
+/// What thieves see of a task stack, and its location.
 pub struct Stack<'s, M: Sleep> {
     /// The indices.
     pub shared: &'s SharedIndex<M>,
@@ -40,7 +42,7 @@ pub struct Stack<'s, M: Sleep> {
     pub limits: &'s Limits<M>,
     /// The address of the slot with index 0.
     pub bottom: usize,
-    /// The distance of two slots.
+    /// The distance between two slots.
     pub slot_size: usize,
     /// The number of slots.
     pub capacity: usize,
@@ -52,16 +54,16 @@ impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
     }
 }
 
-/// The owner's part. Only the owner's thread uses it, and whoever has its [turn](super::seize).
+/// The owner's part. Only the holder of the owner's [turn](super::seize) uses it.
 #[derive(Debug)]
 pub struct Owner {
     index: OwnerIndex,
     grain: Grain,
     /// The oldest task that nobody had stolen when this owner last doubted.
     doubted_at: u32,
-    /// The same, when it last woke somebody or was asked. As long as nobody has stolen since, he is likely to be on his way.
+    /// The same when it last woke a worker or was asked. Until the next theft, that worker is probably on its way.
     expects_at: Option<u32>,
-    /// How often in a row what was shared has come back, and the oldest task that nobody had stolen at that time.
+    /// How many times in a row shared tasks have come back, and the oldest task that nobody had stolen at that time.
     vain: u32,
     vain_at: u32,
 }
@@ -79,7 +81,7 @@ impl Owner {
         (shared, Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None, vain: 0, vain_at: 0 })
     }
 
-    /// The stack is empty, and what comes next may be anything.
+    /// Begins on an empty stack: the next tasks may be of any grain.
     pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
         self.grain.begins(sharer);
         self.vain = 0;
@@ -89,7 +91,8 @@ impl Owner {
         }
     }
 
-    /// The limits did not admit the push of the task at `index`, which has been written, or lies beyond the end and has been kept aside.
+    /// Completes a push that the limits did not admit. The task at `index` has been written, or lies beyond the end and
+    /// has been kept aside.
     pub fn pushed<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, index: usize) {
         let has_shared = if !self.index.is_all_stolen() {
             self.doubt_if_wanted(stack, sharer);
@@ -105,7 +108,8 @@ impl Owner {
         self.reopen(stack, sharer, has_shared);
     }
 
-    /// The limits did not admit the pop of the task at `index`, the newest: takes it back; `false` if it is stolen.
+    /// Completes a pop that the limits did not admit: takes back the task at `index`, the newest. Returns `false` if it
+    /// is stolen.
     pub fn take_back<M: Sleep>(
         &mut self,
         stack: &Stack<'_, M>,
@@ -118,7 +122,7 @@ impl Owner {
         let is_coarse = self.grain.is_coarse();
         if index < self.index.split() as usize {
             debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I4");
-            // No fewer are left shared than there are workers who look for some.
+            // At least as many tasks stay shared as there are workers that look for some.
             let shared = self.index.shared(stack.shared);
             let spares_half = || shared.len() / 2 >= self.hungry(shared.start, sharer);
             let amount = if !is_coarse && spares_half() { Amount::Half } else { Amount::One };
@@ -139,7 +143,7 @@ impl Owner {
         true
     }
 
-    /// Shares that much of what lies below `head`, which has been written.
+    /// Shares `amount` of the tasks below `head`, which have been written.
     pub fn give<M: Sleep>(
         &mut self,
         stack: &Stack<'_, M>,
@@ -155,7 +159,8 @@ impl Owner {
         self.reopen(stack, sharer, has_shared);
     }
 
-    /// On the owner's behalf, by whoever has its [turn](super::seize): shares all that lies privately below `head`; how much that was.
+    /// Shares all private tasks below `head`, on the owner's behalf, and returns their number. The caller has the
+    /// owner's [turn](super::seize).
     pub fn seized<M: Sleep>(&mut self, stack: &Stack<'_, M>, thief: &impl Sharer<Memory = M>, head: usize) -> u32 {
         let head = head.min(stack.capacity);
         if self.index.is_all_stolen() || head <= self.index.split() as usize {
@@ -167,14 +172,14 @@ impl Owner {
         shared
     }
 
-    /// The newest task, a stolen one, has been waited for, and what was pushed above it meanwhile is gone.
+    /// Reports that the wait for the newest task, which was stolen, is over. Tasks pushed above it meanwhile are gone.
     pub fn joined<M: Sleep>(&mut self, stack: &Stack<'_, M>) {
-        // What was pushed above may have reopened the deque; what is left below is stolen.
+        // Pushes above may have reopened the deque; all tasks below are stolen.
         self.index.set_all_stolen(stack.shared);
         stack.limits.close();
     }
 
-    /// Whether somebody wants work; if so, and there is not enough, it is shared for a while as if tasks were coarse.
+    /// Returns whether somebody wants work. If so, and too little is shared, treats tasks as coarse for a while.
     fn doubt_if_wanted<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
         let is_wanted = stack.limits.is_wanted();
         if stack.limits.is_asked() {
@@ -187,21 +192,21 @@ impl Owner {
         is_wanted
     }
 
-    /// Whether what is shared will do for those who look for some: there is one for each; or those who were there when the owner last
-    /// doubted have taken none of it, since they are not awake yet or have no processor.
+    /// Whether enough tasks are shared for the workers that look for some: there is one for each, or the workers that
+    /// looked when the owner last doubted have taken none, because they are not awake yet or have no processor.
     fn has_enough<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
         let shared = self.index.shared(stack.shared);
         shared.len() >= self.hungry(shared.start, sharer) || !shared.is_empty() && shared.start == self.doubted_at
     }
 
-    /// How many sleep or look for work, as far as is known; `oldest` is the oldest task that nobody has stolen.
+    /// The known number of workers that sleep or look for work. `oldest` is the oldest task that nobody has stolen.
     fn hungry(&self, oldest: u32, sharer: &impl Sharer) -> usize {
-        // Whoever waits for one stolen job is not counted while awake.
+        // Workers that wait for a stolen job are not counted while awake.
         let expected = usize::from(self.expects_at == Some(oldest));
         expected.max(sharer.dormitory().sleepers().hungry() as usize)
     }
 
-    /// Wakes somebody for what is shared.
+    /// Wakes a worker for the shared tasks.
     fn wake<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
         if wake_one(sharer) {
             self.expects(stack);
@@ -212,8 +217,8 @@ impl Owner {
         self.expects_at = Some(self.index.shared(stack.shared).start);
     }
 
-    /// Shares that much of what lies privately below `head`, or all if tasks are coarse or somebody has waited too long; returns whether
-    /// it was anything. Precondition: not all stolen.
+    /// Shares `amount` of the private tasks below `head`, or all of them if tasks are coarse or a thief has waited too
+    /// long. Returns whether it shared any. Precondition: not all stolen.
     fn answer<M: Sleep>(
         &mut self,
         stack: &Stack<'_, M>,
@@ -230,7 +235,7 @@ impl Owner {
         grown
     }
 
-    /// Has the limits say what the indices do, and tells sleepers. Precondition: not all stolen.
+    /// Makes the limits agree with the indices, and wakes sleepers. Precondition: not all stolen.
     fn reopen<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
         if self.grain.is_coarse() {
             stack.limits.close();

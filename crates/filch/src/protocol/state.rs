@@ -1,34 +1,35 @@
-//! The state of a job: dirtied only by its thief, cleaned by the owner who waited for it.
+//! The state of a job: written by its thief, reset by the owner that waited for it.
 //!
-//! A job that nobody steals is never touched here: its word stays [`Status::Fresh`] from one use of its slot to the
-//! next. The thief that won the job marks it stolen, runs it, writes the result and marks it done.
+//! Nobody writes the word of a job that is not stolen: it stays [`Status::Fresh`] from one use of its slot to the next.
+//! A thief that wins a job marks it stolen, runs it, writes the result and marks it done.
 //!
-//! Where an index says who has won a job, that is all. In [Wool](super::wool) the word itself decides: the owner offers a
-//! job, one compare-and-swap takes it, the owner's or a thief's, and a thief that should not have had it puts it back.
+//! That is all where an index decides who wins a job. In [Wool](super::wool) the word itself decides: the owner offers
+//! a job, a compare-and-swap by the owner or a thief takes it, and a thief that took it in error puts it back.
 //!
-//! A thief that wins several jobs at once claims all of them, runs one, and keeps the others where further thieves may win them. Whoever
-//! wins a job that is [kept](JobState::keep) claims it [again](JobState::claim_again). Its owner waits as for any stolen job; the state
-//! word tells whose it is, for whoever runs it did not win it from its owner.
+//! A thief that wins several jobs at once claims all of them, runs one, and keeps the others where other thieves can
+//! win them. The winner of a [kept](JobState::keep) job claims it [again](JobState::claim_again). The owner waits as
+//! for any stolen job. The state word names the owner, because the final thief did not win the job from it.
 //!
 //! **Field.** One word: kind (3 bits), owner sleeps (1), thief (14), base (28), count (18). `thief` and `base` tell
-//! leapfroggers where the job's descendants are: on that thief's stack at or above that index. `count` grows with each
-//! theft, so that two thefts of one slot are told apart (a wrap after 2¹⁸ thefts may mislead a transitive leapfrogger
-//! into running a job that is not a descendant; never into running one twice). Of a job that is kept `base` is its owner's number: pools
-//! whose thieves keep jobs have no stack that others could follow.
+//! leapfroggers where the job's descendants are: on that thief's stack, at or above that index. `count` grows with each
+//! theft, to distinguish thefts of one slot. (A wrap after 2¹⁸ thefts may mislead a transitive leapfrogger into running
+//! a job that is not a descendant, but never into running one twice.) For a kept job `base` is the owner's number:
+//! pools whose thieves keep jobs have no stack to leapfrog on.
 //!
 //! **Invariants.**
-//! * I1: `claim`, then one of `finish` and `give_back`, each once, by the thief that the queue, or `take`, made the only one. Or `keep`
-//!   instead, then `claim_again` by each thief that the queue makes the only one after that, and `finish` by the last.
-//! * I2: only the owner sets the sleep bit and only on a stolen job; only the owner returns the word to fresh.
-//! * I3: between `take` and the claim, or the putting back, only the thief writes the word; before `take`, only the owner.
+//! * I1: `claim`, then `finish` or `give_back`, each once, by the only thief that the queue, or `take`, gave the job
+//!   to. Or `keep` instead, then `claim_again` by each thief that the queue gives the job to in turn, and `finish` by
+//!   the last of them.
+//! * I2: only the owner sets the sleep bit, and only on a stolen job; only the owner makes the word fresh again.
+//! * I3: between `take` and `claim` or `put_back` only the thief writes the word; before `take`, only the owner does.
 //!
 //! **Edges.**
 //! * E1: `finish`'s or `give_back`'s swap (release) → `status` (acquire): the result, and the thief's last use of the
-//!   job's memory, come before the owner's reading it and reusing the slot.
+//!   job's memory, come before the owner reads the result and reuses the slot.
 //! * E2: `announce_sleep` (release) → `finish`'s swap (acquire): the owner's preparations for sleep come before the
-//!   thief's waking it. A `claim_again` between the two is an atomic update, and so a part of the release sequence.
-//! * E3: `offer` (release), and `put_back` by whoever had acquired it (release) → `take` (acquire): the job, and whatever its
-//!   owner did before offering it, come before the thief's reading it.
+//!   thief wakes it. A `claim_again` between the two is an atomic update, so it continues the release sequence.
+//! * E3: `offer` (release), and `put_back` by a thief that has acquired it (release) → `take` (acquire): the job, and
+//!   everything its owner did before it offered it, come before the thief reads it.
 
 use filch_memory::{Atomic, Memory, Ordering};
 
@@ -45,7 +46,7 @@ const THIEF_SHIFT: u32 = 4;
 const BASE_SHIFT: u32 = 18;
 const COUNT_SHIFT: u32 = 46;
 
-/// Workers are numbered below this.
+/// Worker numbers are below this.
 pub const MAX_WORKERS: usize = 1 << (BASE_SHIFT - THIEF_SHIFT);
 /// Indices on a task stack are below this.
 pub const MAX_DEPTH: usize = 1 << (COUNT_SHIFT - BASE_SHIFT);
@@ -55,31 +56,31 @@ pub const MAX_DEPTH: usize = 1 << (COUNT_SHIFT - BASE_SHIFT);
 #[repr(transparent)]
 pub struct JobState<M: Memory>(M::AtomicU64);
 
-/// What the state word says.
+/// The status that a state word encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Not stolen, or stolen a moment ago by a thief who has not said so yet.
+    /// The job is not stolen, or its thief has not claimed it yet.
     Fresh,
-    /// On offer: whoever is first may have it.
+    /// The job is on offer to the first taker.
     Offered,
-    /// Being run.
+    /// A thief has the job.
     Stolen(Theft),
-    /// The result is there.
+    /// The result is ready.
     Done,
-    /// The job panicked; the payload is there.
+    /// The job panicked; the payload is ready.
     Panicked,
-    /// The thief did not want it after all; only the owner may run it now.
+    /// The thief gave the job back; only the owner may run it.
     Returned,
 }
 
-/// How the wait for a job ends.
+/// The result of a wait for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// Nobody has run it, and it is its owner's again.
+    /// Nobody ran the job, and its owner has it again.
     Unrun,
-    /// The result is there.
+    /// The result is ready.
     Done,
-    /// The job panicked; the payload is there.
+    /// The job panicked; the payload is ready.
     Panicked,
 }
 
@@ -94,10 +95,10 @@ pub struct Theft {
     pub count: u32,
 }
 
-/// What a thief's attempt to take a job came to.
+/// The result of a thief's attempt to take a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taking {
-    /// The thief alone is entitled to the job now.
+    /// The thief has the job.
     Taken,
     /// The owner or another thief was first.
     Lost,
@@ -118,7 +119,7 @@ impl<M: Memory> Default for JobState<M> {
 }
 
 impl<M: Memory> JobState<M> {
-    /// Owner: thieves may take the job. Precondition: fresh, and the job has been written.
+    /// Owner: offers the job to thieves. Precondition: the word is fresh and the job has been written.
     #[inline]
     pub fn offer(&self) {
         // Relaxed: the owner is alone with a fresh word (I3).
@@ -127,17 +128,17 @@ impl<M: Memory> JobState<M> {
         self.0.store(count | OFFERED, Ordering::Release);
     }
 
-    /// Owner: takes the job back if it is still on offer; otherwise a thief has it, or has had it. Precondition: it has been
+    /// Owner: takes the job back if it is on offer; otherwise a thief has it or had it. Precondition: the job was
     /// offered and is not fresh again.
     #[inline]
     pub fn retract(&self) -> bool {
-        // Relaxed, here and below: the job is the owner's own work, and a thief that put it back has not touched it.
+        // Relaxed, here and below: the owner wrote the job itself, and a thief that put it back did not touch it.
         let word = self.0.load(Ordering::Relaxed);
         let fresh = word >> COUNT_SHIFT << COUNT_SHIFT | FRESH;
         word & KIND == OFFERED && self.0.compare_exchange(word, fresh, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Thief: takes the job if it is on offer. Nobody can leapfrog it before it has been claimed.
+    /// Thief: takes the job if it is on offer. Nobody can leapfrog it before it is claimed.
     #[inline]
     pub fn take(&self) -> Taking {
         // Relaxed: the compare-and-swap decides.
@@ -153,47 +154,49 @@ impl<M: Memory> JobState<M> {
         }
     }
 
-    /// Thief: does not want what it has taken after all; it is on offer again. Precondition: taken by this thread and not claimed.
+    /// Thief: puts a job that it has taken back on offer. Precondition: this thread took the job and has not claimed
+    /// it.
     #[inline]
     pub fn put_back(&self) {
         // Relaxed: this thread is the only writer (I3).
         let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
-        // E3: this store ends the release sequence of the offer, which this thread has acquired, so it starts another.
-        // kept over Relaxed: a relaxed store would end the release of the offer; to loom, a store after an update
-        // continues it.
+        // E3: this store ends the release sequence of the offer, which this thread has acquired, so it must start
+        // another.
+        // kept over Relaxed: a relaxed store would end the release sequence of the offer; to loom, a store after an
+        // update continues it.
         self.0.store(count | OFFERED, Ordering::Release);
     }
 
-    /// Whether nobody but the owner has to do with the job. A snapshot that orders nothing.
+    /// Whether only the owner uses the job. A snapshot that orders nothing.
     #[inline]
     pub fn is_fresh(&self) -> bool {
-        // Relaxed: as the name says; who must not miss an offer has fenced.
+        // Relaxed: a snapshot; a thread that must not miss an offer has fenced.
         self.0.load(Ordering::Relaxed) & KIND == FRESH
     }
 
-    /// Thief: "I have it". `base` is the height of the thief's own stack.
+    /// Thief: claims the job. `base` is the height of the thief's own stack.
     #[inline]
     pub fn claim(&self, thief: usize, base: usize) {
         debug_assert!(thief < MAX_WORKERS && base < MAX_DEPTH);
-        // Relaxed: the queue made this thread the only writer (I1), and nothing is published yet.
+        // Relaxed: this thread is the only writer (I1), and the store publishes nothing.
         let count = (self.0.load(Ordering::Relaxed) >> COUNT_SHIFT).wrapping_add(1);
         let word = count << COUNT_SHIFT | (base as u64) << BASE_SHIFT | (thief as u64) << THIEF_SHIFT | STOLEN;
         self.0.store(word, Ordering::Relaxed);
     }
 
-    /// Thief: "I have it, and it is `owner`'s", of a job that it will hand on to whoever wins it, itself or another thief.
+    /// Thief: claims a job of `owner`'s that it keeps where any thief, itself included, can win it.
     #[inline]
     pub fn keep(&self, thief: usize, owner: usize) {
         debug_assert!(owner < MAX_WORKERS);
         self.claim(thief, owner);
     }
 
-    /// Thief: "now I have it", of a job that somebody has [kept](Self::keep): whose it is. `None` if nobody has, and it is to be claimed.
-    /// Precondition: thieves of its pool keep jobs.
+    /// Thief: claims a [kept](Self::keep) job and returns its owner's number. Returns `None` if the job was not kept
+    /// and must be [claimed](Self::claim). Precondition: thieves of the pool keep jobs.
     #[inline]
     pub fn claim_again(&self, thief: usize) -> Option<usize> {
         debug_assert!(thief < MAX_WORKERS);
-        // Relaxed: whoever kept it did so before it handed it on by the queue's own edges.
+        // Relaxed: the thief that kept the job did so before it passed it on, by the queue's own edges.
         let mut word = self.0.load(Ordering::Relaxed);
         if word & KIND != STOLEN {
             return None;
@@ -202,7 +205,8 @@ impl<M: Memory> JobState<M> {
             let count = (word >> COUNT_SHIFT).wrapping_add(1) << COUNT_SHIFT;
             let base = word & (MAX_DEPTH as u64 - 1) << BASE_SHIFT;
             let next = count | base | (thief as u64) << THIEF_SHIFT | word & SLEEPS | STOLEN;
-            // Only the owner's announcement of its sleep can come between. Relaxed: nothing is published, and E2 goes on.
+            // Only the owner's `announce_sleep` can interfere. Relaxed: this publishes nothing, and it continues E2's
+            // release sequence.
             match self.0.compare_exchange(word, next, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some((base >> BASE_SHIFT) as usize),
                 Err(now) => word = now,
@@ -210,14 +214,14 @@ impl<M: Memory> JobState<M> {
         }
     }
 
-    /// Thief: the result, or the payload of the panic, is there. Returns whether the owner sleeps and must be woken.
-    /// The job must not be touched any more.
+    /// Thief: reports that the result, or the payload of the panic, is ready. Returns whether the owner sleeps and must
+    /// be woken. The thief must not touch the job again.
     #[inline]
     pub fn finish(&self, panicked: bool) -> bool {
         self.settle(if panicked { PANICKED } else { DONE })
     }
 
-    /// Thief: the job has not been run and is the owner's again. Returns whether the owner sleeps and must be woken.
+    /// Thief: gives the job back to its owner unrun. Returns whether the owner sleeps and must be woken.
     #[inline]
     pub fn give_back(&self) -> bool {
         self.settle(RETURNED)
@@ -225,15 +229,15 @@ impl<M: Memory> JobState<M> {
 
     #[inline]
     fn settle(&self, kind: u64) -> bool {
-        // Relaxed: the count is this thief's own.
+        // Relaxed: this thief wrote the count.
         let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
         // E1 (release) and E2 (acquire).
         // kept over Release: the owner marks its place asleep before its thief wakes it; loom's updates always read the
-        // newest mark, and the fence of the sleep protocol, of which this component does not know, releases too.
+        // newest mark, and the fence of the sleep protocol, unknown to this component, releases too.
         self.0.swap(count | kind, Ordering::AcqRel) & SLEEPS != 0
     }
 
-    /// What has become of the job.
+    /// Returns the status of the job.
     #[inline]
     pub fn status(&self) -> Status {
         // E1: pairs with `settle`.
@@ -252,8 +256,8 @@ impl<M: Memory> JobState<M> {
         }
     }
 
-    /// Owner: asks to be woken when the job is settled; `false` if it has been settled already, or has just passed to another thief.
-    /// Precondition: a thief has claimed it.
+    /// Owner: asks to be woken when the job is settled. Returns `false` if it is settled already, or has just passed to
+    /// another thief. Precondition: a thief has claimed the job.
     pub fn announce_sleep(&self) -> bool {
         // Relaxed: the compare-and-swap decides.
         let word = self.0.load(Ordering::Relaxed);
@@ -261,15 +265,15 @@ impl<M: Memory> JobState<M> {
         if word & KIND != STOLEN {
             return false;
         }
-        // E2. On failure the job has been settled or claimed again, and the owner looks again with `status`.
-        // kept over Relaxed: as the swap in `settle`.
+        // E2. On failure the job has been settled or claimed again, and the owner calls `status` again.
+        // kept over Relaxed: as for the swap in `settle`.
         word & SLEEPS != 0 || self.0.compare_exchange(word, word | SLEEPS, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
-    /// Owner: makes the word fresh for the next use of its slot. Precondition: settled.
+    /// Owner: makes the word fresh for the next use of its slot. Precondition: the job is settled.
     #[inline]
     pub fn reset(&self) {
-        // Relaxed: the owner is alone with it now (I2); the next thief learns of it by the queue's own edges.
+        // Relaxed: only the owner accesses the word here (I2); the next thief learns of it by the queue's own edges.
         let count = self.0.load(Ordering::Relaxed) >> COUNT_SHIFT << COUNT_SHIFT;
         self.0.store(count | FRESH, Ordering::Relaxed);
     }
@@ -303,7 +307,7 @@ mod tests {
         assert_eq!((state.status(), state.is_fresh()), (Status::Fresh, true));
         state.offer();
         assert_eq!(state.take(), Taking::Taken);
-        // Taken and not claimed: for the owner as if the thief had not said so yet.
+        // To the owner, a job that is taken but not claimed looks fresh.
         assert_eq!((state.status(), state.is_fresh()), (Status::Fresh, false));
         assert_eq!((state.retract(), state.take()), (false, Taking::NotOffered));
         state.put_back();
@@ -313,9 +317,10 @@ mod tests {
         assert!(!state.retract());
     }
 
-    /// Each thief that a kept job passes to learns whose it is, and the last one that its owner sleeps, whenever that was announced.
+    /// Each thief of a kept job learns its owner, and the last one learns that the owner sleeps, whenever the owner
+    /// announced it.
     #[test]
-    fn a_job_that_is_kept_remembers_its_owner_and_whether_that_sleeps() {
+    fn a_kept_job_remembers_its_owner_and_whether_the_owner_sleeps() {
         let owner = MAX_WORKERS - 2;
         for announced in 0..3 {
             let state = JobState::<Native>::default();
@@ -335,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeping_owner_is_reported_once_and_by_every_way_to_settle() {
+    fn every_way_to_settle_reports_a_sleeping_owner_once() {
         let state = JobState::<Native>::default();
         let settle: [fn(&JobState<Native>) -> bool; 3] = [|s| s.finish(false), |s| s.finish(true), JobState::give_back];
         for settle in settle {

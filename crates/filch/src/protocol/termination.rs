@@ -1,30 +1,30 @@
-//! Has everything been done? Per worker two counts, and one reader.
+//! Termination detection: two counts per worker, and one reader.
 //!
-//! **Paper.** Umut Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
-//! Deques*, PPoPP 2013, section 5, where the counts are of bags sent and received; the form here is ours.
+//! **Paper.** Umut Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
+//! Private Deques*, PPoPP 2013, section 5, which counts bags sent and received; this form is ours.
 //!
-//! **Idea.** Work comes in pieces that may be split and passed on. Whoever makes a piece counts it as created *before*
-//! anybody else can get it; whoever has exhausted one counts it as finished. The counts are never lowered, and each
-//! is written by one worker. If the sum of the finished ones, read first, equals the sum of the created ones, read
-//! afterwards, then nothing is left.
+//! **Idea.** Work comes in pieces that may be split and passed on. A worker counts a piece as created *before* any
+//! other worker can get it, and as finished once it is exhausted. Counts never decrease, and one worker writes each. If
+//! the sum of the finished counts, read first, equals the sum of the created counts, read second, then no work is left.
 //!
-//! **Why.** Take a reader for whom the sums are equal, and suppose that some piece is unfinished. Of its unfinished
-//! ancestors take the first: it is the root, which is counted from the start, or its creation came before the finish
-//! of its maker, which is counted. So it is among the created ones; so is each finished one, for its creation came
-//! before its finish. The created are more by at least one.
+//! **Why.** Suppose that a reader finds the sums equal while some piece is unfinished. Take its first unfinished
+//! ancestor: it is the root, which is counted from the start, or its creation came before the finish of its maker,
+//! which is counted. So the created sum includes it. It also includes each finished piece, whose creation came before
+//! its finish. So the created sum is greater by at least one, a contradiction.
 //!
-//! **Edges.** E1: `finished` (release) → `all_done`'s first pass (acquire): whatever the worker created before it finished,
-//! and whatever came before its getting the piece, is in the second pass.
+//! **Edges.** E1: `finished` (release) → `all_done`'s first pass (acquire): the second pass includes what the worker
+//! created before it finished, and what came before it got the piece.
 //!
-//! **Tasks that may be run twice** cannot be counted so. What can be counted is how often a worker has set out for work, and
-//! how often it has come home: with no task in hand, and its queue, which nobody else fills, empty. If the sums agree, there was a time
-//! between them when everybody was at home, so there is nothing left: [`Counts::all_home`].
+//! **Tasks that may run twice** cannot be counted this way. Instead, each worker counts how often it sets out for work,
+//! and how often it comes home: it has no task, and its queue, which only it fills, is empty. If the sums agree, all
+//! workers were at home at some time between the two reads, so no work is left: [`Counts::all_home`].
 //!
-//! A thief sets out before it steals, with a fence (F), as the reader has one between its sums. Suppose that the reader
-//! misses a thief's setting out. Then its fence precedes the thief's. That precedes the theft, which precedes the coming home of the
-//! victim, who has found the task gone; and if the reader has seen that, it precedes the reader's fence.
+//! A thief sets out, with a fence (F), before it steals; the reader has a fence between its sums. Suppose that the
+//! reader misses a thief that set out. Then the reader's fence precedes the thief's fence, which precedes the theft,
+//! which precedes the victim's coming home, since the victim found the task gone. If the reader has seen the victim
+//! come home, that precedes the reader's fence: a contradiction.
 //!
-//! **Cost.** One store for each piece created and one for each finished, on a line of the worker's own.
+//! **Cost.** One store per piece created and one per piece finished, on the worker's own cache line.
 //!
 //! ```
 //! use filch::protocol::termination::Counts;
@@ -42,7 +42,7 @@
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::Padded;
 
-/// What one worker has created and finished.
+/// The counts of one worker.
 #[derive(Debug)]
 pub struct Counts<M: Memory> {
     counts: Padded<(M::AtomicU64, M::AtomicU64)>,
@@ -55,56 +55,56 @@ impl<M: Memory> Default for Counts<M> {
 }
 
 impl<M: Memory> Counts<M> {
-    /// The worker: "`pieces` more", before anybody else can get them.
+    /// Worker: counts `pieces` more as created, before any other worker can get them.
     #[inline]
     pub fn created(&self, pieces: u64) {
         let created = &self.counts.0.0;
-        // Relaxed: this worker's own; made visible by whatever passes the pieces on, or by `finished`.
+        // Relaxed: only this worker writes it; passing the pieces on, or `finished`, publishes it.
         created.store(created.load(Ordering::Relaxed) + pieces, Ordering::Relaxed);
     }
 
-    /// How many pieces the worker has created. For the worker itself, or for whoever comes after it.
+    /// The number of pieces that the worker has created. For the worker itself, or a thread ordered after it.
     pub fn pieces(&self) -> u64 {
-        // Relaxed: whatever has come before the call is visible.
+        // Relaxed: all stores before the call are visible.
         self.counts.0.0.load(Ordering::Relaxed)
     }
 
-    /// The worker: a piece is exhausted.
+    /// Worker: counts a piece as finished.
     #[inline]
     pub fn finished(&self) {
         let finished = &self.counts.0.1;
-        // E1. The load is of this worker's own.
+        // E1. Only this worker writes the count.
         finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    /// Anybody: whether all that was ever created, by all workers, is finished. `false` may be out of date at once,
-    /// `true` is for ever.
+    /// Any thread: returns whether all pieces that any worker created are finished. `false` may be out of date at once;
+    /// `true` stays true.
     pub fn all_done(workers: &[Self]) -> bool {
         // E1: pairs with `finished`.
         let finished: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Acquire)).sum();
-        // Relaxed: what was created before a finish that was counted is visible by E1.
+        // Relaxed: pieces created before a counted finish are visible by E1.
         let created: u64 = workers.iter().map(|worker| worker.counts.0.0.load(Ordering::Relaxed)).sum();
         finished == created
     }
 
-    /// The worker: looks for work from now on, or has some. Before its first attempt to steal.
+    /// Worker: sets out to look for work, or has some. Called before its first attempt to steal.
     #[inline]
     pub fn sets_out(&self) {
         self.created(1);
         // F: pairs with the fence in `all_home`.
-        // kept over AcqRel: the victim's relaxed look at the stolen task lies between the two fences, so only their one
-        // order tells; to loom, a fence also acquires what other threads have seen before it.
+        // kept over AcqRel: the victim's relaxed look at the stolen task is between the two fences, so only their total
+        // order helps; to loom, a fence also acquires what other threads have seen before it.
         M::fence(Ordering::SeqCst);
     }
 
-    /// The worker: has no task, and its queue is empty.
+    /// Worker: comes home; it has no task, and its queue is empty.
     #[inline]
     pub fn comes_home(&self) {
         self.finished();
     }
 
-    /// Anybody: whether all workers were at home at one time. Then no work is left: a worker at home sets out only to steal, and
-    /// there is nothing to steal from workers at home.
+    /// Any thread: returns whether all workers were at home at one time. Then no work is left: a worker at home sets
+    /// out only to steal, and workers at home have nothing to steal.
     ///
     /// ```
     /// use filch::protocol::termination::Counts;
@@ -119,10 +119,10 @@ impl<M: Memory> Counts<M> {
     /// assert!(Counts::all_home(&workers));
     /// ```
     pub fn all_home(workers: &[Self]) -> bool {
-        // Relaxed: the fence makes it E1, as an acquire would.
+        // Relaxed: the fence below makes E1, as an acquire load would.
         let home: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Relaxed)).sum();
         // F: pairs with the fence in `sets_out`; and E1: with `finished`.
-        // kept over AcqRel: as that fence.
+        // kept over AcqRel: as for that fence.
         M::fence(Ordering::SeqCst);
         // Relaxed: by E1 and F.
         let set_out: u64 = workers.iter().map(|worker| worker.counts.0.0.load(Ordering::Relaxed)).sum();

@@ -1,19 +1,21 @@
-//! Ticks on which owners answer thieves, and which nobody makes while no thief waits.
+//! Ticks on which owners answer thieves. The clock makes none while no thief waits.
 //!
-//! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
-//! Deques*, PPoPP 2013, section 4. A clock that stops by itself is ours.
+//! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
+//! Private Deques*, PPoPP 2013, section 4. The clock that stops by itself is ours.
 //!
-//! **Idea.** A thief that has found nothing, or goes to sleep, wants a tick: it takes one from a [`Clock`]. The clock's thread
-//! makes it: it raises a flag for each owner, or sends signals. An owner that sees its flag lowers it and answers. When nobody
-//! has wanted a tick for a whole period the clock sleeps.
+//! **Idea.** A thief that has found nothing, or is about to sleep, requests a tick from a [`Clock`]. The clock's thread
+//! makes the tick: it raises a flag for each owner, or sends signals. An owner that sees its flag lowers it and
+//! answers. The clock sleeps after a whole period without a request.
 //!
-//! **Fields.** `due`, `clock`: see [`beat`](super::beat); raised means that nobody wants a tick. `flags`: one for each owner.
+//! **Fields.** `due`, `clock`: see [`beat`](super::beat); raised means that no tick is requested. `flags`: one per
+//! owner.
 //!
 //! **Edges.**
-//! * E1: a thief's request, its fence, its look at `due` ↔ the clock's raising of `due`, the fence in [`Ticks::make`], the tick, the
-//!   owner's look at the requests. Forbidden: the thief sees `due` lowered, relies on the tick to come, and the owner that
-//!   it reaches does not see the request. Only a thief that goes to sleep needs it: others come again.
-//! * E2: the raising of a flag (release) → its lowering (acquire): the fence before. A signal is ordered by the system.
+//! * E1: a thief's request, its fence, its look at `due` ↔ the clock's raising of `due`, the fence in [`Ticks::make`],
+//!   the tick, the owner's look at the requests. Forbidden: the thief sees `due` lowered, relies on the tick to come,
+//!   and the owner that it reaches does not see the request. Only a thief about to sleep relies on this: other thieves
+//!   try again.
+//! * E2: the raising of a flag (release) → its lowering (acquire): the fence before it. The system orders signals.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ use filch_queue::Padded;
 
 use super::beat::{Clock, Due};
 
-/// What the thieves of a pool wait for.
+/// The ticks that the thieves of a pool wait for.
 ///
 /// ```
 /// use filch::protocol::ticks::{Tick, Ticks};
@@ -35,7 +37,7 @@ use super::beat::{Clock, Due};
 ///     ticks.make();
 /// }
 /// assert_eq!((ticks.take(0), ticks.take(0)), (Tick::Made, Tick::NotYet));
-/// assert!(!ticks.clock().tick(), "nobody wants another");
+/// assert!(!ticks.clock().tick(), "there is no further request");
 /// ```
 pub struct Ticks<M: Memory> {
     due: Arc<Due<M>>,
@@ -43,14 +45,14 @@ pub struct Ticks<M: Memory> {
     flags: Box<[Padded<M::AtomicBool>]>,
 }
 
-/// What an owner finds when it looks for a tick: see [`Ticks::take`].
+/// The result of [`Ticks::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tick {
-    /// A tick since its last look.
+    /// There was a tick since the owner's last look.
     Made,
-    /// None since.
+    /// There was none.
     NotYet,
-    /// It has no flag, so that it cannot see ticks.
+    /// The owner has no flag and cannot see ticks.
     NoFlag,
 }
 
@@ -61,7 +63,7 @@ impl<M: Memory> fmt::Debug for Ticks<M> {
 }
 
 impl<M: Sleep> Ticks<M> {
-    /// With flags for so many owners.
+    /// Ticks with this many flags, one per owner.
     pub fn new(flags: usize) -> Self {
         let due = Arc::new(Due::new(true));
         Self {
@@ -71,12 +73,13 @@ impl<M: Sleep> Ticks<M> {
         }
     }
 
-    /// The clock, whose thread is to [make](Self::make) a tick whenever [`Clock::tick`] says that somebody wants one.
+    /// The clock. Its thread must [make](Self::make) a tick whenever [`Clock::tick`] reports a request.
     pub fn clock(&self) -> &Arc<Clock<M>> {
         &self.clock
     }
 
-    /// A thief wants a tick. A request that it has made before, with a fence between, will be seen by the owners that answer it.
+    /// Thief: requests a tick. Owners that answer the tick see any work request that the thief made before, with a
+    /// fence in between.
     pub fn want(&self) {
         // E1.
         if self.due.is_raised() {
@@ -85,7 +88,7 @@ impl<M: Sleep> Ticks<M> {
         }
     }
 
-    /// The clock's thread: raises all flags. Whatever else tells owners to answer comes after it.
+    /// Clock's thread: raises all flags. Signals to owners come after it.
     pub fn make(&self) {
         // E1.
         // kept over AcqRel and nothing: TSO keeps the clock's two stores in order, and what an owner sees after them;
@@ -93,17 +96,17 @@ impl<M: Sleep> Ticks<M> {
         M::fence(Ordering::SeqCst);
         for flag in &self.flags {
             // E2.
-            // kept over Relaxed: as the fence.
+            // kept over Relaxed: as for the fence.
             flag.store(true, Ordering::Release);
         }
     }
 
-    /// Owner `index` takes its tick: it answers once for each.
+    /// Owner `index`: takes its tick, to answer once for each.
     #[inline]
     pub fn take(&self, index: usize) -> Tick {
         let Some(flag) = self.flags.get(index) else { return Tick::NoFlag };
-        // Relaxed: the swap decides. E2: a store in its place could come late, and wipe out the next tick.
-        // kept over Relaxed: as the clock's store.
+        // Relaxed: the swap decides. E2: a store instead could arrive late and erase the next tick.
+        // kept over Relaxed: as for the clock's store.
         if flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Acquire) { Tick::Made } else { Tick::NotYet }
     }
 }
@@ -122,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_is_made_for_those_who_want_one() {
+    fn a_tick_is_made_on_request() {
         let ticks = Ticks::<Native>::new(0);
         assert!(!ticks.clock().tick());
         ticks.want();

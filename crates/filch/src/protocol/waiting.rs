@@ -1,102 +1,107 @@
-//! What a worker does that cannot go on: it looks for something to run, gives others time, asks, and sleeps.
+//! What a worker does while it waits: it looks for something to run, yields, asks for work, and sleeps.
 //!
-//! **Idea.** There are two such loops. [`search`] is for work of any kind, until a condition holds: an idle worker's life, or the wait
-//! for a scope. [`await_job`] is for one stolen job. What the worker sees of its pool, and can do about it, comes in by traits: in
-//! the library that is a worker at the head of its stack, in the checker a small model of one, so that the loops are checked as they ship.
+//! **Idea.** There are two wait loops. [`search`] runs work of any kind until a condition holds, for an idle worker or
+//! the wait for a scope. [`await_job`] waits for one stolen job. Traits give the worker its view of the pool: in the
+//! library they are implemented by a worker at the head of its stack, in the checker by a small model of one, so that
+//! the checker runs the shipped loops.
 //!
 //! **Invariants.**
-//! * I0: nobody sleeps while it can [share](super::seize) for somebody who does not answer.
-//! * I1: before it sleeps, a worker announces it, asks, and looks once more, as [`sleep`](super::sleep) demands; and in its last look it
-//!   sees whatever could wake it: work that it takes, its mail, and the end of what it waits for.
-//! * I2: an idle worker is counted among those that search from when it was woken, or ran out of work, until it finds something or
-//!   announces its sleep. Whoever was woken, or was seen to search, and ends that with something in hand, wakes the next, or two if it leaves that much.
-//! * I3: whoever was woken for work and finds instead that its wait is over passes the wake-up on.
+//! * I0: a worker does not sleep while it can [share](super::seize) for an owner that does not answer.
+//! * I1: before it sleeps, a worker announces its sleep, asks for work, and looks once more, as [`sleep`](super::sleep)
+//!   requires. Its last look covers everything that could wake it: work that it takes, its mail, and the end of what it
+//!   waits for.
+//! * I2: an idle worker counts as searching from when it is woken, or runs out of work, until it finds something or
+//!   announces its sleep. A worker whose search ends with a find wakes the next sleeper, or two if it leaves work for
+//!   two.
+//! * I3: a worker that was woken for work but finds its wait over passes the wake-up on.
 //!
-//! A worker that never [sleeps](Sleeper::sleeps) shares what it has whenever its patience ends, and begins anew. Its announcements and last
-//! looks are left out, since nobody has to wake it: its next look sees whatever its last one would have missed.
+//! A worker that never [sleeps](Sleeper::sleeps) shares what it has whenever its patience ends, and starts over. It
+//! needs no announcement and no last look, since nobody has to wake it: its next look sees what the previous one
+//! missed.
 //!
-//! **Progress.** [`search`] returns once the condition holds and the worker has been [notified](Dormitory::notify) of it, and what it
-//! runs has ended; [`await_job`] once the job's thief has settled it.
+//! **Progress.** [`search`] returns once the condition holds, the worker has been [notified](Dormitory::notify), and
+//! the task it runs has ended; [`await_job`] returns once the thief has settled the job.
 
 use super::sleep::{ANY, Dormitory, Wanted};
 use super::state::{JobState, Settled, Status, Theft};
 use filch_memory::{Asymmetric, Sleep};
 
-/// How long a worker stays awake that finds nothing.
+/// How long a worker that finds nothing stays awake.
 pub trait Patience {
-    /// Waits a little; `false` once it has been long enough to sleep.
+    /// Waits a little. Returns `false` once it is time to sleep.
     fn wait(&mut self) -> bool;
 
-    /// Waits a little, however long it has been: what is to come cannot be slept for.
+    /// Waits a little, however long it has waited already: for an event that no wake-up follows.
     fn hold_on(&mut self);
 
-    /// Begins anew.
+    /// Starts over.
     fn renew(&mut self);
 }
 
 /// A worker that may have to sleep.
 pub trait Sleeper {
-    /// The memory that it shares with the others.
+    /// The memory that workers share.
     type Memory: Sleep;
 
-    /// Where the workers of its pool sleep.
+    /// Returns the dormitory of the worker's pool.
     fn dormitory(&self) -> &Dormitory<Self::Memory>;
 
-    /// Its number.
+    /// Returns the worker's number.
     fn index(&self) -> usize;
 
-    /// Whether it ever sleeps.
+    /// Whether the worker ever sleeps.
     fn sleeps(&self) -> bool {
         true
     }
 
-    /// It has announced its sleep and asked whom it wants work of: makes that visible, and then sees whatever was done before. Where
-    /// owners [do not fence](has_pushed) before they look whether anybody sleeps, it does so for them.
+    /// Called after the worker has announced its sleep and asked for work: makes both visible, so that its next look
+    /// sees everything done before. Where owners [do not fence](has_pushed) before they look for sleepers, this fences
+    /// for them.
     fn settles(&self) {
         self.dormitory().place(self.index()).settled();
     }
 
-    /// Its requests are visible: who answers at certain times only is to be told.
+    /// Called once its requests are visible, to notify owners that answer only at certain times.
     fn has_asked(&self) {}
 
-    /// It is about to sleep.
+    /// Called before the worker sleeps.
     fn parks(&self) {}
 
-    /// It has woken somebody.
+    /// Called after the worker has woken another.
     fn has_woken(&self) {}
 }
 
 /// A worker that takes work of any kind.
 pub trait Searcher: Sleeper {
-    /// Something to run.
+    /// What it can find to run.
     type Find;
-    /// How long it stays awake.
+    /// How long the worker stays awake.
     type Patience: Patience;
 
-    /// Its patience, whole.
+    /// Returns fresh patience.
     fn patience(&self) -> Self::Patience;
 
-    /// Looks everywhere.
+    /// Looks for something to run, everywhere.
     fn find(&self) -> Option<Self::Find>;
 
-    /// Whether there is likely more where this came from, or elsewhere, for whoever is woken next.
+    /// Whether there is probably more, here or elsewhere, for the next worker woken.
     fn leaves_more(&self, find: &Self::Find) -> bool;
 
-    /// Whether there is more than one that is woken can take.
+    /// Whether there is more than one woken worker can take.
     fn leaves_many(&self, _: &Self::Find) -> bool {
         false
     }
 
-    /// Runs what it has found.
+    /// Runs a find.
     fn run(&self, find: Self::Find);
 
-    /// Makes whatever it has to give available to others: it is about to sleep, and will answer nobody.
+    /// Shares everything the worker has, because it is about to sleep and will not answer.
     fn share(&self);
 
-    /// Asks everybody for work.
+    /// Asks all workers for work.
     fn ask(&self);
 
-    /// Shares [on behalf](super::seize) of those who have been asked and do not answer; whether it was anything.
+    /// Shares [on behalf](super::seize) of owners that do not answer its request; returns whether it shared anything.
     fn insist(&self) -> bool {
         false
     }
@@ -105,27 +110,28 @@ pub trait Searcher: Sleeper {
     fn sees_any(&self) -> bool;
 }
 
-/// A worker one of whose jobs has been stolen.
+/// A worker that waits for a stolen job.
 pub trait Joiner: Sleeper {
-    /// How long it stays awake.
+    /// How long the worker stays awake.
     type Patience: Patience;
 
-    /// Its patience, whole.
+    /// Returns fresh patience.
     fn patience(&self) -> Self::Patience;
 
-    /// Tries once to run something else meanwhile that the waiting strategy admits; whether it did.
+    /// Tries once to run something that the waiting strategy admits; returns whether it did.
     fn leap(&self, state: &JobState<Self::Memory>, theft: Theft) -> bool;
 
-    /// Runs a job that is for this worker alone, if there is one: what it waits for may itself be waiting for that.
+    /// Runs a job posted to this worker, if there is one, because the awaited job may be waiting for it; returns
+    /// whether it did.
     fn run_mail(&self) -> bool;
 
-    /// Whose work can help.
+    /// Whose work can help with this theft.
     fn wanted(&self, theft: Theft) -> Wanted;
 
-    /// Asks them for work.
+    /// Asks those workers for work.
     fn ask(&self, theft: Theft);
 
-    /// Shares [on behalf](super::seize) of them, if they have been asked and do not answer; whether it was anything.
+    /// Shares [on behalf](super::seize) of those that do not answer its request; returns whether it shared anything.
     fn insist(&self, _: Theft) -> bool {
         false
     }
@@ -134,7 +140,7 @@ pub trait Joiner: Sleeper {
     fn sees_any(&self, theft: Theft) -> bool;
 }
 
-/// Passes a wake-up on, or tells that there is work of this worker's.
+/// Wakes a sleeper if anybody sleeps: for this worker's new work, or to pass a wake-up on.
 #[inline(never)]
 pub fn wake_next(worker: &impl Sleeper) {
     if worker.dormitory().sleepers().sleepers_after() {
@@ -142,7 +148,8 @@ pub fn wake_next(worker: &impl Sleeper) {
     }
 }
 
-/// Wakes a sleeper for what this worker may have shared; returns whether it did. Precondition: as [`Dormitory::wake_for_any`].
+/// Wakes a sleeper for work that this worker may have shared; returns whether it did. Precondition: as for
+/// [`Dormitory::wake_for_any`].
 pub fn wake_one(worker: &impl Sleeper) -> bool {
     let has_woken = worker.dormitory().wake_for_stack(worker.index());
     if has_woken {
@@ -151,12 +158,12 @@ pub fn wake_one(worker: &impl Sleeper) -> bool {
     has_woken
 }
 
-/// After a push to a queue that anybody can steal from: tells somebody who sleeps. It need not fence unless somebody does, if sleepers
-/// [settle](Sleeper::settles) with a heavy barrier: either that comes after this light one, and their last look sees what was pushed; or
-/// it comes before, and this look sees them.
+/// Wakes a sleeper after a push to a queue that anybody can steal from. If sleepers [settle](Sleeper::settles) with a
+/// heavy barrier, it fences only if somebody sleeps: either the heavy barrier comes after this light one, and the
+/// sleeper's last look sees the push; or it comes before, and this look sees the sleeper.
 ///
-/// Otherwise a queue that `was_empty` is enough of a reason to fence, though a thief may have emptied it since it was looked at; who goes
-/// to sleep has to let a while pass before its last look.
+/// Otherwise it fences if the queue `was_empty`, though a thief may have emptied it since that look; so a worker about
+/// to sleep must let some time pass before its last look.
 #[inline(always)]
 pub fn has_pushed<M: Asymmetric + Sleep>(worker: &impl Sleeper<Memory = M>, was_empty: bool) {
     M::light_barrier();
@@ -165,13 +172,14 @@ pub fn has_pushed<M: Asymmetric + Sleep>(worker: &impl Sleeper<Memory = M>, was_
     }
 }
 
-/// Runs whatever there is, or sleeps, until `done`; whoever makes it so must [notify](Dormitory::notify) this worker afterwards. `wanted`
-/// says what it tells others while it sleeps: [`ANY`] if it is idle.
+/// Runs any work there is, or sleeps, until `done`. The thread that makes `done` true must [notify](Dormitory::notify)
+/// this worker afterwards. `wanted` is the work that the worker announces it wants while it sleeps: [`ANY`] if it is
+/// idle.
 pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) {
     let sleepers = worker.dormitory().sleepers();
     let is_idle = wanted == ANY;
     let mut patience = worker.patience();
-    // Whether somebody may rely on this worker to pass a wake-up on: I2.
+    // Whether others may rely on this worker to pass a wake-up on (I2).
     let mut relied_on = false;
     let ends = |relied_on: &mut bool| {
         if *relied_on && is_idle {
@@ -181,9 +189,9 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
     };
     while !done() {
         if let Some(find) = worker.find() {
-            // Whoever has published work meanwhile has woken nobody else.
+            // Workers that published work during the search have woken nobody else.
             if ends(&mut relied_on) && sleepers.sleepers_after() && worker.leaves_more(&find) {
-                // Two, so that many are awake soon.
+                // Waking two soon gets many workers awake.
                 if wake_one(worker) && worker.leaves_many(&find) && worker.dormitory().wake_idle(worker.index()) {
                     worker.has_woken();
                 }
@@ -207,7 +215,7 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
             }
             let place = worker.dormitory().place(worker.index());
             if lies_down(worker, wanted, done) {
-                // What it saw may have been left to it.
+                // Others may have left the work that it saw to this worker.
                 relied_on |= place.cancel(sleepers) || is_idle;
             } else {
                 worker.parks();
@@ -226,13 +234,13 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
     }
 }
 
-/// A guest, which has [taken](super::sleep::Place::take) the seat of an idle worker, and on whose stack nothing is left, leaves: the
-/// worker's own thread rests on, unless there is something to do for it, or it is `done`.
+/// Makes a guest leave the seat that it has [taken](super::sleep::Place::take) from an idle worker. Nothing is left on
+/// the worker's stack. The worker's own thread stays asleep unless it has something to do, or is `done`.
 pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
     let place = worker.dormitory().place(worker.index());
     let stays = lies_down(worker, ANY, done);
     if stays {
-        // The own thread searches, as if it had been woken: I2.
+        // The worker's own thread searches as if it had been woken (I2).
         place.cancel(worker.dormitory().sleepers());
     }
     if stays || !place.vacate() {
@@ -240,8 +248,8 @@ pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
     }
 }
 
-/// Announces a worker's sleep, asks everybody, and has a last look: whether there is something to stay awake for, so that the announcement
-/// is to be cancelled.
+/// Announces a worker's sleep, asks all workers, and looks once more. Returns whether there is something to stay awake
+/// for; the caller must then cancel the announcement.
 fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -> bool {
     worker.dormitory().place(worker.index()).announce(worker.dormitory().sleepers(), wanted);
     worker.ask();
@@ -250,10 +258,10 @@ fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -
     done() || worker.sees_any()
 }
 
-/// Waits until the job of `state`, stolen from this worker, is settled, or has come back unrun.
+/// Waits until the job of `state`, stolen from this worker, is settled or comes back unrun.
 pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Settled {
     let mut patience = worker.patience();
-    // Whether it was woken, perhaps for work, and has run nothing since: I3.
+    // Whether the worker was woken, perhaps for work, and has run nothing since (I3).
     let mut roused = false;
     let settled = loop {
         let theft = match state.status() {
@@ -268,7 +276,7 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Settled 
                 continue;
             }
             Status::Fresh => {
-                // The thief is between winning the job and saying so. It cannot be leapfrogged yet, nor slept for.
+                // The thief has won the job but not claimed it, so the worker can neither leapfrog nor sleep yet.
                 patience.hold_on();
                 continue;
             }
@@ -290,7 +298,8 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Settled 
     settled
 }
 
-/// Sleeps until the job is settled or work that the strategy admits may be had. Returns whether it may have been the latter.
+/// Sleeps until the job is settled, or there may be work that the strategy admits. Returns whether the wake-up may have
+/// been for work.
 fn sleep_on<J: Joiner>(worker: &J, state: &JobState<J::Memory>, theft: Theft) -> bool {
     let sleepers = worker.dormitory().sleepers();
     let place = worker.dormitory().place(worker.index());

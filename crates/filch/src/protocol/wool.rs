@@ -1,36 +1,37 @@
-//! Wool's direct task stack: who may take which task. Slots and closures are somebody else's business.
+//! Wool's direct task stack: who may take which task. It does not deal with slots and closures.
 //!
 //! **Paper.** Karl-Filip Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010,
 //! <https://doi.org/10.1109/ICPP.2010.39>.
 //!
-//! **Idea.** Tasks lie on a stack from their fork to their join. Those below a boundary are public: each has a
-//! [state word](super::state), which its owner and its thieves swap for it, so that they meet nowhere else. The others are
-//! private, and joining one takes no atomic operation. Thieves take the oldest public task. When they run out, they
-//! ask (Wool: they trip a wire), and the owner makes a few more public; when most public tasks are joined unstolen, it
-//! makes fewer.
+//! **Idea.** Tasks lie on a stack from their fork to their join. Those below a boundary are public: the owner and
+//! thieves compete for each on its [state word](super::state) alone. The others are private, and joining one takes no
+//! atomic operation. Thieves take the oldest public task. When they run out, they ask (in Wool, by tripping a wire),
+//! and the owner makes a few more tasks public; when most public tasks are joined unstolen, it makes fewer public.
 //!
-//! **Fields.** [`Shared`], one cache line: `bot`, the oldest task not known to be stolen, written by the thief that took
-//! the one before and by the owner when it joins a stolen task; `public`, the boundary, written by the owner. [`Owner`]:
-//! its own copy of the boundary, and what it counts.
+//! **Fields.** [`Shared`], one cache line: `bot`, the oldest task not known to be stolen, written by the thief that
+//! took the previous task, and by the owner when it joins a stolen task; `public`, the boundary, written by the owner.
+//! [`Owner`]: the owner's copy of the boundary, and its counters.
 //!
 //! **Invariants.** With `top` the number of tasks on the stack:
-//! * I1: the tasks below `public`, and no others, have been offered. The state of every other slot is fresh, for thieves too, whatever
-//!   boundary they have seen.
-//! * I2: all tasks below `bot` are stolen, and bot ≤ top. Whoever has taken a task while `bot` stood elsewhere puts it back.
-//! * I3: a thief writes `bot` before it claims the task it has taken, and the owner once the thief of a task is done. The next
-//!   writer has seen the write before it. So they never race, and all of them can be relaxed.
-//! * I4: `public` is lowered to `top` + 1 at most, so no task on offer ever becomes private, and the first task on an empty stack is
-//!   always public: whoever finds nothing there and sleeps is told of it.
+//! * I1: exactly the tasks below `public` have been offered. The state of every other slot is fresh, also to thieves
+//!   that have seen another boundary.
+//! * I2: all tasks below `bot` are stolen, and bot ≤ top. A thief that took a task at an index other than `bot` puts it
+//!   back.
+//! * I3: a thief writes `bot` before it claims the task it has taken, and the owner once the thief of a task is done.
+//!   Each writer has seen the previous write. So the writes never race and can be relaxed.
+//! * I4: `public` is lowered to `top` + 1 at most, so no task on offer becomes private, and the first task on an empty
+//!   stack is always public: sleepers that found the stack empty are told of it.
 //!
-//! **Edges.** None here but those of the state words. A thief that takes a task acquires its offer (E3 of
-//! [`state`](super::state)), and with it what `bot` was when it was offered: what the second look must not miss.
+//! **Edges.** Only those of the state words. A thief that takes a task acquires its offer (E3 of
+//! [`state`](super::state)), and with it the value of `bot` at that time, which the second look must not miss.
 //!
-//! **Memory model.** Rust's. **Progress.** The owner is wait-free but for a task that a thief has taken and not claimed, or
-//! put back, yet; steals are lock-free.
+//! **Memory model.** Rust's. **Progress.** The owner is wait-free, except for a task that a thief has taken and not yet
+//! claimed or put back; steals are lock-free.
 //!
-//! **Departures.** While tasks are [coarse](super::grain) all slots are public. Wool's thief swaps its own name in; ours takes the task and claims it by a second, plain store
-//! once it is sure to keep it. So nobody leapfrogs, or sleeps on, a theft that is undone. Withdrawn slots are fresh, which no
-//! thief can change, so they need not be claimed one by one.
+//! **Departures.** While tasks are [coarse](super::grain) all slots are public. Wool's thief swaps in its own name;
+//! ours takes the task, and claims it by a second, plain store once it will keep it. So nobody leapfrogs, or sleeps on,
+//! a theft that is undone. Withdrawn slots are fresh, and no thief changes a fresh word, so the owner need not claim
+//! them one by one.
 //!
 //! **Names.** `spawn`: [`Owner::push`]. `join`: [`Owner::take_back`], [`Owner::joined`]. `publish_more`: [`Owner::publish`].
 //! `n_public`: `public`. `more_wanted`, the trip wire: a request to the [limits](super::limits).
@@ -43,9 +44,10 @@ use super::state::{JobState, Taking};
 /// How fast the public part grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// How many slots become public at once, when thieves ask. At least 1.
+    /// The number of slots that become public at once when thieves ask. At least 1.
     pub chunk: u32,
-    /// After how many public tasks that were joined unstolen, since the boundary last moved, the owner lowers it. At least 1.
+    /// The number of public tasks joined unstolen, since the boundary last moved, after which the owner lowers it. At
+    /// least 1.
     pub privatise_after: u32,
 }
 
@@ -63,19 +65,19 @@ pub struct Shared<M: Memory> {
     public: M::AtomicU32,
 }
 
-/// The owner's private half.
+/// The owner's private part.
 #[derive(Debug)]
 pub struct Owner {
     params: Params,
     public: u32,
-    /// Public tasks joined unstolen since the boundary moved.
+    /// The number of public tasks joined unstolen since the boundary moved.
     unstolen: u32,
-    /// One more than the largest index of a stolen task joined since the boundary was lowered.
+    /// One plus the largest index of a stolen task joined since the boundary was lowered.
     reached: u32,
 }
 
 impl<M: Memory> Shared<M> {
-    /// An empty stack of `slots` slots, of which a chunk are public, and the owner's half of it.
+    /// An empty stack of `slots` slots, with one chunk public, and the owner's part of it.
     pub fn new(params: Params, slots: u32) -> (Self, Owner) {
         assert!(params.chunk > 0 && params.privatise_after > 0, "the boundary must be able to move: {params:?}");
         let public = params.chunk.min(slots);
@@ -83,18 +85,18 @@ impl<M: Memory> Shared<M> {
         (shared, Owner { params, public, unstolen: 0, reached: 0 })
     }
 
-    /// Thief: tries to take the oldest public task. `state_at` finds the state words, of all slots below the end. Lock-free; one
-    /// compare-and-swap if there is a task.
+    /// Thief: tries to take the oldest public task. `state_at` finds the state word of any slot below the end.
+    /// Lock-free; one compare-and-swap if there is a task.
     ///
-    /// On success the caller has to [claim](JobState::claim) the task soon: until then its owner can only wait.
+    /// On success the caller must [claim](JobState::claim) the task soon: until then its owner can only wait.
     #[inline]
     pub fn steal<'s>(&self, state_at: impl FnOnce(u32) -> &'s JobState<M>) -> StealIndex
     where
         M: 's,
     {
-        // Relaxed: looked at again below.
+        // Relaxed: checked again below.
         let bot = self.bot.load(Ordering::Relaxed);
-        // Relaxed: says whether to ask; what may be taken, the state word says (I1).
+        // Relaxed: it only says whether to ask; the state word says what may be taken (I1).
         if bot >= self.public.load(Ordering::Relaxed) {
             return StealIndex::NothingShared;
         }
@@ -104,30 +106,30 @@ impl<M: Memory> Shared<M> {
             Taking::Lost => return StealIndex::Retry,
             Taking::NotOffered => return StealIndex::AllStolen,
         }
-        // Relaxed: `take` has acquired the offer, so this sees what the owner had written before it, or something newer.
+        // Relaxed: `take` has acquired the offer, so this sees what the owner wrote before it, or something newer.
         if self.bot.load(Ordering::Relaxed) != bot {
-            // Since the first look the owner has joined this task and older ones, and forked again.
+            // Since the first load the owner has joined this task and older ones, and forked again.
             state.put_back();
             return StealIndex::Retry;
         }
-        // Relaxed: I3. The owner learns of it by the state word.
+        // Relaxed: I3. The owner learns of the theft by the state word.
         self.bot.store(bot + 1, Ordering::Relaxed);
         StealIndex::Index(bot)
     }
 
-    /// Whether a thief that looked now might find something to take. A snapshot; true also while somebody else is taking
-    /// the oldest task, because there may be more behind it.
+    /// Whether a thief might find something to take. A snapshot. Also true while another thief is taking the oldest
+    /// task, because there may be more behind it.
     #[inline]
     pub fn has_public<'s>(&self, state_at: impl FnOnce(u32) -> &'s JobState<M>) -> bool
     where
         M: 's,
     {
-        // Relaxed: a hint; who relies on it before it sleeps has fenced.
+        // Relaxed: a hint; a thread that relies on it before it sleeps has fenced.
         let bot = self.bot.load(Ordering::Relaxed);
         bot < self.public.load(Ordering::Relaxed) && !state_at(bot).is_fresh()
     }
 
-    /// Whether all public slots are known to be stolen, so that asking for more may help. A snapshot.
+    /// Whether all public tasks are known to be stolen, so that asking for more may help. A snapshot.
     #[inline]
     pub fn has_run_out(&self) -> bool {
         // Relaxed: a hint, as in `steal`.
@@ -137,13 +139,13 @@ impl<M: Memory> Shared<M> {
     /// Whether there may be a public task below `top` that nobody has stolen. A snapshot.
     #[inline]
     pub fn has_unstolen_below(&self, top: u32) -> bool {
-        // Relaxed: as above; the owner's own copy of the boundary is in `top`.
+        // Relaxed: as above; `top` includes the owner's copy of the boundary.
         self.bot.load(Ordering::Relaxed) < top
     }
 
     /// The oldest task not known to be stolen. A snapshot.
     pub fn bot(&self) -> u32 {
-        // Relaxed: for who wants to look.
+        // Relaxed: a snapshot.
         self.bot.load(Ordering::Relaxed)
     }
 }
@@ -155,8 +157,8 @@ impl Owner {
         self.public
     }
 
-    /// Offers the task at `index`, the newest, if the slot is public; otherwise there is nothing to do. Precondition: the task has
-    /// been written, and its state is fresh.
+    /// Offers the task at `index`, the newest, if its slot is public. Precondition: the task has been written, and its
+    /// state is fresh.
     #[inline]
     pub fn push<M: Memory>(&mut self, state: &JobState<M>, index: u32) {
         if index < self.public {
@@ -164,8 +166,8 @@ impl Owner {
         }
     }
 
-    /// Makes a chunk of slots public, up to `end`, if thieves have run out of them, and offers the tasks there; returns whether it
-    /// did. `top` is the number of tasks on the stack, which have been written.
+    /// Makes a chunk of slots public, up to `end`, if thieves have run out, and offers the tasks there; returns whether
+    /// it did. `top` is the number of tasks on the stack, which have been written.
     pub fn publish<'s, M>(
         &mut self,
         shared: &Shared<M>,
@@ -180,8 +182,8 @@ impl Owner {
         shared.has_run_out() && self.publish_below(shared, state_at, top, public)
     }
 
-    /// Makes all slots below `public` public, and offers the tasks there, of which there are `top`, and which have been written; returns
-    /// whether the boundary moved.
+    /// Makes all slots below `public` public, and offers the tasks there; returns whether the boundary moved. There are
+    /// `top` tasks, which have been written.
     pub fn publish_below<'s, M>(
         &mut self,
         shared: &Shared<M>,
@@ -202,7 +204,7 @@ impl Owner {
         true
     }
 
-    /// Makes the slots from `top` + 1 up private. Precondition: there are `top` tasks, all of them public.
+    /// Makes the slots from `top` + 1 up private. Precondition: there are `top` tasks, all public.
     pub fn keep_above<M: Memory>(&mut self, shared: &Shared<M>, top: u32) {
         debug_assert!(top < self.public, "no slot becomes public here");
         self.move_to(shared, top + 1);
@@ -215,17 +217,18 @@ impl Owner {
         self.unstolen = 0;
     }
 
-    /// Takes the task at `index`, the newest, back; `false` if a thief has it. Precondition: it is public. One compare-and-swap.
+    /// Takes back the task at `index`, the newest; returns `false` if a thief has it. Precondition: the task is public.
+    /// One compare-and-swap.
     #[inline]
     pub fn take_back<M: Memory>(&mut self, state: &JobState<M>, index: u32) -> bool {
-        debug_assert!(index < self.public, "a private task is the owner's anyway");
+        debug_assert!(index < self.public, "a private task cannot be stolen");
         let taken = state.retract();
         self.unstolen += u32::from(taken);
         taken
     }
 
-    /// Lowers the boundary half of the way to where thieves have come lately, but not below `top` + 1, if it is time to; returns whether
-    /// it did. Precondition: there are `top` tasks, none of them private.
+    /// Lowers the boundary half-way to where thieves have come lately, but not below `top` + 1, if it is time to;
+    /// returns whether it did. Precondition: there are `top` tasks, none private.
     #[inline]
     pub fn privatise<M: Memory>(&mut self, shared: &Shared<M>, top: u32) -> bool {
         if self.unstolen < self.params.privatise_after {
@@ -237,16 +240,16 @@ impl Owner {
         self.public != former
     }
 
-    /// The task at `index`, the newest, has been waited for: its thief is done with it, or has put it back and it has been
-    /// [retracted](JobState::retract).
+    /// Reports that the wait for the task at `index`, the newest, is over: its thief has finished it, or has put it
+    /// back and the owner has [retracted](JobState::retract) it.
     #[inline]
     pub fn joined<M: Memory>(&mut self, shared: &Shared<M>, state: &JobState<M>, index: u32) {
         if state.is_fresh() {
-            // Older tasks may be on offer, which a thief finds at `bot` where it is.
+            // Older tasks may be on offer, and thieves find them at the current `bot`.
             return;
         }
         state.reset();
-        // Relaxed: I3; a thief that takes what will be offered here has acquired the offer.
+        // Relaxed: I3; a thief that takes a later task here has acquired its offer.
         shared.bot.store(index, Ordering::Relaxed);
         self.reached = self.reached.max(index + 1);
     }
