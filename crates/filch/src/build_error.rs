@@ -1,4 +1,4 @@
-//! Why a thread pool could not be built: sentences for people.
+//! Errors of building a thread pool, with messages for users.
 
 use std::fmt;
 use std::io;
@@ -14,20 +14,20 @@ use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 pub enum BuildError {
     /// There must be at least one worker, and at most [`BuildError::MAX_WORKERS`].
     Workers(usize),
-    /// The pool's queues keep something for each pair of workers, so that it cannot have as many as others.
+    /// The pool's queues keep state for each pair of workers, so it has a lower limit.
     Pairs {
-        /// How many were wanted.
+        /// The number wanted.
         workers: usize,
-        /// How many there can be.
+        /// The largest possible number.
         most: usize,
     },
     /// Task stacks hold between 1 and [`BuildError::MAX_CAPACITY`] tasks.
     Capacity(usize),
-    /// The strategy needs a pool whose stolen tasks can be followed: [`Split`] or [`Wool`](crate::pool::Wool).
+    /// The strategy needs a pool whose stolen tasks thieves can follow: [`Split`] or [`Wool`](crate::pool::Wool).
     Wait(Wait),
-    /// Settings that contradict each other: a sentence says why there cannot be such a pool.
+    /// The settings contradict each other, for the reason given.
     Unfit(&'static str),
-    /// The time between two interrupts must not be zero, and signals need a system that has them.
+    /// The interrupts' period is zero, or the system has no signals.
     Interrupts(io::Error),
     /// The address space for the task stacks could not be reserved.
     Reserve {
@@ -35,16 +35,16 @@ pub enum BuildError {
         capacity: usize,
         /// Workers.
         workers: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A thread could not be started. Those that had been have left again.
+    /// A thread could not be started. Threads started before have ended.
     Thread {
-        /// How many had been started.
+        /// The number started.
         started: usize,
-        /// How many were wanted.
+        /// The number wanted.
         workers: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -63,13 +63,13 @@ impl fmt::Display for BuildError {
             Self::Workers(n) => write!(f, "{n} workers are too many; a pool has at most {MAX_WORKERS}"),
             Self::Pairs { workers, most } => write!(
                 f,
-                "{workers} workers are too many for queues that keep something for each pair of them; this pool has at most {most}"
+                "{workers} workers are too many for queues that keep state for each pair of them; this pool has at most {most}"
             ),
-            Self::Capacity(n) => write!(f, "a deque for {n} tasks: the capacity is between 1 and {MAX_DEPTH}"),
+            Self::Capacity(n) => write!(f, "a deque cannot hold {n} tasks; the capacity is between 1 and {MAX_DEPTH}"),
             Self::Wait(wait) => {
                 write!(
                     f,
-                    "this pool cannot wait by strategy '{wait}': only pools with a task stack let thieves follow their tasks"
+                    "this pool cannot wait by strategy '{wait}': thieves can follow tasks only in pools with a task stack"
                 )
             }
             Self::Unfit(why) => f.write_str(why),

@@ -1,8 +1,9 @@
 //! Building thread pools: their settings, and their threads.
 //!
-//! What must always hold: what could not be built leaves nothing behind.
+//! What must always hold: a failed build leaves nothing behind.
 //!
-//! This file and [`thread_pool`](crate::thread_pool) need each other: this makes pools, and a pool says how it is made.
+//! This file and [`thread_pool`](crate::thread_pool) refer to each other: this makes pools, and a pool names its
+//! builder.
 
 use std::fmt;
 use std::io;
@@ -31,7 +32,7 @@ use crate::wait;
 type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
 
-/// Settings of a [`ThreadPool`] that is to be built.
+/// A builder of a [`ThreadPool`], with its settings.
 ///
 /// ```
 /// use filch::{ThreadPool, Wait};
@@ -48,14 +49,14 @@ pub struct Builder<P: Pool = Split> {
     idle: Idle,
     settings: P::Settings,
     pin: bool,
-    /// Whether workers use all processors of the process, though the thread that starts them is pinned.
+    /// Whether workers use all processors of the process, even if the thread that starts them is pinned.
     unpin: bool,
-    /// `None`: the default, or less if the system does not have so much.
+    /// `None`: the default, or less if the system refuses that much.
     stack_size: Option<usize>,
-    /// `None`: the default, or less if the system does not have so much.
+    /// `None`: the default, or less if the system refuses that much.
     capacity: Option<usize>,
     interrupts: Option<Interrupts>,
-    /// `None`: unless something is asked for that callers have not got.
+    /// `None`: yes, unless a setting asks for something that callers lack.
     pub(crate) caller_works: Option<bool>,
     name: Option<NameOf>,
     on_start: Option<Hook>,
@@ -86,7 +87,8 @@ impl<P: Pool> Default for Builder<P> {
 }
 
 impl<P: Pool> Builder<P> {
-    /// The default settings, for a pool of type `P`; for the default type, [`ThreadPool::builder`] says the same.
+    /// Creates a builder with the default settings for a pool of type `P`; for the default type,
+    /// [`ThreadPool::builder`] does the same.
     pub fn new() -> Self {
         Self {
             workers: None,
@@ -106,12 +108,13 @@ impl<P: Pool> Builder<P> {
         }
     }
 
-    /// For a pool whose workers may run wherever the process may, though the thread that builds it be pinned.
+    /// Creates a builder of a pool whose workers may run on any processor of the process, even if the building thread
+    /// is pinned.
     pub(crate) fn unpinned(workers: usize) -> Self {
         Self { workers: Some(workers), unpin: true, ..Self::new() }
     }
 
-    /// The same settings for task pools of another kind, except for what is [set of the pools](Self::settings) themselves.
+    /// Sets the kind of task pool, and resets the [pool's own settings](Self::settings).
     ///
     /// ```
     /// use filch::ThreadPool;
@@ -140,8 +143,8 @@ impl<P: Pool> Builder<P> {
         }
     }
 
-    /// The number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors that the current thread
-    /// may use.
+    /// Sets the number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors
+    /// that the current thread may use.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(3).build()?;
@@ -154,7 +157,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// What a worker may run while it waits for a stolen task.
+    /// Sets what a worker may run while it waits for a stolen task.
     ///
     /// ```
     /// use filch::{ThreadPool, Wait};
@@ -168,7 +171,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Whom a worker tries to steal from first. Default: [anybody](Victims::Random).
+    /// Sets which victims a worker tries first. Default: [any](Victims::Random).
     ///
     /// ```
     /// use filch::{ThreadPool, Victims};
@@ -182,7 +185,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// What a worker does that finds no work. Default: it [sleeps](Idle::Sleep).
+    /// Sets what a worker does when it finds no work. Default: it [sleeps](Idle::Sleep).
     ///
     /// ```
     /// use filch::{Idle, ThreadPool};
@@ -196,7 +199,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// What is set of the task pools themselves: see [`Pool`].
+    /// Sets the task pool's own settings: see [`Pool`].
     ///
     /// ```
     /// use filch::Builder;
@@ -213,7 +216,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Whether to pin each worker to a processor of its own. Default: no. Ignored where the system cannot.
+    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
@@ -225,8 +228,9 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// The stack of each worker thread, in bytes; at least [`MIN_STACK_SIZE`]. Default: [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address
-    /// space is limited. Reserved, not committed.
+    /// Sets the stack size of each worker thread, in bytes, at least [`MIN_STACK_SIZE`]. Default:
+    /// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited. The space is
+    /// reserved, not committed.
     ///
     /// ```
     /// fn depth(n: u64) -> u64 {
@@ -241,9 +245,9 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// The number of tasks for which each worker's task stack has room; default [`DEFAULT_DEQUE_CAPACITY`], or less where the address
-    /// space is limited. Reserved, not committed. A fork on a full stack runs its second branch after the first. A queue that grows has
-    /// room for so many tasks at first.
+    /// Sets the capacity of each worker's task stack, in tasks. Default: [`DEFAULT_DEQUE_CAPACITY`], or less where the
+    /// address space is limited. The space is reserved, not committed. A fork on a full stack runs its second branch
+    /// after the first. For a growing queue this is the initial capacity.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).deque_capacity(2).build()?;
@@ -256,8 +260,8 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// What has workers answer thieves in the middle of a long task. Default: nothing; they answer when they fork, join, wait or
-    /// [poll](Worker::poll).
+    /// Sets interrupts that make workers answer thieves in the middle of a long task. Default: none; workers answer
+    /// when they fork, join, wait or [poll](Worker::poll).
     ///
     /// ```
     /// use filch::Interrupts;
@@ -271,17 +275,18 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Whether a thread from outside may run its own call of [`run`](ThreadPool::run) or [`install`](ThreadPool::install), and of the free
-    /// functions, itself: in the seat of a worker that sleeps, with that worker's number, while others take part as ever. Two threads
-    /// less have to fall asleep and wake up, so that a short call takes a fraction of a microsecond instead of tens.
+    /// Sets whether a thread from outside may itself run its calls of [`run`](ThreadPool::run),
+    /// [`install`](ThreadPool::install) and the free functions: in the seat of a sleeping worker, with that worker's
+    /// number, while other workers take part as usual. This saves two threads from falling asleep and waking, so that a
+    /// short call takes a fraction of a microsecond instead of tens.
     ///
-    /// Default: yes, unless workers have something that the caller lacks: a [name](Self::thread_name), [hooks](Self::on_start),
-    /// a [stack](Self::stack_size) of a certain size, a [processor](Self::pin) of their own. Where workers are interrupted by
-    /// [signals](Interrupts::signal), or [never sleep](Idle::Spin), never.
+    /// Default: yes, unless workers have something that the caller lacks: a [name](Self::thread_name),
+    /// [hooks](Self::on_start), a given [stack size](Self::stack_size), or their own [processor](Self::pin). Never if
+    /// [signals](Interrupts::signal) interrupt workers, or if they [never sleep](Idle::Spin).
     ///
-    /// What a call finds different on its own thread: thread-local variables are the caller's; locks and borrows that are tied to a
-    /// thread are too; and so is the stack. A thread that has less than 1.75 MiB of it left hands its call to a worker. One whose tasks
-    /// nest deeper than its own stack allows should say no here.
+    /// Such a call uses the caller's thread-local variables, the caller's locks and borrows that are tied to a thread,
+    /// and the caller's stack. A thread with less than 1.75 MiB of stack left passes its call to a worker. Set this to
+    /// `false` if tasks nest deeper than the caller's stack allows.
     ///
     /// ```
     /// let here = std::thread::current().id();
@@ -294,7 +299,7 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// The name of each worker's thread, by its number.
+    /// Sets the name of each worker's thread, by the worker's number.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(1).thread_name(|n| format!("cruncher {n}")).build()?;
@@ -307,7 +312,8 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Called by each worker's thread before it takes work, with its number; it may fork and spawn. A panic in it ends the process.
+    /// Sets a hook that each worker's thread calls before it takes work, with the worker's number. It may fork and
+    /// spawn. A panic in it ends the process.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -322,13 +328,14 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Called by each worker's thread after its last work, with its number; it may fork and spawn. A panic in it ends the process.
+    /// Sets a hook that each worker's thread calls after its last work, with the worker's number. It may fork and
+    /// spawn. A panic in it ends the process.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// let builder = filch::ThreadPool::builder().workers(1);
     /// drop(builder.on_exit(move |worker| sender.send(worker).unwrap()).build()?);
-    /// assert_eq!(receiver.try_recv(), Ok(0)); // the pool's threads have left
+    /// assert_eq!(receiver.try_recv(), Ok(0)); // the pool's threads have ended
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn on_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
@@ -336,26 +343,27 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Starts the threads.
+    /// Builds the pool and starts its threads.
     ///
-    /// What the system refuses later makes the pool slower, or ends the process with a message where nothing else is safe: without memory
-    /// for a job, and where it takes away, in the middle of the program, the calls by which threads are woken (`futex`) or pass a
-    /// barrier (`membarrier`). Refused from the beginning, those are done without: a thread that would sleep then gives its
-    /// processor away over and over.
+    /// If the system refuses something later, the pool gets slower or, where nothing else is safe, ends the process
+    /// with a message: if there is no memory for a job, or if the system revokes, while the program runs, the calls
+    /// that wake threads (`futex`) or pass a barrier (`membarrier`). If it refuses those calls from the beginning, the
+    /// pool works without them: threads then yield repeatedly instead of sleeping.
     ///
     /// # Errors
-    /// [`BuildError`], if a setting is out of range or the system refuses memory or threads. Nothing is left behind.
+    /// [`BuildError`] if a setting is out of range or the system refuses memory or threads. Nothing is left behind.
     ///
     /// ```
     /// let built = filch::ThreadPool::builder().workers(1_000_000).build();
-    /// println!("{}", built.unwrap_err()); // says how many there may be
+    /// println!("{}", built.unwrap_err()); // names the largest possible number
     /// ```
     pub fn build(self) -> Result<ThreadPool<P>, BuildError> {
         let workers = self.workers.unwrap_or_else(default_workers);
         self.build_with(workers)
     }
 
-    /// As [`Builder::build`], and with smaller stacks, and then fewer workers, if the system refuses; says so on standard error.
+    /// As [`Builder::build`], but if the system refuses, tries smaller stacks and then fewer workers, and reports this
+    /// on standard error.
     pub(crate) fn build_at_most(mut self) -> Result<ThreadPool<P>, BuildError> {
         const LEAST: usize = 1 << 20;
         const STEP: usize = 1 << 2;
@@ -384,7 +392,7 @@ impl<P: Pool> Builder<P> {
         }
     }
 
-    /// The workers, without threads.
+    /// Makes the workers, without threads.
     pub(crate) fn prepare(&self, workers: usize, by: Option<By>) -> Result<Arc<[Core<P>]>, BuildError> {
         if workers == 0 || workers > MAX_WORKERS {
             return Err(BuildError::Workers(workers));
@@ -413,7 +421,7 @@ impl<P: Pool> Builder<P> {
     }
 
     fn admits_guests(&self, by: Option<By>) -> bool {
-        // A signal interrupts the worker's own thread, whoever has its seat.
+        // A signal interrupts the worker's own thread, even if a guest has the seat.
         let asks = self.pin || self.stack_size.is_some() || self.name.is_some();
         let asks = asks || self.on_start.is_some() || self.on_exit.is_some();
         by != Some(By::Signal) && self.idle == Idle::Sleep && self.caller_works.unwrap_or(!asks)
@@ -423,12 +431,12 @@ impl<P: Pool> Builder<P> {
         self.stack_size.unwrap_or_else(|| default_stack_size(workers))
     }
 
-    /// The task pools, with as much room as the system has, unless somebody has asked for so much.
+    /// Makes the task pools, with the capacity set, or as much as the system grants.
     fn reserve(&self, workers: usize) -> Result<Vec<P>, BuildError> {
         const LEAST: usize = 1 << 10;
         const STEP: usize = 1 << 4;
         let bytes = || limits::modest(DEFAULT_DEQUE_CAPACITY * size_of::<Slot>(), workers, LEAST * size_of::<Slot>());
-        // Some queues set each of their places, which takes Miri long.
+        // Some queues initialize each slot, which takes Miri long.
         let default = || if cfg!(miri) { 1 << 8 } else { bytes() / size_of::<Slot>() };
         let mut capacity = self.capacity.unwrap_or_else(default);
         loop {
@@ -444,14 +452,14 @@ impl<P: Pool> Builder<P> {
     fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
         let interrupts = self.interrupts.filter(|interrupts| interrupts.by == By::Flag || P::ANSWERS_SIGNALS);
         if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
-            return Err(BuildError::Interrupts(io::Error::other("the time between two of them is zero")));
+            return Err(BuildError::Interrupts(io::Error::other("the time between two interrupts is zero")));
         }
         let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
         let handler =
             has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
         let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by))?;
         let common = Arc::clone(&cores[0].home.common);
-        // Dropping it, on failure too, has the started threads leave and waits for them.
+        // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticker: None };
         let processors = if self.pin { Deal::of_this_thread().unwrap_or_default() } else { Deal::default() };
         let held = has_signals.then(interrupts::Held::new);
@@ -463,13 +471,13 @@ impl<P: Pool> Builder<P> {
             let (stack_size, unpin) = (self.stack_size_for(workers), self.unpin);
             let thread = std::thread::Builder::new().name(name).stack_size(stack_size).spawn(move || {
                 if let Some(processor) = processor {
-                    // Where the system cannot, it goes without.
+                    // Where the system cannot, the worker runs unpinned.
                     let _ = processors::bind(processor);
                 } else if unpin {
                     processors::unpin();
                 }
                 let core = &cores[index];
-                // SAFETY: this thread is the worker until its end.
+                // SAFETY: this thread is the worker until the thread ends.
                 let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
                 abort_on_panic("a worker's thread panicked", || {
                     let call = |hook: Option<Hook>| {

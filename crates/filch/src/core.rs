@@ -1,9 +1,10 @@
-//! A worker, whole: its two fronts, its home, its task pool.
+//! A whole worker: its two fronts, its home, its task pool.
 //!
-//! What must always hold: everything in a [`Core`] that is not atomic and not constant is touched only by the thread that
-//! is this worker.
+//! What must always hold: only the worker's own thread uses the parts of a [`Core`] that are neither atomic nor
+//! constant.
 //!
-//! This file and [`pool`](crate::pool) need each other: a worker's type is that of its pool, and what a pool does it does to workers.
+//! This file and [`pool`](crate::pool) refer to each other: a worker is generic over its pool, and pools operate on
+//! workers.
 
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
@@ -22,7 +23,7 @@ use crate::stats::Stats;
 pub struct Core<P: Plumbing> {
     /// For code that knows the exact head of the task stack.
     pub(crate) front: Front,
-    /// For code that does not.
+    /// For code that does not know it.
     pub(crate) detached: Front,
     pub(crate) home: Home,
     pub(crate) pool: P,
@@ -30,14 +31,15 @@ pub struct Core<P: Plumbing> {
     peers: Cell<NonNull<[Self]>>,
 }
 
-// SAFETY: thieves use the atomics of `pool`, `home` and the fronts only; everything else is touched by the worker's own
-// thread alone (the file's invariant), and `peers` is set before the threads start.
+// SAFETY: thieves use only the atomics of `pool`, `home` and the fronts; only the worker's own thread uses anything
+// else (the file's invariant), and `peers` is set before the threads start.
 unsafe impl<P: Plumbing> Sync for Core<P> {}
-// SAFETY: nothing in it is tied to the thread that made it.
+// SAFETY: no part is tied to the thread that made it.
 unsafe impl<P: Plumbing> Send for Core<P> {}
 
 impl<P: Plumbing> Core<P> {
-    /// The workers of a thread pool, each knowing the others. The tables are those of its two fronts, for pools of this type.
+    /// Makes the workers of a thread pool, and links them. The tables are those of the two fronts, for pools of this
+    /// type.
     pub(crate) fn assemble(
         pools: Vec<P>,
         homes: Vec<Home>,
@@ -51,7 +53,7 @@ impl<P: Plumbing> Core<P> {
             peers: Cell::new(NonNull::from(&mut [])),
         });
         let workers: Arc<[Self]> = workers.collect();
-        // From here on there are shared references only: each pointer below may be used as long as the workers are there.
+        // From here on there are only shared references, so each pointer below is valid while the workers exist.
         for worker in &*workers {
             let (home, core) = (std::ptr::from_ref(&worker.home).cast(), std::ptr::from_ref(worker).cast());
             worker.front.attach(home, core);
@@ -64,13 +66,13 @@ impl<P: Plumbing> Core<P> {
         workers
     }
 
-    /// All workers of the thread pool, by number.
+    /// Returns all workers of the thread pool, by number.
     pub(crate) fn peers(&self) -> &[Self] {
-        // SAFETY: set by `assemble` to the slice that `self` is in.
+        // SAFETY: `assemble` set it to the slice that contains `self`.
         unsafe { self.peers.get().as_ref() }
     }
 
-    /// The counters of all workers.
+    /// Returns the counters of all workers.
     pub(crate) fn stats(workers: &[Self]) -> Stats {
         let read = |core: &Self| core.home.counters.read(core.pool.peak_depth() as u64);
         Stats { workers: workers.iter().map(read).collect() }
@@ -78,28 +80,29 @@ impl<P: Plumbing> Core<P> {
 }
 
 impl<'w, P: Plumbing> Here<'w, P> {
-    /// The whole worker.
+    /// Returns the whole worker.
     #[inline(always)]
     pub(crate) fn core(&self) -> &'w Core<P> {
-        // SAFETY: where the type of the pool is known there is a worker, and `assemble` has attached it, of that type, to its fronts.
+        // SAFETY: where the type of the pool is known there is a worker, which `assemble` has attached, with that type,
+        // to its fronts.
         unsafe { &*self.front().erased_core().cast() }
     }
 
-    /// Its type-erased part.
+    /// Returns the worker's type-erased part.
     #[inline(always)]
     pub(crate) fn home(&self) -> Own<'w, Home> {
         // SAFETY: this thread is the worker.
         unsafe { Own::new(&self.core().home) }
     }
 
-    /// Its task pool.
+    /// Returns the worker's task pool.
     #[inline(always)]
     pub(crate) fn pool(&self) -> Own<'w, P> {
         // SAFETY: this thread is the worker.
         unsafe { Own::new(&self.core().pool) }
     }
 
-    /// Keeps closure style off the stack until what is returned is dropped.
+    /// Keeps closure style off the stack until the returned value is dropped.
     pub(crate) fn detach(&self) -> Enter<'w> {
         // SAFETY: this thread is the worker, whose detached front admits nothing at any head.
         unsafe { Enter::new(&self.core().detached, null_mut()) }

@@ -1,24 +1,24 @@
-//! A word queue for each worker, its handles dealt out; and how a thief of any queue tries.
+//! Dealing out the handles of one word queue per worker; and a steal attempt on any queue.
 //!
-//! What must always hold: a thief that has tried leaves nothing behind that only it could take.
+//! What must always hold: after an attempt, nothing is left that only that thief could take.
 
 use std::sync::Arc;
 
 use filch_memory::Native;
 use filch_queue::{Owner, Progress, Queue, Steal, Stealable, Task, Thief};
 
-/// Tries to take a task by `attempt`, and answers the worker's own thieves: stealing is what it does in every loop in which it waits.
+/// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals.
 ///
-/// Where thieves get nothing without an answer of the owner, waits for one a while, and then withdraws the request. Afterwards nothing
-/// is outstanding that only this thief could take, so it may sleep, or run something else; where a request cannot be withdrawn, the
-/// owner revokes what it has granted.
+/// Where thieves need the owner's answer, waits for it a while, and then withdraws the request. Afterwards nothing is
+/// outstanding that only this thief could take, so it may sleep or run something else; where a request cannot be
+/// withdrawn, the owner revokes its grant.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,
     mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
 ) -> Steal<Task> {
-    // Longer than it takes an owner that runs to come to its next fork, or to deal, on average; under Miri, where it may take any time,
-    // no longer than a test can wait.
+    // On average, a running owner forks or deals within this time; under Miri, where that may take any time, it limits
+    // how long a test waits.
     const PATIENCE: u32 = if cfg!(miri) { 1 << 4 } else { 1 << 11 };
     const PAUSES: u32 = PATIENCE / 4;
     owner.poll();
@@ -29,7 +29,7 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
                 return stolen;
             }
             if round % PAUSES == 0 {
-                // The owner may be waiting for this processor, and can answer only while the request stands.
+                // The owner may need this processor, and can answer only while the request stands.
                 std::thread::yield_now();
             } else {
                 std::hint::spin_loop();
@@ -44,15 +44,15 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
     stolen
 }
 
-/// A worker's end of its own queue, and its thief handles on the others', by worker; its own place holds nothing.
+/// A worker's end of its own queue, and its thief handles on the others', by worker; `None` for itself.
 pub(crate) type Hand<Q> = (<Q as Queue<Native>>::Owner, Vec<Option<<Q as Queue<Native>>::Thief>>);
 
-/// A queue for each worker, and its handles dealt out, for tasks of any kind.
+/// Makes a queue for each worker, and deals out the handles.
 pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
     const {
-        // One that has gone home, or waits for the thief.
+        // The owner may have gone home, or wait for the thief.
         let waits = matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner);
-        assert!(!waits, "a thief of the queue may wait for an owner that does not come back to it");
+        assert!(!waits, "a thief of the queue may wait for an owner that does not return to it");
     };
     let mut thieves: Vec<Vec<Option<Q::Thief>>> = (0..workers).map(|_| Vec::with_capacity(workers)).collect();
     let owners: Vec<Q::Owner> = (0..workers)
@@ -68,13 +68,13 @@ pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params
     owners.into_iter().zip(thieves).collect()
 }
 
-/// A queue for each worker, and one handle on each for all thieves.
+/// Makes a queue for each worker, and one handle on each for all thieves.
 pub(crate) fn deal_alike<Q: Queue<Native>>(
     workers: usize,
     capacity: usize,
     params: &Q::Params,
 ) -> (Vec<Q::Owner>, Arc<[Q::Thief]>) {
-    assert!(Q::THIEVES_ALIKE, "each thief needs a handle of its own");
+    assert!(Q::THIEVES_ALIKE, "each thief needs its own handle");
     let make = |_| Q::make(capacity, 1, params);
     let (owners, thieves): (Vec<Q::Owner>, Vec<Vec<Q::Thief>>) = (0..workers).map(make).unzip();
     (owners, thieves.into_iter().flatten().collect())

@@ -1,10 +1,10 @@
-//! What loops run over: something that can be cut in two.
+//! The sources of loops, which can be cut in two.
 //!
-//! What must always hold: both parts together have the items of the whole, in its order.
+//! What must always hold: both parts together have the items of the whole, in order.
 
 use std::ops::Range;
 
-/// What a loop runs over: something with a length that can be cut in two. Ranges of integers and slices are.
+/// A source for a loop: it has a length and can be cut in two. Ranges of integers and slices implement it.
 ///
 /// ```
 /// use filch::Divisible;
@@ -13,10 +13,10 @@ use std::ops::Range;
 /// assert_eq!([1, 2, 3].as_slice().cut(1), ([1].as_slice(), [2, 3].as_slice()));
 /// ```
 pub trait Divisible: IntoIterator + Send + Sized {
-    /// The number of items.
+    /// Returns the number of items.
     fn length(&self) -> usize;
 
-    /// The first `at` items, and the others. `at` is at most [`Divisible::length`].
+    /// Returns the first `at` items, and the others. `at` is at most [`Divisible::length`].
     fn cut(self, at: usize) -> (Self, Self);
 }
 
@@ -31,7 +31,7 @@ macro_rules! divisible_range {
 
             #[inline]
             fn cut(self, at: usize) -> (Self, Self) {
-                // Wrapping: the distance may exceed the largest signed integer, the sum is within the range again.
+                // Wrapping: the distance may exceed the largest signed integer, but the sum is within the range.
                 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
                 let middle = self.start.wrapping_add(at as $integer);
                 (self.start..middle, middle..self.end)

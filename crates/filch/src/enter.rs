@@ -1,6 +1,8 @@
-//! The way into a pool from outside: as a guest, in the seat of a worker that sleeps; or by a job that is handed in and waited for.
+//! Entry to a pool from outside: as a guest in the seat of a sleeping worker, or by an injected job that the caller
+//! waits for.
 //!
-//! What must always hold: no call from outside returns before its job is settled; and nothing unwinds out of a seat while it is the guest's.
+//! What must always hold: no call from outside returns before its job is settled; and nothing unwinds out of a seat
+//! while a guest has it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -14,35 +16,35 @@ use crate::registry::Common;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_stack;
 
-/// How much of its stack a thread must have left to be a guest: nearly all that Rust gives a thread.
+/// The stack space that a guest must have left: nearly all that Rust gives a thread.
 const ROOM: usize = 7 << 18;
 
-/// Something whose user vouches that another thread may have it.
+/// A value that its user promises may move to another thread.
 pub(crate) struct IsSend<T>(pub(crate) T);
 
-// SAFETY: see the uses.
+// SAFETY: each use argues it.
 unsafe impl<T> Send for IsSend<T> {}
 
 impl Common {
-    /// Runs `f` on a worker of this pool and waits for it; the current thread is none of them, unless it can be a
-    /// [guest](crate::guest) for that time.
+    /// Runs `f` on a worker of this pool and waits for it. The current thread is not one of the workers, but may be a
+    /// [guest](crate::guest) meanwhile.
     ///
     /// # Safety
     /// The workers are alive.
     ///
     /// # Panics
-    /// As [`Common::assert_here`], and if `f` does.
+    /// As [`Common::assert_here`], and if `f` panics.
     pub(crate) unsafe fn enter<F, R>(&self, f: F) -> R
     where
         F: FnOnce(Here<'_>) -> R + Send,
         R: Send,
     {
         self.assert_here();
-        // A worker of another pool runs that one's jobs meanwhile.
+        // A worker of another pool runs its own pool's jobs meanwhile.
         if current_home().is_none()
             && let Some(seat) = self.take_seat()
         {
-            // SAFETY: just taken, of a worker that is alive.
+            // SAFETY: the seat was just taken, and its worker is alive.
             return unsafe { seat.visit(f) };
         }
         let mut outcome = None;
@@ -50,18 +52,19 @@ impl Common {
         let latch = Latch::new(1, Waiter::here());
         let over = IsSend((&raw const latch).cast_mut());
         let f = MayDangle::new(f);
-        // SAFETY: this function does not return before the job has ended the latch, its last act; and it does not unwind.
+        // SAFETY: this function does not return before the job's last act, which ends the latch; and it does not
+        // unwind.
         let job = unsafe {
             Spawned::new(move || {
                 let (place, over) = (place, over);
-                // What begins a job has the head.
+                // A job that begins has the exact head.
                 let result = catch_unwind(AssertUnwindSafe(|| f.into_inner()(Here::current())));
                 *place.0 = Some(result);
                 Latch::end(over.0);
             })
         };
         let has_woken = self.inject(job);
-        // A woken worker takes long to arrive.
+        // A woken worker takes long to start.
         latch::wait(&latch, None, has_woken);
         match outcome.expect("the job has run") {
             Ok(result) => result,
@@ -69,10 +72,10 @@ impl Common {
         }
     }
 
-    /// Joins both on a worker of this pool, and waits for it; the current thread is none of them.
+    /// Joins both branches on a worker of this pool, and waits for it. The current thread is not one of the workers.
     ///
     /// # Safety
-    /// As [`Common::enter`]; both fit a slot, and what they are made of, and their results, are `Send`.
+    /// As for [`Common::enter`]; both branches fit a slot, and their parts and results are `Send`.
     pub(crate) unsafe fn enter_fork<A, B>(&self, a: A, b: B) -> (A::Out, B::Out)
     where
         A: Body<In = Any>,
@@ -83,14 +86,14 @@ impl Common {
             let IsSend((a, b)) = { branches };
             IsSend(fork::join_near(here, a, b))
         };
-        // SAFETY: the workers are alive, by the caller's promise; and so is it about what is sent to them.
+        // SAFETY: by the caller's promise the workers are alive, and the branches and results may move between threads.
         unsafe { self.enter(join) }.0
     }
 
-    /// Takes the seat of a worker that sleeps, if the pool admits guests and the current thread, which is no worker, can be one.
+    /// Takes the seat of a sleeping worker, if the pool admits guests and the current thread, not a worker, can be one.
     fn take_seat(&self) -> Option<GuestSeat> {
         let guests = self.guests.as_ref()?;
-        // Nobody to take it from: not worth a look at the stack.
+        // Without sleepers, a look at the stack is not worthwhile.
         if !self.dormitory.sleepers().any() || !thread_stack::has_room(ROOM) {
             return None;
         }
@@ -103,10 +106,10 @@ impl GuestSeat {
     /// Runs `f` in the seat.
     ///
     /// # Safety
-    /// The current thread has just [taken](Common::take_seat) it, and the workers are alive.
+    /// The current thread has just [taken](Common::take_seat) the seat, and the workers are alive.
     ///
     /// # Panics
-    /// If `f` does.
+    /// If `f` panics.
     unsafe fn visit<F, R>(self, f: F) -> R
     where
         F: FnOnce(Here<'_>) -> R,
@@ -116,8 +119,8 @@ impl GuestSeat {
             let f = f.take().expect("a visit runs once");
             outcome = Some(catch_unwind(AssertUnwindSafe(|| f(here))));
         };
-        // SAFETY: the worker is alive, and this thread has the seat: it is that worker until it leaves, with nothing on its stack; and the
-        // table is that of this front.
+        // SAFETY: the worker is alive, and this thread has its seat, so it is that worker until it leaves, with an
+        // empty stack; and the table is that of this front.
         unsafe {
             let front = self.front().as_ref();
             let operations = front.operations.expect("a seat is at a worker's front");

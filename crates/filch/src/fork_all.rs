@@ -1,4 +1,4 @@
-//! Forks of any number of branches: pushed one after the other, joined newest first.
+//! Forks of any number of branches, pushed in order and joined newest first.
 
 use std::marker::PhantomData;
 
@@ -12,15 +12,16 @@ use crate::slot::Slot;
 use crate::worker::{Worker, by_handle};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Runs `each` on every item as a task of its own, and folds the results, newest item first.
+    /// Runs `each` on every item, as separate tasks, and folds the results, newest item first.
     ///
-    /// This is the spawn and sync of Lace and Wool: all items are forked, then joined in reverse. Unless somebody wants work,
-    /// the last item is run at once.
+    /// This is the spawn and sync of Lace and Wool: it forks all items, then joins them in reverse. Unless somebody
+    /// wants work, it runs the last item at once.
     ///
-    /// Cost per item as a [`join`](Self::join). Items or results too large for a slot (48 bytes with a reference) go to the heap.
+    /// Each item costs as much as a [`join`](Self::join). Items or results too large for a slot (48 bytes, including a
+    /// reference) go to the heap.
     ///
     /// ```
-    /// // Knuth's estimate needs luck; counting needs work: a task for each child of each node.
+    /// // Counts the nodes of a tree: a task for each child of each node.
     /// fn count(mut w: filch::Worker<'_>, depth: u32) -> u64 {
     ///     w.fork_all(0..depth, |w, child| count(w, child), 1, |sum, below| sum + below)
     /// }
@@ -30,8 +31,8 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// ```
     ///
     /// # Panics
-    /// If a task, the iterator or `fold` panics, with the first payload that comes up in this order; items that nobody has
-    /// started are dropped, and the outcomes of those that somebody has are awaited and dropped.
+    /// If a task, the iterator or `fold` panics, with the first payload in this order. Items that nobody has started
+    /// are dropped; started ones are awaited, and their outcomes dropped.
     #[doc = include_str!("hazard.md")]
     #[inline(always)]
     pub fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
@@ -46,7 +47,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         let here = self.here();
         if const { job::fits::<(&F, T), R>() } {
             let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P, L::Next>| each(w, item)));
-            // The work is a reference and an item, so it fits.
+            // The work is a reference and an item, so it fits a slot.
             fork_all(here, tasks, init, fold)
         } else {
             let tasks = items.into_iter().map(Box::new);
@@ -65,10 +66,11 @@ struct Forks<'f, B: Body> {
 }
 
 impl<'f, B: Body> Forks<'f, B> {
-    /// Where the next one goes.
+    /// Returns where the next task goes.
     #[inline(always)]
     fn here(&self) -> Here<'f, B::In> {
-        // SAFETY: made from what was here when there was none; what lies there now are these, below.
+        // SAFETY: it recreates the `Here` from before the first push, and only these tasks lie on the stack since,
+        // below.
         unsafe { Here::new(self.front, self.next) }
     }
 }
@@ -77,7 +79,7 @@ impl<B: Body> Drop for Forks<'_, B> {
     fn drop(&mut self) {
         while self.next != self.first {
             self.next = self.next.wrapping_sub(1);
-            // SAFETY: the newest task, which has been pushed and not popped.
+            // SAFETY: this is the newest task, pushed and not popped.
             unsafe { fork::abandon::<B>(self.front, self.next) };
         }
     }
@@ -95,22 +97,22 @@ fn fork_all<B: Body, S>(
     let mut forks = Forks::<B> { front, first: here.head(), next: here.head(), work: PhantomData };
     let Some(mut last) = tasks.next() else { return sum };
     for task in tasks {
-        // SAFETY: a worker's front, since there are handles; the pop is below or in `Forks`.
+        // SAFETY: only workers have handles, so it is a worker's front; the pop is below or in `Forks`.
         unsafe { fork::push(&forks.here(), std::mem::replace(&mut last, task)) };
         forks.next = forks.next.wrapping_add(1);
     }
     if front.limits.admits_push(forks.next.addr()) {
-        // Nobody asks for the newest task, which would be taken back at once.
+        // Nobody wants the newest task, which would be taken back at once.
         B::raise(&forks.here());
         sum = fold(sum, last.inline(forks.here()));
     } else {
-        // SAFETY: a worker's front, since there are handles; the pop is below or in `Forks`.
+        // SAFETY: only workers have handles, so it is a worker's front; the pop is below or in `Forks`.
         unsafe { fork::push_unadmitted(&forks.here(), last) };
         forks.next = forks.next.wrapping_add(1);
     }
     while forks.next != forks.first {
         forks.next = forks.next.wrapping_sub(1);
-        // SAFETY: the newest task, which from here on is no longer among `forks`.
+        // SAFETY: this is the newest task, and `forks` no longer has it.
         let fork = unsafe { Fork::<B>::at(front, forks.next) };
         sum = fold(sum, fork.join());
     }

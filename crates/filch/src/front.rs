@@ -1,17 +1,18 @@
-//! What the fast paths see of a worker, and how a thread finds its own.
+//! What the fast paths see of a worker, and how a thread finds its own worker.
 //!
-//! A [`Front`] is a pair of limits with a way to the rest. A worker has two: the *stack* front, whose limits are those of
-//! its task stack, for code that knows the exact head; and the *detached* front, whose limits admit nothing, for code
-//! that does not, so that all its forks take the cold path and go through a word queue. Threads outside all pools see
-//! one that leads nowhere. So every situation is told apart by the same two compares; and what is cold is in the one table of
-//! [operations](Operations) that each front has.
+//! A [`Front`] is a pair of limits with pointers to the rest of the worker. A worker has two fronts: the *stack* front,
+//! with the limits of its task stack, for code that knows the exact head; and the *detached* front, whose limits admit
+//! nothing, for other code, whose forks all take the cold path through a word queue. Threads outside all pools see a
+//! front without a worker. So the same two compares distinguish all situations; and each front has one table of cold
+//! [operations](Operations).
 //!
-//! What must always hold: a thread that runs code with the stack front has the exact head beside it, in a handle or in
-//! [`Front::head`]; while code in handle style runs, [`CURRENT`] holds the detached front, because the exact head is in a
-//! register that nobody else can see. The stack front's head in memory is never above the exact one, and falls before the limits are
+//! What must always hold: code that uses the stack front has the exact head, in a handle or in [`Front::head`]; while
+//! code in handle style runs, [`CURRENT`] holds the detached front, because the exact head is in a register that other
+//! code cannot see. The stack front's head in memory is never above the exact one, and falls before the limits are
 //! asked: [`seize`](crate::protocol::seize).
 //!
-//! This file and [`here`](crate::here) need each other, for they are one thing: this is what lies in memory, that what a thread holds.
+//! This file and [`here`](crate::here) refer to each other, since they are one thing: a front is its part in memory, a
+//! `Here` what a thread holds.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;
@@ -28,120 +29,122 @@ use crate::slot::{Job, Slot};
 use crate::spawn::Spawned;
 use crate::unwind::Payload;
 
-/// Which situation a front stands for.
+/// The situation that a front stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrontKind {
     /// The thread belongs to no pool.
     Outside,
     /// The exact head of the worker's task stack is known.
     Stack,
-    /// It is not, or there is none.
+    /// The head is unknown, or there is none.
     Detached,
 }
 
-/// What a worker does that waits for a stolen task.
+/// What a worker does while it waits for a stolen task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meanwhile {
     /// It runs what its waiting strategy admits.
     Help,
-    /// Nothing: it unwinds.
+    /// It runs nothing, because it unwinds.
     Rest,
 }
 
-/// What has become of a task, and its job, from which the contents must be moved out at once.
+/// A popped job, whose contents must be moved out at once, and its settled state.
 pub(crate) type Popped = (NonNull<Job>, Settled);
 
-/// Something that a worker waits for, other than a stolen job.
+/// An event that a worker waits for, other than the end of a stolen job.
 pub(crate) struct Awaited<'a> {
-    /// Whether it has come.
+    /// Returns whether it has come.
     pub(crate) is_over: &'a dyn Fn() -> bool,
-    /// What the worker had [spawned](crate::home::Home::spawns) before it began.
+    /// The number of jobs that the worker had [spawned](crate::home::Home::spawns) before the wait.
     pub(crate) spawns: usize,
-    /// What alone is to be run meanwhile, unless anything may be.
+    /// The only tasks that may run meanwhile; `None` if any may.
     pub(crate) tasks: Option<&'a SegQueue<Spawned>>,
 }
 
-/// Where a worker that yields looks for something to run.
+/// Where a yielding worker looks for something to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// What it has spawned or forked itself, and what is for it alone.
+    /// Its own spawned jobs and forks, and its mail.
     Own,
     /// Everywhere.
     All,
 }
 
-/// A cold operation on a front of one kind of pool. To call it, one must be at that front: see [`Operations`].
+/// A cold operation on a front of one kind of pool. The caller must be at that front: see [`Operations`].
 pub(crate) type Cold<R> = unsafe fn(Here<'_>) -> R;
 
-/// As [`Cold`], of something more.
+/// As [`Cold`], with an argument.
 pub(crate) type ColdWith<T, R> = unsafe fn(Here<'_>, T) -> R;
 
-/// What a guest does in the seat that it has taken.
+/// A guest's call, in the seat that it has taken.
 pub(crate) type Call<'a> = dyn FnMut(Here<'_>) + 'a;
 
-/// The cold operations of a front, for code that does not know the pool's type. Each is for whoever is at this very front;
+/// The cold operations of a front, for code that does not know the pool's type. The caller must be at this front:
 /// [`Here`] calls them. [`table`](crate::table) makes them.
 #[derive(Debug)]
 pub(crate) struct Operations {
     /// Forks the task in the front's scratch slot.
     pub(crate) push: Cold<()>,
-    /// Takes the newest task, for which this is the head, back, or waits for its thief.
+    /// Takes back the newest task, which is at this head, or waits for its thief.
     pub(crate) pop: ColdWith<Meanwhile, Popped>,
-    /// Runs what may be run meanwhile, or sleeps, until what is awaited has come; whoever makes it come wakes the worker.
+    /// Runs permitted work, or sleeps, until the awaited event. The thread that brings it about wakes the worker.
     pub(crate) wait_until: for<'a, 'b> unsafe fn(Here<'_>, &'a Awaited<'b>),
-    /// Runs the work in the seat of an idle worker that the thread, a guest, has taken, and leaves.
+    /// Runs a guest's call in the seat that it has taken from an idle worker, and leaves the seat.
     pub(crate) visit: for<'a, 'b> unsafe fn(Here<'_>, &'a mut Call<'b>),
-    /// Runs one job, if there is one within reach; whether there was.
+    /// Runs one job within reach, if there is one; returns whether there was.
     pub(crate) run_one: ColdWith<Reach, bool>,
-    /// Whether the worker itself has forked something that nobody has taken. A snapshot.
+    /// Whether the worker has forks of its own that nobody has taken. A snapshot.
     pub(crate) has_own: Cold<bool>,
     /// Whether somebody would take a task that the limits do not admit.
     pub(crate) wants_work: Cold<bool>,
     /// Answers thieves.
     pub(crate) poll: Cold<()>,
-    /// The same on a signal that has interrupted the worker anywhere, if the pool can; whether it could.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no signals"))]
+    /// Answers thieves in a signal handler, wherever it interrupted the worker, if the pool can; returns whether it
+    /// did.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "the system has no signals"))]
     pub(crate) interrupt: Cold<bool>,
 }
 
-/// What [`resume`] is to the compiler: a function that may return.
+/// The type of [`resume`], which to the compiler may return.
 pub(crate) type UnwindFn = unsafe fn(&Front, *mut Slot, AbandonFn, Payload);
 /// Ends a fork whose first branch unwinds.
 pub(crate) type AbandonFn = unsafe extern "C" fn(&Front, *mut Slot);
 
-/// Ends a fork whose first branch panicked, and continues the panic. Called through [`Front::unwind`] only, where the compiler
-/// cannot see that it never returns.
+/// Ends a fork whose first branch panicked, and resumes the panic. Called only through [`Front::unwind`], where the
+/// compiler cannot see that it never returns.
 ///
 /// # Safety
 /// As for the function `abandon`.
 unsafe fn resume(front: &Front, head: *mut Slot, abandon: AbandonFn, payload: Payload) {
-    // SAFETY: the caller promises what `abandon` demands of this front and head.
+    // SAFETY: the caller promises what `abandon` requires of this front and head.
     unsafe { abandon(front, head) };
     resume_unwind(payload)
 }
 
-/// The limits of a worker, and the way to the rest of it.
+/// The limits of a worker, and pointers to the rest of it.
 #[repr(C, align(128))]
 pub struct Front {
     pub(crate) limits: Limits<Native>,
-    /// Closure style: the exact head, if this is a stack front. Handle style has it in a register, and leaves this where it was.
+    /// In closure style the exact head, if this is a stack front. Handle style has the head in a register, and leaves
+    /// this unchanged.
     head: Head<Native, Slot>,
     pub(crate) kind: FrontKind,
-    /// The worker's `Home`, and its `Core`; null outside. Set once, before the worker starts.
+    /// The worker's `Home` and `Core`; null outside. Set once, before the worker starts.
     home: Cell<*const ()>,
     core: Cell<*const ()>,
     pub(crate) operations: Option<&'static Operations>,
-    /// [`resume`], which the compiler cannot know.
+    /// [`resume`], hidden from the compiler.
     pub(crate) unwind: UnwindFn,
-    /// Where a job's contents lie for a moment on their way between a frame and wherever the cold path keeps them. Only
-    /// for the worker's own thread, and only until its next step.
+    /// A job's contents in transit between a frame and the place where the cold path keeps them. Only the worker's own
+    /// thread uses it, and only until its next step.
     pub(crate) scratch: Slot,
 }
 
-// SAFETY: thieves use the limits and the head only, which are atomic; the two ways to the rest are set before there are thieves, the
-// scratch slot is touched by the worker's own thread alone, and everything else is constant.
+// SAFETY: thieves use only the limits and the head, which are atomic; the two pointers to the rest are set before there
+// are thieves, only the worker's own thread uses the scratch slot, and everything else is constant.
 unsafe impl Sync for Front {}
-// SAFETY: a front is tied to a worker, not to a thread: the pointers lead to memory that is made for sharing.
+// SAFETY: a front is tied to a worker, not to a thread: its pointers are to memory that is made for sharing.
 unsafe impl Send for Front {}
 
 static OUTSIDE: Front = Front {
@@ -169,67 +172,67 @@ impl Front {
         }
     }
 
-    /// Tells the front where the worker's type-erased part is, and the whole of it.
+    /// Sets the pointers to the worker's type-erased part and to the whole worker.
     pub(crate) fn attach(&self, home: *const (), core: *const ()) {
         self.home.set(home);
         self.core.set(core);
     }
 
-    /// The worker's type-erased part, a `Home`; null outside.
+    /// Returns the worker's type-erased part, a `Home`; null outside.
     #[inline(always)]
     pub(crate) fn erased_home(&self) -> *const () {
         self.home.get()
     }
 
-    /// The whole worker, a `Core` of some type of pool; null outside.
+    /// Returns the whole worker, a `Core` of some type of pool; null outside.
     #[inline(always)]
     pub(crate) fn erased_core(&self) -> *const () {
         self.core.get()
     }
 
-    /// The scratch slot as a job.
+    /// Returns the scratch slot as a job.
     #[inline(always)]
     pub(crate) fn scratch_job(&self) -> NonNull<Job> {
         NonNull::from(&self.scratch).cast()
     }
 
-    /// The head for closure style; exact if this is a stack front and the current one.
+    /// Returns the head for closure style, which is exact if this is the current front and a stack front.
     #[inline(always)]
     pub(crate) fn head(&self) -> *mut Slot {
         self.head.get()
     }
 
-    /// Moves the head for closure style up. Not for the outside, which all threads share.
+    /// Raises the head for closure style. Not for the outside's front, which all threads share.
     #[inline(always)]
     pub(crate) fn raise_head(&self, head: *mut Slot) {
         debug_assert!(self.kind != FrontKind::Outside);
         self.head.rise(head);
     }
 
-    /// Moves it down, before the limits are asked about what lies there.
+    /// Lowers the head, before the limits are asked about a pop there.
     #[inline(always)]
     pub(crate) fn lower_head(&self, head: *mut Slot) {
         debug_assert!(self.kind != FrontKind::Outside);
         self.head.fall(head);
     }
 
-    /// For others: the head, or what it was when code in handle style began.
+    /// Returns the head for other threads; during handle style, its value when that began.
     pub(crate) fn seen_head(&self) -> *mut Slot {
         self.head.seen()
     }
 }
 
 thread_local! {
-    /// What closure-style code on this thread may know of its worker.
+    /// The front that closure-style code on this thread uses.
     static CURRENT: Cell<*const Front> = const { Cell::new(&raw const OUTSIDE) };
 }
 
-/// The front for closure style.
+/// Returns the front for closure style.
 #[inline(always)]
 pub(crate) fn current() -> &'static Front {
     let front = CURRENT.with(Cell::get);
-    // SAFETY: the static, or set by `Enter` to a front of the worker that this thread is: it lives until the thread has left
-    // the worker's code, and the reference stays within calls made there.
+    // SAFETY: the pointer is to the static, or `Enter` set it to a front of this thread's worker: the front lives until
+    // the thread has left the worker's code, and the reference stays within calls made there.
     unsafe { &*front }
 }
 
@@ -242,7 +245,8 @@ pub(crate) struct Enter<'f> {
 
 impl<'f> Enter<'f> {
     /// # Safety
-    /// Until it is dropped the current thread is the worker of `front`, and if that is a stack front, `head` is exact.
+    /// Until this is dropped, the current thread is the worker of `front`, and if that is a stack front, `head` is
+    /// exact.
     pub(crate) unsafe fn new(front: &'f Front, head: *mut Slot) -> Self {
         let former_front = CURRENT.with(|current| current.replace(front));
         let former_head = front.head();

@@ -1,16 +1,17 @@
-//! Guests: threads outside of a pool that run what they bring along in the seat of a worker that sleeps.
+//! Guests: threads outside a pool that run their own calls in the seat of a sleeping worker.
 //!
-//! To hand a call in and to wait for it takes two threads that fall asleep and wake, some ten microseconds at the least, whatever the
-//! call does. So the caller does the call itself, if it can: it takes the seat of an idle worker, whose own thread sleeps on, and is
-//! that worker meanwhile, with its number, its stack of tasks, its counters. How seats change hands is said in
-//! [`sleep`](crate::protocol::sleep).
+//! To inject a call and wait for it, two threads must fall asleep and wake, which takes at least ten microseconds. So
+//! the caller runs the call itself, if it can: it takes the seat of an idle worker, whose own thread sleeps on, and is
+//! that worker meanwhile, with its number, task stack and counters. [`sleep`](crate::protocol::sleep) explains how
+//! seats change hands.
 //!
-//! A guest wakes others as any worker does that shares a task, unless somebody searches. So that a row of short calls
-//! wakes nobody, the one that was woken by the first of them watches: as long as guests come in quick succession, it does not go to sleep
-//! but looks again and again, with naps in between. It counts as one who searches, which it is, if a slow one. And one that has
-//! had its part in a longer call stays awake for a while, since the next may come at once.
+//! A guest that shares a task wakes a sleeper, as any worker does, unless a worker searches. So that a series of short
+//! calls wakes nobody, the worker that the first call woke watches: while guests come in quick succession, it does not
+//! sleep but looks again and again, with naps in between. It counts as searching, if slowly. A worker that has taken
+//! part in a longer call stays awake for a while, since the next call may come at once.
 //!
-//! What must always hold: a seat is used by one thread at a time. How a guest comes and leaves is in [`enter`](crate::enter).
+//! What must always hold: one thread at a time uses a seat. [`enter`](crate::enter) has the arrival and departure of
+//! guests.
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -22,25 +23,25 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use crate::front::Front;
 use crate::slot::Slot;
 
-/// The seats of a pool, for those who come from outside.
+/// The seats of a pool, for threads from outside.
 pub(crate) struct Guests {
     /// By worker. Set once, before the first worker starts.
     seats: OnceLock<Box<[GuestSeat]>>,
-    /// How many have come.
+    /// The number of guests so far.
     calls: <Native as Memory>::AtomicU32,
     watch: Watch,
 }
 
-/// The front of a worker whose stack is empty, and its head.
+/// The front of a worker with an empty stack, and its head.
 #[derive(Clone, Copy)]
 pub(crate) struct GuestSeat {
     front: NonNull<Front>,
     bottom: *mut Slot,
 }
 
-// SAFETY: plain addresses; who uses them sees to it that the seat is its own.
+// SAFETY: a seat is two plain addresses; their users ensure that they have the seat.
 unsafe impl Send for GuestSeat {}
-// SAFETY: nothing in a seat changes.
+// SAFETY: a seat never changes.
 unsafe impl Sync for GuestSeat {}
 
 impl GuestSeat {
@@ -62,27 +63,27 @@ impl Guests {
         Self { seats: OnceLock::new(), calls: Atomic::new(0), watch: Watch::new() }
     }
 
-    /// The seats, by worker.
+    /// Sets the seats, by worker.
     pub(crate) fn prepare(&self, seats: impl Iterator<Item = GuestSeat>) {
         let fresh = self.seats.set(seats.collect()).is_ok();
         debug_assert!(fresh, "seats are prepared once");
     }
 
-    /// A guest has taken the seat of worker `index`.
+    /// Counts a guest that has taken the seat of worker `index`, and returns the seat.
     pub(crate) fn came_to(&self, index: usize) -> GuestSeat {
         // Relaxed: see `watch`.
         self.calls.fetch_add(1, Ordering::Relaxed);
-        self.seats.get().expect("prepared with the workers")[index]
+        self.seats.get().expect("seats are prepared with the workers")[index]
     }
 
-    /// For an idle worker that would otherwise go to sleep: whether it had better look again, since guests come. It naps
-    /// before it returns, until somebody [calls](Guests::call_watch) it, or gives its processor away for a moment.
+    /// Returns whether an idle worker should look again instead of sleeping, because guests come. First it naps until
+    /// somebody [calls](Guests::call_watch) it, or yields its processor.
     ///
-    /// `steals`: how many tasks it has had from others so far.
+    /// `steals` is the number of tasks that the worker has stolen so far.
     pub(crate) fn watch(&self, outlook: &mut Outlook, steals: u64) -> bool {
-        /// Calls that come faster are too short for anybody else.
+        /// Calls at shorter intervals are too short for another worker.
         const QUICK: Duration = Duration::from_micros(12);
-        /// About what it takes to fall asleep and to be woken.
+        /// About the time to fall asleep and be woken.
         const LINGER: Duration = Duration::from_micros(60);
         // Relaxed: a hint.
         let (calls, now) = (self.calls.load(Ordering::Relaxed), Instant::now());
@@ -104,23 +105,23 @@ impl Guests {
         before.at.is_some_and(|at| now - at < QUICK * more) && self.watch.nap()
     }
 
-    /// Something has been handed in for which nobody was woken, since somebody searches: perhaps it naps.
+    /// Wakes the watching worker if it naps. Called for a job for which nobody was woken because a worker searches.
     pub(crate) fn call_watch(&self) {
         self.watch.call();
     }
 }
 
-/// What an idle worker knew of guests when it last looked.
+/// What an idle worker knew of guests at its last look.
 #[derive(Default)]
 pub(crate) struct Outlook {
     calls: u32,
     steals: u64,
     at: Option<Instant>,
-    /// Until when it stays awake.
+    /// The time until which it stays awake.
     stays_until: Option<Instant>,
 }
 
-/// Where the worker naps that watches.
+/// The watching worker's place to nap.
 struct Watch {
     is_kept: <Native as Memory>::AtomicBool,
     by: Mutex<Option<Thread>>,
@@ -132,9 +133,9 @@ impl Watch {
     }
 
     fn nap(&self) -> bool {
-        // With what the system adds, some 70 µs.
+        // Some 70 µs with the system's overhead.
         const NAP: Duration = Duration::from_micros(15);
-        // Relaxed, here and below: a hint. Who naps while it is called comes late by the rest of its nap.
+        // Relaxed, here and below: a hint. A worker that misses a call is late by the rest of its nap.
         if self.is_kept.load(Ordering::Relaxed) || self.is_kept.swap(true, Ordering::Relaxed) {
             return false;
         }

@@ -1,14 +1,15 @@
-//! Here: this thread's worker, at the head of its task stack. The capability to fork, to steal, to run and to wait.
+//! Here: this thread's worker, at the head of its task stack. It is the capability to fork, steal, run and wait.
 //!
-//! A [`Here`] is two words, passed by value: a [front](crate::front), and the owner's head, which therefore lives in a register.
-//! Whoever has one need not ask which thread it is on, nor whether the head is exact: both are promised by whoever made it. So almost
-//! everything that a worker does is a safe function of it. A [`Worker`](crate::Worker) is one that users hold.
+//! A [`Here`] is two words, passed by value: a [front](crate::front), and the owner's head, which therefore stays in a
+//! register. Its holder need not check the thread, nor whether the head is exact: its maker promises both. So almost
+//! all operations of a worker are safe functions of it. A [`Worker`](crate::Worker) is a `Here` for users.
 //!
-//! What must always hold: a `Here` is used only by the thread that is the worker; and of those that one thread has, only the newest is
-//! used, at the exact head. The compiler keeps both: it is not `Send`, it cannot be copied, and a fork borrows it while its first branch has
-//! another one, above.
+//! What must always hold: only the worker's thread uses a `Here`; and of one thread's, only the newest is used, at the
+//! exact head. The compiler enforces both: a `Here` is not `Send` and not `Copy`, and a fork borrows it while the first
+//! branch has another one, above.
 //!
-//! This file and [`front`](crate::front) need each other, for they are one thing: that is what lies in memory, this what a thread holds.
+//! This file and [`front`](crate::front) refer to each other, since they are one thing: a front is its part in memory,
+//! a `Here` what a thread holds.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -18,10 +19,10 @@ use crate::front::{Awaited, Enter, Front, FrontKind, Operations, Reach, current}
 use crate::slot::Slot;
 use crate::spawn::Spawned;
 
-/// What is known of the pool that a worker belongs to: its type, or [`Any`]thing.
+/// What the compiler knows of a worker's pool: its type, or [`Any`]thing.
 #[doc(hidden)]
 pub trait Known: Sized + 'static {
-    /// What the owner keeps in hand.
+    /// The owner's position, which it carries along.
     type Cursor: Copy;
 
     fn cursor(head: *mut Slot) -> Self::Cursor;
@@ -29,7 +30,7 @@ pub trait Known: Sized + 'static {
     fn head(cursor: Self::Cursor) -> *mut Slot;
 }
 
-/// Nothing is known of the pool. There may be none.
+/// An unknown pool, or none.
 #[derive(Debug)]
 pub enum Any {}
 
@@ -47,7 +48,7 @@ impl Known for Any {
     }
 }
 
-/// This thread's worker at this head, in a pool of type `P`; if that is [`Any`], perhaps outside of all pools.
+/// This thread's worker at this head, in a pool of type `P`; if that is [`Any`], perhaps outside all pools.
 pub struct Here<'w, P: Known = Any> {
     front: NonNull<Front>,
     cursor: P::Cursor,
@@ -57,10 +58,10 @@ pub struct Here<'w, P: Known = Any> {
 
 impl<'w, P: Known> Here<'w, P> {
     /// # Safety
-    /// As long as this one, or one made from it, is used:
-    /// * the current thread is the worker of `front`, and its pool is of type `P`; with [`Any`], it may be in no pool, at the front of
-    ///   the outside;
-    /// * if that is a stack front, `head` is exact: no live job lies at or above it, and nothing else forks there.
+    /// While this one, or one made from it, is used:
+    /// * the current thread is the worker of `front`, and its pool is of type `P`; with [`Any`], it may be in no pool,
+    ///   at the outside's front;
+    /// * if `front` is a stack front, `head` is exact: no live job lies at or above it, and nothing else forks there.
     #[inline(always)]
     pub(crate) unsafe fn new(front: &'w Front, head: *mut Slot) -> Self {
         Self { front: NonNull::from(front), cursor: P::cursor(head), brand: PhantomData }
@@ -68,54 +69,54 @@ impl<'w, P: Known> Here<'w, P> {
 
     #[inline(always)]
     pub(crate) fn front(&self) -> &'w Front {
-        // SAFETY: made by `new` of a reference for `'w`.
+        // SAFETY: `new` made it of a reference for `'w`.
         unsafe { self.front.as_ref() }
     }
 
-    /// What is run from here may use the slots from this one up.
+    /// Returns the head. Code that runs from here may use the slots from it up.
     #[inline(always)]
     pub(crate) fn head(&self) -> *mut Slot {
         P::head(self.cursor)
     }
 
-    /// Whether the head is that of a task stack.
+    /// Whether the head is on a task stack.
     pub(crate) fn is_on_stack(&self) -> bool {
         self.front().kind == FrontKind::Stack
     }
 
-    /// The same for a while.
+    /// Reborrows it.
     #[inline(always)]
     pub(crate) fn again(&mut self) -> Here<'_, P> {
         Here { front: self.front, cursor: self.cursor, brand: PhantomData }
     }
 
-    /// The same, forgetting the type of the pool.
+    /// Forgets the type of the pool.
     #[inline(always)]
     pub(crate) fn of_any(self) -> Here<'w> {
         Here { front: self.front, cursor: self.head(), brand: PhantomData }
     }
 
-    /// Gives closure-style code this front and this head, until what is returned is dropped.
+    /// Gives closure-style code this front and this head, until the returned value is dropped.
     #[inline]
     pub(crate) fn enter(&self) -> Enter<'_> {
-        // SAFETY: this is here, and stays so as long as it is borrowed.
+        // SAFETY: this thread is here, and stays so during the borrow.
         unsafe { Enter::new(self.front(), self.head()) }
     }
 
-    /// Runs a job, in closure style.
+    /// Runs a job in closure style.
     pub(crate) fn run(self, job: Spawned) {
         let _entered = self.enter();
-        // SAFETY: closure style has just been given the exact head.
+        // SAFETY: closure style has the exact head, from `enter`.
         unsafe { job.run() }
     }
 }
 
-/// Here, with nothing on the worker's stack, nor in its queue but what it has kept: it is idle, or about to begin something.
+/// A [`Here`] of an idle worker, perhaps about to run something: its stack is empty, and its queue has only kept tasks.
 pub struct IdleHere<'h, 'w, P: Known>(&'h Here<'w, P>);
 
 impl<'h, 'w, P: Known> IdleHere<'h, 'w, P> {
     /// # Safety
-    /// Nothing lies there as long as this is used.
+    /// The stack stays empty while this is used.
     pub(crate) unsafe fn new(here: &'h Here<'w, P>) -> Self {
         Self(here)
     }
@@ -130,19 +131,20 @@ impl<'w, P: Known> Deref for IdleHere<'_, 'w, P> {
 }
 
 impl<'w> Here<'w> {
-    /// The current front, and its head.
+    /// Returns the current front and its head.
     ///
     /// # Safety
-    /// It is used at once, before anything else on this thread may fork or run something, and not after the thread has left the worker.
+    /// It is used at once, before anything else on this thread may fork or run, and not after the thread has left the
+    /// worker.
     #[inline(always)]
     pub(crate) unsafe fn current() -> Self {
         let front = current();
-        // SAFETY: the current front is that of this thread's worker, or the outside; its head is exact, by the invariant of fronts; and
-        // nothing forks there before this is gone, by the caller's promise.
+        // SAFETY: the current front is that of this thread's worker, or the outside's; its head is exact, by the
+        // invariant of fronts; and by the caller's promise nothing forks there while this is used.
         unsafe { Self::new(front, front.head()) }
     }
 
-    /// The same, in a pool whose type is known.
+    /// Asserts the type of the pool.
     ///
     /// # Safety
     /// The thread is a worker of a pool of type `P`.
@@ -155,25 +157,25 @@ impl<'w> Here<'w> {
         self.front().operations
     }
 
-    /// Waits until something has come; whoever makes it come must notify this worker.
+    /// Waits for an event. The thread that brings it about must notify this worker.
     ///
     /// # Panics
     /// Outside.
     pub(crate) fn wait_until(self, awaited: &Awaited<'_>) {
-        let operations = self.operations().expect("only workers wait so");
-        // SAFETY: the table is that of the front at which this is.
+        let operations = self.operations().expect("only workers wait this way");
+        // SAFETY: the table is that of this front.
         unsafe { (operations.wait_until)(self, awaited) };
     }
 
-    /// Runs one job within reach; whether there was one, or `None` outside.
+    /// Runs one job within reach; returns whether there was one, or `None` outside.
     pub(crate) fn run_one(self, reach: Reach) -> Option<bool> {
-        // SAFETY: the table is that of the front at which this is.
+        // SAFETY: the table is that of this front.
         self.operations().map(|operations| unsafe { (operations.run_one)(self, reach) })
     }
 
-    /// Whether the worker has forked something that nobody has taken; not outside. A snapshot.
+    /// Whether the worker has forks that nobody has taken; `false` outside. A snapshot.
     pub(crate) fn has_own(self) -> bool {
-        // SAFETY: the table is that of the front at which this is.
+        // SAFETY: the table is that of this front.
         self.operations().is_some_and(|operations| unsafe { (operations.has_own)(self) })
     }
 }

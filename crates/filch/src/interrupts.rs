@@ -1,36 +1,37 @@
-//! Interrupts: how workers come to answer thieves in the middle of a long task.
+//! Interrupts, which make workers answer thieves in the middle of a long task.
 //!
-//! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
-//! Deques*, PPoPP 2013, section 4: where an owner has to answer, a task that runs for long without a fork or a join keeps all
-//! others waiting, so a thread ticks, and on each tick the owners answer.
+//! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
+//! Private Deques*, PPoPP 2013, section 4: where owners must answer, a long task without forks and joins keeps all
+//! thieves waiting, so a thread ticks, and the owners answer on each tick.
 //!
-//! **Two ways.** The tick raises a flag, and tasks look at it by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or it is a signal,
-//! whose handler answers wherever the task is: unless the worker is using its deque, which its own flag says; then it answers
-//! by itself soon.
+//! **Two ways.** A tick raises a flag, which tasks check by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or it is
+//! a signal, whose handler answers wherever the task is, unless the worker is using its deque, as the worker's own flag
+//! says; the worker then answers soon anyway.
 //!
-//! **The signal** is `SIGURG`, which hardly anybody uses, and which is ignored where nobody has asked for it: one that arrives
-//! after the handler has gone does no harm. The handler allocates nothing, locks nothing and calls nothing of the system,
-//! but that PDQ-S reads the system's clock on processors without a counter to read. On a thread that is no worker, the handler passes
-//! the signal on to the one that was there before.
+//! **The signal** is `SIGURG`, which few programs use, and which is ignored by default: a signal that arrives after the
+//! handler is gone does no harm. The handler does not allocate, lock or make system calls, except that PDQ-S reads the
+//! system's clock on processors without a readable counter. On a thread that is not a worker, it passes the signal on
+//! to the previous handler.
 //!
-//! **Nobody waits, nothing ticks.** A tick costs a switch to the ticker and back, and a signal to each worker, some 5 to 10 % of two
-//! processors at the default period. The paper's ticks always; ours only while thieves have found nothing: see
-//! [`ticks`](crate::protocol::ticks).
+//! **No ticks unless a thief waits.** A tick costs a switch to the ticker and back, and a signal to each worker, some 5
+//! to 10 % of two processors at the default period. The paper's clock always ticks; ours ticks only while thieves find
+//! nothing: see [`ticks`](crate::protocol::ticks).
 //!
-//! What must always hold: no signal is sent to a worker's thread that may have left, and the handler finds no worker on a thread
-//! that has left its own.
+//! What must always hold: no signal is sent to a worker's thread that may have ended, and the handler finds no worker
+//! on a thread that has stopped being one.
 
 use std::time::Duration;
 
 use crate::here::Here;
 
-/// When and how the workers of a pool are interrupted, to answer thieves in the middle of a long task:
-/// [`Builder::interrupts`](crate::Builder::interrupts). From *Scheduling Parallel Programs by Work Stealing with Private Deques*
-/// (Acar, Charguéraud and Rainey, 2013).
+/// When and how the workers of a pool are interrupted to answer thieves in the middle of a long task:
+/// [`Builder::interrupts`](crate::Builder::interrupts). From *Scheduling Parallel Programs by Work Stealing with
+/// Private Deques* (Acar, Charguéraud and Rainey, 2013).
 ///
-/// For pools whose thieves get nothing without an answer, such as that of [`PdqR`](filch_queue::PdqR). Workers answer at each
-/// fork and join; a task that does neither for milliseconds keeps what its worker has forked before out of reach. By default
-/// nothing interrupts it. While no thief waits nothing ticks, and interrupts cost nothing.
+/// Interrupts are for pools whose thieves need an answer, such as that of [`PdqR`](filch_queue::PdqR). Workers answer
+/// at each fork and join; during a task that does neither for milliseconds, thieves cannot get its worker's earlier
+/// forks. By default nothing interrupts such a task. While no thief waits there are no ticks, and interrupts cost
+/// nothing.
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,7 +46,7 @@ use crate::here::Here;
 ///     filch::join(
 ///         || {
 ///             for _ in 0..1_000_000 {
-///                 filch::poll(); // between the steps of something long
+///                 filch::poll(); // between the steps of a long task
 ///             }
 ///         },
 ///         || "may have been stolen meanwhile",
@@ -67,11 +68,11 @@ pub(crate) enum By {
 }
 
 impl Interrupts {
-    /// The time between two ticks unless [`Interrupts::every`] says otherwise.
+    /// The time between two ticks, unless [`Interrupts::every`] sets another.
     pub const DEFAULT_PERIOD: Duration = Duration::from_micros(200);
 
-    /// A tick allows the next [`poll`] of each worker to answer; without interrupts every poll does. It spares tasks that
-    /// poll in a tight loop the cost of an answer, which on some queues is a look at a clock.
+    /// Lets each worker's next [`poll`] after a tick answer; without interrupts every poll answers. This spares tasks
+    /// that poll in a tight loop the cost of an answer, which on some queues is reading a clock.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).interrupts(filch::Interrupts::flag()).build()?;
@@ -82,13 +83,14 @@ impl Interrupts {
         Self { by: By::Flag, period: Self::DEFAULT_PERIOD }
     }
 
-    /// A tick sends `SIGURG` to each worker that is awake, and its handler answers thieves; tasks need do nothing. Unix only.
+    /// Sends `SIGURG` on each tick to each worker that is awake, whose handler answers thieves; tasks need do nothing.
+    /// Unix only.
     ///
-    /// While such a pool exists the program's own handler for that signal, if it has one, is called only on threads that are not
-    /// workers of such a pool. Afterwards it is in place again. System calls that tasks make are restarted; those that never are, such
-    /// as `nanosleep`, may return early with `EINTR`, which std hides.
+    /// While such a pool exists, the program's own handler for that signal, if any, is called only on threads that are
+    /// not workers of such a pool. Afterwards it is restored. Tasks' system calls are restarted; those that never are,
+    /// such as `nanosleep`, may return early with `EINTR`, which std hides.
     ///
-    /// Without effect, and without cost, on pools whose thieves need no answer.
+    /// It has neither effect nor cost on pools whose thieves need no answer.
     ///
     /// ```
     /// # #[cfg(unix)] {
@@ -105,8 +107,8 @@ impl Interrupts {
         Self { by: By::Signal, period: Self::DEFAULT_PERIOD }
     }
 
-    /// The same with another time between two ticks, which must not be zero. The paper tried 0.2 to 2 ms. It is a lower bound: the
-    /// ticker is a thread like any other.
+    /// Sets the time between two ticks, which must not be zero. The paper tried 0.2 to 2 ms. The time is a lower bound,
+    /// since the ticker is an ordinary thread.
     ///
     /// ```
     /// use std::time::Duration;
@@ -121,8 +123,8 @@ impl Interrupts {
     }
 }
 
-/// Answers thieves that wait for this worker, in closure style: see [`Worker::poll`](crate::Worker::poll). Does nothing outside of
-/// all pools.
+/// Answers thieves that wait for this worker, in closure style: see [`Worker::poll`](crate::Worker::poll). Does nothing
+/// outside all pools.
 ///
 /// ```
 /// let pool = filch::ThreadPool::new(2)?;
@@ -143,7 +145,7 @@ impl Interrupts {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub fn poll() {
-    // SAFETY: used at once.
+    // SAFETY: it is used at once.
     unsafe { Here::current() }.poll();
 }
 
@@ -171,25 +173,25 @@ mod signals {
     const SIGNAL: c_int = libc::SIGURG;
 
     thread_local! {
-        /// The worker that this thread is, if signals are to interrupt it. Without a destructor and set before the first signal, so
-        /// that the handler may look at it.
+        /// This thread's worker, if signals interrupt it. It has no destructor and is set before the first signal, so
+        /// that the handler may read it.
         static WORKER: Cell<*const Front> = const { Cell::new(null()) };
     }
 
-    /// While it exists, the current thread is a worker that signals interrupt. A signal that comes to it too late to interrupt it still
-    /// finds the handler.
+    /// While it exists, signals interrupt the current thread, a worker. A signal that arrives too late still finds the
+    /// handler.
     pub(crate) struct Listening {
         _handler: Arc<Handler>,
     }
 
     impl Listening {
         /// # Safety
-        /// The current thread is the worker of `front`, and drops this before it ceases to be.
+        /// The current thread is the worker of `front`, and drops this before it stops being the worker.
         pub(crate) unsafe fn new(front: &Front, handler: Arc<Handler>) -> Self {
             WORKER.set(front);
-            // The handler sees it whole.
+            // The handler must see the whole pointer.
             Native::compiler_fence();
-            // Its starter has [held](Held) the signal.
+            // The thread that started it has [blocked](Held) the signal.
             mask(libc::SIG_UNBLOCK, &the_signal());
             Self { _handler: handler }
         }
@@ -197,18 +199,18 @@ mod signals {
 
     impl Drop for Listening {
         fn drop(&mut self) {
-            // One that is still on its way ends with the thread.
+            // A signal still in flight is lost with the thread.
             mask(libc::SIG_BLOCK, &the_signal());
             WORKER.set(null());
             Native::compiler_fence();
         }
     }
 
-    /// While it exists, the current thread does not get the signal, nor do those that it starts until they [listen](Listening): one that
-    /// is meant for a worker which is not there yet would be passed on to the program's own handler.
+    /// Blocks the signal, while it exists, on the current thread and on threads that it starts, until they
+    /// [listen](Listening): a signal for a worker that has not started would be passed on to the program's own handler.
     pub(crate) struct Held {
         former: libc::sigset_t,
-        /// The mask is this thread's.
+        /// Not `Send`, since the mask is this thread's.
         thread: PhantomData<*mut ()>,
     }
 
@@ -225,7 +227,7 @@ mod signals {
     }
 
     fn the_signal() -> libc::sigset_t {
-        // SAFETY: a set of signals is plain data, for which all zeros are valid, and is initialized by the system.
+        // SAFETY: a signal set is plain data, for which all zeros are valid, and the system initializes it.
         unsafe {
             let mut set: libc::sigset_t = mem::zeroed();
             libc::sigemptyset(&raw mut set);
@@ -234,9 +236,9 @@ mod signals {
         }
     }
 
-    /// Changes which signals the current thread blocks, and returns those that it blocked before.
+    /// Changes the current thread's signal mask, and returns the former mask.
     fn mask(how: c_int, set: &libc::sigset_t) -> libc::sigset_t {
-        // SAFETY: the set is plain data, of this frame, and so is the one that is returned. It cannot fail with what is asked here.
+        // SAFETY: both sets are plain data in live frames. The call cannot fail with these arguments.
         unsafe {
             let mut former: libc::sigset_t = mem::zeroed();
             libc::pthread_sigmask(how, set, &raw mut former);
@@ -244,10 +246,10 @@ mod signals {
         }
     }
 
-    /// Interrupts those of a pool's workers that are awake.
+    /// Interrupts a pool's workers that are awake.
     ///
     /// # Safety
-    /// None of the threads has been joined or detached, and none has ended.
+    /// No thread has been joined or detached, and none has ended.
     pub(crate) unsafe fn send(common: &Common, threads: &[libc::pthread_t]) {
         for (worker, &thread) in threads.iter().enumerate() {
             if !common.dormitory.place(worker).would_help(|_| true) {
@@ -257,12 +259,12 @@ mod signals {
         }
     }
 
-    /// What [`send`] wants.
+    /// Returns the threads' handles for [`send`].
     pub(crate) fn names(threads: &[JoinHandle<()>]) -> Vec<libc::pthread_t> {
         threads.iter().map(JoinHandleExt::as_pthread_t).collect()
     }
 
-    /// How many pools want the handler, and what was there before.
+    /// The number of pools that use the handler, and the previous action.
     struct Installed {
         users: usize,
         former: Option<sigaction>,
@@ -270,26 +272,27 @@ mod signals {
 
     static INSTALLED: Mutex<Installed> = Mutex::new(Installed { users: 0, former: None });
 
-    /// The handler to pass signals on to. A constant needs the concrete type; it is written before the handler can run.
+    /// The previous handler, to pass signals on to. It is written before our handler can run.
     #[allow(clippy::disallowed_types, reason = "a static needs the concrete type's constant constructor")]
     static FORMER: std::sync::atomic::AtomicPtr<sigaction> = std::sync::atomic::AtomicPtr::new(null_mut());
 
-    /// While one of these exists the signal is handled.
+    /// Keeps the signal handler installed while any exists.
     pub(crate) struct Handler(());
 
     impl Handler {
         pub(crate) fn install() -> io::Result<Self> {
             let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
             if installed.users == 0 {
-                // SAFETY: actions are plain data, for which all zeros are valid.
+                // SAFETY: an action is plain data, for which all zeros are valid.
                 let (mut own, mut former): (sigaction, sigaction) = unsafe { (mem::zeroed(), mem::zeroed()) };
                 own.sa_sigaction = answer as *const () as usize;
-                // On threads whose own stack has no room for a handler, there is another for it.
+                // `SA_ONSTACK`: some threads have an alternate stack, because their own has no room for a handler.
                 own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-                // SAFETY: the pointers are to actions of this frame, and the handler has the type that `SA_SIGINFO` asks for.
+                // SAFETY: the pointers are to actions in this frame, and the handler has the type that `SA_SIGINFO`
+                // requires.
                 let outcome = unsafe {
                     if libc::sigaction(SIGNAL, null(), &raw mut former) == 0 {
-                        // What the former handler does not want to be interrupted by.
+                        // Signals that must not interrupt the former handler.
                         own.sa_mask = former.sa_mask;
                         pass_on_to(former);
                         libc::sigaction(SIGNAL, &raw const own, null_mut())
@@ -311,14 +314,14 @@ mod signals {
     fn pass_on_to(former: sigaction) {
         let is_handler = former.sa_sigaction != libc::SIG_DFL && former.sa_sigaction != libc::SIG_IGN;
         let former = if is_handler {
-            // Since a handler may be reading it: a few bytes for each time that a program had a handler of its own.
+            // Never freed, since a handler may be reading it: a few bytes each time a program had its own handler.
             let former: &'static sigaction = Box::leak(Box::new(former));
             keep(former);
             ptr::from_ref(former).cast_mut()
         } else {
             null_mut()
         };
-        // Release: pairs with the load in `answer`, on whatever thread.
+        // Release: pairs with the load in `answer`, on any thread.
         FORMER.store(former, Ordering::Release);
     }
 
@@ -334,7 +337,7 @@ mod signals {
                 unsafe {
                     let mut present: sigaction = mem::zeroed();
                     let is_known = libc::sigaction(SIGNAL, null(), &raw mut present) == 0;
-                    // Otherwise the program has set its own meanwhile, which stays.
+                    // Otherwise the program has set its own handler meanwhile, which stays.
                     if is_known && present.sa_sigaction == answer as *const () as usize {
                         libc::sigaction(SIGNAL, &raw const former, null_mut());
                     }
@@ -344,15 +347,15 @@ mod signals {
     }
 
     extern "C" fn answer(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-        // SAFETY: null, or set by `Listening` to the front of the worker that this thread is.
+        // SAFETY: the pointer is null, or `Listening` set it to the front of this thread's worker.
         if let Some(front) = unsafe { WORKER.get().as_ref() } {
-            // SAFETY: this thread is the worker, and answering forks nothing, at whatever head.
+            // SAFETY: this thread is the worker, and an answer forks nothing, so any head will do.
             unsafe { Here::new(front, null_mut()) }.interrupted();
             return;
         }
-        // SAFETY: null, or an action that is never freed. Acquire: pairs with `pass_on_to`.
+        // SAFETY: the pointer is null, or to an action that is never freed. Acquire: pairs with `pass_on_to`.
         let Some(former) = (unsafe { FORMER.load(Ordering::Acquire).as_ref() }) else { return };
-        // SAFETY: the program gave the system a handler of the type that its flags say.
+        // SAFETY: the handler has the type that the action's flags say.
         unsafe {
             if former.sa_flags & libc::SA_SIGINFO != 0 {
                 let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = mem::transmute(former.sa_sigaction);
@@ -365,7 +368,7 @@ mod signals {
     }
 }
 
-/// Where there are none.
+/// For systems without signals.
 #[cfg(not(unix))]
 mod signals {
     use std::io;

@@ -1,10 +1,10 @@
-//! Jobs: a closure on its way to becoming a result, wherever its [memory](crate::slot) lies.
+//! Jobs: closures that become results, wherever their [memory](crate::slot) is.
 //!
-//! Behind a job's front lies a [`Storage`], which holds the work, later the result or the payload of a panic. A slot has
-//! room for 48 bytes of it; a job on a frame or on the heap has storage of the size that it needs at the same place.
+//! A [`Storage`] follows a job's head. It holds the work, and later the result or the payload of a panic. A slot has 48
+//! bytes of storage; a job on a frame or on the heap has storage of the size that it needs, at the same offset.
 //!
-//! What must always hold: a job is run at most once, by whoever the queue or the state word made entitled to it; and
-//! whoever runs it moves the work out before calling it, and leaves a result or a payload there.
+//! What must always hold: a job runs at most once, on the worker to which the queue or the state word gave it; and that
+//! worker moves the work out before it calls it, and leaves a result or a payload in the storage.
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
@@ -17,11 +17,11 @@ use crate::protocol::state::Settled;
 use crate::slot::{Job, Slot};
 use crate::unwind::Payload;
 
-/// Runs the work of a job on a worker other than the one that forked it, and leaves the result, or the payload of its
-/// panic, in the storage; returns whether it panicked.
+/// Runs the work of a job on a worker other than its forker, and leaves the result, or the payload of its panic, in the
+/// storage; returns whether it panicked.
 type RunFn = unsafe fn(job: NonNull<Job>, here: Here<'_>) -> bool;
 
-/// What a job carries.
+/// The contents of a job.
 union Storage<B, R> {
     work: ManuallyDrop<B>,
     result: ManuallyDrop<R>,
@@ -40,26 +40,27 @@ pub(crate) const fn fits<B, R>() -> bool {
     size_of::<Record<B, R>>() <= size_of::<Slot>() && align_of::<Record<B, R>>() <= align_of::<Slot>()
 }
 
-/// Work in one of the two styles: what is forked.
+/// Work that can be forked, in one of the two styles.
 pub trait Body: Sized {
     type Out;
 
-    /// What it must know of the pool of whoever runs it.
+    /// What it must know of the pool of the worker that runs it.
     type In: Known;
 
-    /// Runs on the worker that forked it, nested in the fork, which has told by [`raise`](Body::raise) or [`lower`](Body::lower) where.
+    /// Runs on the worker that forked it, nested in the fork, which has set the head by [`raise`](Body::raise) or
+    /// [`lower`](Body::lower).
     fn inline(self, here: Here<'_, Self::In>) -> Self::Out;
 
-    /// Runs on a thief. Nobody has told.
+    /// Runs on a thief, where nothing has set the head.
     fn stolen(self, here: Here<'_, Self::In>) -> Self::Out;
 
-    /// Before a body like this runs inline, above what has been forked: whatever remembers the head is told, as closure style asks.
+    /// Raises the remembered head, as closure style requires, before a body like this runs inline above a fork.
     #[inline(always)]
     fn raise(here: &Here<'_, Self::In>) {
         here.front().raise_head(here.head());
     }
 
-    /// Before a fork of this body here is popped: the same.
+    /// Lowers the remembered head before a fork of this body is popped here.
     #[inline(always)]
     fn lower(here: &Here<'_, Self::In>) {
         here.front().lower_head(here.head());
@@ -68,26 +69,26 @@ pub trait Body: Sized {
     /// Whether this is a branch in a function that `#[inline_recursion]` has unrolled.
     const UNROLLED: bool = false;
 
-    /// Whether a thread outside of all pools may fork this body.
+    /// Whether a thread outside all pools may fork this body.
     const MAY_BE_OUTSIDE: bool = false;
 
-    /// Whether this body is run even if its fork's other branch has panicked and nobody has started it.
+    /// Whether this body runs even if its fork's other branch has panicked before anybody started it.
     const ALWAYS_RUN: bool = false;
 
-    /// As [`Body::inline`], on a worker to which the whole fork has moved from outside of all pools.
+    /// As [`Body::inline`], on a worker to which the whole fork has moved from outside all pools.
     #[inline(always)]
     fn moved(self, here: Here<'_, Self::In>) -> Self::Out {
         self.inline(here)
     }
 
-    /// Joins with `b` from outside.
+    /// Joins with `b` from outside all pools.
     fn outside<B: Body<In = Self::In>>(self, _: B) -> (Self::Out, B::Out) {
-        unreachable!("who has a handle is a worker")
+        unreachable!("only workers have handles")
     }
 }
 
 /// Whether `F` is a closure that `#[inline_recursion]` has marked, by letting it capture nothing with the alignment of
-/// `u128`. Other closures that need such an alignment are taken for marked, which can cost time only.
+/// `u128`. Other closures with such an alignment also count as marked, which can cost only time.
 pub(crate) const fn is_unrolled<F>() -> bool {
     align_of::<F>() >= align_of::<u128>()
 }
@@ -99,7 +100,7 @@ impl<B: Body> Record<B, B::Out> {
     }
 
     pub(crate) fn job(&self) -> NonNull<Job> {
-        // The pointer is to the whole record, whose storage is reached through it.
+        // The pointer is to the whole record, so it also gives access to the storage.
         NonNull::from(self).cast()
     }
 }
@@ -107,10 +108,10 @@ impl<B: Body> Record<B, B::Out> {
 /// Moves `work` into a slot.
 ///
 /// # Safety
-/// `slot` is the current worker's and holds no live job.
+/// `slot` is the current worker's, and holds no live job.
 #[inline(always)]
 pub(crate) unsafe fn write<B: Body>(slot: *mut Slot, work: B) {
-    // Not a constant assertion: that would be evaluated in the branches not taken for what does not fit, too.
+    // Not a constant assertion, which would also be evaluated in branches not taken, for work that does not fit.
     assert!(const { fits::<B, B::Out>() }, "the work or its result is too large for a slot");
     // SAFETY: the slot is the caller's, and the work fits behind its job.
     unsafe {
@@ -120,36 +121,36 @@ pub(crate) unsafe fn write<B: Body>(slot: *mut Slot, work: B) {
     }
 }
 
-/// Where the storage of a job lies.
+/// Returns the storage of a job.
 #[inline(always)]
 fn storage<B, R>(job: NonNull<Job>) -> *mut Storage<B, R> {
     let offset = const { std::mem::offset_of!(Record<B, R>, storage) };
     job.as_ptr().cast::<u8>().wrapping_add(offset).cast()
 }
 
-/// Runs a job that was won; whether it panicked.
+/// Runs a job that was won; returns whether it panicked.
 ///
 /// # Safety
-/// `job` holds work, and the caller is the only one entitled to run it; here is a worker of the pool in which it was forked.
+/// `job` holds work, which only the caller may run; `here` is a worker of the pool in which the job was forked.
 #[inline]
 pub(crate) unsafe fn call(job: NonNull<Job>, here: Here<'_>) -> bool {
-    // SAFETY: the job is alive: it holds work.
+    // SAFETY: the job is alive, since it holds work.
     let run = unsafe { job.as_ref() }.run();
     // SAFETY: `write` or `Record::new` stored a `RunFn` before the job was published.
     let run = unsafe { std::mem::transmute::<*mut (), RunFn>(run) };
-    // SAFETY: a `RunFn` demands what the caller promises, and it is that of this job.
+    // SAFETY: the function is this job's, and requires what the caller promises.
     unsafe { run(job, here) }
 }
 
 /// The [`RunFn`] of a job that holds a `B`.
 ///
 /// # Safety
-/// As [`call`]; and the work is a `B`.
+/// As for [`call`]; and the work is a `B`.
 unsafe fn run<B: Body>(job: NonNull<Job>, here: Here<'_>) -> bool {
     let storage = storage::<B, B::Out>(job);
-    // SAFETY: the caller is entitled to the work, which is moved out once, here.
+    // SAFETY: the work is the caller's, and is moved out once, here.
     let work = ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const (*storage).work) });
-    // SAFETY: a task never leaves its pool, whose type it knew when it was forked.
+    // SAFETY: a task never leaves its pool, whose type the fork knew.
     let here = unsafe { here.known::<B::In>() };
     match catch_unwind(AssertUnwindSafe(|| work.stolen(here))) {
         Ok(result) => {
@@ -168,14 +169,14 @@ unsafe fn run<B: Body>(job: NonNull<Job>, here: Here<'_>) -> bool {
 /// Moves the work back out of a job that nobody ran.
 ///
 /// # Safety
-/// `job` holds a `B`, and the caller alone is entitled to it.
+/// `job` holds a `B`, which is the caller's.
 #[inline(always)]
 pub(crate) unsafe fn take_work<B: Body>(job: NonNull<Job>) -> B {
-    // SAFETY: the work is there, and the caller's.
+    // SAFETY: the job holds the work, which is the caller's.
     ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const (*storage::<B, B::Out>(job)).work) })
 }
 
-/// What is left of a job that was forked, and is its forker's again.
+/// The contents of a job that its forker has back.
 pub(crate) enum Contents<B: Body> {
     /// Nobody has run it.
     Unrun(B),
@@ -184,14 +185,15 @@ pub(crate) enum Contents<B: Body> {
 }
 
 impl<B: Body> Contents<B> {
-    /// Moves it out.
+    /// Moves the contents out.
     ///
     /// # Safety
-    /// It is what the job, which held a `B`, was popped as, and is moved out once.
+    /// `job` held a `B`, was popped with this settled state, and its contents are moved out once.
     #[inline(always)]
     pub(crate) unsafe fn of((job, settled): Popped) -> Self {
         let storage = storage::<B, B::Out>(job);
-        // SAFETY: whoever settled the job left in the storage what the settled state says, and nobody else is entitled to it.
+        // SAFETY: the thread that settled the job left in the storage what the settled state says, and no other thread
+        // may use it.
         unsafe {
             match settled {
                 Settled::Unrun => Self::Unrun(take_work(job)),

@@ -9,15 +9,15 @@ use crate::thread_pool::ThreadPool;
 use crate::worker::{ByHandle, Worker};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Runs both branches, perhaps at the same time, and returns both results. The branches get handles of the next
-    /// [level](crate::levels), which is this one unless somebody has asked for levels.
+    /// Runs both branches, perhaps in parallel, and returns both results. The branches get handles of the next
+    /// [level](crate::levels), which is this level unless levels are in use.
     ///
-    /// `b` becomes a task that an idle worker may steal; this worker runs `a`, then `b` if it is still there. While `b` is
-    /// being run elsewhere, this worker does what the pool's [waiting strategy](crate::Wait) admits.
+    /// `b` becomes a task that an idle worker may steal; this worker runs `a`, then `b` if it is not stolen. While
+    /// another worker runs `b`, this worker does what the pool's [waiting strategy](crate::Wait) admits.
     ///
-    /// Cost, if nothing is stolen, on the [`Split`](crate::pool::Split) pool: about 20 instructions, no fence, no
-    /// read–modify–write, no allocation. Branches that capture by value (`move`) stay in registers; capturing by reference
-    /// forces the variables to memory, which costs half as much again.
+    /// Cost of an unstolen join on the [`Split`](crate::pool::Split) pool: about 20 instructions, no fence, no
+    /// read–modify–write, no allocation. Branches that capture by value (`move`) stay in registers; capturing by
+    /// reference forces the variables to memory, which costs half as much again.
     ///
     /// ```
     /// fn sum(mut w: filch::Worker<'_>, v: &[u64]) -> u64 {
@@ -47,9 +47,9 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// ```
     ///
     /// # Panics
-    /// If a branch panics, with its payload, once the other one is settled: if it is `a` that panics, a `b` that nobody has
-    /// started is dropped unrun, and the outcome of one that somebody has is dropped. If both panic, it is with the payload of `a`.
-    /// An exception of another language that comes out of a branch may end the process.
+    /// If a branch panics, with its payload, once the other one is settled. If `a` panics, `b` is dropped unrun if
+    /// nobody has started it; otherwise its outcome is dropped. If both panic, with the payload of `a`. An exception of
+    /// another language that leaves a branch may end the process.
     #[doc = include_str!("hazard.md")]
     #[inline(always)]
     pub fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
@@ -62,11 +62,11 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     }
 }
 
-/// Runs both branches, perhaps at the same time, and returns both results: closure style, for everyone.
+/// Runs both branches, perhaps in parallel, and returns both results, in closure style.
 ///
-/// On a worker, `b` becomes a task of that worker, as in [`Worker::join`]; elsewhere both move to the
-/// [global pool](ThreadPool::global). Handle style is faster, since here the owner's head is kept in thread-local storage;
-/// and inside handle style this function works, but its forks take a slower way.
+/// On a worker, `b` becomes a task of that worker, as in [`Worker::join`]; elsewhere both branches move to the [global
+/// pool](ThreadPool::global). Handle style is faster, since closure style keeps the owner's head in thread-local
+/// storage. Inside handle style this function works, but its forks take a slower path.
 ///
 /// ```
 /// fn fib(n: u32) -> u64 {
@@ -97,11 +97,12 @@ where
     RA: Send,
     RB: Send,
 {
-    // SAFETY: used at once; from outside, `ByClosure` finds a worker first, for which its parts are `Send`, as they are here.
+    // SAFETY: it is used at once; from outside, `ByClosure` moves to a worker first, for which its parts are `Send`, as
+    // they are here.
     fork::join(unsafe { Here::current() }, ByClosure(a), ByClosure(b))
 }
 
-/// Work in closure style. The parts of those that [`join()`] makes are `Send`.
+/// A branch in closure style. The parts of those that [`join()`] makes are `Send`.
 #[repr(transparent)]
 pub(crate) struct ByClosure<F>(pub(crate) F);
 
@@ -127,7 +128,7 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {
-        // SAFETY: it is a near join that has come here, and only bodies that `join` made are ever outside.
+        // SAFETY: only a near join calls this, and only bodies that `join` made are ever outside.
         unsafe { ThreadPool::global().common.enter_fork(self, b) }
     }
 }

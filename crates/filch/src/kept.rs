@@ -1,13 +1,13 @@
-//! What nobody will ever drop.
+//! Values that are never dropped.
 //!
-//! What must always hold: what is kept stays where a search for leaks finds it, from a static, so that it takes the rest for leaks alone.
+//! What must always hold: a leak checker finds kept values through a static, so it reports only real leaks.
 
 use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
 static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 
-/// Keeps a value as long as the process, as [`std::mem::forget`] does, but does not lose it: a tool that looks for leaks sees that it is
+/// Keeps a value as long as the process, as [`std::mem::forget`] does, but reachable: a leak checker sees that it is
 /// kept on purpose.
 ///
 /// ```

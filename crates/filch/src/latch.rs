@@ -1,9 +1,9 @@
-//! Waiting for a number of things to end, on a worker or outside of all pools.
+//! Waiting for several things to end, on a worker or outside all pools.
 //!
-//! A worker runs other jobs meanwhile, and its place is woken at the end; any other thread sleeps on an event of its own. How that
-//! is done without missing the end is said in [`protocol::latch`].
+//! A worker runs other jobs meanwhile, and its place is woken at the end; any other thread sleeps on its own event.
+//! [`protocol::latch`] explains why it does not miss the end.
 //!
-//! What must always hold: whoever waits returns only once everything has ended, and nothing unwinds out of it before.
+//! What must always hold: a wait returns only once everything has ended, and nothing unwinds out of it before.
 
 use std::sync::Arc;
 use std::thread;
@@ -20,13 +20,13 @@ use crate::registry::Common;
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
 
-/// A number of things that have not ended, and somebody who waits for them.
+/// A count of things that have not ended, and the thread that waits for them.
 pub(crate) type Latch = latch::Latch<Native, Waiter>;
 
-/// Who waits for a latch.
+/// The thread that waits for a latch.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
-    /// A worker, by its number, and [what it had spawned](crate::home::Home::spawns) before.
+    /// A worker: its pool, its number, and [how many jobs it had spawned](crate::home::Home::spawns) before.
     Worker(Arc<Common>, usize, usize),
     Thread(Arc<Event<Native>>),
 }
@@ -45,29 +45,29 @@ thread_local! {
 }
 
 impl Waiter {
-    /// The current thread.
+    /// Returns the current thread.
     pub(crate) fn here() -> Self {
         match current_home() {
             Some(home) => Self::Worker(Arc::clone(&home.common), home.index, home.spawns()),
-            // While the thread's locals are being destroyed there is a fresh one for each wait.
+            // During the destruction of the thread's locals, each wait uses a fresh event.
             None => Self::Thread(EVENT.try_with(Arc::clone).unwrap_or_default()),
         }
     }
 
-    /// Whether it is the current thread.
+    /// Whether this is the current thread.
     pub(crate) fn is_here(&self) -> bool {
         match self {
             Self::Worker(common, index, _) => {
                 current_home().is_some_and(|home| Arc::ptr_eq(common, &home.common) && *index == home.index)
             }
-            // The thread may have become a worker since. While its locals are being destroyed nobody can say any more.
+            // The thread may have become a worker since. During the destruction of its locals this is unknown.
             Self::Thread(event) => EVENT.try_with(|mine| Arc::ptr_eq(event, mine)).unwrap_or(true),
         }
     }
 }
 
-/// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. In between it gives the processor
-/// away, which may be what it is waiting for.
+/// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. In between it
+/// yields the processor, which the awaited things may need.
 fn is_over_soon(latch: &Latch) -> bool {
     const LONG: Duration = Duration::from_micros(10);
     const LOOKS: u32 = 64;
@@ -86,14 +86,14 @@ fn is_over_soon(latch: &Latch) -> bool {
     }
 }
 
-/// Waits until the latch is over, on the thread for which it was made. A worker runs jobs of any kind meanwhile, or only these `tasks`, of
-/// which it is then to be told; another thread sleeps, at once if it will take long.
+/// Waits until the latch is over, on the thread for which it was made. A worker runs jobs of any kind meanwhile, or
+/// only these `tasks`, of which it must then be notified; another thread sleeps, at once if `will_take_long`.
 pub(crate) fn wait(latch: &Latch, tasks: Option<&SegQueue<Spawned>>, will_take_long: bool) {
-    let waiting = AbortOnUnwind("a thread panicked while others used what it waits for");
+    let waiting = AbortOnUnwind("a thread panicked while others used the latch it waits for");
     match latch.waiter() {
         Waiter::Worker(.., spawns) => {
             let awaited = Awaited { is_over: &|| latch.is_over(), spawns: *spawns, tasks };
-            // SAFETY: used at once, to wait, and gone when the wait is over.
+            // SAFETY: it is used at once, to wait, and gone when the wait is over.
             unsafe { Here::current() }.wait_until(&awaited);
         }
         Waiter::Thread(event) => {
@@ -126,7 +126,7 @@ mod tests {
                         s.spawn(move || {
                             let over = over;
                             *done = 1;
-                            // SAFETY: counted once, and the latch outlives the scope of the threads.
+                            // SAFETY: each end was counted once, and the latch outlives the scope of the threads.
                             unsafe { Latch::end(over.0) };
                         });
                     }
@@ -147,7 +147,7 @@ mod tests {
             s.spawn(move || {
                 let over = over;
                 thread::sleep(std::time::Duration::from_millis(30));
-                // SAFETY: counted once, and alive.
+                // SAFETY: the end was counted once, and the latch is alive.
                 unsafe { Latch::end(over.0) };
             });
             wait(&latch, None, false);

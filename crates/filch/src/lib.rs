@@ -1,11 +1,11 @@
-//! Fork–join by work stealing: the fastest there is, on any task pool.
+//! Fork–join by work stealing, the fastest there is, on any task pool.
 //!
-//! A program forks wherever two things could be done at the same time, and leaves it to the workers of a pool whether they
-//! are. A fork costs a few nanoseconds if nobody takes it, so there is nothing to tune: no grain, no threshold.
+//! A program forks wherever two computations may run in parallel, and the workers of a pool decide whether they do. An
+//! unstolen fork costs a few nanoseconds, so there is no grain or threshold to tune.
 //!
 //! # Fork and join
 //!
-//! [`join`] runs two closures, perhaps at the same time, and returns both results:
+//! [`join`] runs two closures, perhaps in parallel, and returns both results:
 //!
 //! ```
 //! fn sort<T: Ord + Send>(v: &mut [T]) {
@@ -30,23 +30,23 @@
 //! assert_eq!(v, [1, 1, 2, 3, 4, 5, 6, 9]);
 //! ```
 //!
-//! The second closure becomes a task. Usually nobody steals it, and it runs right after the first, on the same thread. If an idle
-//! worker has stolen it, this one helps with parts of it, and waits.
+//! The second closure becomes a task. Usually nobody steals it, and it runs right after the first, on the same thread.
+//! If an idle worker steals it, the first worker helps with parts of it while it waits.
 //!
-//! Loops are [`for_each`], [`map_reduce`] and, with the same floating-point result in every run, [`map_reduce_fixed`]. They split
-//! when somebody wants work and not before:
+//! Loops are [`for_each`], [`map_reduce`] and, with the same floating-point result in every run, [`map_reduce_fixed`].
+//! They split only when somebody wants work:
 //!
 //! ```
 //! let v: Vec<u64> = (1..=1000).collect();
 //! assert_eq!(filch::map_reduce(&v[..], 0, |x| x * x, |a, b| a + b), 333_833_500);
 //! ```
 //!
-//! Tasks that may outlive their spawner need a [`scope`]; those that nobody waits for are [`spawn`]ed.
+//! For tasks that may outlive their spawner, use a [`scope`]; for jobs that nobody awaits, [`spawn`].
 //!
 //! # Handles: the fastest way
 //!
-//! These functions find their worker in thread-local storage. The hottest code takes it as an argument instead: a [`Worker`], two
-//! words, passed by value, so that everything about a fork happens in registers:
+//! The functions above find their worker in thread-local storage. The hottest code takes it as an argument instead: a
+//! [`Worker`] is two words, passed by value, so that a fork happens in registers:
 //!
 //! ```
 //! use filch::{ThreadPool, Worker};
@@ -63,63 +63,68 @@
 //! # Ok::<(), filch::BuildError>(())
 //! ```
 //!
-//! Write `move` where you can: what a branch captures by reference has to live in memory.
+//! Write `move` where you can: variables that a branch captures by reference must live in memory.
 //!
 //! [`Worker::fork_all`] forks any number of tasks at once; [`Worker::for_each`] and its siblings are the loops.
-//! [`#[inline_recursion(3)]`](macro@inline_recursion) on a recursive function has the compiler unroll it through its forks, so that only
-//! every third level is a real call; a function that is generic in its handle's [level](levels) is inlined without an attribute.
-//! Both styles may be nested in each other at will; closure style inside handle style works, but its forks take a slower way.
+//! [`#[inline_recursion(3)]`](macro@inline_recursion) on a recursive function makes the compiler unroll it through its
+//! forks, so that only every third level is a real call; a function that is generic in its handle's [level](levels) is
+//! inlined without an attribute. Both styles may be nested in each other; in handle style, forks in closure style take
+//! a slower path.
 //!
 //! # Pools
 //!
-//! Outside of all pools the free functions use [`ThreadPool::global`], which starts at first use. [`ThreadPool::builder`] makes others:
-//! how many workers, pinned or not, how large their stacks, what they do while they wait. [`ThreadPool::run`] enters a pool in handle
-//! style, [`ThreadPool::install`] in closure style. The caller takes part: it sits in for a worker that sleeps, so that a short call costs
-//! little. Dropping a pool joins its threads.
+//! Outside all pools the free functions use [`ThreadPool::global`], which starts at first use. [`ThreadPool::builder`]
+//! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait.
+//! [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in closure style. The caller takes the
+//! seat of a sleeping worker, so that a short call costs little. Dropping a pool joins its threads.
 //!
-//! Idle workers sleep and use no processor time. [`ThreadPool::stats`] has counters, which cost nothing as long as nothing is stolen.
+//! Idle workers sleep and use no processor time. [`ThreadPool::stats`] returns counters, which cost nothing while
+//! nothing is stolen.
 //!
-//! *Waiting.* A worker whose task was stolen does something useful meanwhile; [`Wait`] says what. With [`Wait::Leapfrog`] it only
-//! ever runs parts of what it waits for, so locks may be held across a join, and no stack gets deeper than in a sequential
-//! run.
+//! *Waiting.* A worker whose task was stolen does useful work while it waits; [`Wait`] says which. With
+//! [`Wait::Leapfrog`] it runs only parts of what it waits for, so locks may be held across a join, and no stack gets
+//! deeper than in a sequential run.
 //!
-//! *Task pools.* Where a worker keeps its tasks is a type parameter: see [`pool`]. The default is [`pool::Split`], the direct task
-//! stack of Lace; [`pool::Wool`] is that of Wool. [`pool::Queued`] makes a pool of most queues of the crate `filch_queue`, and
-//! [`pool::Heartbeat`] one that uses it seldom.
+//! *Task pools.* The task pool, where workers keep their tasks, is a type parameter: see [`pool`]. The default is
+//! [`pool::Split`], the direct task stack of Lace; [`pool::Wool`] is that of Wool. [`pool::Queued`] makes a pool of
+//! most queues of the crate `filch_queue`, and [`pool::Heartbeat`] a pool that seldom uses its queue.
 //!
-//! *Long tasks.* A task that neither forks nor joins for milliseconds keeps what its worker has forked before from thieves that have to
-//! ask for it; [`poll`] and [`Worker::poll`] answer them, and [`Interrupts`] has workers answer by themselves.
+//! *Long tasks.* During a task that neither forks nor joins for milliseconds, thieves that must ask cannot get its
+//! worker's earlier forks. [`poll`] and [`Worker::poll`] answer such thieves, and [`Interrupts`] makes workers answer
+//! by themselves.
 //!
 //! # Worklists
 //!
-//! Searches of graphs are not fork–join: a task makes others, and nobody waits for one of them. [`worklist`] runs such tasks until
-//! there is none left, on a queue of almost any kind. A [team](worklist::Team) keeps threads and queues for the next list.
+//! Graph searches are not fork–join: a task makes others, and nobody waits for a single one. [`worklist`] runs such
+//! tasks until none is left, on almost any kind of queue. A [team](worklist::Team) keeps threads and queues for the
+//! next list.
 //!
 //! # Jobs
 //!
-//! [`jobs`] are spawned and forgotten, or waited for with all that they spawn in their turn, wherever that is.
+//! [`jobs`] are spawned and forgotten, or awaited together with all that they spawn.
 //!
 //! # Hosts
 //!
-//! A library that gives filch another face, as the drop-in for `rayon-core` does, starts the threads itself and needs more ways to hand
-//! in jobs: [`host`] has them.
+//! A library that gives filch another interface, as the drop-in for `rayon-core` does, starts the threads itself and
+//! needs more ways to submit jobs: [`host`] has them.
 //!
 //! # Forked processes
 //!
-//! The child of a `fork()` has none of the parent's workers. There [`ThreadPool::global`], and with it the free functions, begin anew at
-//! first use. A pool that the parent had made panics when the child hands it work; dropping it waits for nobody, and frees little. This
-//! is for a thread that is no worker, and waits for none, when it forks; a task may fork a process only to run another program in it.
-//! And it is where the system lets a child of a program with several threads do more than that: where it allocates memory, for one.
+//! The child of a `fork()` has none of the parent's workers. In the child, [`ThreadPool::global`], and with it the free
+//! functions, start a new pool at first use. A pool that the parent made panics when the child gives it work; dropping
+//! it waits for nobody, and frees little. This holds if the forking thread neither is a worker nor waits for one; a
+//! task may fork a process only to run another program in it. It also requires a system that lets the child of a
+//! multithreaded program do more than that, such as allocate memory.
 //!
 //! # Panics
 //!
-//! A panic in a task travels to its join, and from there on as in a sequential program. The tasks that it leaves behind are dropped
-//! unrun, or awaited if somebody runs them: nothing runs twice, nothing leaks, and the pool goes on.
+//! A panic in a task propagates to its join, and from there as in a sequential program. Tasks that it leaves behind are
+//! dropped unrun, or awaited if a worker runs them: nothing runs twice, nothing leaks, and the pool continues.
 //!
 //! # Safety
 //!
-//! No use of this crate from safe code is undefined behaviour. All atomics are accessed with the orderings of the Rust memory model,
-//! and none of the shared memory without.
+//! No use of this crate from safe code is undefined behaviour. All shared memory is synchronized by atomics, with
+//! orderings of the Rust memory model.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(

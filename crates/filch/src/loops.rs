@@ -1,12 +1,12 @@
-//! Loops over ranges and slices that split themselves.
+//! Loops over ranges and slices, which split themselves.
 //!
-//! A loop halves what it has to do, and lends the second half while it works on the first: whatever nobody has begun can be stolen,
-//! however long an item takes. What comes back unrun is halved again, unless it is small enough to be run at one go, in a block that
-//! takes some microseconds. So there is no grain to tune. Where tasks are [fine](crate::protocol::grain), nobody asks, and the last block
-//! was a short one, nothing is lent: blocks follow one another. (Tzannes, Caragea, Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there the sign is an
-//! empty deque.)
+//! A loop halves its items, and lends the second half while it works on the first, so that thieves can take any items
+//! not begun, however long an item takes. It halves a returned half again, unless that is small enough to run as one
+//! block of some microseconds. So there is no grain to tune. Where tasks are [fine](crate::protocol::grain), nobody
+//! asks, and the last block was short, the loop lends nothing and runs block after block. (Tzannes, Caragea, Barua,
+//! Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
-//! What must always hold: every item is mapped once, and results are reduced in the order of the items.
+//! What must always hold: each item is mapped once, and results are reduced in the order of the items.
 
 use std::marker::PhantomData;
 
@@ -24,17 +24,17 @@ use crate::protocol::grain::Time;
 use crate::thread_pool::ThreadPool;
 use crate::worker::{Worker, by_handle};
 
-/// What a loop needs of its style.
+/// A loop's style of forking.
 trait Forker: Sized {
     type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;
 
-    /// Whether others would see what is lent.
+    /// Whether thieves would see a lent item.
     fn lends(&self) -> bool;
 
     /// How many of a worker's newest tasks thieves leave to it.
     fn kept_back(&self) -> usize;
 
-    /// Runs `a`, while others may take `item` and run `b` on it.
+    /// Runs `a`, while a thief may take `item` and run `b` on it.
     fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
     where
         A: for<'b> FnOnce(Self::Branch<'b>) -> RA,
@@ -50,15 +50,15 @@ trait Forker: Sized {
         RB: Send;
 }
 
-/// What has become of something that was lent.
+/// The outcome of lending an item.
 enum Lent<I, R> {
-    /// Nobody has taken it.
+    /// Nobody has taken the item.
     Back(I),
-    /// Somebody has, and this is the result.
+    /// A thief has run it, with this result.
     Done(R),
 }
 
-/// An item that is lent, and what makes work of it for whoever takes it.
+/// A lent item, and the function that makes work of it for a thief.
 struct Lending<I, M, B> {
     item: I,
     work: M,
@@ -140,7 +140,7 @@ impl Forker for Closures {
 
     #[inline]
     fn lends(&self) -> bool {
-        // SAFETY: used at once.
+        // SAFETY: it is used at once.
         unsafe { Here::current() }.lends()
     }
 
@@ -158,7 +158,7 @@ impl Forker for Closures {
     {
         let a = ByClosure(move || a(Self));
         let lending = Lending::new(item, move |item| ByClosure(move || b(Self, item)));
-        // SAFETY: used at once, on a worker, which this thread is.
+        // SAFETY: it is used at once, and this thread is a worker.
         fork::join(unsafe { Here::current() }, a, lending)
     }
 
@@ -174,11 +174,12 @@ impl Forker for Closures {
     }
 }
 
-/// How many items to run in one go: few enough that an asker waits microseconds, so many that looking costs nothing.
+/// The number of items in a block: few enough that a thief waits only microseconds, and enough that the check costs
+/// nothing.
 struct Pace {
     block: usize,
     started: Time,
-    /// The last block was not longer than an asker may wait.
+    /// Whether the last block took no longer than a thief may wait.
     is_fine: bool,
 }
 
@@ -191,7 +192,7 @@ impl Pace {
         Self { block: 1, started: clock::now(), is_fine: false }
     }
 
-    /// A block has been run.
+    /// Adapts the block size after a block.
     fn adjust(&mut self) {
         let now = clock::now();
         let took = now.saturating_sub(self.started);
@@ -205,7 +206,7 @@ impl Pace {
     }
 }
 
-/// What a loop does.
+/// The operations of a loop.
 struct Loop<'l, T, F, R> {
     zero: &'l T,
     fold: &'l F,
@@ -225,7 +226,7 @@ impl<T, F, R> Loop<'_, T, F, R> {
     }
 }
 
-/// The loop: folds items into `sum`, and lends what it has not come to.
+/// Runs a loop: folds items into `sum`, and lends items not begun.
 fn divide<K, D, T, F, R>(mut forker: K, source: D, mut sum: T, plan: &Loop<'_, T, F, R>, pace: &mut Pace) -> T
 where
     K: Forker,
@@ -258,7 +259,7 @@ where
     sum
 }
 
-/// A loop from its beginning.
+/// Runs a whole loop.
 fn run<K, D, T, F, R>(forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
 where
     K: Forker,
@@ -271,10 +272,10 @@ where
     divide(forker, source, zero.clone(), &plan, &mut Pace::start())
 }
 
-/// The largest number of items that [`Worker::map_reduce_fixed`] folds in one go.
+/// The largest number of items in a leaf of [`Worker::map_reduce_fixed`].
 const FIXED_LEAF: usize = 512;
 
-/// The loop on a tree that depends on nothing but the length.
+/// Runs a loop on a tree that depends only on the length.
 fn divide_fixed<K, D, T, F, R>(mut forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
 where
     K: Forker,
@@ -304,8 +305,8 @@ where
 }
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Calls `f` on every item of a range or slice, perhaps several at the same time. Splits itself: whatever nobody has begun can be
-    /// taken by whoever is idle, unless items are so short that it does not pay.
+    /// Calls `f` on every item of a range or slice, perhaps in parallel. The loop splits itself: idle workers can take
+    /// any items not begun, unless items are so short that this does not pay.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -316,7 +317,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// ```
     ///
     /// # Panics
-    /// If `f` panics, with one of its payloads; items not yet reached may be left out.
+    /// If `f` panics, with one of its payloads; the loop may leave out items not yet reached.
     #[doc = include_str!("hazard.md")]
     pub fn for_each<D, F>(&mut self, source: D, f: F)
     where
@@ -327,8 +328,9 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         self.fork_once(|w| run(w, source, &(), &fold, &|(), ()| ()));
     }
 
-    /// Maps every item of a range or slice and reduces the results, in the order of the items. Splits when somebody wants
-    /// work, so where the brackets are depends on the run: `reduce` should be associative, with `zero` as its neutral element.
+    /// Maps every item of a range or slice and reduces the results, in the order of the items. The loop splits when
+    /// somebody wants work, so the bracketing varies between runs: `reduce` should be associative, with `zero` as its
+    /// neutral element.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -352,11 +354,11 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
     }
 
-    /// Folds a range or slice block by block and reduces the results, in the order of the items. Splits when somebody wants
-    /// work: `fold` gets one block after the other and what came before, first of all `zero`.
+    /// Folds a range or slice block by block and reduces the results, in the order of the items. The loop splits when
+    /// somebody wants work. `fold` gets the result so far, at first `zero`, and the next block.
     ///
-    /// It is [`Worker::map_reduce`] for loops that have something to do per block, or whose sums are costly to make: as long
-    /// as nobody wants work, there is one sum.
+    /// Use it instead of [`Worker::map_reduce`] for loops with work per block, or with sums that are costly to make:
+    /// while nobody wants work, there is one sum.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -386,8 +388,9 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
     }
 
-    /// As [`Worker::map_reduce`], with brackets that depend on the number of items only: halves down to at most 512 items,
-    /// each leaf from the left. So a sum of floating-point numbers is the same in every run, on any number of workers.
+    /// As [`Worker::map_reduce`], but the bracketing depends only on the number of items: halves down to at most 512
+    /// items, and each leaf from the left. So a sum of floating-point numbers is the same in every run, on any number
+    /// of workers.
     ///
     /// ```
     /// let v: Vec<f64> = (1..100_000).map(|i| 1.0 / f64::from(i)).collect();
@@ -412,13 +415,13 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         self.fork_once(|w| divide_fixed(w, source, &zero, &fold, &reduce))
     }
 
-    /// Lends the handle to something that wants one by value.
+    /// Lends the handle to a function that takes one by value.
     fn fork_once<R>(&mut self, f: impl FnOnce(Worker<'_, P>) -> R) -> R {
         f(self.again())
     }
 }
 
-/// Runs `f` on the current worker, or on one of the global pool.
+/// Runs `f` on the current worker, or on a worker of the global pool.
 fn on_a_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     if current_home().is_none() { ThreadPool::global().install(f) } else { f() }
 }

@@ -1,12 +1,12 @@
-//! A part of the worker that this thread is.
+//! Parts of the current thread's worker.
 //!
-//! What must always hold: an [`Own`] is used only by the thread that is the worker. Its maker has promised that; so what only the owner
-//! of a queue or of a list may do needs no other proof than one of these, which cannot leave the thread.
+//! What must always hold: only the worker's thread uses an [`Own`]. Its maker promises that, and it cannot leave the
+//! thread; so it is sufficient proof for operations that only the owner of a queue or list may do.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// A part of the worker that this thread is: of its task pool, or of what it keeps besides.
+/// A part of the current thread's worker: of its task pool, or of its other state.
 pub(crate) struct Own<'w, T> {
     part: &'w T,
     /// Neither `Send` nor `Sync`.
@@ -24,22 +24,22 @@ impl<T> Copy for Own<'_, T> {}
 
 impl<'w, T> Own<'w, T> {
     /// # Safety
-    /// As long as this or a copy of it is used, the current thread is the worker that `part` is a part of.
+    /// While this or a copy of it is used, the current thread is the worker that `part` belongs to.
     #[inline(always)]
     pub(crate) unsafe fn new(part: &'w T) -> Self {
         Self { part, thread: PhantomData }
     }
 
-    /// A part of this part.
+    /// Returns a part of this part.
     ///
     /// # Safety
-    /// What `of` returns belongs to this worker as `self` does, and is not reached by way of another one.
+    /// The result of `of` belongs to this worker as `self` does, and is not reached through another worker.
     #[inline(always)]
     pub(crate) unsafe fn part<U>(self, of: impl FnOnce(&'w T) -> &'w U) -> Own<'w, U> {
         Own { part: of(self.part), thread: PhantomData }
     }
 
-    /// The same, as anybody sees it.
+    /// Returns the part as any thread sees it.
     #[inline(always)]
     pub(crate) fn seen(self) -> &'w T {
         self.part

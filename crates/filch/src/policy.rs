@@ -1,12 +1,12 @@
-//! Settings of those who have nothing to do: what they may run meanwhile, whom they steal from, and whether they sleep.
+//! Policies of workers without work: what they may run while they wait, which victims they try, and whether they sleep.
 //!
 //! What must always hold: only [`Wait`] changes what a worker may run; the others change when and where it looks.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only when there is nothing
-/// else to do.
+/// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only by workers without
+/// work.
 ///
 /// ```
 /// use filch::{ThreadPool, Wait};
@@ -21,23 +21,24 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// Tasks of the thief of the awaited task, and no others: only descendants of the awaited task are ever run, so a
-    /// lock may be held across a join, and no stack gets deeper than in the sequential run. A branch must not block until the other one
-    /// has started: that may be for nobody but the worker that is blocked. Who waits for a [scope](crate::scope()) runs tasks of that scope
-    /// and no others, so what blocks until some other task has started may wait until a worker is idle.
+    /// Only tasks of the awaited task's thief. They are descendants of the awaited task, so a lock may be held across a
+    /// join, and no stack gets deeper than in the sequential run. A branch must not block until the other one has
+    /// started, because perhaps only the blocked worker may run that. A worker that waits for a [scope](crate::scope())
+    /// runs only tasks of that scope, so a task that blocks until another has started may wait until a worker is idle.
     Leapfrog,
-    /// As `Leapfrog`, and follows tasks that were stolen further. Same guarantees. Only for pools with a task stack:
-    /// [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
+    /// As `Leapfrog`, but also follows tasks stolen from the thief. It has the same guarantees. Only for pools with a
+    /// task stack: [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
     Transitive,
-    /// Leapfrogs first; if that fails a few times in a row, does as `Random` once. The default.
+    /// Leapfrogs first; after a few failures in a row, steals once as `Random` does. The default.
     ///
-    /// On fine tasks, two processors, all strategies take the same time within 2 % (UTS T3, 2 and 8 workers). On 48, Lace's authors found
-    /// strict leapfrogging to stop scaling on the larger T3L, and random stealing to mend it. On coarse and irregular tasks strict
-    /// leapfrogging takes 1.1 to 1.25 times as long, transitive 1.06 to 1.2 times (medians, 4 to 64 workers whose leaves sleep:
-    /// `filch probe hunger`, docs/spreading.md); this one and `Random` lose nothing.
+    /// On fine tasks and two processors, all strategies take the same time within 2 % (UTS T3, 2 and 8 workers). On 48
+    /// processors, Lace's authors found that strict leapfrogging stops scaling on the larger T3L, and that random
+    /// stealing mends it. On coarse and irregular tasks strict leapfrogging takes 1.1 to 1.25 times as long, transitive
+    /// leapfrogging 1.06 to 1.2 times (medians, 4 to 64 workers whose leaves sleep: `filch probe hunger`,
+    /// docs/spreading.md); this strategy and `Random` lose nothing.
     #[default]
     LeapfrogRandom,
-    /// Steals from anybody, and runs what was spawned.
+    /// Steals from any worker, and runs spawned jobs.
     Random,
 }
 
@@ -45,7 +46,7 @@ impl Wait {
     /// All strategies.
     pub const EVERY: [Self; 4] = [Self::Leapfrog, Self::Transitive, Self::LeapfrogRandom, Self::Random];
 
-    /// Whether a worker that waits at a join, or for a scope, runs nothing but parts of what it waits for.
+    /// Whether a worker that waits at a join, or for a scope, runs only parts of what it waits for.
     pub(crate) const fn is_strict(self) -> bool {
         matches!(self, Self::Leapfrog | Self::Transitive)
     }
@@ -67,7 +68,7 @@ impl fmt::Display for Wait {
     }
 }
 
-/// There is no waiting strategy of this name.
+/// The error for an unknown name of a waiting strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownWait(String);
 
@@ -88,8 +89,9 @@ impl FromStr for Wait {
     }
 }
 
-/// Whom a worker tries to steal from first when it may steal from anybody. A setting of the [builder](crate::Builder::victims), of
-/// [worklists](crate::worklist::Worklist::victims) and [jobs](crate::jobs::Jobs::victims), consulted only when there is nothing else to do.
+/// Which victims a worker tries first when it may steal from any. A setting of the [builder](crate::Builder::victims),
+/// of [worklists](crate::worklist::Worklist::victims) and [jobs](crate::jobs::Jobs::victims), consulted only by workers
+/// without work.
 ///
 /// ```
 /// use filch::{ThreadPool, Victims};
@@ -103,13 +105,14 @@ impl FromStr for Wait {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Victims {
-    /// Anybody, and then the others by their numbers. The default.
+    /// A random worker, then the others by number. The default.
     #[default]
     Random,
-    /// Whomever it last stole from, and then as [`Random`](Self::Random): where one task was there are likely more, but all who think so come
-    /// to the same few victims.
+    /// The victim of its last steal, then as [`Random`](Self::Random): that victim probably has more tasks, but then
+    /// all thieves come to the same few victims.
     Last,
-    /// The next worker by number, and then the others in turn: neighbours share a cache where workers are [pinned](crate::Builder::pin).
+    /// The next worker by number, then the others in turn: neighbours share a cache where workers are
+    /// [pinned](crate::Builder::pin).
     Next,
 }
 
@@ -117,8 +120,8 @@ impl Victims {
     /// All policies, the default first.
     pub const EVERY: [Self; 3] = [Self::Random, Self::Last, Self::Next];
 
-    /// All of so many workers, in the order in which worker `index` looks for work among them, itself included. `last`: whom it last stole
-    /// from. `random`: any of them.
+    /// Returns all workers, including `index`, in the order in which worker `index` looks for work. `last` is the
+    /// victim of its last steal, `random` any worker.
     pub(crate) fn order(self, workers: usize, index: usize, last: usize, random: usize) -> impl Iterator<Item = usize> {
         let (first, start) = match self {
             Self::Random => (None, random),
@@ -145,7 +148,7 @@ impl fmt::Display for Victims {
     }
 }
 
-/// What a worker does that has looked for work for a while and found none. A setting of the [builder](crate::Builder::idle), of
+/// What a worker does after it has found no work for a while. A setting of the [builder](crate::Builder::idle), of
 /// [worklists](crate::worklist::Worklist::idle) and [jobs](crate::jobs::Jobs::idle).
 ///
 /// ```
@@ -158,17 +161,17 @@ impl fmt::Display for Victims {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Idle {
-    /// It sleeps until somebody has work for it; on a worklist or among jobs, where nobody wakes anybody, for a tenth of a millisecond at a
-    /// time. The default.
+    /// It sleeps until there is work for it; on worklists and job systems, which have no wake-ups, for a tenth of a
+    /// millisecond at a time. The default.
     #[default]
     Sleep,
-    /// It goes on looking, and gives its processor away now and then: as the papers' schedulers do, whose thieves never sleep. Nobody has to
-    /// be woken; but a pool without work keeps as many processors busy as it has workers.
+    /// It keeps looking, and yields its processor now and then, as in the papers' schedulers, whose thieves never
+    /// sleep. Nobody has to be woken, but a pool without work keeps as many processors busy as it has workers.
     Spin,
 }
 
 impl Idle {
-    /// Both, the default first.
+    /// Both policies, the default first.
     pub const EVERY: [Self; 2] = [Self::Sleep, Self::Spin];
 
     /// The name on command lines and in records.
@@ -191,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_is_looked_at_once_in_the_order_of_the_policy() {
+    fn each_worker_is_looked_at_once_in_the_order_of_the_policy() {
         let order =
             |victims: Victims, index, last, random| -> Vec<usize> { victims.order(5, index, last, random).collect() };
         assert_eq!(order(Victims::Random, 1, 4, 3), [3, 4, 0, 1, 2]);

@@ -1,16 +1,17 @@
-//! Which process this is: the child of a `fork()` has the memory of its parent, and none of its threads but one.
+//! The identity of the process: the child of a `fork()` has its parent's memory, but only one of its threads.
 //!
-//! A pool whose workers have stayed behind would take jobs and never run them. So processes are told apart by how many forks have led to
-//! them since the first pool was made: each pool remembers its process, and the ways in from outside compare, which costs a load.
+//! In a child, a pool of the parent's would take jobs and never run them. So processes are distinguished by the number
+//! of forks since the first pool was made: each pool remembers its process, and each entry from outside compares, which
+//! costs a load.
 //!
-//! What must always hold: in a child, [`current`] differs from what it was in any of its ancestors as soon as they had called it.
+//! What must always hold: in a child, [`current`] differs from its value in any ancestor that had called it.
 
 use std::ptr::null_mut;
 
 use filch_memory::Ordering;
 
-/// What exists once in each process: made anew in a child, where the parent's is never touched again, since its locks may be held by
-/// threads that are not there.
+/// A value per process. A child makes a new one, and never touches the parent's, whose locks may be held by threads
+/// that the child does not have.
 ///
 /// ```
 /// use filch::host::PerProcess;
@@ -25,18 +26,18 @@ use filch_memory::Ordering;
 pub struct PerProcess<T>(std::sync::atomic::AtomicPtr<(u32, T)>);
 
 impl<T: Default + Send + Sync> PerProcess<T> {
-    /// For a static.
+    /// Creates an empty value, for a static.
     #[allow(clippy::disallowed_types, reason = "as above")]
     #[allow(clippy::new_without_default, reason = "it is for constants")]
     pub const fn new() -> Self {
         Self(std::sync::atomic::AtomicPtr::new(null_mut()))
     }
 
-    /// That of the current process. Never freed.
+    /// Returns the current process's value, which is never freed.
     #[inline]
     pub fn get(&'static self) -> &'static T {
         // Acquire: pairs with the swap in `make`.
-        // SAFETY: null, or leaked by `make`.
+        // SAFETY: the pointer is null, or `make` leaked it.
         match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
             Some((process, value)) if *process == current() => value,
             _ => self.make(),
@@ -48,17 +49,17 @@ impl<T: Default + Send + Sync> PerProcess<T> {
         let mut former = self.0.load(Ordering::Acquire);
         let own = Box::into_raw(Box::new((current(), T::default())));
         loop {
-            // SAFETY: null, or leaked here.
+            // SAFETY: the pointer is null, or this function leaked it.
             if let Some((process, value)) = unsafe { former.as_ref() }
                 && *process == current()
             {
-                // SAFETY: made above, and nobody else has seen it.
+                // SAFETY: it was made above, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(own) });
                 return value;
             }
             // Release: pairs with the load in `get`. Acquire: another thread of this process may have been faster.
             match self.0.compare_exchange(former, own, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: leaked from now on.
+                // SAFETY: the box is leaked from now on.
                 Ok(_) => return unsafe { &(*own).1 },
                 Err(faster) => former = faster,
             }
@@ -75,15 +76,15 @@ mod system {
     #[allow(clippy::disallowed_types, reason = "a static needs the concrete type's constant constructor")]
     type Count = std::sync::atomic::AtomicU32;
 
-    /// 0 until somebody has asked; then the number of forks since, plus 1.
+    /// 0 until the first call; then the number of forks since, plus 1.
     static FORKS: Count = Count::new(0);
 
     extern "C" fn count() {
-        // Relaxed, here and below: a child begins with one thread, which is this one.
+        // Relaxed, here and below: a child begins with one thread, this one.
         FORKS.store(FORKS.load(Ordering::Relaxed).wrapping_add(1).max(1), Ordering::Relaxed);
     }
 
-    /// The number of the process: another one than in its ancestors.
+    /// Returns the number of the process, which differs from its ancestors'.
     #[inline]
     pub(crate) fn current() -> u32 {
         match FORKS.load(Ordering::Relaxed) {
@@ -94,11 +95,11 @@ mod system {
 
     #[cold]
     fn first() -> u32 {
-        // Several threads may come here, or a fork come in between, and then each fork counts for several, which does no harm. If there is
-        // no memory for it, children are not told apart.
-        // SAFETY: the function stays where it is, and does what it may in a child: it writes an atomic.
+        // If several threads come here, or a fork interferes, each fork counts several times, which is harmless.
+        // Without memory for the handler, children are not distinguished.
+        // SAFETY: the function has static lifetime, and writes an atomic, which is allowed in a child.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(count)) };
-        // One that is there already stays.
+        // An existing number stays.
         match FORKS.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => 1,
             Err(forks) => forks,
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_threads_of_a_process_have_the_same() {
+    fn all_threads_of_a_process_have_the_same_value() {
         static ONE: PerProcess<OnceLock<usize>> = PerProcess::new();
         let barrier = Barrier::new(4);
         let come = |_| {

@@ -1,20 +1,21 @@
-//! Which processors the process may use, those of its first thread; and which of them each worker is bound to that is to be pinned.
+//! The processors that the process may use, which are those of its first thread, and the processor of each pinned
+//! worker.
 //!
-//! A thread that a program has pinned passes that on to the threads that it starts, and sees no other processors. A pool that serves the
-//! whole program must not depend on which of its threads happens to come first.
+//! Threads inherit the pinning of the thread that starts them, and see no other processors. A pool that serves the
+//! whole program must not depend on which thread first uses it.
 
 use std::io;
 use std::marker::PhantomData;
 
 use core_affinity::CoreId;
 
-/// How many processors the process may use, whatever the current thread is pinned to.
+/// Returns the number of processors that the process may use, even if the current thread is pinned.
 pub(crate) fn count() -> usize {
     let available = || std::thread::available_parallelism().map_or(1, Into::into);
     if system::is_process_wide() {
         return available();
     }
-    // The standard library knows more limits, and asks for the current thread.
+    // The standard library knows more limits, but only for the current thread.
     let unpinned = std::thread::Builder::new().spawn(move || {
         unpin();
         available()
@@ -27,45 +28,46 @@ pub(crate) fn unpin() {
     system::unpin();
 }
 
-/// A processor for each worker that is to be pinned, of those that the thread may use that starts them; none by default. With more workers
+/// A processor for each pinned worker, among those that the starting thread may use; none by default. With more workers
 /// than processors, some share one.
 #[derive(Debug, Default)]
 pub(crate) struct Deal(Vec<CoreId>);
 
 impl Deal {
-    /// Of the current thread's processors.
+    /// Deals out the current thread's processors.
     ///
     /// # Errors
-    /// What the system says, if they cannot be known here.
+    /// The system's error, if it does not tell the processors.
     pub(crate) fn of_this_thread() -> io::Result<Self> {
         core_affinity::get_core_ids().map(Self).ok_or_else(io::Error::last_os_error)
     }
 
-    /// That of a worker.
+    /// Returns the processor of a worker.
     pub(crate) fn to(&self, worker: usize) -> Option<CoreId> {
         self.0.get(worker % self.0.len().max(1)).copied()
     }
 }
 
-/// Has the current thread use one processor only.
+/// Binds the current thread to one processor.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn bind(processor: CoreId) -> io::Result<()> {
     if core_affinity::set_for_current(processor) { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The current thread uses one processor only, as long as this lives; afterwards those that it used before.
+/// Binds the current thread to one processor until dropped, and then restores its former processors.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    /// `None`: it was bound so already, or cannot be.
+    /// `None` if it was bound to that processor already, or cannot be.
     before: Option<system::Set>,
-    /// It belongs to its thread.
+    /// Not `Send`: it belongs to its thread.
     thread: PhantomData<*mut ()>,
 }
 
 impl Bound {
-    /// Cost: a call of the system, if the thread is bound already; otherwise three, and perhaps the way to the other processor and back.
+    /// Cost: one system call if the thread is bound already; otherwise three, and perhaps a migration to the other
+    /// processor and back.
     pub(crate) fn to(processor: CoreId) -> Self {
         let before = system::before_binding(processor.id).filter(|_| bind(processor).is_ok());
         Self { before, thread: PhantomData }
@@ -86,39 +88,39 @@ mod system {
 
     pub(super) type Set = libc::cpu_set_t;
 
-    /// Has the current thread use these processors. If the system refuses, it stays where it is.
+    /// Binds the current thread to these processors. If the system refuses, nothing changes.
     fn set(of: &Set) {
-        // SAFETY: the set is initialized, and has the size that is given.
+        // SAFETY: the set is initialized, and has the given size.
         let _ = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), of) };
     }
 
-    /// The thread's processors, unless it is bound to this one.
+    /// Returns the thread's processors, unless it is bound to this one.
     pub(super) fn before_binding(processor: usize) -> Option<Set> {
-        // SAFETY: the set is initialized, and the number came out of one.
+        // SAFETY: the set is initialized, and the number is from such a set.
         let is_bound = |own: &Set| unsafe { libc::CPU_ISSET(processor, own) && libc::CPU_COUNT(own) == 1 };
         affinity(0).filter(|own| !is_bound(own))
     }
 
     pub(super) fn restore(before: &Set) {
-        // The process may have been taken processors away meanwhile.
+        // The process may have lost processors meanwhile.
         set(before);
     }
 
-    /// The processors that a thread may use; 0 for the current one.
+    /// Returns the processors that a thread may use; 0 is the current thread.
     fn affinity(thread: libc::pid_t) -> Option<Set> {
-        // SAFETY: a set is plain data, for which all zeros are valid, and has the size that is given.
+        // SAFETY: a set is plain data, for which all zeros are valid, and has the given size.
         unsafe {
             let mut set: Set = zeroed();
             (libc::sched_getaffinity(thread, size_of::<Set>(), &raw mut set) == 0).then_some(set)
         }
     }
 
-    /// Those of the first thread, whose number is the process's.
+    /// Returns the processors of the first thread, whose number is that of the process.
     fn of_process() -> Option<Set> {
         affinity(libc::pid_t::try_from(std::process::id()).ok()?)
     }
 
-    /// Whether the current thread may use what the process may use, as far as can be told.
+    /// Whether the current thread may use all processors of the process, as far as is known.
     pub(super) fn is_process_wide() -> bool {
         match (affinity(0), of_process()) {
             // SAFETY: both sets are initialized.

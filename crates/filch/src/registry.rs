@@ -1,6 +1,7 @@
-//! What the workers of one thread pool share: the registry of their common state, in which whoever is outside finds them.
+//! The state that the workers of one thread pool share, and by which threads outside reach them.
 //!
-//! What must always hold: a job that is handed in wakes somebody unless somebody searches, and is found by whoever looks before it sleeps.
+//! What must always hold: an injected job wakes a sleeper unless a worker searches, and a worker that looks before it
+//! sleeps finds the job.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,27 +22,27 @@ use crate::spawn::Spawned;
 pub(crate) type Spawning = <ChaseLev as Queue<Native>>::Owner;
 type Spawner = <ChaseLev as Queue<Native>>::Thief;
 
-/// What the workers of one thread pool share.
+/// The state that the workers of one thread pool share.
 pub(crate) struct Common {
-    /// The process that the threads belong to.
+    /// The process of the threads.
     process: u32,
     pub(crate) dormitory: Dormitory<Native>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
     /// The thieves' side of the queues of spawned jobs, by worker.
     spawned: Arc<[Spawner]>,
-    /// Jobs for one worker and no other, by worker.
+    /// Jobs posted to one worker, by worker.
     mail: Box<[Padded<SegQueue<Spawned>>]>,
-    /// The pool is being dropped: leave when nothing is left to do.
+    /// Whether the pool is being dropped, so that workers leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     pub(crate) wait: Wait,
     pub(crate) victims: Victims,
     pub(crate) idle: Idle,
     /// How many of a worker's newest tasks thieves leave to it.
     pub(crate) kept_back: usize,
-    /// What thieves wait for, if workers answer them on ticks.
+    /// The ticks that thieves wait for, if workers answer on ticks.
     pub(crate) ticks: Option<Ticks<Native>>,
-    /// If callers may sit in for workers that sleep.
+    /// Present if callers may take the seats of sleeping workers.
     pub(crate) guests: Option<Guests>,
 }
 
@@ -52,7 +53,7 @@ impl fmt::Debug for Common {
 }
 
 impl Common {
-    /// Of so many workers; and the worker's own side of each queue of spawned jobs.
+    /// Returns the state of this many workers, and each worker's own side of its queue of spawned jobs.
     pub(crate) fn new(
         workers: usize,
         (wait, victims, idle): (Wait, Victims, Idle),
@@ -84,16 +85,16 @@ impl Common {
         self.dormitory.len()
     }
 
-    /// Whether the workers' threads are in this process, and not in one that has forked it.
+    /// Whether the workers' threads are in this process, not in an ancestor.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
         self.process == process::current()
     }
 
-    /// Before something is handed in from outside.
+    /// Checks, before a job is injected from outside, that the workers are here.
     ///
     /// # Panics
-    /// If nobody is here to run it.
+    /// If the workers are in another process.
     #[inline]
     pub(crate) fn assert_here(&self) {
         #[cold]
@@ -107,7 +108,7 @@ impl Common {
         }
     }
 
-    /// Hands a job to the pool from outside; returns whether somebody had to be woken for it.
+    /// Injects a job into the pool from outside; returns whether it woke a worker.
     ///
     /// # Panics
     /// As [`Common::assert_here`].
@@ -127,7 +128,7 @@ impl Common {
         }
     }
 
-    /// Hands a job to one worker, which will run it as soon as it waits for anything and has no spawned jobs of its own left.
+    /// Posts a job to one worker, which runs it once it waits for something and has no spawned jobs of its own left.
     ///
     /// # Panics
     /// As [`Common::assert_here`].
@@ -138,16 +139,16 @@ impl Common {
         self.call_watch();
     }
 
-    /// A thief has found nothing, or is about to sleep: if workers answer on ticks, it wants one.
+    /// Requests a tick, if workers answer on ticks, for a thief that has found nothing or is about to sleep.
     pub(crate) fn want_tick(&self) {
         if let Some(ticks) = &self.ticks {
             ticks.want();
         }
     }
 
-    /// Wakes everybody, to see that the pool is closing.
+    /// Closes the pool, and wakes all workers to see it.
     pub(crate) fn close(&self) {
-        // Relaxed: ordered before the wake-ups by the fence, as work would be.
+        // Relaxed: the fence orders it before the wake-ups, as it does work.
         self.closing.store(true, Ordering::Relaxed);
         self.dormitory.notify_all();
         self.call_watch();
@@ -158,12 +159,12 @@ impl Common {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// A job that only worker `index` may run.
+    /// Takes a job posted to worker `index`.
     pub(crate) fn next_mail(&self, index: usize) -> Option<Spawned> {
         self.mail[index].pop()
     }
 
-    /// Whether there is such a job. A snapshot, good enough for a last look before sleep.
+    /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
     pub(crate) fn has_mail(&self, index: usize) -> bool {
         !self.mail[index].is_empty()
     }
@@ -172,7 +173,7 @@ impl Common {
     pub(crate) fn steal_spawned(&self, victim: usize) -> Option<Spawned> {
         loop {
             match <ChaseLev as Queue<Native>>::steal_alike(&self.spawned[victim]) {
-                // SAFETY: what is pushed there are spawned jobs, and the queue gives each word out once.
+                // SAFETY: only spawned jobs are pushed there, and the queue gives out each word once.
                 Steal::Task(task) => return Some(unsafe { Spawned::from_task(task) }),
                 Steal::Retry => {}
                 Steal::Empty | Steal::Aborted | Steal::Pending => return None,
@@ -180,7 +181,7 @@ impl Common {
         }
     }
 
-    /// Whether `victim` has spawned jobs to take. A snapshot, good enough for a last look before sleep.
+    /// Whether `victim` has spawned jobs to take. A snapshot, accurate enough for a last look before sleep.
     pub(crate) fn has_spawned(&self, victim: usize) -> bool {
         self.spawned[victim].has_work_hint()
     }

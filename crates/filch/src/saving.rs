@@ -1,10 +1,10 @@
-//! The cold half of a push, called so that it costs the fast path no register.
+//! The cold half of a push, called without costing the fast path registers.
 //!
-//! A function may change the registers that belong to its caller. What the caller needs after a cold call must therefore lie in others,
-//! which it saves at its entry and restores at its exit, whether it comes to the call or not. So here the call saves them instead:
-//! two registers fewer, four instructions, in every frame that forks.
+//! A callee may change the caller-saved registers. Values that the caller needs after a cold call must therefore be in
+//! callee-saved registers, which the caller saves at entry and restores at exit, even if it does not reach the call. So
+//! here the call saves the registers instead: every frame that forks saves two registers fewer, in four instructions.
 //!
-//! What must always hold: [`push_saving`] changes no register that its caller does not declare.
+//! What must always hold: [`push_saving`] changes only registers that its caller declares.
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri)))]
 mod x86_64 {
@@ -17,11 +17,12 @@ mod x86_64 {
     /// [`fork::push_cold`].
     ///
     /// # Safety
-    /// As there.
+    /// As for that function.
     #[inline(always)]
     pub(crate) unsafe fn push_cold(front: &Front, head: *mut Slot) {
-        // SAFETY: the caller's promise. The call returns, does not unwind, and changes what is listed: whatever the System V ABI lets a
-        // function change, but the general registers in which arguments come. Those it needs itself lie in two of them.
+        // SAFETY: the caller's promise. The call returns, does not unwind, and changes only what is listed: everything
+        // that the System V ABI lets a function change, except the general argument registers. Two of these hold its
+        // own arguments.
         unsafe {
             asm!(
                 "call {push}",
@@ -41,10 +42,11 @@ mod x86_64 {
         }
     }
 
-    /// Calls [`fork::push_cold`], and keeps the registers of arguments. Aligns the stack itself, so that it may be called from anywhere.
+    /// Calls [`fork::push_cold`], and preserves the argument registers. Aligns the stack itself, so that any code may
+    /// call it.
     ///
     /// # Safety
-    /// As there.
+    /// As for that function.
     #[unsafe(naked)]
     unsafe extern "C" fn push_saving(front: &Front, head: *mut Slot) {
         naked_asm!(
@@ -81,6 +83,6 @@ mod x86_64 {
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri)))]
 pub(crate) use x86_64::push_cold;
 
-/// The call that the compiler makes.
+/// The ordinary call.
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri))))]
 pub(crate) use crate::fork::push_cold;

@@ -1,7 +1,8 @@
-//! The memory of a job: its fixed front, and the slot of a task stack in which it travels.
+//! The memory of a job: its fixed head, and its slot on a task stack.
 //!
-//! A [`Job`] is the front of every record of work: what to call, and the state word. Behind it lies its storage, which holds
-//! the work, later the result or the payload of a panic: see [`job`](crate::job). A [`Slot`] is a job with 48 bytes of storage.
+//! A [`Job`] is the head of every record of work: the function to call, and the state word. Its storage follows, which
+//! holds the work, and later the result or the payload of a panic: see [`job`](crate::job). A [`Slot`] is a job with 48
+//! bytes of storage.
 //!
 //! What must always hold: zeroed memory is a slot that has never held a job.
 
@@ -12,11 +13,11 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::protocol::state::JobState;
 
-/// The fixed front of a job.
+/// The fixed head of a job's record.
 #[repr(C)]
 pub struct Job {
-    /// The function that runs it; null in a slot that has never held a job. Written by the forking worker before the job is published;
-    /// atomic so that the peak depth can be read off a stack while its owner works.
+    /// The function that runs the job; null in a slot that has never held a job. The forking worker writes it before it
+    /// publishes the job. It is atomic so that other threads can read the peak depth off a stack while its owner works.
     run: <Native as Memory>::AtomicPtr<()>,
     pub(crate) state: JobState<Native>,
 }
@@ -35,30 +36,30 @@ impl Job {
 
     #[inline(always)]
     pub(crate) fn set_run(&self, run: *mut ()) {
-        // Relaxed: published by the queue's own edges.
+        // Relaxed: the queue's own edges publish it.
         self.run.store(run, Ordering::Relaxed);
     }
 
     #[inline]
     pub(crate) fn run(&self) -> *mut () {
-        // Relaxed: written before the job was published, to whoever has won it.
+        // Relaxed: it was written before the job was published to its winner.
         self.run.load(Ordering::Relaxed)
     }
 
-    /// Has this, which is no job at present, count as never used.
+    /// Marks this slot, which holds no job, as never used.
     pub(crate) fn was_never_used(&self) {
         // Relaxed: a statistic.
         self.run.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Whether this has ever been a job.
+    /// Whether this has ever held a job.
     pub(crate) fn was_used(&self) -> bool {
         // Relaxed: a statistic.
         !self.run.load(Ordering::Relaxed).is_null()
     }
 }
 
-/// One place of a task stack: a cache line.
+/// One slot of a task stack: a cache line.
 #[repr(C, align(64))]
 pub struct Slot {
     pub(crate) job: Job,
@@ -68,18 +69,18 @@ pub struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64);
 
 impl Slot {
-    /// A slot that holds nothing.
+    /// An empty slot.
     pub(crate) const fn empty() -> Self {
         Self { job: Job::unused(), bytes: UnsafeCell::new([MaybeUninit::uninit(); 6]) }
     }
 
-    /// Moves the contents of another slot here; the state stays.
+    /// Moves the contents of another slot here, except its state.
     ///
     /// # Safety
-    /// Nobody else uses the contents of either slot meanwhile.
+    /// No other thread uses the contents of either slot meanwhile.
     pub(crate) unsafe fn fill_from(&self, other: &Self) {
         self.job.set_run(other.job.run());
-        // SAFETY: both contents are the caller's alone, by its promise, and bytes of any value may be copied.
+        // SAFETY: by the caller's promise no other thread uses the contents, and bytes of any value may be copied.
         unsafe { *self.bytes.get() = *other.bytes.get() };
     }
 }

@@ -1,10 +1,10 @@
-//! A team: a queue for each of its members, and threads that last from one run to the next.
+//! A team: a queue for each member, and threads that persist from one run to the next.
 //!
-//! The thread that calls is the first worker of each run; the others sleep between runs, and what a run does is handed to them by
+//! The calling thread is the first worker of each run; the other threads sleep between runs, and get each run's work by
 //! [`rounds`](crate::protocol::rounds).
 //!
-//! What must always hold: whatever a run has borrowed is used by no thread of the team when the run returns, in whichever way; and
-//! between runs the queues are empty.
+//! What must always hold: when a run returns or unwinds, no thread of the team uses its borrows any more; and between
+//! runs the queues are empty.
 
 use std::fmt;
 use std::io;
@@ -24,22 +24,22 @@ use crate::protocol::rounds::Rounds;
 use crate::unwind::{FirstPanic, abort_on_panic};
 use crate::worker_queue::{Habits, Loot, WorkerQueue};
 
-/// Why a team could not be started. Threads that had been have left again.
+/// Why a team could not be started. Threads started before have ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
     /// A thread could not be started.
     Thread {
-        /// How many had been, with the one that is there.
+        /// The number started, including the calling thread.
         started: usize,
-        /// How many were wanted.
+        /// The number wanted.
         workers: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A thread could not be bound to a processor.
     Pin {
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -65,30 +65,30 @@ impl std::error::Error for StartError {
     }
 }
 
-/// What the threads are to do, each with its number.
+/// The work of a round, which each thread calls with its number.
 #[derive(Clone, Copy)]
 struct Part(*const (dyn Fn(usize) + Sync));
 
-// SAFETY: what it points to may be called from any thread, by `Sync`, as long as `Threads::each` is at it.
+// SAFETY: its target is `Sync`, so any thread may call it, and lives while `Threads::each` runs.
 unsafe impl Send for Part {}
 
-/// Where the items of [`Threads::each`] lie.
+/// The items of [`Threads::each`].
 struct Items<T>(*mut T);
 
-// SAFETY: each thread uses an item of its own, which may go there.
+// SAFETY: each thread uses its own item, which is `Send`.
 unsafe impl<T: Send> Sync for Items<T> {}
 
-/// Threads that last, besides the one that calls.
+/// Persistent threads, besides the calling one.
 pub(crate) struct Threads {
     rounds: Arc<Rounds<Native, Part>>,
     threads: Vec<JoinHandle<()>>,
-    /// That of who calls.
+    /// The processor of the calling thread.
     processor: Option<CoreId>,
     process: u32,
 }
 
 impl Threads {
-    /// Threads for so many workers, called by the name and a number from 1; or fewer, and why.
+    /// Starts threads for this many workers, with this name and a number from 1; or fewer, and returns why.
     fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Receiver<io::Result<()>>) {
         let (sender, receiver) = channel();
         let mut outcome = Ok(());
@@ -112,7 +112,7 @@ impl Threads {
         (team, outcome, receiver)
     }
 
-    /// Threads for so many workers, which run when this returns.
+    /// Starts threads for this many workers, which run when this returns.
     fn start(workers: usize, name: &str, pin: bool) -> Result<Self, StartError> {
         let (team, outcome, reports) = Self::launch(workers, name, pin);
         outcome.map_err(|source| StartError::Thread { started: team.threads.len() + 1, workers, source })?;
@@ -121,16 +121,17 @@ impl Threads {
     }
 
     /// # Panics
-    /// In the child of a `fork()`, where the threads are not.
+    /// In the child of a `fork()`, which does not have the threads.
     pub(crate) fn check_process(&self) {
-        assert!(self.process == process::current(), "the threads of a team stay in the process that has started them");
+        assert!(self.process == process::current(), "the threads of a team stay in the process that started them");
     }
 
-    /// Has each thread call `others` with its number and the item of that number, while this one calls `own` with the first item; returns
-    /// when all have. Items for which there is no thread stay as they are.
+    /// Calls `others` on each thread, with its number and the item of that number, and `own` on this thread, with the
+    /// first item. Returns when all calls have ended. Items without a thread stay unchanged.
     ///
     /// # Panics
-    /// As [`Threads::check_process`], before anything is called; if `own` does, once the others have done their part. A panic in `others` ends the process.
+    /// As [`Threads::check_process`], before any call; and if `own` panics, once the others have done their part. A
+    /// panic in `others` ends the process.
     pub(crate) fn each<T: Send, R>(
         &mut self,
         items: &mut [T],
@@ -139,8 +140,8 @@ impl Threads {
     ) -> R {
         self.check_process();
         let _bound = self.processor.map(Bound::to);
-        let (first, rest) = items.split_first_mut().expect("who calls is a worker");
-        // With more threads than items some would have none; that is never so.
+        let (first, rest) = items.split_first_mut().expect("the calling thread is a worker");
+        // There are never more threads than items.
         assert!(self.threads.len() <= rest.len(), "each thread has an item");
         if self.threads.is_empty() {
             return own(first);
@@ -148,25 +149,25 @@ impl Threads {
         let rest = Items(rest.as_mut_ptr());
         let part = |index: usize| {
             let Items(rest) = &rest;
-            // SAFETY: threads are numbered from 1, each with a number of its own, and there are as many items at least; the caller's borrow
+            // SAFETY: threads have distinct numbers from 1, and there are at least as many items; the caller's borrow
             // of them lasts until all threads have done their part.
             others(index, unsafe { &mut *rest.add(index - 1) });
         };
         let part: *const (dyn Fn(usize) + Sync + '_) = &raw const part;
-        // SAFETY: only the lifetime changes. Nobody uses the pointer after `Waits` has been dropped, by the protocol's I2, which is before
-        // what it points to is.
+        // SAFETY: only the lifetime changes. By the protocol's I2 no thread uses the pointer after `Waits` is dropped,
+        // which happens before the closure is dropped.
         let part = Part(unsafe {
             std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync)>(part)
         });
         let _waits = Waits(&self.rounds);
-        // SAFETY: there are so many threads, which leave when this is dropped; this one has the only reference; and it has waited for every
-        // round before.
+        // SAFETY: there are this many threads, which leave only when `self` is dropped; this thread has the only
+        // reference to it, and has waited for every previous round.
         unsafe { self.rounds.begin(self.threads.len() as u32, Some(part)) };
         own(first)
     }
 }
 
-/// Waits for the end of the round when it is dropped, by a panic too.
+/// Waits for the end of the round when dropped, also by a panic.
 struct Waits<'r>(&'r Rounds<Native, Part>);
 
 impl Drop for Waits<'_> {
@@ -179,7 +180,7 @@ impl Drop for Waits<'_> {
 impl Drop for Threads {
     fn drop(&mut self) {
         if self.process != process::current() {
-            // The threads are not in this process, and to its system their handles mean nothing.
+            // The threads are not in this process, where their handles mean nothing.
             std::mem::forget(std::mem::take(&mut self.threads));
             return;
         }
@@ -192,22 +193,22 @@ impl Drop for Threads {
     }
 }
 
-/// A thread's life.
+/// The main loop of a thread.
 fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<CoreId>, reports: Sender<io::Result<()>>) {
-    // Nobody listens to a team for one run.
+    // For a team of one run, nobody receives this.
     let _ = reports.send(processor.map_or(Ok(()), processors::bind));
     drop(reports);
     let mut seen = 0;
     loop {
         let mut patience = Patience::default();
         let Some(Part(part)) = rounds.next(&mut seen, || patience.wait()) else { return };
-        // SAFETY: who calls waits until `done`.
+        // SAFETY: the caller waits until `done`.
         abort_on_panic("a worker of a team panicked", || unsafe { (*part)(index) });
         rounds.done();
     }
 }
 
-/// What a team is made of.
+/// The settings of a team.
 pub(crate) struct TeamSettings<'s, Q: Queue<Native>> {
     pub(crate) name: &'static str,
     pub(crate) workers: usize,
@@ -224,13 +225,13 @@ impl<Q: Queue<Native>> TeamSettings<'_, Q> {
         hands.enumerate().map(|(index, hand)| WorkerQueue::new(index, hand, self.loot, self.habits)).collect()
     }
 
-    /// With all its threads.
+    /// Starts a team with all its threads.
     pub(crate) fn start(&self) -> Result<Members<Q>, StartError> {
         let queues = self.queues();
         Ok(Members { threads: Threads::start(self.workers, self.name, self.pin)?, queues })
     }
 
-    /// For one run, which need not wait for threads that come late, nor for those that the system refuses.
+    /// Starts a team for one run, which does not wait for late threads, and does without those that the system refuses.
     pub(crate) fn start_what_can_be(&self) -> Members<Q> {
         let queues = self.queues();
         Members { threads: Threads::launch(self.workers, self.name, self.pin).0, queues }
@@ -240,15 +241,15 @@ impl<Q: Queue<Native>> TeamSettings<'_, Q> {
 /// A team's threads and queues.
 pub(crate) struct Members<Q: Queue<Native>> {
     pub(crate) threads: Threads,
-    /// One for each worker; elsewhere during a run.
+    /// One per worker; a run borrows them.
     pub(crate) queues: Vec<WorkerQueue<Q>>,
 }
 
 impl<Q: Queue<Native>> Members<Q> {
-    /// Calls `f` on each worker's thread, with its number.
+    /// Calls `f` on each worker's thread, with the worker's number.
     ///
     /// # Panics
-    /// If `f` does, with the payload of the first, once all calls have ended; and as [`Threads::check_process`].
+    /// If `f` panics, with the payload of the first, once all calls have ended; and as [`Threads::check_process`].
     pub(crate) fn on_each(&mut self, f: impl Fn(usize) + Sync) {
         let panic = FirstPanic::default();
         let call = |index| _ = panic.catch(|| f(index));

@@ -1,14 +1,15 @@
-//! How much of a thread's own stack is left.
+//! The space left on a thread's own stack.
 //!
-//! What must always hold: the middle of a stack lies within it, or is an address below all stacks, where it stops nothing.
+//! What must always hold: the middle of a stack lies within it, or is an address below all stacks, which no stack
+//! passes.
 
 use std::cell::OnceCell;
 
-/// The address in the middle of what is left of the current thread's stack. Where the system does not tell, the stack is taken to go on
-/// for `bytes` from here; 0 if nobody knows.
+/// Returns the address in the middle of what is left of the current thread's stack. Where the system does not tell,
+/// assumes that `bytes` are left; 0 if unknown.
 pub(crate) fn middle(bytes: usize) -> usize {
     if cfg!(miri) {
-        // Where Miri puts a variable says nothing about how deep it lies.
+        // Under Miri the address of a variable says nothing about its depth.
         return 0;
     }
     let here = std::ptr::from_ref(&bytes).addr();
@@ -19,7 +20,7 @@ pub(crate) fn middle(bytes: usize) -> usize {
     }
 }
 
-/// Whether the current thread surely has that much of its stack left.
+/// Whether the current thread certainly has this much of its stack left.
 pub(crate) fn has_room(bytes: usize) -> bool {
     if cfg!(miri) {
         return true;
@@ -28,7 +29,7 @@ pub(crate) fn has_room(bytes: usize) -> bool {
     end_here().is_some_and(|end| here.saturating_sub(end) >= bytes)
 }
 
-/// [`system::end`], asked for once by each thread: where the first thread's stack ends the system takes long to tell.
+/// Caches [`system::end`] per thread, because it is slow for the first thread.
 fn end_here() -> Option<usize> {
     thread_local! {
         static END: OnceCell<Option<usize>> = const { OnceCell::new() };
@@ -48,9 +49,9 @@ mod system {
     use std::mem::zeroed;
     use std::ptr::{addr_of_mut, null_mut};
 
-    /// The lowest address of the current thread's stack.
+    /// Returns the lowest address of the current thread's stack.
     pub(super) fn end() -> Option<usize> {
-        // SAFETY: attributes are plain data, which the first call initializes and the last one destroys.
+        // SAFETY: the attributes are plain data, which the first call initializes and the last one destroys.
         unsafe {
             let mut attributes: libc::pthread_attr_t = zeroed();
             if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
@@ -66,9 +67,9 @@ mod system {
 
 #[cfg(target_vendor = "apple")]
 mod system {
-    /// The lowest address of the current thread's stack.
+    /// Returns the lowest address of the current thread's stack.
     pub(super) fn end() -> Option<usize> {
-        // SAFETY: both functions only read what the system knows of a thread.
+        // SAFETY: both functions only read the system's data on a thread.
         let (base, size) = unsafe {
             let thread = libc::pthread_self();
             (libc::pthread_get_stackaddr_np(thread).addr(), libc::pthread_get_stacksize_np(thread))
@@ -90,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// Uses the stack down to `address` before it looks.
+    /// Calls [`is_past`] once the stack is used down to `address`.
     #[inline(never)]
     fn is_past_at(address: usize, middle: usize) -> bool {
         let here = std::hint::black_box([0_u8; 1 << 10]);
@@ -100,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "there are no depths to tell")]
-    fn half_of_the_stack_is_half_of_what_there_is_whatever_was_said() {
+    #[cfg_attr(miri, ignore = "Miri has no stack depths")]
+    fn the_middle_is_that_of_the_real_stack_whatever_size_is_given() {
         const SIZE: usize = 4 << 20;
         let on_a_stack = |said: usize| {
             let look = move || {
@@ -114,7 +115,7 @@ mod tests {
         if cfg!(any(target_os = "linux", target_vendor = "apple")) {
             assert!(matches!(on_a_stack(0), (1.., false, true)));
         } else {
-            assert_eq!(on_a_stack(0), (0, false, false), "nobody knows, so it stops nothing");
+            assert_eq!(on_a_stack(0), (0, false, false), "the size is unknown, so no depth is past the middle");
         }
     }
 }

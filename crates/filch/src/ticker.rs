@@ -1,6 +1,6 @@
-//! The thread behind a [`Clock`]: it ticks once in a period, and rests while nobody takes its ticks.
+//! The thread behind a [`Clock`]: it ticks once per period, and rests while nobody takes its ticks.
 //!
-//! What must always hold: nothing ticks any more once the ticker has been dropped.
+//! What must always hold: nothing ticks once the ticker has been dropped.
 
 use std::io;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use filch_memory::Native;
 
 use crate::protocol::beat::Clock;
 
-/// The thread, until dropped.
+/// The clock's thread, until dropped.
 pub(crate) struct Ticker {
     clock: Arc<Clock<Native>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
-    /// Starts a thread of this name, which calls `ticked` after each tick of the clock that somebody has waited for. Between
-    /// two ticks it lets a period pass, or more.
+    /// Starts a thread of this name, which calls `ticked` after each tick that somebody waited for. At least a period
+    /// passes between two ticks.
     pub(crate) fn start(
         name: &str,
         clock: Arc<Clock<Native>>,
@@ -37,13 +37,13 @@ impl Ticker {
         Ok(Self { clock, thread: Some(thread) })
     }
 
-    /// The clock that it drives.
+    /// Returns the clock that the thread drives.
     pub(crate) fn clock(&self) -> &Clock<Native> {
         &self.clock
     }
 }
 
-/// Lets a period pass, unless the clock closes.
+/// Waits for a period, unless the clock closes.
 fn pause(clock: &Clock<Native>, period: Duration) {
     let start = Instant::now();
     while !clock.is_closing()
@@ -59,7 +59,7 @@ impl Drop for Ticker {
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             let outcome = thread.join();
-            debug_assert!(outcome.is_ok(), "nothing in it panics");
+            debug_assert!(outcome.is_ok(), "the thread does not panic");
         }
     }
 }

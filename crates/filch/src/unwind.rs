@@ -1,7 +1,7 @@
 //! Panics at the edges of the runtime.
 //!
-//! What must always hold: nothing in here unwinds, except [`FirstPanic::resume`], whose purpose that is. Payloads have destructors
-//! of their own, which may panic; and standard error may be closed or full, so that `eprintln!` would panic too.
+//! What must always hold: nothing in this file unwinds, except [`FirstPanic::resume`], whose purpose it is. Payloads
+//! have destructors, which may panic; and standard error may be closed or full, so that `eprintln!` would panic.
 
 use std::any::Any;
 use std::io::{self, Write as _};
@@ -11,22 +11,22 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::kept::keep;
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// Ends the process when it is dropped. Forget it at the end of a section out of which no panic may come, because other threads borrow
-/// what lies below.
+/// Ends the process when dropped. Forget it at the end of a section that must not panic, because other threads borrow
+/// from the frames below.
 ///
 /// ```
-/// let part = filch::host::AbortOnUnwind("the part that others borrow from panicked");
+/// let part = filch::host::AbortOnUnwind("a section that other threads borrow from panicked");
 /// let sum = 1 + 1; // a panic here ends the process
 /// std::mem::forget(part);
 /// assert_eq!(sum, 2);
 /// ```
 #[derive(Debug)]
-#[must_use = "it guards what follows, until it is forgotten"]
+#[must_use = "it guards the following code until it is forgotten"]
 pub struct AbortOnUnwind(
-    /// What has happened, for the message.
+    /// The message.
     pub &'static str,
 );
 
@@ -37,7 +37,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Runs `f`, out of which no panic may come.
+/// Runs `f`, and ends the process if it panics.
 pub(crate) fn abort_on_panic<R>(what: &'static str, f: impl FnOnce() -> R) -> R {
     let guard = AbortOnUnwind(what);
     let result = f();
@@ -45,14 +45,14 @@ pub(crate) fn abort_on_panic<R>(what: &'static str, f: impl FnOnce() -> R) -> R 
     result
 }
 
-/// Writes a line on standard error, if that is possible.
+/// Writes a line to standard error, if possible.
 pub(crate) fn warn(message: std::fmt::Arguments<'_>) {
-    // Whoever has closed standard error does not want to know.
+    // If standard error is closed, nobody wants the message.
     let _ = writeln!(io::stderr(), "filch: {message}");
 }
 
-/// Drops what nobody will see. If its destructor panics nobody sees that either; and what that panic carries is kept, since its
-/// destructor might panic again, and so on.
+/// Drops a value, and hides a panic of its destructor. Keeps that panic's payload, whose destructor might panic again,
+/// and so on.
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         keep(payload);
@@ -75,7 +75,7 @@ pub(crate) fn discard<T>(value: T) {
 pub struct FirstPanic(Mutex<Option<Payload>>);
 
 impl FirstPanic {
-    /// Runs `f`; if it panics, keeps the payload if it is the first, and returns `None`. Never unwinds.
+    /// Runs `f`. If it panics, keeps the payload if it is the first, and returns `None`. Never unwinds.
     pub fn catch<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         match catch_unwind(AssertUnwindSafe(f)) {
             Ok(result) => Some(result),
@@ -86,7 +86,7 @@ impl FirstPanic {
         }
     }
 
-    /// Keeps a payload that was caught, if it is the first. Never unwinds.
+    /// Keeps a caught payload if it is the first. Never unwinds.
     pub fn keep(&self, payload: Payload) {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if first.is_none() {
@@ -97,10 +97,10 @@ impl FirstPanic {
         }
     }
 
-    /// Continues the panic that was kept, if there is one.
+    /// Resumes the kept panic, if there is one.
     ///
     /// # Panics
-    /// With the payload that was kept.
+    /// With the kept payload.
     pub fn resume(&self) {
         let first = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(payload) = first {
@@ -120,7 +120,7 @@ impl Drop for FirstPanic {
 mod tests {
     use super::*;
 
-    /// Its destructor panics, with a payload whose destructor does, and so on.
+    /// A value whose destructor panics, with a payload whose destructor panics, and so on.
     struct Evil(u32);
 
     impl Drop for Evil {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn panics_in_the_destructors_of_payloads_go_nowhere() {
+    fn panics_in_the_destructors_of_payloads_are_hidden() {
         for depth in 0..4 {
             let panic = FirstPanic::default();
             for _ in 0..3 {

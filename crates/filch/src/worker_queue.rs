@@ -1,4 +1,4 @@
-//! A worker's queue: its own end, and the others' to steal from, for tasks that nobody joins.
+//! A worker's queue, and its handles to steal from the others', for tasks that nobody joins.
 
 use filch_memory::Native;
 use filch_memory::count::stealing;
@@ -8,14 +8,14 @@ use crate::deal::{self, Hand};
 use crate::patience::Patience;
 use crate::policy::{Idle, Victims};
 
-/// What one worker has done.
+/// The counts of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// Tasks that it has pushed: for the worker that runs a list also those that the list began with. What it has stolen and keeps in its
-    /// queue for later is not among them.
+    /// Tasks that it has pushed, including, on the worker that starts a list, the initial tasks; but not stolen tasks
+    /// that it keeps in its queue.
     pub pushed: u64,
-    /// Tasks that it has run. Twice, for one that was returned twice.
+    /// Tasks that it has run. A task returned twice counts twice.
     pub run: u64,
     /// Tasks that it has stolen.
     pub stolen: u64,
@@ -23,7 +23,7 @@ pub struct Tally {
     pub attempts: u64,
 }
 
-/// How many tasks a thief asks for, and how.
+/// How many tasks a thief takes at once, and the operation for it.
 pub(crate) struct Loot<Q: Queue<Native>> {
     pub(crate) most: usize,
     steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
@@ -42,36 +42,36 @@ impl<Q: Queue<Native, Thief: StealMany<Task>>> Loot<Q> {
     /// If `most` is 0.
     #[track_caller]
     pub(crate) fn up_to(most: usize) -> Self {
-        assert!(most > 0, "who takes nothing does not steal");
+        assert!(most > 0, "a thief takes at least one task");
         Self { most, steal: Q::Thief::steal_many }
     }
 }
 
 impl<Q: Queue<Native>> Loot<Q> {
-    /// One attempt: the first task of what is stolen; the others, if any, are added to `spoils`, which is empty.
+    /// Makes one attempt. Returns the first stolen task, and adds the others, if any, to `spoils`, which is empty.
     pub(crate) fn take(self, thief: &mut Q::Thief, spoils: &mut Vec<Task>) -> Steal<Task> {
         (self.steal)(thief, self.most, spoils).map(|_| spoils.remove(0))
     }
 }
 
-/// A worker's own queue, what had no room in it, and its way to the others' queues.
+/// A worker's own queue, its overflow, and its handles to the others' queues.
 pub(crate) struct WorkerQueue<Q: Queue<Native>> {
     owner: Q::Owner,
     thieves: Vec<Option<Q::Thief>>,
     overflow: Vec<Task>,
-    /// `None`: one at a time.
+    /// How thieves take several tasks; `None` if they take one at a time.
     loot: Option<Loot<Q>>,
-    /// Between a theft and the pushes of what is too much of it, otherwise empty.
+    /// The surplus of a theft until it is pushed; otherwise empty.
     spoils: Vec<Task>,
     index: usize,
     habits: Habits,
-    /// Whom it last stole from; itself at first.
+    /// The victim of its last steal; at first itself.
     last_victim: usize,
     random: fastrand::Rng,
     pub(crate) tally: Tally,
 }
 
-/// What a worker without tasks does.
+/// The policies of a worker without tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Habits {
     pub(crate) victims: Victims,
@@ -103,24 +103,24 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         self.owner.poll();
     }
 
-    /// Whether others would find nothing to steal here, and there are others.
+    /// Whether there are other workers, and nothing here for them to steal.
     #[inline]
     pub(crate) fn wants_tasks(&self) -> bool {
         self.thieves.len() > 1 && self.owner.len_hint() == 0
     }
 
-    /// Whether somebody else may have work.
+    /// Whether another worker may have work.
     pub(crate) fn sees_any(&self) -> bool {
         self.thieves.iter().flatten().any(filch_queue::Thief::has_work_hint)
     }
 
-    /// The next task from the worker's own queue.
+    /// Takes the next task from the worker's own queue.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Task> {
         self.owner.pop().or_else(|| self.pop_overflow())
     }
 
-    /// Moves what fits from the overflow into the queue, where others can take it, and takes one.
+    /// Takes a task from the overflow, and moves what fits of the rest to the queue, where others can take it.
     #[cold]
     fn pop_overflow(&mut self) -> Option<Task> {
         let next = self.overflow.pop()?;
@@ -133,12 +133,12 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         Some(next)
     }
 
-    /// How long it looks for tasks, and what then.
+    /// Returns how long it looks for tasks, and what it does then.
     pub(crate) fn patience(&self) -> Patience {
         Patience::then(self.habits.idle)
     }
 
-    /// One attempt at each of the others. What is stolen in excess is pushed.
+    /// Tries each other worker once. Pushes the surplus of a theft.
     pub(crate) fn steal(&mut self) -> Option<Task> {
         let workers = self.workers();
         let random = self.random.usize(..workers);
@@ -171,7 +171,7 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         }
     }
 
-    /// All tasks that are left, once nobody steals any more.
+    /// Takes all remaining tasks, once nobody steals any more.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Task> {
         let thieves = self.thieves.iter_mut().flatten();
         let outstanding = thieves.flat_map(|thief| std::iter::from_fn(|| thief.quiesce()));

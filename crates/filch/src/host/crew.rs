@@ -1,6 +1,6 @@
-//! Crews: the workers of a pool whose kind is chosen at run time, and whose threads are the host's.
+//! Crews: the workers of a pool whose kind is chosen at run time, on the host's own threads.
 //!
-//! What must always hold: a seat is taken by one thread, which is the worker from then on.
+//! What must always hold: one thread takes a seat, and is the worker from then on.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -26,13 +26,13 @@ use crate::unwind::abort_on_panic;
 use crate::wait;
 
 impl<P: Pool> Builder<P> {
-    /// Makes the pool without starting threads: the host has them, and gives each worker one. See [`host`](crate::host).
+    /// Makes the pool without starting threads: the host gives each worker a thread. See [`host`](crate::host).
     ///
-    /// The thread's name and the hooks are the host's business too; workers are not pinned, and not interrupted. Callers do not
-    /// [work](Self::caller_works) themselves unless the host says that they may.
+    /// Thread names and hooks are also up to the host; workers are neither pinned nor interrupted. Callers do not
+    /// [work](Self::caller_works) themselves unless the host allows it.
     ///
     /// # Errors
-    /// [`BuildError`], if a setting is out of range or the system refuses memory.
+    /// [`BuildError`] if a setting is out of range or the system refuses memory.
     ///
     /// ```
     /// let (crew, lease, seats) = filch::ThreadPool::builder().workers(2).seats()?;
@@ -41,7 +41,7 @@ impl<P: Pool> Builder<P> {
     ///         s.spawn(move || seat.run(2 << 20, || (), || ()));
     ///     }
     ///     assert_eq!(crew.enter(|| filch::join(|| 1, || 2)), (1, 2));
-    ///     drop(lease); // it was the only one, so the workers leave
+    ///     drop(lease); // the only lease, so the workers leave
     /// });
     /// # Ok::<(), filch::BuildError>(())
     /// ```
@@ -51,16 +51,16 @@ impl<P: Pool> Builder<P> {
     }
 }
 
-/// A handle on the workers of a pool, whatever its kind: [`Builder::seats`](crate::Builder::seats) makes it.
+/// A handle to the workers of a pool of any kind. [`Builder::seats`](crate::Builder::seats) makes it.
 ///
-/// It does not keep the workers at work; a [`Lease`] does. Without one, jobs may never be run.
+/// It does not keep the workers; a [`Lease`] does. Without a lease, jobs may never run.
 #[derive(Clone)]
 pub struct Crew {
     common: Arc<Common>,
     workers: Arc<dyn Workers>,
 }
 
-/// The workers, for what depends on the kind of their pool.
+/// The operations that depend on the kind of pool.
 trait Workers: Send + Sync {
     fn stats(&self) -> Stats;
 
@@ -69,11 +69,11 @@ trait Workers: Send + Sync {
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize);
 }
 
-/// As long as there is one, the workers of its pool stay.
+/// Keeps the workers of its pool while it exists.
 #[derive(Clone, Debug)]
 pub struct Lease(Arc<Closer>);
 
-/// The way to a [`Lease`] for somebody who must not keep the workers from leaving.
+/// A way to get a [`Lease`] that does not itself keep the workers.
 #[derive(Clone, Debug)]
 pub struct WeakLease(Weak<Closer>);
 
@@ -87,14 +87,14 @@ impl Drop for Closer {
 }
 
 impl Lease {
-    /// A way to get another one as long as this or any other is there.
+    /// Returns a way to get another lease while any lease exists.
     pub fn downgrade(&self) -> WeakLease {
         WeakLease(Arc::downgrade(&self.0))
     }
 }
 
 impl WeakLease {
-    /// A lease, unless the last one has been given up.
+    /// Returns a lease, unless the last one is gone.
     pub fn upgrade(&self) -> Option<Lease> {
         self.0.upgrade().map(Lease)
     }
@@ -107,7 +107,7 @@ impl fmt::Debug for Crew {
 }
 
 impl Crew {
-    /// The crew of these workers, its first lease, and the seats in the order of their numbers.
+    /// Returns the crew of these workers, its first lease, and the seats in the order of their numbers.
     pub(crate) fn new<P: Pool>(cores: Arc<[Core<P>]>) -> (Self, Lease, Vec<Seat>) {
         let common = Arc::clone(&cores[0].home.common);
         let workers: Arc<dyn Workers> = Arc::new(Cores(cores));
@@ -124,27 +124,28 @@ impl Crew {
         self.common.workers()
     }
 
-    /// The number of the worker of this crew that the current thread is.
+    /// Returns the number of this crew's worker that the current thread is.
     pub fn here(&self) -> Option<usize> {
         self.common.here().map(|home| home.index)
     }
 
-    /// The counters of all workers.
+    /// Returns the counters of all workers.
     pub fn stats(&self) -> Stats {
         self.workers.stats()
     }
 
-    /// Makes sure that there is somebody to run jobs, before anything is prepared for them.
+    /// Checks that the workers can be in this process, before the caller prepares jobs.
     ///
     /// # Panics
-    /// In the child of a `fork()`, if the parent had made the crew: its threads are not there. The functions below do so too.
+    /// In the child of a `fork()`, if the parent made the crew, because the child does not have its threads. The
+    /// functions below panic likewise.
     pub fn assert_here(&self) {
         self.common.assert_here();
     }
 
-    /// Runs `f` on a worker of this crew, in closure style, and returns its result: at once on one of them; a worker of another pool
-    /// runs its own pool's jobs meanwhile; and another thread sleeps, or sits in for a worker that does, if
-    /// [it may](crate::Builder::caller_works).
+    /// Runs `f` on a worker of this crew, in closure style, and returns its result. On a worker of this crew it runs at
+    /// once. A worker of another pool runs its own pool's jobs meanwhile. Any other thread sleeps, or takes the seat of
+    /// a sleeping worker if [it may](crate::Builder::caller_works).
     ///
     /// # Panics
     /// If `f` panics, with its payload.
@@ -156,29 +157,29 @@ impl Crew {
         if self.here().is_some() {
             return f();
         }
-        // SAFETY: the crew keeps its workers.
+        // SAFETY: the crew keeps its workers alive.
         unsafe { self.common.enter(|_| f()) }
     }
 
-    /// Has `job` run some time: last in, first out if the current thread is a worker of this crew, otherwise after what others
-    /// have pushed from outside. A panic in it ends the process.
+    /// Runs `job` some time later: last in, first out if the current thread is a worker of this crew, otherwise after
+    /// jobs pushed from outside. A panic in it ends the process.
     ///
-    /// Cost: an allocation, a push to the worker's word deque or to the shared queue, and a fence.
+    /// Cost: an allocation, a push to the worker's word deque or the shared queue, and a fence.
     ///
     /// # Safety
-    /// Whatever `job` borrows lives until it has returned; what it borrows by a [`MayDangle`], until its last act.
+    /// The borrows of `job` live until it returns; those in a [`MayDangle`], until its last act.
     pub unsafe fn push<F: FnOnce() + Send>(&self, job: F) {
-        // SAFETY: the caller's promise; a job that unwinds ends the process.
+        // SAFETY: the borrows live long enough, by the caller's promise; a job that unwinds ends the process.
         unsafe { self.common.hand_in(Spawned::new(job)) };
     }
 
-    /// As [`Crew::push`], except that jobs pushed by one worker through one queue run first in, first out: among themselves; among
-    /// others, each where a job of [`Crew::push`] would.
+    /// As [`Crew::push`], except that jobs pushed by one worker through one queue run first in, first out among
+    /// themselves. Among other jobs, each runs where a job of [`Crew::push`] would.
     ///
     /// # Safety
-    /// As [`Crew::push`]; and `queue` too lives until the job has run.
+    /// As for [`Crew::push`]; and `queue` lives until the job has run.
     pub unsafe fn push_fifo<F: FnOnce() + Send>(&self, queue: &Fifo, job: F) {
-        // SAFETY: what the job borrows outlives it, by the caller's promise; and one that unwinds ends the process.
+        // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process.
         let job = unsafe { Spawned::new(job) };
         if self.here().is_none() {
             self.common.inject(job);
@@ -186,8 +187,8 @@ impl Crew {
         }
         queue.0.push(job);
         let queue = IsSend((&raw const queue.0).cast_mut());
-        // SAFETY: there are as many of these as jobs in the queue, so each finds one, and until it has been run the queue is alive by
-        // the caller's promise. A job has the head, for another one that it runs itself.
+        // SAFETY: there are as many of these jobs as jobs in the queue, so each finds one, and by the caller's promise
+        // the queue is alive until that job has run. A job has the exact head, so it may run another job itself.
         unsafe {
             self.common.hand_in(Spawned::new(move || {
                 let queue = queue;
@@ -197,22 +198,22 @@ impl Crew {
         }
     }
 
-    /// Has worker number `worker`, and no other, run `job`, as soon as it waits for something and has spawned nothing itself that is
-    /// still to be run. A panic in it ends the process.
+    /// Posts `job` to worker number `worker`, which runs it once it waits for something and has no spawned jobs of its
+    /// own left. No other worker runs it. A panic in it ends the process.
     ///
     /// # Safety
-    /// As [`Crew::push`].
+    /// As for [`Crew::push`].
     ///
     /// # Panics
     /// If there is no such worker.
     pub unsafe fn post<F: FnOnce() + Send>(&self, worker: usize, job: F) {
-        assert!(worker < self.workers(), "there is no worker {worker} among {}", self.workers());
-        // SAFETY: what the job borrows outlives it, by the caller's promise; and one that unwinds ends the process.
+        assert!(worker < self.workers(), "there is no worker {worker}: the crew has {}", self.workers());
+        // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process.
         self.common.post(worker, unsafe { Spawned::new(job) });
     }
 }
 
-/// Jobs in the order in which they were pushed: see [`Crew::push_fifo`].
+/// A queue that keeps jobs in the order of their pushes: see [`Crew::push_fifo`].
 #[derive(Default)]
 pub struct Fifo(SegQueue<Spawned>);
 
@@ -222,8 +223,8 @@ impl fmt::Debug for Fifo {
     }
 }
 
-/// A worker's place at work, for one thread to take.
-#[must_use = "a pool whose seats are not taken runs nothing"]
+/// The place of one worker, for one thread to take.
+#[must_use = "without threads in its seats, a pool runs nothing"]
 pub struct Seat {
     index: usize,
     workers: Arc<dyn Workers>,
@@ -236,19 +237,19 @@ impl fmt::Debug for Seat {
 }
 
 impl Seat {
-    /// The worker's number.
+    /// Returns the worker's number.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Makes the current thread the worker until the last lease is given up, and runs what is left then. `start` and `exit` are
-    /// called before and after, by the worker, which also runs what they spawn. `stack_size`: how large the thread's stack is, or a lower
-    /// bound of it; 0 if nobody knows. It counts only where the system does not tell.
+    /// Makes the current thread the worker until the last lease is dropped, and then runs the remaining jobs. The
+    /// worker calls `start` before and `exit` after, and runs what they spawn. `stack_size` is the size of the thread's
+    /// stack, or a lower bound; 0 if unknown. It matters only where the system does not tell.
     ///
     /// # Panics
-    /// If the thread is a worker already. A panic in the two functions ends the process.
+    /// If the thread is a worker already. A panic in `start` or `exit` ends the process.
     pub fn run(self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
-        assert!(current_home().is_none(), "this thread is a worker already");
+        assert!(current_home().is_none(), "this thread is already a worker");
         let (mut start, mut exit) = (Some(start), Some(exit));
         abort_on_panic("a worker's thread panicked", || {
             self.workers.run(
@@ -268,11 +269,11 @@ impl Seat {
         });
     }
 
-    /// Makes the current thread the worker for the rest of its life. It works only while it waits, in a join, for a
-    /// [`Countdown`] or for another pool, or when it calls [`run_one`]. The workers' memory is never freed.
+    /// Makes the current thread the worker for the rest of the thread's life. It works only while it waits (in a join,
+    /// for a [`Countdown`] or for another pool) and when it calls [`run_one`]. The workers' memory is never freed.
     ///
     /// # Errors
-    /// If the thread is a worker already; the seat is free for another one.
+    /// The seat, if the thread is a worker already.
     pub fn occupy(self, stack_size: usize) -> Result<(), Self> {
         if current_home().is_some() {
             return Err(self);
@@ -290,17 +291,17 @@ impl<P: Pool> Workers for Cores<P> {
     }
 
     fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
-        // SAFETY: the thread took the worker's only seat, and its task stack is empty.
+        // SAFETY: the thread took the worker's only seat, and the task stack is empty.
         unsafe { wait::work(&self.0[index], stack_size, start, exit) };
     }
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {
-        // The thread may refer to it at any time.
+        // The thread may refer to the workers at any time.
         let workers: &'static Arc<Self> = Box::leak(Box::new(self));
         keep(workers);
         let core = &workers.0[index];
         core.home.measure_stack(stack_size);
-        // SAFETY: the thread took the worker's only seat, for the rest of its life, and its task stack is empty.
+        // SAFETY: the thread took the worker's only seat for the rest of its life, and the task stack is empty.
         let here = unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
         std::mem::forget(here.enter());
     }

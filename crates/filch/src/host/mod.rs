@@ -1,9 +1,9 @@
-//! For libraries that give filch another face: pools whose kind is chosen at run time, and whose threads are the host's.
+//! For libraries that give filch another interface: pools whose kind is chosen at run time, on the host's own threads.
 //!
-//! The drop-in for `rayon-core` stands on this module. A [`Crew`] is a handle on the workers of a pool of any kind; each worker has a
-//! [`Seat`], which the host gives to a thread; and the workers stay as long as somebody has a [`Lease`]. Jobs are spawned, in
-//! either order, or addressed to one worker; a [`Countdown`] waits for them. [`join`] is the fast one of closure style, except that it
-//! tells its branches whether they have moved and runs both whatever happens.
+//! The drop-in for `rayon-core` builds on this module. A [`Crew`] is a handle to the workers of a pool of any kind.
+//! Each worker has a [`Seat`], which the host gives to a thread, and the workers stay while a [`Lease`] exists. Jobs
+//! are spawned, in either order, or posted to one worker; a [`Countdown`] waits for them. [`join`] is as fast as
+//! [`filch::join`](crate::join()), but tells each branch whether it has moved, and always runs both branches.
 //!
 //! ```
 //! use filch::host::{self, Countdown, Fifo, Host, MayDangle};
@@ -26,11 +26,11 @@
 //!         let jobs = MayDangle::new(&jobs);
 //!         move || {
 //!             assert_here();
-//!             // SAFETY: the countdown is waited for, and each of the three ends it once.
+//!             // SAFETY: the thread waits for the countdown, and each of the three jobs ends it once.
 //!             unsafe { Countdown::end(jobs.into_inner()) };
 //!         }
 //!     };
-//!     // SAFETY: what they borrow lives until their last act: it is waited for.
+//!     // SAFETY: the jobs' borrows live until their last act, for which `wait` waits.
 //!     unsafe {
 //!         crew.push(counted(|| ()));
 //!         crew.push_fifo(&queue, counted(|| ()));
@@ -39,16 +39,16 @@
 //!     jobs.wait();
 //!     let moved = crew.enter(|| host::join::<Here, _, _, _, _>(|moved| moved, |_| host::workers_here()));
 //!     assert_eq!(moved, (false, Some(2)));
-//!     assert_eq!((host::run_one(true), host::has_pending()), (None, None), "this thread is no worker");
+//!     assert_eq!((host::run_one(true), host::has_pending()), (None, None), "this thread is not a worker");
 //!     let again = lease.downgrade();
-//!     drop(lease); // the last one: the workers leave
+//!     drop(lease); // the last lease, so the workers leave
 //!     assert!(again.upgrade().is_none());
 //! });
 //! # Ok::<(), filch::BuildError>(())
 //! ```
 //!
-//! What must always hold: a seat is taken by one thread, which is the worker from then on; and a job that borrows is waited for
-//! before what it borrows ends, which is the duty of whoever pushes it.
+//! What must always hold: one thread takes a seat, and is the worker from then on; and the thread that pushes a job
+//! waits for it before the job's borrows end.
 
 mod crew;
 
@@ -68,7 +68,7 @@ pub use crate::process::PerProcess;
 pub use crate::spawn::MayDangle;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
-/// Waits until a number of things have ended.
+/// A count of things to wait for.
 ///
 /// ```
 /// use filch::host::Countdown;
@@ -86,12 +86,12 @@ pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 pub struct Countdown(Latch);
 
 impl Countdown {
-    /// For the current thread to wait until `things` things have ended.
+    /// Lets the current thread wait until `things` things have ended.
     pub fn new(things: usize) -> Self {
         Self(Latch::new(things, Waiter::here()))
     }
 
-    /// More things to wait for. Call it while something that has been counted has not ended; otherwise the wait may be over already.
+    /// Adds things to wait for. Call it while a counted thing has not ended; otherwise the wait may be over already.
     pub fn add(&self, things: usize) {
         self.0.add(things);
     }
@@ -101,27 +101,27 @@ impl Countdown {
         self.0.pending()
     }
 
-    /// One thing has ended.
+    /// Ends one thing.
     ///
     /// # Safety
-    /// `this` is alive as long as the thing is counted, and the thing ends once. Afterwards it may be gone.
+    /// `this` is alive while the thing is counted, and the thing ends once. `this` may be gone after the call.
     pub unsafe fn end(this: *const Self) {
         // SAFETY: the caller's promise.
         unsafe { Latch::end(&raw const (*this).0) };
     }
 
-    /// Waits until everything has ended. A worker runs jobs of any kind meanwhile; other threads sleep.
+    /// Waits until all things have ended. A worker runs jobs of any kind meanwhile; other threads sleep.
     ///
     /// # Panics
     /// If another thread made the countdown.
     pub fn wait(&self) {
-        assert!(self.0.waiter().is_here(), "a countdown is for the thread that made it");
+        assert!(self.0.waiter().is_here(), "only the thread that made a countdown can wait for it");
         latch::wait(&self.0, None, false);
     }
 }
 
-/// How large a stack a host should give each of so many threads for which nobody has asked for another size:
-/// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited.
+/// Returns the default stack size for each of this many threads: [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or
+/// less where the address space is limited.
 ///
 /// ```
 /// assert!(filch::host::stack_size(4) <= filch::DEFAULT_STACK_SIZE);
@@ -130,7 +130,7 @@ pub fn stack_size(workers: usize) -> usize {
     crate::limits::default_stack_size(workers)
 }
 
-/// How many processors the process may use, whatever the current thread is pinned to.
+/// Returns the number of processors that the process may use, even if the current thread is pinned.
 ///
 /// ```
 /// assert!(filch::host::processors() >= 1);
@@ -139,8 +139,8 @@ pub fn processors() -> usize {
     processors::count()
 }
 
-/// Lets the current thread use all processors that the process may use, though the thread that started it was pinned. Where the system
-/// does not tell which these are, does nothing.
+/// Lets the current thread use all processors that the process may use, even if its parent thread is pinned. Does
+/// nothing where the system does not tell which these are.
 ///
 /// ```
 /// std::thread::spawn(filch::host::unpin).join().unwrap();
@@ -149,52 +149,53 @@ pub fn unpin() {
     processors::unpin();
 }
 
-/// The number of the worker, of whatever pool, that the current thread is.
+/// Returns the number of the worker, of any pool, that the current thread is.
 #[inline]
 pub fn here() -> Option<usize> {
     current_home().map(|home| home.index)
 }
 
-/// The number of workers of the pool that the current thread belongs to.
+/// Returns the number of workers of the current thread's pool.
 pub fn workers_here() -> Option<usize> {
     current_home().map(|home| home.common.workers())
 }
 
-/// Runs one job on the current worker, in the middle of whatever it is doing; returns whether there was one, or `None` if the
-/// thread is no worker. First what it has spawned itself, what has been posted to it, and its own forks; if `everywhere`, then
-/// whatever others have.
+/// Runs one job on the current worker, in the middle of its current task; returns whether there was one, or `None` if
+/// the thread is not a worker. Looks first for jobs that the worker has spawned, for jobs posted to it, and for its own
+/// forks; then, if `everywhere`, for other workers' jobs.
 pub fn run_one(everywhere: bool) -> Option<bool> {
     let reach = if everywhere { Reach::All } else { Reach::Own };
-    // SAFETY: used at once.
+    // SAFETY: it is used at once.
     unsafe { Here::current() }.run_one(reach)
 }
 
-/// Whether the current worker has something to run that nobody has taken: spawned, posted or forked. `None` if the thread is no
-/// worker. A snapshot.
+/// Whether the current worker has spawned jobs, posted jobs or forks that nobody has taken; `None` if the thread is not
+/// a worker. A snapshot.
 pub fn has_pending() -> Option<bool> {
     let home = current_home()?;
-    // SAFETY: used at once.
+    // SAFETY: it is used at once.
     Some(home.has_mail() || home.has_own_spawned() || unsafe { Here::current() }.has_own())
 }
 
-/// Who [`join`]s, and where forks from outside of all pools go.
+/// A host of [`join`], which says where forks from outside all pools go.
 pub trait Host: 'static {
-    /// The crew for threads that are no workers. Called only by them.
+    /// Returns the crew for threads that are not workers. Only such threads call it.
     fn crew() -> &'static Crew;
 
-    /// Hands the crew to a call of such a thread, which may be its guest meanwhile: for a host that wants to know, or prepare the thread.
+    /// Passes the crew to a call of such a thread, which may be a guest of the crew meanwhile. A host can override this
+    /// to observe the call or prepare the thread.
     fn call<R>(call: impl FnOnce(&'static Crew) -> R) -> R {
         call(Self::crew())
     }
 }
 
-/// As [`filch::join`](crate::join()), for another host: threads outside go to [`Host::crew`]; each branch is told whether it runs
-/// on another thread than the one that forked it; and both are always run, even if the other panics.
+/// As [`filch::join`](crate::join()), for a host: threads outside use [`Host::crew`]; each branch learns whether it
+/// runs on another thread than the one that forked it; and each branch always runs, even if the other panics.
 ///
-/// Costs as much.
+/// It costs the same.
 ///
 /// # Panics
-/// If a branch panics, with its payload, once both have ended. If both panic, it is with the payload of `a`.
+/// If a branch panics, with its payload, once both have ended. If both panic, with the payload of `a`.
 #[inline(always)]
 pub fn join<H, A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -204,11 +205,12 @@ where
     RA: Send,
     RB: Send,
 {
-    // SAFETY: used at once; from outside, `Hosted` finds a worker first, for which its parts are `Send`, as they are here.
+    // SAFETY: it is used at once; from outside, `Hosted` moves to a worker first, for which its parts are `Send`, as
+    // they are here.
     fork::join(unsafe { Here::current() }, Hosted::<H, A>::new(a), Hosted::<H, B>::new(b))
 }
 
-/// Work of [`join`]; its parts are `Send`.
+/// A branch of [`join`]; its parts are `Send`.
 #[repr(transparent)]
 struct Hosted<H, F> {
     work: F,
@@ -248,12 +250,12 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {
-        // SAFETY: it is a near join that has come here, and only bodies that `join` made are ever outside.
+        // SAFETY: only a near join calls this, and only bodies that `join` made are ever outside.
         H::call(|crew| unsafe { crew.common().enter_fork(Moved(self), Moved(b)) })
     }
 }
 
-/// Work that has moved to a worker together with its fork.
+/// A branch that has moved to a worker together with its fork.
 struct Moved<B>(B);
 
 impl<B: Body> Body for Moved<B> {

@@ -1,10 +1,12 @@
-//! Where jobs lie: places of 64 bytes, in blocks that a worker fills one after the other.
+//! The memory of jobs: places of 64 bytes, in blocks that a worker fills one after the other.
 //!
-//! **Fields.** A block is 64 KiB, at a multiple of that, so that a place finds its block: a header, and 1023 places.
+//! **Fields.** A block has 64 KiB: a header and 1023 places. Its address is a multiple of its size, so that a place can
+//! find its block.
 //!
 //! **Invariants.**
 //! * I1: a worker hands out each place of a block once, and the block again only after all its places have been given back.
-//! * I2: a block is memory, and no other worker's, until its worker's [`Blocks`] are dropped, whatever has become of its places.
+//! * I2: a block stays allocated, and its worker's, until the worker's [`Blocks`] are dropped, whatever the state of
+//!   its places.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
@@ -17,38 +19,38 @@ use filch_memory::Native;
 
 use crate::protocol::lineage::{Lineage, Returned};
 
-/// A job without its work: what is told of it, and what it is told by.
+/// A job without its work: its identity and its counts.
 pub(super) type Kin = Lineage<Native>;
 
-/// Runs the work of a place for a worker; or drops it, without one.
+/// Runs the work in a place for a worker, or drops it if the worker is null.
 type RunFn = unsafe fn(place: NonNull<JobPlace>, worker: *mut ());
 
-/// Where a job lies.
+/// The memory of one job.
 #[repr(C, align(64))]
 pub(super) struct JobPlace {
-    /// The first field: a place is known by its address.
+    /// The first field, so that its address is that of the place.
     pub(super) kin: Kin,
     /// Written by [`JobPlace::fill`].
     run: UnsafeCell<MaybeUninit<RunFn>>,
-    /// A closure, or the box of one that is too large.
+    /// A closure, or a box of a closure that is too large.
     work: UnsafeCell<[MaybeUninit<u64>; 5]>,
 }
 
 const _: () = assert!(size_of::<JobPlace>() == 64);
 
-/// Whether a closure need not be boxed.
+/// Whether a closure fits without a box.
 pub(super) const fn fits<F>() -> bool {
     size_of::<F>() <= size_of::<[u64; 5]>() && align_of::<F>() <= align_of::<u64>()
 }
 
 impl JobPlace {
-    /// Puts the work into a place, for workers of type `W`.
+    /// Writes the work to a place, for workers of type `W`.
     ///
     /// # Safety
     /// The place is the caller's, and holds no work.
     #[inline]
     pub(super) unsafe fn fill<W, F: FnOnce(&mut W)>(place: NonNull<Self>, work: F) {
-        // SAFETY: the place is the caller's. What is written fits: a box does.
+        // SAFETY: the place is the caller's. A closure that fits, or a box, fits there.
         unsafe {
             let run: RunFn = if const { fits::<F>() } {
                 Self::work(place).cast::<F>().write(work);
@@ -61,25 +63,27 @@ impl JobPlace {
         }
     }
 
-    /// Moves the work out, and runs it; or drops it, if `worker` is null.
+    /// Moves the work out and runs it, or drops it if `worker` is null.
     ///
     /// # Safety
-    /// * The place holds work, and the caller alone is entitled to it.
-    /// * `worker` is null, or the current thread's worker, of the type for which the place was filled, which nobody uses meanwhile.
+    /// * The place holds work, which is the caller's.
+    /// * `worker` is null, or the current thread's worker, of the type for which the place was filled and not otherwise
+    ///   used meanwhile.
     #[inline]
     pub(super) unsafe fn run(place: NonNull<Self>, worker: *mut ()) {
-        // SAFETY: `fill` wrote the function before the place was published, and the caller promises what it asks for.
+        // SAFETY: `fill` wrote the function before the place was published, and the caller promises what the function
+        // requires.
         unsafe { (&raw const (*place.as_ptr()).run).cast::<RunFn>().read()(place, worker) };
     }
 
     fn work(place: NonNull<Self>) -> *mut [MaybeUninit<u64>; 5] {
-        // SAFETY: places are memory.
+        // SAFETY: a place is allocated memory.
         unsafe { (&raw mut (*place.as_ptr()).work).cast() }
     }
 }
 
 /// # Safety
-/// `worker` is null, or nobody else uses what it points to.
+/// `worker` is null, or points to a worker that nobody else uses.
 #[inline]
 unsafe fn call<W>(work: impl FnOnce(&mut W), worker: *mut W) {
     // SAFETY: the caller's promise.
@@ -88,7 +92,7 @@ unsafe fn call<W>(work: impl FnOnce(&mut W), worker: *mut W) {
     }
 }
 
-/// Fewer where each step takes a thousand times as long, so that blocks are used up there too.
+/// Fewer under Miri, whose steps take a thousand times as long, so that tests use up blocks there too.
 const PLACES: usize = if cfg!(miri) { 63 } else { 1023 };
 
 #[repr(C, align(64))]
@@ -112,13 +116,13 @@ const LAYOUT: Layout = match Layout::from_size_align(BYTES, BYTES) {
     Err(_) => unreachable!(),
 };
 
-/// Blocks that nobody uses, kept from one run for the next: new memory costs more than what is done with it.
+/// Unused blocks, kept from one run for the next: new memory costs more than its use.
 #[derive(Default)]
 pub(super) struct Spare(Mutex<Vec<NonNull<Block>>>);
 
-// SAFETY: nobody else knows the blocks.
+// SAFETY: nothing else refers to the blocks.
 unsafe impl Send for Spare {}
-// SAFETY: they are under a lock.
+// SAFETY: the blocks are under a lock.
 unsafe impl Sync for Spare {}
 
 impl Spare {
@@ -130,7 +134,7 @@ impl Spare {
 impl Drop for Spare {
     fn drop(&mut self) {
         for block in self.lock().drain(..) {
-            // SAFETY: allocated so in `Block::new`, and freed once.
+            // SAFETY: `Block::new` allocated it with this layout, and it is freed once.
             unsafe { dealloc(block.as_ptr().cast(), LAYOUT) };
         }
     }
@@ -145,14 +149,15 @@ pub(super) struct Blocks<'j> {
     end: *mut JobPlace,
     /// Whether the places from `next` on have never been used.
     are_fresh: bool,
-    /// All blocks, the one that is being filled last.
+    /// All blocks; the last is the one being filled.
     blocks: VecDeque<NonNull<Block>>,
-    /// How often a block has begun to be filled.
+    /// How many times the worker has begun to fill a block.
     fillings: u64,
 }
 
 impl<'j> Blocks<'j> {
-    /// Blocks that are looked at before there is another. So up to a quarter of the memory may be ready for reuse and not be used.
+    /// How many blocks are checked for reuse before another is allocated. So up to a quarter of the memory may be
+    /// reusable but unused.
     const LOOKS: usize = 4;
 
     pub(super) fn new(owner: usize, spare: &'j Spare) -> Self {
@@ -167,7 +172,7 @@ impl<'j> Blocks<'j> {
         }
     }
 
-    /// How many places have been handed out.
+    /// Returns how many places have been handed out.
     pub(super) fn taken(&self) -> u64 {
         let left = (self.end.addr() - self.next.addr()) / size_of::<JobPlace>();
         self.fillings * PLACES as u64 - left as u64
@@ -178,20 +183,20 @@ impl<'j> Blocks<'j> {
         self.blocks.len()
     }
 
-    /// A place for a job.
+    /// Returns a place for a job.
     #[inline]
     pub(super) fn take(&mut self) -> NonNull<JobPlace> {
         if self.next == self.end {
             self.refill();
         }
         let place = self.next;
-        // SAFETY: it is not the end, so it is a place of the block, and the next is one or the end.
+        // SAFETY: `place` is not the end, so it is a place of the block, and the next is another or the end.
         self.next = unsafe { place.add(1) };
         if self.are_fresh {
-            // SAFETY: as above; nobody knows the place yet.
+            // SAFETY: as above; no other thread has the place yet.
             unsafe { (&raw mut (*place).kin).write(Kin::default()) };
         }
-        // SAFETY: a place of a block.
+        // SAFETY: it is a place of a block.
         unsafe { NonNull::new_unchecked(place) }
     }
 
@@ -200,7 +205,7 @@ impl<'j> Blocks<'j> {
         let looks = Self::LOOKS.min(self.blocks.len());
         let reused = (0..looks).any(|_| {
             self.blocks.rotate_left(1);
-            // SAFETY: I2; the header was written when the block was made.
+            // SAFETY: I2; `Block::new` wrote the header.
             let header = self.blocks.back().map(|block| unsafe { &(*block.as_ptr()).header });
             header.is_some_and(|header| header.returned.all(PLACES as u32))
         });
@@ -211,7 +216,7 @@ impl<'j> Blocks<'j> {
         self.are_fresh = !reused;
         self.fillings += 1;
         let newest = self.blocks[self.blocks.len() - 1];
-        // SAFETY: I2; the places are a part of the block, and the pointer may be used for all of it.
+        // SAFETY: I2; the places are a part of the block, and the pointer is valid for all of it.
         unsafe {
             self.next = (&raw mut (*newest.as_ptr()).places).cast();
             self.end = self.next.add(PLACES);
@@ -221,11 +226,12 @@ impl<'j> Blocks<'j> {
     /// Gives back a place of any worker.
     ///
     /// # Safety
-    /// [`Blocks::take`] of some worker of the run handed the place out; it holds no work, and is not used any more.
+    /// [`Blocks::take`] of some worker of the run returned the place; it holds no work, and is not used again.
     #[inline]
     pub(super) unsafe fn give_back(&self, place: NonNull<JobPlace>) {
         let block = place.as_ptr().map_addr(|address| address & !(BYTES - 1)).cast::<Block>();
-        // SAFETY: `take` makes places from pointers to their blocks, and blocks lie at multiples of their size; I2.
+        // SAFETY: `take` makes places from pointers to their blocks, and block addresses are multiples of the block
+        // size; I2.
         let header = unsafe { &(*block).header };
         if header.owner == self.owner {
             header.returned.by_owner();
@@ -236,26 +242,26 @@ impl<'j> Blocks<'j> {
 }
 
 impl Block {
-    /// In the place of a spare one, if there is one.
+    /// Makes a block, in the memory of a spare one if there is one.
     fn new(owner: usize, spare: Option<NonNull<Self>>) -> NonNull<Self> {
         // SAFETY: the layout is not empty.
         let block = spare.or_else(|| NonNull::new(unsafe { alloc(LAYOUT) }.cast::<Self>()));
         let Some(block) = block else { handle_alloc_error(LAYOUT) };
-        // SAFETY: the memory is nobody else's, large enough and aligned.
+        // SAFETY: the memory is exclusive, large enough and aligned.
         unsafe { (&raw mut (*block.as_ptr()).header).write(BlockHeader { owner, returned: Returned::default() }) };
         block
     }
 }
 
 impl Drop for Blocks<'_> {
-    /// When all jobs of the run are over.
+    /// Called when all jobs of the run are over.
     fn drop(&mut self) {
         self.spare.lock().extend(self.blocks.drain(..));
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_types, reason = "threads of a test meet")]
+#[allow(clippy::disallowed_types, reason = "a test synchronizes its threads")]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     use std::thread;
@@ -264,7 +270,7 @@ mod tests {
     use crate::enter::IsSend;
 
     #[test]
-    fn a_block_is_used_again_when_all_its_places_are_back_and_not_before() {
+    fn a_block_is_reused_only_when_all_its_places_are_back() {
         let spare = Spare::default();
         let (mut blocks, other) = (Blocks::new(0, &spare), Blocks::new(1, &spare));
         let mut take_all = || {
@@ -277,7 +283,7 @@ mod tests {
         assert!(first.iter().all(|&place| !is_in(&second, place)));
         let give_back = |places: &[NonNull<JobPlace>], to: &Blocks<'_>| {
             for &place in places {
-                // SAFETY: it holds no work.
+                // SAFETY: the place holds no work.
                 unsafe { to.give_back(place) };
             }
         };
@@ -301,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn places_that_two_workers_give_back_at_a_time_are_all_counted() {
+    fn places_that_two_workers_give_back_at_once_are_all_counted() {
         const BLOCKS: usize = if cfg!(miri) { 1 } else { 20 };
         let (spare, others_spare) = (Spare::default(), Spare::default());
         let mut blocks = Blocks::new(0, &spare);
         for _ in 0..if cfg!(miri) { 1 } else { 20 } {
             let places: Vec<_> = (0..BLOCKS * PLACES).map(|_| blocks.take()).collect();
             assert_eq!(blocks.number(), BLOCKS);
-            // Every other one, so that both are at the same block.
+            // Each thread has every other place, so that both use the same blocks.
             let of = |worker| IsSend(places.iter().copied().skip(worker).step_by(2));
             let (mine, others, ready, spare) = (of(0), of(1), &AtomicUsize::new(0), &others_spare);
             let give_back = |places: &mut dyn Iterator<Item = NonNull<JobPlace>>, to: &Blocks<'_>| {
@@ -316,7 +322,7 @@ mod tests {
                 while ready.load(SeqCst) < 2 {
                     thread::yield_now();
                 }
-                // SAFETY: they hold no work.
+                // SAFETY: the places hold no work.
                 places.for_each(|place| unsafe { to.give_back(place) });
             };
             thread::scope(|s| {

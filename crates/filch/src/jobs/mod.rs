@@ -1,22 +1,23 @@
-//! Jobs: closures that are spawned and forgotten, or waited for, with all that they spawn in their turn.
+//! Jobs: closures that are spawned and forgotten, or awaited together with all that they spawn.
 //!
 //! **Source.** The job system of the project injinj/WSQ, <https://github.com/injinj/WSQ>.
 //!
-//! **Idea.** A job is over when it has been run and all its children are over. Who waits for one helps meanwhile: it runs its own
-//! jobs, the newest first, or steals others. A join needs a frame that stays; a job needs a place of 64 bytes, which it takes
-//! from a block of its maker's.
+//! **Idea.** A job is over when it has run and all its children are over. A worker that waits for one runs its own
+//! jobs, newest first, or steals others. A join needs a frame that stays; a job needs a place of 64 bytes in a block of
+//! its maker's.
 //!
-//! **Queues.** Any of [`filch_queue`] that returns each task once, but `PatientThep`, whose thief may wait for an owner that has gone
-//! home. On one that is first in, first out, waits nest deeply.
+//! **Queues.** Any queue of [`filch_queue`] that returns each task once, except `PatientThep`, whose thief may wait for
+//! an owner that has finished. On a first-in, first-out queue, waits nest deeply.
 //!
-//! **Threads.** A run has threads of its own, and the caller is one of them. [`Jobs::run`] starts them; a [`Team`] keeps them for the next
-//! run.
+//! **Threads.** Each run has its own threads, including the caller. [`Jobs::run`] starts them; a [`Team`] keeps them
+//! for the next run.
 //!
-//! **Departures.** The source's workers live as long as the program; here a run has a beginning and an end, so that jobs can borrow
-//! what is around it. The source's thieves ask for up to 16 jobs at once; here for one, unless [`Jobs::loot`] says otherwise.
-//! Its decrements are relaxed; see [`lineage`](crate::protocol::lineage) for those here.
+//! **Departures.** The source's workers live as long as the program; here a run has a beginning and an end, so that
+//! jobs can borrow from its surroundings. The source's thieves ask for up to 16 jobs at once; here for one, unless
+//! [`Jobs::loot`] sets more. The source's decrements are relaxed; see [`lineage`](crate::protocol::lineage) for those
+//! here.
 //!
-//! What must always hold: each job is run or dropped once, and no job is left when a run returns.
+//! What must always hold: each job is run or dropped once, and none is left when a run returns.
 
 mod blocks;
 mod shared;
@@ -36,7 +37,7 @@ use crate::policy::{Idle, Victims};
 use crate::worklist::Worklist;
 pub use crate::worklist::{StartError, Stop, Tally};
 
-/// The settings of a job system, and the way to run it.
+/// A job system: its settings, and [`run`](Self::run).
 ///
 /// ```
 /// use filch::jobs::{JobWorker, Jobs};
@@ -57,7 +58,7 @@ pub use crate::worklist::{StartError, Stop, Tally};
 /// ```
 pub struct Jobs<Q: Queue<Native> = ChaseLev> {
     settings: Worklist<Q>,
-    /// Also of the teams that were started from here.
+    /// Shared with the teams started from here.
     spare: Arc<Spare>,
 }
 
@@ -68,7 +69,7 @@ impl<Q: Queue<Native>> fmt::Debug for Jobs<Q> {
 }
 
 impl Jobs {
-    /// A system with so many workers, at least one, on Chase–Lev deques.
+    /// Creates a system with this many workers, at least one, on Chase–Lev deques.
     ///
     /// # Panics
     /// If `workers` is 0.
@@ -77,7 +78,7 @@ impl Jobs {
     }
 }
 
-/// The same settings for jobs.
+/// Uses a worklist's settings for jobs.
 impl<Q: Queue<Native>> From<Worklist<Q>> for Jobs<Q> {
     fn from(settings: Worklist<Q>) -> Self {
         Self { settings, spare: Arc::default() }
@@ -90,7 +91,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
         self.settings.workers
     }
 
-    /// The same on queues of another kind.
+    /// Sets the kind of queue, and its parameters.
     ///
     /// ```
     /// use filch::jobs::Jobs;
@@ -104,16 +105,16 @@ impl<Q: Queue<Native>> Jobs<Q> {
         self.settings.queue(params).into()
     }
 
-    /// The same with room for so many jobs in each worker's queue. What finds no room stays with its worker.
+    /// Sets the capacity of each worker's queue. Jobs beyond it stay with their worker.
     ///
     /// # Panics
-    /// If `capacity` is 0. A run panics if it is more than the queue can count.
+    /// If `capacity` is 0. A run panics if the queue cannot count that many.
     #[must_use]
     pub fn capacity(self, capacity: usize) -> Self {
         Self { settings: self.settings.capacity(capacity), ..self }
     }
 
-    /// The same with thieves that take up to `most` jobs at once: one to run, the others for their own queue.
+    /// Lets thieves take up to `most` jobs at once: one to run, the others for their own queue.
     ///
     /// ```
     /// use filch::jobs::Jobs;
@@ -133,7 +134,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
         Self { settings: self.settings.loot(most), ..self }
     }
 
-    /// The same with thieves that try these victims first.
+    /// Sets which victims thieves try first.
     ///
     /// ```
     /// use filch::{Victims, jobs::Jobs};
@@ -145,7 +146,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
         Self { settings: self.settings.victims(victims), ..self }
     }
 
-    /// The same with workers that do this while they find no job.
+    /// Sets what workers do while they find no job.
     ///
     /// ```
     /// use filch::{Idle, jobs::Jobs};
@@ -157,7 +158,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
         Self { settings: self.settings.idle(idle), ..self }
     }
 
-    /// What stops the runs of this system early, from anywhere: jobs that have not begun are dropped.
+    /// Returns a handle that stops this system's runs early, from any thread: jobs that have not begun are dropped.
     ///
     /// ```
     /// use filch::jobs::{JobWorker, Jobs};
@@ -177,7 +178,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
         self.settings.stop()
     }
 
-    /// Whether to bind each worker's thread to a processor of its own: as [`Worklist::pin`].
+    /// Sets whether to bind each worker's thread to its own processor, as [`Worklist::pin`] does.
     #[must_use]
     pub fn pin(self, pin: bool) -> Self {
         Self { settings: self.settings.pin(pin), ..self }
@@ -186,7 +187,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// Starts the threads and makes the queues, for any number of runs: see [`Team`].
     ///
     /// # Errors
-    /// [`StartError`], if the system refuses a thread or, with [`pin`](Self::pin), a processor.
+    /// [`StartError`] if the system refuses a thread or, with [`pin`](Self::pin), a processor.
     ///
     /// ```
     /// let mut team = filch::jobs::Jobs::new(2).start()?;
@@ -200,19 +201,19 @@ impl<Q: Queue<Native>> Jobs<Q> {
         Ok(Team::new(members, self.stop(), Arc::clone(&self.spare)))
     }
 
-    /// Runs `body` on the calling thread, as the first worker, and the jobs that it makes, and theirs, on all; returns when all
-    /// are over. Jobs may borrow what is around the run.
+    /// Runs `body` on the calling thread, as the first worker, and all its descendant jobs on all workers; returns when
+    /// all are over. Jobs may borrow from the run's surroundings.
     ///
-    /// Cost: queues, and a thread for each worker but one, which may be fewer if the system refuses them; a [`Team`] has both already.
-    /// Memory: 64 bytes for each job that is not over, in blocks of 64 KiB that are used again, also by the next run, and freed with the
-    /// system and its teams.
+    /// Cost: queues, and a thread for each worker but one, or fewer if the system refuses some; a [`Team`] has both
+    /// already. Memory: 64 bytes for each job that is not over, in blocks of 64 KiB, which later runs reuse and which
+    /// are freed with the system and its teams.
     ///
     /// # Panics
-    /// If `body` or a job does, with the payload of the first, once all workers have stopped. Jobs that have not begun are
-    /// dropped.
+    /// If `body` or a job panics, with the payload of the first, once all workers have stopped. Jobs that have not
+    /// begun are dropped.
     ///
     /// ```compile_fail
-    /// // What a job borrows has to outlast the run.
+    /// // A job's borrows must outlive the run.
     /// filch::jobs::Jobs::new(2).run(|w| {
     ///     let local = 1;
     ///     w.spawn(|_| assert_eq!(local, 1));
@@ -224,16 +225,16 @@ impl<Q: Queue<Native>> Jobs<Q> {
     }
 }
 
-/// What the threads are called, before their number.
+/// The name of the threads, before their number.
 const NAME: &str = "filch jobs";
 
-/// What has come of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
-    /// What the body returned.
+    /// The body's result.
     pub result: R,
-    /// What each worker has done.
+    /// The tally of each worker.
     pub tallies: Vec<Tally>,
-    /// Whether all jobs were run: nobody has called [`Stop::stop`].
+    /// Whether all jobs were run, because nobody called [`Stop::stop`].
     pub is_complete: bool,
 }

@@ -1,6 +1,6 @@
-//! What the workers of a run have in common: its root, and whether it goes on.
+//! The state that the workers of a run share: its root, and whether it continues.
 //!
-//! What must always hold: once a job has panicked, or the run is stopped, every worker that asks is told so.
+//! What must always hold: once a job has panicked, or the run is stopped, every worker that asks learns of it.
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -8,9 +8,9 @@ use super::blocks::{Kin, Spare};
 use crate::unwind::{FirstPanic, Payload};
 use crate::worklist::Stop;
 
-/// What the workers of a run have in common.
+/// The state that the workers of a run share.
 pub(super) struct Shared<'j> {
-    /// The run itself: the job that has no parent, and lies in no block.
+    /// The run itself: a job without parent, in no block.
     pub(super) root: Kin,
     pub(super) root_life: u32,
     pub(super) stop: &'j Stop,

@@ -1,4 +1,4 @@
-//! A team: threads and queues that last for several runs.
+//! A team: threads and queues for several runs.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +16,10 @@ use crate::team::Members;
 use crate::unwind::abort_on_panic;
 use crate::worker_queue::{Tally, WorkerQueue};
 
-/// Threads and queues for jobs, kept from one run to the next: [`Jobs::start`](super::Jobs::start).
+/// Threads and queues for jobs, kept from one run to the next. [`Jobs::start`](super::Jobs::start) makes a team.
 ///
-/// The thread that runs something is the first worker. The others sleep between runs, and are woken by the next; dropping the team
-/// joins them. A run whose job has panicked, or that was stopped, leaves the team as it was, but that one that was [stopped](Stop) stays so.
+/// The calling thread is the first worker. The other threads sleep between runs; dropping the team joins them. A team
+/// survives a run whose job panics or that is stopped, but a [stopped](Stop) team stays stopped.
 ///
 /// ```
 /// use filch::jobs::Jobs;
@@ -48,14 +48,14 @@ impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
     }
 }
 
-/// A worker in a run: its queue, which is elsewhere meanwhile, and then what it has done.
+/// A worker in a run: its queue, which the run borrows, and then its tally.
 struct Member<Q: Queue<Native>> {
     queue: Option<WorkerQueue<Q>>,
     tally: Tally,
 }
 
 impl<Q: Queue<Native>> Member<Q> {
-    /// Lets the worker do its part, and then takes its queue back.
+    /// Runs the worker's part, and takes its queue back.
     fn take_part<'s, 'env: 's, R>(
         &mut self,
         index: usize,
@@ -80,10 +80,11 @@ impl<Q: Queue<Native>> Team<Q> {
         self.members.queues.len()
     }
 
-    /// Calls `f` on the thread of each worker, with its number: for what belongs to threads, and should be ready before the first run.
+    /// Calls `f` on each worker's thread, with the worker's number: to prepare thread-local state before the first run.
     ///
     /// # Panics
-    /// If `f` does, with the payload of the first, once all calls have ended. In the child of a `fork()`, where the threads are not.
+    /// If `f` panics, with the payload of the first, once all calls have ended. In the child of a `fork()`, which does
+    /// not have the threads.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -98,32 +99,32 @@ impl<Q: Queue<Native>> Team<Q> {
         self.members.on_each(f);
     }
 
-    /// What stops the team's runs early, from anywhere: that of the system that it was started from.
+    /// Returns the handle that stops the team's runs early, from any thread: that of the system it was started from.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
     /// As [`Jobs::run`](super::Jobs::run).
     ///
-    /// Cost: waking the threads, and some memory for each worker.
+    /// Cost: waking the threads, and some memory per worker.
     ///
     /// # Panics
-    /// As [`Jobs::run`](super::Jobs::run); and in the child of a `fork()`, where the threads are not.
+    /// As [`Jobs::run`](super::Jobs::run); and in the child of a `fork()`, which does not have the threads.
     pub fn run<'env, R>(&mut self, body: impl for<'s> FnOnce(&mut JobWorker<'s, 'env, Q>) -> R) -> Outcome<R> {
         const {
             assert!(
                 matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce),
-                "the queue may return a task twice: a job is gone once it has run"
+                "the queue may return a task twice, but a job is gone once it has run"
             );
         };
         let Members { threads, queues } = &mut self.members;
         threads.check_process();
         let shared = Shared::new(&self.stop, &self.spare);
-        // From here on nothing unwinds until the queues are back.
+        // Nothing unwinds from here until the queues are back.
         let member = |queue| Padded(Member { queue: Some(queue), tally: Tally::default() });
         let mut workers: Vec<Padded<Member<Q>>> = queues.drain(..).map(member).collect();
         let others = |index, member: &mut Padded<Member<Q>>| {
-            // It ends the process if it panics: others use its blocks.
+            // A panic here ends the process, because other workers use this worker's blocks.
             member.take_part(index, &shared, JobWorker::live);
         };
         let own = |member: &mut Padded<Member<Q>>| {
@@ -141,11 +142,12 @@ impl<Q: Queue<Native>> Team<Q> {
         let (left, tallies) = workers.into_iter().map(|member| (member.0.queue, member.0.tally)).unzip();
         let left: Vec<Option<WorkerQueue<Q>>> = left;
         queues.extend(left.into_iter().flatten());
-        // All jobs are over, so there is none left; but a thief may still be owed an answer, which is not to be of the next run.
+        // All jobs are over, so none is left; but a thief may still await an answer, which must not come from the next
+        // run.
         let jobs: usize = queues.iter_mut().map(|queue| queue.drain().count()).sum();
         debug_assert_eq!(jobs, 0, "a job has been left in a queue");
         shared.panic.resume();
-        let result = result.expect("what keeps the body from returning is resumed");
+        let result = result.expect("a panic of the body is resumed");
         Outcome { result, tallies, is_complete }
     }
 }

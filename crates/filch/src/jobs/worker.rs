@@ -1,4 +1,4 @@
-//! A worker of a run: it makes jobs, runs them, and waits for them.
+//! A worker of a run, which makes jobs, runs them, and waits for them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,14 +14,14 @@ use crate::patience::Patience;
 use crate::protocol::lineage::Descent;
 use crate::worker_queue::{Tally, WorkerQueue};
 
-/// A job that can be waited for: one of the run that `'s` stands for.
+/// A handle to a job of the run `'s`, to wait for it.
 ///
-/// Whoever has one can see whether the job is over; whose descendant it is can wait for it, with [`JobWorker::wait`].
+/// Any holder can ask whether the job is over; its ancestors can wait for it with [`JobWorker::wait`].
 ///
 /// ```compile_fail
 /// use filch::jobs::{Job, Jobs};
 ///
-/// // It cannot leave its run,
+/// // A handle cannot leave its run,
 /// let job = Jobs::new(1).run(|w| w.start(|_| ())).result;
 /// ```
 ///
@@ -36,13 +36,13 @@ use crate::worker_queue::{Tally, WorkerQueue};
 pub struct Job<'s> {
     kin: NonNull<Kin>,
     life: u32,
-    /// Invariant: the runs must not be mistaken for each other.
+    /// Invariant, so that runs cannot be confused.
     run: PhantomData<fn(&'s ()) -> &'s ()>,
 }
 
-// SAFETY: through it only atomics are reached, which stay as long as jobs of the run do.
+// SAFETY: it gives access only to atomics, which stay as long as the run's jobs do.
 unsafe impl Send for Job<'_> {}
-// SAFETY: shared, it reaches the same atomics.
+// SAFETY: a shared handle gives access to the same atomics.
 unsafe impl Sync for Job<'_> {}
 
 impl Clone for Job<'_> {
@@ -54,7 +54,7 @@ impl Clone for Job<'_> {
 impl Copy for Job<'_> {}
 
 impl PartialEq for Job<'_> {
-    /// Whether it is the same job.
+    /// Whether both are the same job.
     fn eq(&self, other: &Self) -> bool {
         (self.kin, self.life) == (other.kin, other.life)
     }
@@ -69,8 +69,8 @@ impl fmt::Debug for Job<'_> {
 }
 
 impl Job<'_> {
-    /// Whether the job and all its descendants are over: run, or dropped because the run was stopped. `false` may be out of date
-    /// at once; after `true`, what they did is visible.
+    /// Whether the job and all its descendants are over: run, or dropped because the run was stopped. `false` may be
+    /// out of date at once; after `true`, their effects are visible.
     ///
     /// ```
     /// filch::jobs::Jobs::new(1).run(|w| {
@@ -86,29 +86,29 @@ impl Job<'_> {
     }
 
     fn kin(&self) -> &Kin {
-        // SAFETY: blocks, and the root, stay until the run is over, and `'s` does not outlast the jobs of the run.
+        // SAFETY: the blocks and the root stay until the run is over, and `'s` does not outlive the run's jobs.
         unsafe { self.kin.as_ref() }
     }
 }
 
-/// A worker of a run, as a job sees it: it makes jobs, and waits for them.
+/// A worker of a run, as a job sees it: to make jobs and wait for them.
 ///
-/// `'s` is the run, `'env` what is borrowed from around it.
+/// `'s` is the run; `'env` is the lifetime of borrows from its surroundings.
 pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     index: usize,
     queue: WorkerQueue<Q>,
     blocks: Blocks<'s>,
-    /// The job that is being run; for the caller's worker, at the bottom, the run itself. It is unfinished.
+    /// The job being run, which is unfinished; for the caller's worker, at the bottom, the run itself.
     current: NonNull<Kin>,
-    /// Parts of one job that are finished and not yet taken off. That job is not kept from its end by it: while there are such
-    /// parts, this worker is at another one of them, or about to look for its next job.
+    /// Parts of one job that are finished but not yet subtracted. This does not delay the job's end: while there are
+    /// such parts, this worker is running another part of the job, or about to look for its next job.
     put_off: PutOff,
     shared: &'s Shared<'s>,
-    /// Invariant in both; and a worker belongs to its thread.
+    /// Invariant in both; and not `Send`, since a worker belongs to its thread.
     run: PhantomData<(&'s mut &'env mut (), *mut ())>,
 }
 
-/// So many finished parts of a job.
+/// A number of finished parts of a job.
 struct PutOff {
     kin: NonNull<Kin>,
     parts: u32,
@@ -124,7 +124,7 @@ impl<Q: Queue<Native>> fmt::Debug for JobWorker<'_, '_, Q> {
 }
 
 impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
-    /// The queue is empty.
+    /// Creates a worker on an empty queue.
     pub(super) fn new(index: usize, queue: WorkerQueue<Q>, shared: &'s Shared<'s>) -> Self {
         let blocks = Blocks::new(index, shared.spare);
         let root = NonNull::from(&shared.root);
@@ -132,7 +132,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         Self { index, queue, blocks, current: root, put_off, shared, run: PhantomData }
     }
 
-    /// When the run is over: the worker's queue, and what it has done.
+    /// Returns the worker's queue and tally when the run is over.
     pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
         let tally = std::mem::take(&mut self.queue.tally);
         (self.queue, Tally { pushed: self.blocks.taken(), ..tally })
@@ -149,11 +149,10 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.queue.workers()
     }
 
-    /// Makes a child of the job that is being run, for this worker or one that steals it. What `run` was given makes children of
-    /// the run.
+    /// Makes a child of the current job, for this worker or a thief. The body given to `run` makes children of the run.
     ///
-    /// Cost: the closure's bytes are copied, twice; more than 40 of them, or an alignment of more than 8, need a box. Two atomic
-    /// updates at most, besides those of the queue.
+    /// Cost: two copies of the closure, which needs a box if it has more than 40 bytes or an alignment of more than 8;
+    /// and at most two atomic updates besides those of the queue.
     ///
     /// ```
     /// use filch::jobs::{JobWorker, Jobs};
@@ -180,7 +179,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.queue.push(Task::from_ptr(place));
     }
 
-    /// As [`JobWorker::spawn`] of all of them, with one update for 32 children.
+    /// Spawns all of `works`, as [`JobWorker::spawn`] does, with one update for 32 children.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -194,7 +193,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// ```
     ///
     /// # Panics
-    /// As [`JobWorker::spawn`]; or if the iterator does, and then what it had returned before is spawned.
+    /// As [`JobWorker::spawn`]; or if the iterator panics, after spawning the work that it had returned.
     #[inline]
     pub fn spawn_all<F: FnOnce(&mut Self) + Send + 's>(&mut self, works: impl IntoIterator<Item = F>) {
         let mut works = works.into_iter();
@@ -211,14 +210,14 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         }
     }
 
-    /// As [`JobWorker::spawn`], of a job that can be waited for.
+    /// As [`JobWorker::spawn`], and returns a handle to wait for the job.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering};
     ///
     /// let done = &AtomicBool::new(false);
     /// filch::jobs::Jobs::new(2).run(|w| {
-    ///     // What the job spawns belongs to it.
+    ///     // The job includes what it spawns.
     ///     let job = w.start(|w| w.spawn(|_| done.store(true, Ordering::Relaxed)));
     ///     w.wait(job);
     ///     assert!(done.load(Ordering::Relaxed));
@@ -232,44 +231,44 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.start_in(self.current, work)
     }
 
-    /// As [`JobWorker::start`], as a child of an ancestor of the job that is being run, which then is not over before it; of the
-    /// [run](JobWorker::root), for instance.
+    /// As [`JobWorker::start`], but makes a child of an ancestor of the current job, for instance of the
+    /// [run](JobWorker::root). The ancestor is then not over before the child.
     ///
-    /// Cost: a look at each job between the two.
+    /// Cost: a step for each job between the two.
     ///
     /// # Panics
-    /// As [`JobWorker::spawn`]; and if it is not an ancestor.
+    /// As [`JobWorker::spawn`]; and if `ancestor` is not an ancestor.
     pub fn start_under<F: FnOnce(&mut Self) + Send + 's>(&mut self, ancestor: Job<'s>, work: F) -> Job<'s> {
         let mut line = std::iter::successors(Some(self.current), |kin| {
-            // SAFETY: the current job and its ancestors are unfinished, so they are where they were.
+            // SAFETY: the current job and its ancestors are unfinished, so their places are theirs.
             unsafe { kin.as_ref() }.parent()
         });
         let is_ancestor = ancestor.kin == self.root().kin || line.any(|kin| kin == ancestor.kin);
-        assert!(is_ancestor && !ancestor.is_over(), "only ancestors of a job can have more children in its name");
+        assert!(is_ancestor && !ancestor.is_over(), "only ancestors of the current job can get children from it");
         self.start_in(ancestor.kin, work)
     }
 
-    /// The job that is being run.
+    /// Returns the current job.
     pub fn current(&mut self) -> Job<'s> {
         Job { kin: self.current, life: self.kin().make_known(), run: PhantomData }
     }
 
-    /// The run itself: the ancestor of all jobs.
+    /// Returns the run itself, the ancestor of all jobs.
     pub fn root(&self) -> Job<'s> {
         Job { kin: NonNull::from(&self.shared.root), life: self.shared.root_life, run: PhantomData }
     }
 
-    /// Waits for a descendant of the job that is being run, until it is over, with all its own descendants. Meanwhile the worker
-    /// runs other jobs.
+    /// Waits until a descendant of the current job and all its own descendants are over. Meanwhile the worker runs
+    /// other jobs.
     ///
-    /// It cannot come to a deadlock: any job that waits has begun after the one that it makes wait, if there is one. The stack
-    /// has to have room for the jobs that wait on top of each other. They are few on queues that are last in, first out; on others they
-    /// may be as many as there are.
+    /// It cannot deadlock: each waiting job began after the job, if any, that its wait delays. The stack must have room
+    /// for nested waiting jobs: few on last-in, first-out queues, on others possibly all jobs.
     ///
-    /// Once the run was stopped, jobs are dropped and not run, so that the wait ends soon.
+    /// Once the run is stopped, jobs are dropped unrun, so the wait ends soon.
     ///
     /// # Panics
-    /// If the job is not a descendant, unless it is over. If any job of the run has panicked, so that the run will.
+    /// If the job is neither a descendant nor over. If any job of the run has panicked, in which case the run panics
+    /// too.
     pub fn wait(&mut self, job: Job<'s>) {
         if !job.is_over() {
             // SAFETY: all places stay until the run is over.
@@ -284,28 +283,28 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.help_until(|_| job.is_over());
     }
 
-    /// As [`JobWorker::wait`], for all children of the job that is being run.
+    /// As [`JobWorker::wait`], for all children of the current job.
     ///
     /// # Panics
-    /// If any job of the run has panicked, so that the run will.
+    /// If any job of the run has panicked, in which case the run panics too.
     #[inline]
     pub fn wait_for_children(&mut self) {
         self.help_until(|worker| worker.kin().is_left_with(1 + worker.put_off_of(worker.current)));
     }
 
-    /// Answers thieves: for jobs that run long without making others.
+    /// Answers thieves, for long jobs that make no others.
     #[inline]
     pub fn poll(&mut self) {
         self.queue.poll();
     }
 
-    /// Whether a job that can be divided should be: there is nothing for others to steal.
+    /// Whether to divide a divisible job, because there is nothing for others to steal.
     #[inline]
     pub fn wants_jobs(&self) -> bool {
         self.queue.wants_tasks()
     }
 
-    /// Whether the run is to end early: a long job may return.
+    /// Whether the run is stopped, so that a long job may return early.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.shared.is_stopped()
@@ -318,14 +317,14 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     #[inline]
     fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: NonNull<Kin>, work: F) -> Job<'s> {
-        // SAFETY: the current job or an ancestor of it, so it is unfinished.
+        // SAFETY: `parent` is the current job or an ancestor, so it is unfinished.
         unsafe { parent.as_ref() }.add(1);
         let (place, life) = self.make(parent, work, true);
         self.queue.push(Task::from_ptr(place));
         Job { kin: place.cast(), life, run: PhantomData }
     }
 
-    /// A job, counted by its parent already, or soon, but before anybody else learns of it.
+    /// Makes a job. Its parent counts it before any other thread learns of it.
     #[inline]
     fn make<F: FnOnce(&mut Self) + Send + 's>(
         &mut self,
@@ -334,7 +333,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         known: bool,
     ) -> (NonNull<JobPlace>, u32) {
         let place = self.blocks.take();
-        // SAFETY: the place is this worker's, and no work is in it.
+        // SAFETY: the place is this worker's, and holds no work.
         unsafe {
             let life = place.cast::<Kin>().as_ref().begin(Some(parent), known);
             JobPlace::fill(place, work);
@@ -342,7 +341,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         }
     }
 
-    /// Runs jobs, of whatever descent, until `done`.
+    /// Runs jobs of any descent until `done`.
     ///
     /// # Panics
     /// If a job has panicked.
@@ -359,7 +358,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
             }
             self.help(&mut patience);
         };
-        // What follows may take long.
+        // The code after the wait may take long.
         if self.put_off.kin != self.current {
             self.take_off();
         }
@@ -397,7 +396,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         }
     }
 
-    /// Runs a job, or drops it if the run has been stopped; then it is finished.
+    /// Runs a job, or drops it if the run is stopped, and finishes it.
     #[inline(always)]
     fn execute(&mut self, place: NonNull<JobPlace>) {
         let kin = place.cast::<Kin>();
@@ -412,7 +411,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
             self.queue.tally.run += 1;
             ptr::from_mut(self).cast()
         };
-        // SAFETY: the queue gives each job out once, to workers of this run, whose type differs in lifetimes only.
+        // SAFETY: the queue gives out each job once, to workers of this run, whose types differ only in lifetimes.
         let result = catch_unwind(AssertUnwindSafe(|| unsafe { JobPlace::run(place, worker) }));
         self.current = outer;
         if let Err(payload) = result {
@@ -425,7 +424,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         if self.put_off.kin == kin { self.put_off.parts } else { 0 }
     }
 
-    /// Finishes a part of a job, later if that is early enough; and what is over by that.
+    /// Finishes a part of a job, now or put off while that is early enough, and any ancestors that are then over.
     #[inline]
     pub(super) fn finish(&mut self, mut kin: NonNull<Kin>) {
         loop {
@@ -446,7 +445,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         }
     }
 
-    /// Takes off what was put off.
+    /// Subtracts the parts that were put off.
     fn take_off(&mut self) {
         let mut parts = std::mem::take(&mut self.put_off.parts);
         let mut kin = self.put_off.kin;
@@ -457,13 +456,14 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         }
     }
 
-    /// Finishes parts of a job. If they were the last, gives its place back, and returns the parent, of which the caller now has
-    /// to finish a part.
+    /// Finishes parts of a job. If they were the last, gives back its place and returns the parent, of which the caller
+    /// must then finish a part.
     #[inline]
     fn end(&self, kin: NonNull<Kin>, parts: u32) -> Option<NonNull<Kin>> {
-        // SAFETY: the parts are unfinished, so the place is the job's; and if they were the last, still is.
+        // SAFETY: the parts are unfinished, so the place is the job's; and it still is if they were the last.
         let parent = unsafe { kin.as_ref().finish(parts).then(|| kin.as_ref().parent()) }??;
-        // SAFETY: a job that has a parent lies in a place of its maker's. It has been run or dropped, and is over.
+        // SAFETY: a job that has a parent lies in a place of its maker's blocks. It has been run or dropped, and is
+        // over.
         unsafe { self.blocks.give_back(kin.cast()) };
         Some(parent)
     }
@@ -471,7 +471,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
 const BATCH: usize = 32;
 
-/// Jobs that have been made, and are neither counted nor pushed.
+/// Jobs that have been made, but neither counted nor pushed.
 struct Batch<'w, 's, 'env: 's, Q: Queue<Native>> {
     worker: &'w mut JobWorker<'s, 'env, Q>,
     places: [NonNull<JobPlace>; BATCH],
@@ -495,9 +495,9 @@ mod tests {
     use super::super::Jobs;
 
     #[test]
-    fn places_are_used_again() {
+    fn places_are_reused() {
         Jobs::new(1).run(|w| {
-            // More than a block has, several times.
+            // Several times as many as a block has.
             for _ in 0..if cfg!(miri) { 150 } else { 20_000 } {
                 w.spawn(|_| ());
                 w.wait_for_children();

@@ -1,10 +1,11 @@
-//! The direct task stack: a pool whose tasks lie on slots, whatever index protocol says which of them thieves may take.
+//! The direct task stack: a pool whose tasks lie in slots, generic over the index protocol that says which of them
+//! thieves may take.
 //!
-//! What a fork and a join do that the [limits](crate::protocol::limits) admit is in [`fork`](crate::fork). Everything else is the
-//! pool's own: [`Split`](super::Split) and [`Wool`](super::Wool) are such pools.
+//! Forks and joins that the [limits](crate::protocol::limits) admit are in [`fork`](crate::fork). The cold paths are
+//! the pool's own: [`Split`](super::Split) and [`Wool`](super::Wool) are such pools.
 //!
-//! What must always hold: the limits admit no push but where the slot is the owner's and no thief need know of the task, and no pop
-//! but of a task that no thief can have.
+//! What must always hold: the limits admit a push only where the slot is the owner's and no thief need know of the
+//! task, and a pop only of a task that no thief can have.
 
 use std::io;
 use std::ptr::NonNull;
@@ -27,82 +28,84 @@ use crate::slot::{Job, Slot};
 use crate::stack::Stack;
 use crate::wait;
 
-/// How much of what thieves cannot see yet an owner shares.
+/// How many of its private tasks an owner shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Share {
-    /// Half of it, if somebody wants work.
+    /// Half, if somebody wants work.
     Half,
     All,
 }
 
-/// A pool whose tasks lie on a direct task stack: the cold paths of its index protocol. What the owner does is told the worker's front and
-/// home; whoever has the pool as its [own](Own) is that worker.
+/// A pool whose tasks lie on a direct task stack: the cold paths of its index protocol. The owner's operations take the
+/// worker's front and home; a caller that has the pool as its [own](Own) is that worker.
 ///
 /// # Safety
-/// Implementations give each index out once, to the owner or to one thief, and keep what the file's head demands of the limits.
+/// Implementations give out each index once, to the owner or to one thief, and keep the file head's invariant of the
+/// limits.
 pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn new(stack: Stack, words: Queued<ChaseLev>, settings: &<Self as Tuned>::Settings) -> Self;
 
     fn stack(&self) -> &Stack;
 
-    /// For forks by code that does not know the head.
+    /// Returns the queue for forks by code that does not know the head.
     fn words(&self) -> &Queued<ChaseLev>;
 
-    /// The worker, which was idle, runs something.
+    /// Called before an idle worker runs something.
     fn begins(idle: &IdleHere<'_, '_, Self>);
 
-    /// The limits did not admit the push of the task at `index`: it lies in its slot now, or beyond the end, where it has been kept
-    /// aside.
+    /// Completes a push that the limits did not admit. The task at `index` is in its slot, or lies beyond the end and
+    /// has been kept aside.
     ///
     /// # Safety
-    /// This is the worker's newest task.
+    /// The task is the worker's newest.
     unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize);
 
-    /// The limits did not admit the pop of the task at `index`: takes it back, if that is still possible.
+    /// Completes a pop that the limits did not admit: takes back the task at `index`, unless it is stolen.
     ///
     /// # Safety
-    /// This is the worker's newest task.
+    /// The task is the worker's newest.
     unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool;
 
-    /// Shares so much of what lies below the head, which is on the stack.
+    /// Shares this much of the tasks below the head, which is on the stack.
     fn give(here: &Here<'_, Self>, share: Share);
 
-    /// The stolen task at `index` has been waited for. Its state becomes fresh.
+    /// Reports that the wait for the stolen task at `index` is over. Its state becomes fresh.
     ///
     /// # Safety
-    /// This was the worker's newest task.
+    /// The task was the worker's newest.
     unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize);
 
     /// Tries to win the oldest task, as a thief.
     fn steal(&self) -> StealIndex<usize>;
 
-    /// Whether a thief that looked now might find something. A snapshot.
+    /// Whether a thief might find something. A snapshot.
     fn has_shared(&self) -> bool;
 
-    /// Whether asking this worker for work may help. A snapshot.
+    /// Whether a request to this worker may help. A snapshot.
     fn may_share(&self) -> bool;
 
-    /// Has the worker `thief` share for this one, whose front it is; how many tasks.
+    /// Shares on behalf of this worker, which has the front `front`, as the worker `thief`; returns the number of
+    /// tasks.
     fn share_for(&self, _front: &Front, _thief: &Home) -> u32 {
         0
     }
 
-    /// Whether there may be tasks on the stack that nobody has stolen.
+    /// Whether the stack may have tasks that nobody has stolen.
     fn may_have_tasks(own: Own<'_, Self>) -> bool;
 
-    /// Whether a push that the limits do not admit at `index`, on the stack, would find a taker.
+    /// Whether a thief would take a task pushed at `index`, on the stack, where the limits do not admit it.
     fn wants_work(own: Own<'_, Self>, front: &Front, index: usize) -> bool;
 }
 
-/// The index of the head, which is on the stack or beyond its end.
+/// Returns the index of the head, which is on the stack or beyond its end.
 pub(super) fn index_of<D: Direct>(here: &Here<'_, D>) -> usize {
-    debug_assert!(here.is_on_stack(), "only there is a head");
+    debug_assert!(here.is_on_stack(), "there is no head elsewhere");
     here.pool().stack().index_of(here.head())
 }
 
-/// The pool's word queue.
+/// Returns the pool's word queue.
 fn words<'w, D: Direct>(here: &Here<'w, D>) -> Own<'w, Queued<ChaseLev>> {
-    // SAFETY: a part of the worker's pool.
+    // SAFETY: it is a part of the worker's pool.
     unsafe { here.pool().part(D::words) }
 }
 
@@ -120,7 +123,7 @@ impl<D: Direct> Known for D {
     }
 }
 
-// SAFETY: `Direct` gives each index out once; the fronts' invariants are those of this file's head.
+// SAFETY: `Direct` gives out each index once; the fronts' invariants are those in this file's head.
 unsafe impl<D: Direct> Plumbing for D {
     type Settings = <D as Tuned>::Settings;
 
@@ -151,7 +154,7 @@ unsafe impl<D: Direct> Plumbing for D {
         let (pool, front, home) = (here.pool(), here.front(), here.home());
         let index = index_of(here);
         if index < pool.stack().capacity() {
-            // SAFETY: a slot of the owner's, at the exact head; and the scratch slot.
+            // SAFETY: the slot at the exact head is the owner's, and so is the scratch slot.
             unsafe { (*here.head()).fill_from(&front.scratch) };
         } else {
             home.aside().keep_overflow(&front.scratch);
@@ -170,14 +173,14 @@ unsafe impl<D: Direct> Plumbing for D {
         } else {
             NonNull::new(here.head()).expect("a slot").cast::<Job>()
         };
-        // SAFETY: the caller promises that it is the newest task.
+        // SAFETY: the caller promises that the task is the newest.
         if unsafe { Self::take_back(pool, front, &home, index) } || is_aside {
             return (job, Settled::Unrun);
         }
-        // SAFETY: the task is a thief's, so everything on the stack up to the head is, or older than it; what is run meanwhile may use
-        // the slots above it.
+        // SAFETY: a thief has the task, so every task on the stack up to the head is stolen, or older than a stolen
+        // one; tasks that run meanwhile may use the slots above it.
         let settled = unsafe { wait::wait_job(Here::<Self>::new(front, here.head().add(1)), job, meanwhile) };
-        // SAFETY: what was pushed above meanwhile is gone, so it is the newest task again.
+        // SAFETY: tasks pushed above meanwhile are gone, so this one is the newest again.
         unsafe { Self::joined(pool, front, index) };
         (job, settled)
     }
@@ -192,7 +195,7 @@ unsafe impl<D: Direct> Plumbing for D {
     }
 
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller promises that it is the newest one.
+        // SAFETY: the caller promises that the job is the newest.
         unsafe { words(here).take_back(job) }
     }
 
@@ -201,12 +204,12 @@ unsafe impl<D: Direct> Plumbing for D {
             let index = index_of(here);
             return index < here.pool().stack().capacity() && Self::wants_work(here.pool(), here.front(), index);
         }
-        // Forks that lie on no stack cannot be asked for. Somebody who sleeps would take one.
+        // Thieves cannot ask for forks that lie on no stack. A sleeper would take one.
         here.home().common.dormitory.sleepers().any()
     }
 
     fn poll(here: &Here<'_, Self>) {
-        // What lies in the word queue is shared already, and what lies on the stack only its head knows.
+        // Tasks in the word queue are shared already, and only code that knows the head can share those on the stack.
         if here.is_on_stack() && here.front().limits.is_wanted() {
             Self::give(here, Share::Half);
         }
@@ -217,7 +220,7 @@ unsafe impl<D: Direct> Plumbing for D {
         match pool.steal() {
             StealIndex::Index(index) => {
                 if !pool.has_shared() {
-                    // Ahead: whoever comes next finds the answer.
+                    // Ask ahead: the next thief finds the answer.
                     Self::ask(here.core(), victim);
                 }
                 return NonNull::new(pool.stack().at(index)).map_or(Steal::Empty, |slot| Steal::Task(slot.cast()));
@@ -262,7 +265,7 @@ unsafe impl<D: Direct> Plumbing for D {
 
     fn has_own(here: &Here<'_, Self>) -> bool {
         let height = if here.is_on_stack() { index_of(here) } else { 0 };
-        // Thieves take the oldest first, so the newest says whether there is one left.
+        // Thieves take the oldest first, so the newest tells whether one is left.
         let newest = height.checked_sub(1).and_then(|index| here.pool().seen().stack().get(index));
         newest.is_some_and(|job| matches!(job.state.status(), Status::Fresh | Status::Offered))
             || !words(here).is_empty()
@@ -286,7 +289,7 @@ unsafe impl<D: Direct> Plumbing for D {
     }
 
     fn height(here: &Here<'_, Self>) -> usize {
-        // What is forked on no stack gives a transitive leapfrogger nothing to follow.
+        // A transitive leapfrogger cannot follow forks that lie on no stack.
         if here.is_on_stack() { index_of(here).min(MAX_DEPTH - 1) } else { MAX_DEPTH - 1 }
     }
 

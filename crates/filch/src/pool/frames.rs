@@ -1,9 +1,9 @@
-//! Fork and join on frames: the task lies on the frame of its fork, and the pool has its address.
+//! Fork and join on frames: the task lies on the frame of its fork, and the pool holds its address.
 //!
 //! **Invariants.**
-//! * I1: forks and joins of one worker are nested, so the newest word that the owner finds is that of the task it joins, or
-//!   that task has been stolen.
-//! * I2: a frame does not end before its task was popped or settled.
+//! * I1: forks and joins of one worker are nested, so the newest word that the owner finds is that of the task it
+//!   joins, or that task is stolen.
+//! * I2: a frame does not end before its task is popped or settled.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -19,20 +19,20 @@ use crate::slot::Job;
 use crate::unwind::discard;
 use crate::wait;
 
-/// A pool whose tasks lie on the frames of their forks, and of which the owner has only addresses in its hands: all go through its words.
+/// A pool whose tasks lie on the frames of their forks: all forks go through its word queue.
 pub(super) trait OnFrames: Pool<Cursor = ()> {}
 
-/// Forks `b` on this frame, runs `a`, joins.
+/// Forks `b` on this frame, runs `a`, and joins.
 #[inline]
 #[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
 pub(super) fn join<P: OnFrames, A: Body<In = P>, B: Body<In = P>>(here: Here<'_, P>, a: A, b: B) -> (A::Out, B::Out) {
     let record = Record::new(b);
-    // SAFETY: the record stays until the guard, or the pop below, has settled it: I2.
+    // SAFETY: the record stays until the guard, or the pop below, settles it (I2).
     let pushed = unsafe { P::push_word(&here, record.job()) };
     let guard = Guard { front: here.front(), record: &record, pushed, pool: PhantomData::<P> };
     let ra = a.inline(guard.here());
     let fork = ManuallyDrop::new(guard);
-    // SAFETY: popped once, for the guard is not dropped; and what comes back is moved out once.
+    // SAFETY: the job is popped once, because the guard is not dropped, and its contents are moved out once.
     match unsafe { Contents::<B>::of(pop::<P>(fork.here(), record.job(), pushed, Meanwhile::Help)) } {
         Contents::Unrun(work) => (ra, work.inline(fork.here())),
         Contents::Done(rb) => (ra, rb),
@@ -49,45 +49,46 @@ struct Guard<'f, P: OnFrames, B: Body> {
 }
 
 impl<'f, P: OnFrames, B: Body> Guard<'f, P, B> {
-    /// Where the fork was made.
+    /// Returns where the fork was made.
     #[inline(always)]
     fn here(&self) -> Here<'f, P> {
-        // SAFETY: made from what was here, which has gone into the fork; there is no stack to respect, and it is handed to one at a time.
+        // SAFETY: the fork has consumed the `Here` that this recreates; such a pool has no stack, and one user at a
+        // time has the result.
         unsafe { Here::new(self.front, null_mut()) }
     }
 }
 
 impl<P: OnFrames, B: Body> Drop for Guard<'_, P, B> {
-    // Inlined, and handing its fields over by value, so that they stay in registers as long as nothing unwinds.
+    // Inlined, with the fields passed by value, so that they stay in registers while nothing unwinds.
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: `join` has not come to its own pop.
+        // SAFETY: `join` has not reached its own pop.
         unsafe { abandon(self.here(), self.record, self.pushed) };
     }
 }
 
-/// Takes a fork's job back, or waits until its thief has settled it.
+/// Takes back a fork's job, or waits until its thief has settled it.
 ///
 /// # Safety
-/// Called once for each push, with what it returned, after everything that the worker pushed later has been popped.
+/// Called once for each push, with its result, after every later push of the worker has been popped.
 #[inline(always)]
 unsafe fn pop<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, pushed: bool, meanwhile: Meanwhile) -> Popped {
     // SAFETY: the caller promises that it is the newest one.
     if !pushed || unsafe { P::take_word_back(&here, job) } {
         return (job, Settled::Unrun);
     }
-    // SAFETY: it was not taken back, so a thief has it.
+    // SAFETY: the job was not taken back, so a thief has it.
     (job, unsafe { wait::wait_job(here, job, meanwhile) })
 }
 
-/// Ends a fork whose first branch unwinds: drops the job, or what became of it.
+/// Ends a fork whose first branch unwinds: drops the job's work, result or payload.
 ///
 /// # Safety
 /// As [`pop`].
 #[cold]
 #[inline(never)]
 unsafe fn abandon<P: OnFrames, B: Body>(here: Here<'_, P>, record: &Record<B, B::Out>, pushed: bool) {
-    // SAFETY: the caller promises it of the pop; and what comes back is moved out once.
+    // SAFETY: the caller promises what `pop` requires; and the contents are moved out once.
     match unsafe { Contents::<B>::of(pop(here, record.job(), pushed, Meanwhile::Rest)) } {
         Contents::Unrun(work) => discard(work),
         Contents::Done(result) => discard(result),

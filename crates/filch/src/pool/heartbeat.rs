@@ -1,32 +1,32 @@
-//! A task pool that keeps forked tasks to itself, and gives thieves the oldest one when a beat is due.
+//! A task pool that keeps forked tasks private, and gives thieves the oldest when a beat is due.
 //!
 //! **Paper.** Umut A. Acar, Arthur Charguéraud, Adrien Guatto, Mike Rainey and Filip Sieczkowski, *Heartbeat Scheduling:
 //! Provable Efficiency for Nested Parallelism*, PLDI 2018, <https://doi.org/10.1145/3192366.3192391>.
 //!
-//! **Idea.** A forked task is *latent*: its address is pushed on a stack that the owner alone sees, and most often popped
-//! from it again. When a beat is due, the owner *promotes* its oldest latent task: pushes it to a queue of which thieves
-//! know. So a fork costs what a private push costs, a promotion is paid for by the work done since the last one, and
-//! since the oldest task is the largest, few are needed.
+//! **Idea.** A forked task is *latent*: its address is on a stack that only the owner sees, and is usually popped from
+//! it again. When a beat is due, the owner *promotes* its oldest latent task: it pushes the task to a queue that
+//! thieves see. So a fork costs a private push, the work since the last promotion pays for the next, and since the
+//! oldest task is the largest, few promotions are needed.
 //!
-//! **Fields.** `latent` and `promoted`: the owner's own. `words`: the queue, with its protocol. `due`, `ticker`: see
-//! [`beat`](crate::protocol::beat).
+//! **Fields.** `latent` and `promoted`: private to the owner. `words`: the queue, with its protocol. `due`, `ticker`:
+//! see [`beat`](crate::protocol::beat).
 //!
 //! **Invariants.**
-//! * I1: `latent` holds the forks in progress, oldest first, and those below `promoted`, and no others, have been
-//!   promoted; so the newest word of `words` is that of the newest promoted task, or that task has been stolen.
-//! * I2: a worker that waits for a stolen task has no latent ones: what is older was promoted before it, and what
-//!   is newer has been joined. One that waits for anything else promotes all before it sleeps.
+//! * I1: `latent` holds the forks in progress, oldest first, and exactly those below `promoted` have been promoted; so
+//!   the newest word of `words` is that of the newest promoted task, or that task is stolen.
+//! * I2: a worker that waits for a stolen task has no latent tasks: older tasks were promoted before it, and newer ones
+//!   have been joined. A worker that waits for anything else promotes all its tasks before it sleeps.
 //!
-//! **Edges.** Those of the queue. A latent task is invisible, and whether a task was promoted is known to its owner alone;
-//! the flag that says that a beat is due is a hint. So promotion adds nothing to what is checked of the queue. Why the
-//! clock does not sleep while somebody forks is argued in [`beat`](crate::protocol::beat).
+//! **Edges.** Those of the queue. Thieves do not see latent tasks, and only the owner knows whether a task was
+//! promoted; the flag for a due beat is a hint. So promotion adds nothing to check beyond the queue.
+//! [`beat`](crate::protocol::beat) argues why the clock does not sleep while somebody forks.
 //!
-//! **Sleep.** As in [`Queued`], each push of a promoted task being followed by a fence and a look at the sleepers.
-//! Whoever sleeps has, with [`Request`], raised the flags of all victims between two fences, as in
+//! **Sleep.** As in [`Queued`]: a fence and a look at the sleepers follow each push of a promoted task. With
+//! [`Request`], a sleeper has raised the flags of all victims between two fences, as in
 //! [`sleep`](crate::protocol::sleep); with [`Clock`], the next beat wakes it.
 //!
-//! **Departures.** The paper counts steps, and promotes in the scheduler's loop; here a fork looks at a flag. It promotes the
-//! outermost of all kinds of latent parallelism; loops here have none, since they split when asked.
+//! **Departures.** The paper counts steps, and promotes in the scheduler's loop; here a fork reads a flag. The paper
+//! promotes the outermost of all kinds of latent parallelism; loops here have none, since they split on request.
 
 use std::any::type_name;
 use std::cell::UnsafeCell;
@@ -53,19 +53,19 @@ use crate::protocol::waiting::wake_next;
 use crate::slot::{Job, Slot};
 use crate::ticker::Ticker;
 
-/// A task pool of which thieves see a task only after its owner has promoted it to the queue `Q`, one on each beat, the
-/// oldest first; from *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).
+/// A task pool whose owner promotes one task, the oldest, to the queue `Q` on each beat; thieves see only promoted
+/// tasks; from *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).
 ///
 /// A fork and its join touch nothing shared: a push to a private stack, a load, a pop. `B` says when a beat is due:
-/// [`Clock`], the paper's way, every 100 µs; or [`Request`], when a thief has found nothing. What can be set: [`HeartbeatSettings`].
+/// [`Clock`], the paper's way, every 100 µs; or [`Request`], when a thief has found nothing. Its settings are
+/// [`HeartbeatSettings`].
 ///
-/// A worker sees that a beat is due when it forks, when it asks [`wants_work`](crate::Worker::wants_work), as loops do,
-/// and while it waits. A task that does none of this for long gives no beat, and what its worker has forked before is out
-/// of reach meanwhile. So nothing may *depend* on both branches of a fork running at the same time, on this pool less
-/// than on others.
+/// A worker notices a due beat when it forks, when it calls [`wants_work`](crate::Worker::wants_work), as loops do, and
+/// while it waits. During a long task that does none of these, thieves cannot reach its worker's earlier forks. So on
+/// this pool, even less than on others, nothing may *depend* on both branches of a fork running at the same time.
 ///
-/// `Q` is any queue that [`Queued`] takes; one whose tasks can all be stolen at once, such as
-/// [`ChaseLev`](filch_queue::ChaseLev), suits best. If it is full, tasks stay latent.
+/// `Q` is any queue that [`Queued`] takes; a queue whose tasks are all stealable at once, such as
+/// [`ChaseLev`](filch_queue::ChaseLev), suits best. If the queue is full, tasks stay latent.
 ///
 /// ```
 /// use filch::pool::{Heartbeat, Pool, Request};
@@ -87,20 +87,20 @@ use crate::ticker::Ticker;
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 ///
-/// In the [statistics](crate::WorkerStats), `grows` counts promotions, `shrinks` the promoted tasks that nobody stole, and
-/// `requests` the beats that thieves asked for.
+/// In the [statistics](crate::WorkerStats), `grows` counts promotions, `shrinks` the promoted tasks that nobody stole,
+/// and `requests` the beats that thieves requested.
 pub struct Heartbeat<Q: Queue<Native>, B: Beat = Clock> {
     latent: UnsafeCell<Latent>,
     due: Arc<beat::Due<Native>>,
-    /// Of the clock, if there is one.
+    /// The clock's ticker, if there is a clock.
     ticker: Option<Arc<Ticker>>,
     words: Queued<Q>,
     beat: PhantomData<fn() -> B>,
 }
 
-// SAFETY: `latent` is touched by the worker's own thread only; the rest is made for sharing.
+// SAFETY: only the worker's own thread uses `latent`; the rest is made for sharing.
 unsafe impl<Q: Queue<Native>, B: Beat> Sync for Heartbeat<Q, B> {}
-// SAFETY: the jobs in `latent` are forks in progress, of which a pool has none while it is moved between threads.
+// SAFETY: the jobs in `latent` are forks in progress, and a pool has none when it moves between threads.
 unsafe impl<Q: Queue<Native>, B: Beat> Send for Heartbeat<Q, B> {}
 
 impl<Q: Queue<Native>, B: Beat> fmt::Debug for Heartbeat<Q, B> {
@@ -123,30 +123,30 @@ impl<Q: Queue<Native>, B: Beat> fmt::Debug for Heartbeat<Q, B> {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub trait Beat: Sealed + Send + Sync + 'static {
-    /// What can be set.
+    /// The settings of such a beat.
     type Settings: Clone + fmt::Debug + Default + Send + Sync;
-    /// How long the clock waits between two beats; `None` if there is no clock.
+    /// Returns the clock's period; `None` if there is no clock.
     #[doc(hidden)]
     fn period(settings: &Self::Settings) -> Option<Duration>;
-    /// Whether thieves that find nothing ask for a beat.
+    /// Whether thieves that find nothing request a beat.
     #[doc(hidden)]
     const ON_REQUEST: bool;
 }
 
-/// A beat every 100 µs, or as soon afterwards as the system wakes a thread; and one at the first fork after a time without
-/// any. Thieves wait for it.
+/// A beat every 100 µs, or as soon after as the system wakes a thread, and one at the first fork after a time without
+/// forks. Thieves wait for it.
 ///
-/// The pool has one thread more, which sleeps while nobody forks, and there is none in a pool of one worker. See
-/// [`Heartbeat`] for an example.
+/// The pool has an additional thread, which sleeps while nobody forks; a pool of one worker has none. See [`Heartbeat`]
+/// for an example.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {}
 
-/// A beat when a thief has found nothing to steal, or goes to sleep. No clock, and no promotion that nobody wants. See
+/// A beat when a thief has found nothing to steal, or goes to sleep. There is no clock, and no unwanted promotion. See
 /// [`Heartbeat`] for an example.
 #[derive(Clone, Copy, Debug)]
 pub enum Request {}
 
-/// How long the [`Clock`] waits between two beats: 100 µs by default. Not zero.
+/// The time between two beats of the [`Clock`]: 100 µs by default. It must not be zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period(pub Duration);
 
@@ -174,7 +174,7 @@ impl Beat for Request {
     }
 }
 
-/// What can be set of a [`Heartbeat`] pool.
+/// The settings of a [`Heartbeat`] pool.
 ///
 /// ```
 /// use std::time::Duration;
@@ -189,7 +189,7 @@ impl Beat for Request {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub struct HeartbeatSettings<Q: Queue<Native>, B: Beat = Clock> {
-    /// Of what says that a beat is due: a [`Period`] for a [`Clock`].
+    /// The settings of the beat: a [`Period`] for a [`Clock`].
     pub beat: B::Settings,
     /// The parameters of the queue.
     pub queue: Q::Params,
@@ -218,7 +218,7 @@ pub trait Sealed {}
 impl Sealed for Clock {}
 impl Sealed for Request {}
 
-/// The owner's forks in progress: I1.
+/// The owner's forks in progress (I1).
 #[derive(Debug, Default)]
 struct Latent {
     jobs: Vec<NonNull<Job>>,
@@ -226,7 +226,7 @@ struct Latent {
 }
 
 impl Latent {
-    /// The oldest job that has not been promoted.
+    /// Returns the oldest job that has not been promoted.
     fn oldest(&self) -> Option<NonNull<Job>> {
         self.jobs.get(self.promoted).copied()
     }
@@ -236,12 +236,13 @@ impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
     /// Gives `f` the list of forks in progress.
     #[inline(always)]
     fn latent<R>(self, f: impl FnOnce(&mut Latent) -> R) -> R {
-        // SAFETY: the list is this thread's; each `f` is an operation of the list, or of the queue, which does not come back here.
+        // SAFETY: only this thread uses the list; each `f` is an operation of the list or of the queue, which does not
+        // reenter this function.
         f(unsafe { &mut *self.latent.get() })
     }
 
     fn words(self) -> Own<'w, Queued<Q>> {
-        // SAFETY: a part of the worker's pool.
+        // SAFETY: it is a part of the worker's pool.
         unsafe { self.part(|pool| &pool.words) }
     }
 
@@ -250,11 +251,11 @@ impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
         self.latent(|latent| latent.oldest().is_some())
     }
 
-    /// Promotes the oldest latent job, and tells nobody; `false` if there is none, or no room.
+    /// Promotes the oldest latent job, and wakes nobody; returns `false` if there is none, or no room.
     fn promote(self) -> bool {
         self.latent(|latent| {
             let Some(job) = latent.oldest() else { return false };
-            // SAFETY: a fork in progress stays on its frame until it was taken back or settled.
+            // SAFETY: a fork in progress stays on its frame until it is taken back or settled.
             let promoted = unsafe { self.words().push(job) };
             latent.promoted += usize::from(promoted);
             promoted
@@ -263,8 +264,8 @@ impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
 }
 
 impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
-    /// Acts on a beat that is due: promotes a job, lowers the flag, then tells sleepers and the clock. If nothing can be
-    /// promoted the flag stays raised.
+    /// Acts on a beat that is due: promotes a job, lowers the flag, then wakes a sleeper and the clock. If there is
+    /// nothing to promote, the flag stays raised.
     #[cold]
     #[inline(never)]
     fn act_on_beat(here: &Here<'_, Self>) {
@@ -280,7 +281,7 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
         }
     }
 
-    /// [`Heartbeat::act_on_beat`] if it is due.
+    /// Calls [`Heartbeat::act_on_beat`] if a beat is due.
     #[inline(always)]
     fn act_if_due(here: &Here<'_, Self>) {
         if here.pool().due.is_raised() {
@@ -288,17 +289,17 @@ impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
         }
     }
 
-    /// Takes back a job that was promoted.
+    /// Takes back a promoted job.
     ///
     /// # Safety
-    /// As [`Plumbing::take_word_back`]; the job has just left `latent`.
+    /// As for [`Plumbing::take_word_back`]; the job has just left `latent`.
     #[cold]
     unsafe fn take_back_promoted(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
         here.pool().latent(|latent| {
             latent.promoted -= 1;
-            debug_assert_eq!(latent.promoted, latent.jobs.len(), "older ones were promoted before: I1");
+            debug_assert_eq!(latent.promoted, latent.jobs.len(), "older ones were promoted first: I1");
         });
-        // SAFETY: it is the newest word, by I1.
+        // SAFETY: by I1 the job's word is the newest.
         let is_back = unsafe { here.pool().words().take_back(job) };
         if is_back {
             here.home().counters.shrinks.bump();
@@ -321,7 +322,7 @@ impl<Q: Queue<Native>, B: Beat> Known for Heartbeat<Q, B> {
     }
 }
 
-// SAFETY: a job is latent, and its owner's alone, or in the queue, which gives each word out once.
+// SAFETY: a job is either latent, and only its owner has it, or in the queue, which gives out each word once.
 unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     type Settings = HeartbeatSettings<Q, B>;
 
@@ -333,7 +334,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     }
 
     fn create(workers: usize, room: Room, settings: &HeartbeatSettings<Q, B>) -> io::Result<Vec<Self>> {
-        // With a clock, the first fork's beat starts it.
+        // The first fork's beat starts the clock, if there is one.
         let has_clock = B::period(&settings.beat).is_some() && workers > 1;
         let queues = Queued::create(workers, room, &QueueSettings::of(settings.queue.clone()))?;
         let pools = queues.into_iter().map(|words| Self {
@@ -374,7 +375,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         if !here.pool().due.is_raised() {
             return false;
         }
-        // What is there already comes before what would have to be split off.
+        // Existing tasks come before any that would have to be split off.
         let has_latent = here.pool().has_latent();
         if has_latent {
             Self::act_on_beat(here);
@@ -393,7 +394,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
         let (is_latent, newest) = here.pool().latent(|latent| (latent.jobs.len() > latent.promoted, latent.jobs.pop()));
         debug_assert_eq!(newest, Some(job), "forks and joins are nested");
-        // SAFETY: the newest one, by the caller's promise, and it has just left the list.
+        // SAFETY: the job is the newest, by the caller's promise, and has just left the list.
         is_latent || unsafe { Self::take_back_promoted(here, job) }
     }
 

@@ -1,23 +1,25 @@
-//! What can be set of a pool on a word queue; and stealing several tasks at once.
+//! The settings of a pool on a word queue; and stealing several tasks at once.
 //!
-//! This file and [`queued`](super::queued) need each other, for they are one pool: this is what it does with several tasks.
+//! This file and [`queued`](super::queued) refer to each other, since they are one pool: this is its handling of
+//! several tasks.
 //!
-//! **Idea.** A thief that wins several tasks runs the oldest one and keeps the others in its own queue, where further thieves find them. So
-//! the tasks of one worker are spread by halves instead of one by one.
+//! **Idea.** A thief that wins several tasks runs the oldest and keeps the others in its own queue, where other thieves
+//! find them. So the tasks of one worker spread by halves instead of one by one.
 //!
 //! **Invariants.**
-//! * L1: only an idle worker hauls. Nothing lies on its stack, and its own queue is empty; so what it keeps is older than whatever it forks
-//!   afterwards, and a join finds the word of its own task first or, if that was stolen, sees from the word that it is another's.
-//! * L2: a job is [claimed](crate::protocol::state::JobState::keep) before its word is pushed, so its owner knows that it is stolen, and
-//!   whoever wins the word learns whose it is.
-//! * L3: an idle worker takes what it has kept before it looks elsewhere, so it does not sleep, nor leave its seat to a guest, while it
-//!   keeps anything; and while it works, thieves see it like any other word.
+//! * L1: only an idle worker hauls. Its stack and its own queue are empty, so the tasks it keeps are older than any it
+//!   forks afterwards. A join then finds the word of its own task first or, if that was stolen, another word.
+//! * L2: a thief [claims](crate::protocol::state::JobState::keep) a job before it pushes the word, so the owner knows
+//!   that the job is stolen, and the winner of the word learns the owner.
+//! * L3: an idle worker takes its kept tasks before it looks elsewhere, so it neither sleeps nor leaves its seat to a
+//!   guest while it keeps any; and while it works, thieves see kept tasks like any other word.
 //!
-//! **Progress.** An owner may sleep for a job that nobody runs yet. Its keeper runs something else meanwhile, which it won before. That
-//! waits for nothing but its own forks, and no job that is kept is among them: it was forked by somebody else. So the keeper comes back to it.
+//! **Progress.** An owner may sleep for a job that nobody runs yet, while its keeper runs another task, which it won
+//! before. That task waits only for its own forks, and no kept job is among them, since another worker forked it. So
+//! the keeper returns to the kept job.
 //!
-//! **Leapfrogging.** What a thief keeps does not descend from what it runs, so who waits strictly must not run it; such a pool
-//! [is refused](refusal).
+//! **Leapfrogging.** A thief's kept tasks do not descend from the task it runs, so a worker that waits strictly must
+//! not run them; such a pool [is refused](refusal).
 
 use std::any::type_name;
 use std::fmt;
@@ -34,7 +36,7 @@ use crate::policy::Wait;
 use crate::slot::Job;
 use crate::worker_queue::Loot;
 
-/// What can be set of a pool on the queue `Q`: the queue's own parameters, and how many tasks a thief takes at once.
+/// The settings of a pool on the queue `Q`: the queue's own parameters, and how many tasks a thief takes at once.
 ///
 /// ```
 /// use std::time::Duration;
@@ -53,26 +55,26 @@ use crate::worker_queue::Loot;
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub struct QueueSettings<Q: Queue<Native>> {
-    /// The queue's own.
+    /// The queue's own parameters.
     pub params: Q::Params,
-    /// `None`: one at a time.
+    /// How thieves take several tasks; `None` if they take one at a time.
     pub(super) loot: Option<Loot<Q>>,
 }
 
 impl<Q: Queue<Native>> QueueSettings<Q> {
-    /// The queue's parameters, and thieves that take one task at a time.
+    /// Settings with these queue parameters, and thieves that take one task at a time.
     pub fn of(params: Q::Params) -> Self {
         Self { params, loot: None }
     }
 
-    /// The same with thieves that take up to `most` tasks at once, if they are idle: one to run, the others for their own queue. How many
-    /// of a victim's tasks these are, the queue's parameters say.
+    /// Lets idle thieves take up to `most` tasks at once: one to run, the others for their own queue. The queue's
+    /// parameters say how many of a victim's tasks these are.
     ///
-    /// A task may have to wait until one has ended that the same thief took with it, where thieves get nothing without the owner's answer. So
-    /// no branch must wait until another has started.
+    /// On a queue whose thieves need the owner's answer, a stolen task may have to wait for the end of another that the
+    /// same thief took with it. So no branch may wait for another to start.
     ///
-    /// A pool whose thieves do so must not [wait](crate::Wait) strictly, nor be interrupted by
-    /// [signals](crate::Interrupts::signal) if its owners answer thieves: [`BuildError::Unfit`](crate::BuildError::Unfit).
+    /// Such a pool must not [wait](crate::Wait) strictly, nor be interrupted by [signals](crate::Interrupts::signal) if
+    /// its owners answer thieves: [`BuildError::Unfit`](crate::BuildError::Unfit).
     ///
     /// # Panics
     /// If `most` is 0.
@@ -108,66 +110,67 @@ impl<Q: Queue<Native>> fmt::Debug for QueueSettings<Q> {
     }
 }
 
-/// Why thieves cannot take several tasks at once in a pool that waits so, and whose owners answer from a signal's handler or do not.
+/// Why thieves cannot take several tasks at once in a pool with this way of waiting, and with owners that do or do not
+/// answer from a signal handler.
 pub(super) fn refusal(wait: Wait, answers_signals: bool) -> Option<&'static str> {
     if wait.is_strict() {
         return Some(
-            "a thief that takes several tasks keeps some that do not descend from the one it runs, and whoever leapfrogs strictly \
-             must not meet them: take one at a time, or wait by 'leapfrog-random' or 'random'",
+            "a thief that takes several tasks keeps some that do not descend from the one it runs, and a strict leapfrogger must \
+             not run them: take one at a time, or wait by 'leapfrog-random' or 'random'",
         );
     }
     answers_signals.then_some(
-        "an owner that answers in a signal's handler has no room for several tasks at once: let thieves take one at a time, or \
+        "an owner that answers in a signal handler has no room for several tasks at once: let thieves take one at a time, or \
          interrupt by a flag",
     )
 }
 
 impl<Q: Queue<Native>> Queued<Q> {
-    /// Tries to take several tasks from `victim`; keeps all but one.
+    /// Tries to take several tasks from `victim`, and keeps all but one.
     ///
-    /// An idle worker's: L1.
+    /// For an idle worker (L1).
     #[cold]
     pub(super) fn haul_by(here: &IdleHere<'_, '_, Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
         let (pool, index) = (here.pool(), here.home().index);
         let Thieves::Own(thieves) = &pool.seen().thieves else {
-            unreachable!("who takes several has handles of its own")
+            unreachable!("a thief that takes several has its own handles")
         };
-        // SAFETY: until the end of this function, which calls only operations of queues.
+        // SAFETY: the handle is used until the end of this function, which calls only queue operations.
         let Some(handle) = (unsafe { pool.handle(thieves, victim) }) else { return Steal::Empty };
-        // SAFETY: the list is this thread's, and nothing called here comes back to it.
+        // SAFETY: only this thread uses the list, and nothing called here accesses it again.
         let spoils = unsafe { &mut *pool.spoils.get() };
         let attempt = |handle: &mut Q::Thief| loot.take(handle, spoils);
-        // SAFETY: an attempt is an operation of the queues.
+        // SAFETY: an attempt is a queue operation.
         let first = match unsafe { pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt)) } {
             Steal::Task(task) => task_to_job(task),
             other => return other.map(task_to_job),
         };
         if matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
-            // What has come in answer to a request that was to be withdrawn: nobody else could take it from the handle.
+            // Answers to a request that was being withdrawn: no other thief could take them from the handle.
             spoils.extend(std::iter::from_fn(|| handle.quiesce()));
         }
         for job in spoils.drain(..).map(task_to_job) {
-            // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
+            // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
             let state = &unsafe { job.as_ref() }.state;
             // L2.
             if state.claim_again(index).is_none() {
                 state.keep(index, victim);
             }
             here.home().counters.steals.bump();
-            // SAFETY: the job stays where it is until it is settled, for it is claimed.
+            // SAFETY: the job is claimed, so it stays where it is until it is settled.
             if !unsafe { Self::push_word(here, job) } {
-                // SAFETY: the list is this thread's, and adding to it calls nothing.
+                // SAFETY: only this thread uses the list, and `push` calls nothing else.
                 unsafe { &mut *pool.kept.get() }.push(job_to_task(job));
             }
         }
         Steal::Task(first)
     }
 
-    /// What the worker has kept: the newest of it. An idle one has nothing else in its queue.
+    /// Returns the newest task that the worker has kept. An idle worker has no other tasks in its queue.
     pub(super) fn newest_kept(idle: &IdleHere<'_, '_, Self>) -> Option<NonNull<Job>> {
         let pool = idle.pool();
         pool.loot?;
-        // SAFETY: the list is this thread's, and taking from it calls nothing.
+        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
         pool.pop_own().or_else(|| unsafe { &mut *pool.kept.get() }.pop().map(task_to_job))
     }
 }

@@ -1,11 +1,12 @@
-//! A task pool made of any word queue: the task lies on the frame of its fork, and the queue holds its address.
+//! A task pool on any word queue: a task lies on the frame of its fork, and the queue holds its address.
 //!
-//! This file and [`loot`] need each other, for they are one pool: what it does with single tasks, and with several at once.
+//! This file and [`loot`] refer to each other, since they are one pool: its handling of single tasks, and of several at
+//! once.
 //!
 //! **Invariants.** Those of [tasks on frames](super::frames): I1, I2.
 //!
-//! **Sleep.** A push does not fence before its look at the sleepers. Who goes to sleep makes up for that by a barrier that all
-//! processors pass, or where the system has none by letting some time pass: see
+//! **Sleep.** A push does not fence before its look at the sleepers. A worker about to sleep makes up for that by a
+//! barrier on all processors or, where the system has none, by letting some time pass: see
 //! [`has_pushed`](crate::protocol::waiting::has_pushed).
 
 use std::any::type_name;
@@ -34,8 +35,8 @@ use crate::protocol::waiting::has_pushed;
 use crate::slot::{Job, Slot};
 use crate::worker_queue::Loot;
 
-/// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out, whose thieves do
-/// not wait for what the owner does next, and that returns each task once. The compiler refuses others:
+/// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out,
+/// whose thieves do not wait for the owner's next step, and that returns each task once. The compiler refuses others:
 ///
 /// ```compile_fail
 /// use filch::{ThreadPool, pool::Queued};
@@ -51,38 +52,38 @@ use crate::worker_queue::Loot;
 /// let pool = ThreadPool::builder().pool::<Queued<PatientThep>>().workers(2).build();
 /// ```
 ///
-/// When the queue is full, forks run their second branch after the first.
+/// When the queue is full, a fork runs its second branch after the first.
 ///
-/// What can be set of it: [`QueueSettings`].
+/// Its settings are [`QueueSettings`].
 pub struct Queued<Q: Queue<Native>> {
     owner: UnsafeCell<Q::Owner>,
     pub(super) thieves: Thieves<Q>,
-    /// Jobs that were popped too soon and did not find their way back, oldest first; and of an idle worker those that it has stolen and
-    /// has no room for.
+    /// Jobs that were popped too soon and did not fit back into the queue, oldest first; and stolen jobs for which an
+    /// idle worker has no room.
     pub(super) kept: UnsafeCell<Vec<Task>>,
-    /// How thieves take several tasks, if they do.
+    /// How thieves take several tasks, if they may.
     pub(super) loot: Option<Loot<Q>>,
-    /// Between a theft of several and the pushes of what is too much of it, otherwise empty.
+    /// The surplus of a theft of several tasks until it is pushed; otherwise empty.
     pub(super) spoils: UnsafeCell<Vec<Task>>,
     /// How many of the owner's newest tasks thieves leave to it.
     kept_back: usize,
-    /// Whether there are barriers for who goes to sleep.
+    /// Whether there are barriers for workers about to sleep.
     pub(super) has_barriers: bool,
-    /// Whether the worker is using its owner's end, for a signal that interrupts it.
+    /// Whether the worker is using its owner's end, for a signal handler that interrupts it.
     is_busy: <Native as Memory>::AtomicBool,
 }
 
-// SAFETY: all parts are touched by the worker's own thread only, except for handles that may be shared; the queue's shared part is
-// behind its handles.
+// SAFETY: only the worker's own thread uses the parts, except for handles that may be shared; the queue's shared part
+// is behind its handles.
 unsafe impl<Q: Queue<Native>> Sync for Queued<Q> {}
-// SAFETY: nothing in it is tied to a thread; handles that several workers have may be shared.
+// SAFETY: no part is tied to a thread, and handles that several workers have may be shared.
 unsafe impl<Q: Queue<Native>> Send for Queued<Q> {}
 
 /// The handles by which a worker steals from the others' queues, by worker.
 pub(super) enum Thieves<Q: Queue<Native>> {
-    /// This worker's own; its own place holds nothing.
+    /// This worker's own handles; there is none for itself.
     Own(UnsafeCell<Vec<Option<Q::Thief>>>),
-    /// Everybody's, since they are [alike](Queue::THIEVES_ALIKE).
+    /// Handles shared by all workers, since they are [alike](Queue::THIEVES_ALIKE).
     Everybodys(Arc<[Q::Thief]>),
 }
 
@@ -93,19 +94,20 @@ impl<Q: Queue<Native>> fmt::Debug for Queued<Q> {
 }
 
 impl<Q: Queue<Native>> Queued<Q> {
-    /// For queues that grow.
+    /// The initial capacity of queues that grow.
     pub(super) const INITIAL_CAPACITY: usize = 256;
 
-    /// Whether a signal may have the worker answer its thieves: with the other queues it need not.
+    /// Whether a signal may make the worker answer its thieves; other queues do not need it.
     const ANSWERS: bool = Q::PROMISES.owner_must_poll;
 }
 
-/// What the owner does. Each function has the owner's end once, and what is called meanwhile does not come back to it.
+/// The owner's operations. Each function borrows the owner's end once, and nothing that it calls meanwhile borrows it
+/// again.
 impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
-    /// The owner's end, for `f`, which no signal's handler disturbs.
+    /// Gives `f` the owner's end, undisturbed by signal handlers.
     ///
     /// # Safety
-    /// `f` does not come back to the owner's end.
+    /// `f` does not borrow the owner's end again.
     #[inline(always)]
     pub(super) unsafe fn with_owner<R>(self, f: impl FnOnce(&mut Q::Owner) -> R) -> R {
         // Relaxed, with fences for the compiler: only a handler on this thread reads it.
@@ -113,7 +115,8 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
             self.is_busy.store(true, Ordering::Relaxed);
             Native::compiler_fence();
         }
-        // SAFETY: the owner's end is this thread's, and used once, by the caller's promise; a handler sees that it is in use.
+        // SAFETY: only this thread uses the owner's end, and borrows it once, by the caller's promise; a handler sees
+        // that it is in use.
         let result = f(unsafe { &mut *self.owner.get() });
         if Queued::<Q>::ANSWERS {
             Native::compiler_fence();
@@ -122,25 +125,26 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         result
     }
 
-    /// The handle by which this worker steals from `victim`, if it has handles of its own, and `victim` is another one.
+    /// Returns this worker's own handle to steal from `victim`, if `victim` is another worker.
     ///
     /// # Safety
-    /// The handle is used once at a time.
+    /// The handle is borrowed once at a time.
     #[expect(clippy::mut_from_ref, reason = "the owner's part, which the owner's thread alone may ask for")]
     pub(super) unsafe fn handle(
         self,
         thieves: &UnsafeCell<Vec<Option<Q::Thief>>>,
         victim: usize,
     ) -> Option<&mut Q::Thief> {
-        // SAFETY: the handles are this thread's, and nobody else uses them meanwhile, by the caller's promise.
+        // SAFETY: the handles are this thread's, and by the caller's promise not otherwise borrowed meanwhile.
         unsafe { &mut *thieves.get() }.get_mut(victim)?.as_mut()
     }
 
-    /// Answers thieves from a signal's handler; `false` if the worker is using its owner's end, and so will soon answer itself.
+    /// Answers thieves from a signal handler; returns `false` if the worker is using its owner's end, and so will soon
+    /// answer itself.
     ///
-    /// Allocates nothing: where there are signals a worker steals one task at a time, for which there is always room.
+    /// Allocates nothing: with signals, a worker steals one task at a time, for which there is always room.
     fn interrupt(self) -> bool {
-        // Relaxed: this thread's own value.
+        // Relaxed: only this thread writes it.
         if !Queued::<Q>::ANSWERS || self.is_busy.load(Ordering::Relaxed) {
             return false;
         }
@@ -150,38 +154,39 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
 
     /// Answers thieves.
     fn poll(self) {
-        // SAFETY: an operation of the queue.
+        // SAFETY: this is a queue operation.
         unsafe { self.with_owner(Owner::poll) };
     }
 
-    /// Pushes a job; returns whether there was room, and wakes nobody.
+    /// Pushes a job, and wakes nobody; returns whether there was room.
     ///
     /// # Safety
-    /// The job stays where it is until it was taken back or settled.
+    /// The job stays where it is until it is taken back or settled.
     pub(super) unsafe fn push(self, job: NonNull<Job>) -> bool {
-        // SAFETY: an operation of the queue.
+        // SAFETY: this is a queue operation.
         unsafe { self.with_owner(|owner| owner.push(job_to_task(job)).is_ok()) }
     }
 
-    /// Takes `job` back if nobody has stolen it.
+    /// Takes back `job` if nobody has stolen it.
     ///
     /// # Safety
-    /// `job` is the newest one that the worker pushed and has not joined.
+    /// `job` is the newest that the worker has pushed and not joined.
     #[inline]
     pub(super) unsafe fn take_back(self, job: NonNull<Job>) -> bool {
         let newest = self.pop();
         newest.is_some_and(|task| task_to_job(task) == job) || self.was_kept(job, newest)
     }
 
-    /// Whether `job`, which was not the newest in the queue, was kept; what was popped instead goes back.
+    /// Returns whether `job`, which was not the newest in the queue, was kept; pushes back `older`, which was popped
+    /// instead.
     #[cold]
     fn was_kept(self, job: NonNull<Job>, older: Option<Task>) -> bool {
-        // SAFETY: the list is this thread's, and nothing called here comes back to it.
+        // SAFETY: only this thread uses the list, and nothing called here accesses it again.
         let kept = unsafe { &mut *self.kept.get() };
         let was_kept = kept.pop_if(|newest| task_to_job(*newest) == job).is_some();
-        // SAFETY: an operation of the queue. I1: `job`, if it was not kept, was stolen out of order.
+        // SAFETY: this is a queue operation. By I1 `job`, if it was not kept, was stolen out of order.
         if let Some(Err(full)) = older.map(|older| unsafe { self.with_owner(|owner| owner.push(older)) }) {
-            // Thieves are taking so much that there is no room.
+            // Slots of tasks being stolen leave no room.
             kept.push(full.0);
         }
         was_kept
@@ -191,7 +196,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         let stolen = match &self.seen().thieves {
             Thieves::Everybodys(thieves) => Q::steal_alike(&thieves[victim]),
             Thieves::Own(thieves) => {
-                // SAFETY: for the attempt, which is an operation of the queue, as is what it does at the owner's end.
+                // SAFETY: the handle is borrowed for the attempt, a queue operation, as is its use of the owner's end.
                 unsafe {
                     let Some(thief) = self.handle(thieves, victim) else { return Steal::Empty };
                     self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal))
@@ -203,12 +208,12 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
 
     pub(super) fn sees_work_of(self, victim: usize) -> bool {
         if Q::PROMISES.owner_must_poll && !self.is_empty() {
-            // What it would leave behind asleep, nobody could steal: it stays awake and polls.
+            // Nobody could steal its tasks while it sleeps, so it stays awake and polls.
             return true;
         }
         match &self.seen().thieves {
             Thieves::Everybodys(thieves) => thieves[victim].has_work_hint(),
-            // SAFETY: for a look at the queue.
+            // SAFETY: the handle is borrowed for a look at the queue.
             Thieves::Own(thieves) => unsafe { self.handle(thieves, victim) }.is_some_and(|thief| thief.has_work_hint()),
         }
     }
@@ -216,27 +221,27 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     /// Takes the worker's own newest word.
     #[inline]
     fn pop(self) -> Option<Task> {
-        // SAFETY: an operation of the queue.
+        // SAFETY: this is a queue operation.
         unsafe { self.with_owner(Owner::pop) }
     }
 
-    /// Takes the worker's own newest task as a thief would: its fork will find it stolen.
+    /// Takes the worker's own newest task as a thief would, so that its join finds it stolen.
     pub(super) fn pop_own(self) -> Option<NonNull<Job>> {
         self.pop().map(task_to_job)
     }
 
     pub(super) fn is_empty(self) -> bool {
-        // SAFETY: an operation of the queue.
+        // SAFETY: this is a queue operation.
         unsafe { self.with_owner(|owner| owner.len_hint() == 0) }
     }
 }
 
-/// A job as the word that goes through a queue.
+/// Converts a job to the word that goes through a queue.
 pub(super) fn job_to_task(job: NonNull<Job>) -> Task {
     Task::from_ptr(job)
 }
 
-/// See [`job_to_task`].
+/// The inverse of [`job_to_task`].
 pub(super) fn task_to_job(task: Task) -> NonNull<Job> {
     task.as_ptr()
 }
@@ -255,13 +260,13 @@ impl<Q: Queue<Native>> Known for Queued<Q> {
     }
 }
 
-// SAFETY: the queue gives each word out once.
+// SAFETY: the queue gives out each word once.
 unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     type Settings = QueueSettings<Q>;
 
     const ANSWERS_SIGNALS: bool = Self::ANSWERS;
     const KEEPS: bool = true;
-    // With a handle, and perhaps a place to ask, for each pair of workers, this many take some 100 MiB.
+    // With a handle, and perhaps a request slot, for each pair of workers, this many take some 100 MiB.
     const MAX_WORKERS: usize = if Q::THIEVES_ALIKE { MAX_WORKERS } else { 1 << 10 };
 
     fn refusal(settings: &QueueSettings<Q>, wait: Wait, by_signal: bool) -> Option<&'static str> {
@@ -281,7 +286,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             assert!(matches!(Q::PROMISES.order, Order::Lifo), "the owner's end of the queue is first in, first out");
         };
         if capacity != Self::INITIAL_CAPACITY {
-            // A queue that cannot have its memory ends the process: find out before.
+            // A queue that gets no memory ends the process, so check beforehand.
             const SLOT: usize = 16;
             let bytes = workers.saturating_mul(capacity).saturating_mul(SLOT);
             Vec::<u8>::new().try_reserve_exact(bytes).map_err(io::Error::other)?;
@@ -326,21 +331,21 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     fn wants_work(here: &Here<'_, Self>) -> bool {
-        // A queue that thieves have emptied is how they ask.
+        // Thieves ask by emptying the queue.
         here.core().peers().len() > 1 && here.pool().is_empty()
     }
 
     #[inline]
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
         let push = |owner: &mut Q::Owner| (owner.len_hint() == 0, owner.push(job_to_task(job)).is_ok());
-        // SAFETY: an operation of the queue; the caller promises that the job stays.
+        // SAFETY: this is a queue operation, and the caller promises that the job stays.
         let (was_empty, pushed) = unsafe { here.pool().with_owner(push) };
         has_pushed(&*here.home(), was_empty);
         pushed
     }
 
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller promises that it is the newest one.
+        // SAFETY: the caller promises that the job is the newest.
         unsafe { here.pool().take_back(job) }
     }
 
@@ -385,7 +390,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         !here.pool().is_empty()
     }
 
-    /// Sees whatever owners had pushed that did not see it.
+    /// Makes visible all pushes of owners that did not see this worker.
     fn settles(core: &Core<Self>) {
         if core.pool.has_barriers {
             Native::heavy_barrier();

@@ -2,20 +2,20 @@
 //!
 //! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
-//! **Idea.** Tasks lie in the slots of a per-worker array, from their fork to their join. [`protocol::split`](split) says who may take
-//! which, and folds the owner's part of it into the two [limits](crate::protocol::limits), so that a fork writes the task, compares
-//! twice, and calls twice.
+//! **Idea.** Tasks lie in the slots of a per-worker array, from fork to join. [`protocol::split`](split) says who may
+//! take which task, and folds the owner's part into the two [limits](crate::protocol::limits), so that a fork writes
+//! the task, compares twice, and calls twice.
 //!
-//! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the result there.
-//! `shared`: tail, split and the all-stolen hint, on a line of their own; thieves and the owner's cold path. `owner`: the
-//! owner's copies, for whoever has the `turn`: the owner on its cold path, or a thief that [shares for
-//! it](crate::protocol::seize). `words`: a Chase–Lev deque for forks by code that does not know the head.
+//! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the results
+//! there. `shared`: tail, split and the all-stolen hint, on their own cache line; used by thieves and the owner's cold
+//! path. `owner`: the owner's copies, for the holder of the `turn`: the owner on its cold path, or a thief that [shares
+//! for it](crate::protocol::seize). `words`: a Chase–Lev deque for forks by code that does not know the head.
 //!
 //! **Invariants.** Those of the protocol.
 //!
-//! **Departures.** Lace keeps one head per worker in memory and tests flags; here the head is in a register and requests
-//! overwrite the limits, so that the fast path has two compares in all. Lace's split request is answered only while
-//! there is something to share; here it may also stay armed on the push limit, because thieves sleep.
+//! **Departures.** Lace keeps one head per worker in memory and tests flags; here the head is in a register and
+//! requests overwrite the limits, so that the fast path has two compares. Lace answers a split request only while there
+//! is something to share; here a request may also stay armed on the push limit, because thieves sleep.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -37,9 +37,9 @@ use crate::stack::Stack;
 
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
-/// Pushing and popping touch nothing that thieves write, once tasks have turned out to be short: except when somebody asks for work, or
-/// sleeps for want of it, and for the sixteen oldest tasks, as long as some of them are taken. Stealing is lock-free. The stack is
-/// reserved address space; when it is full, further tasks are kept aside, where thieves do not see them.
+/// Once tasks have proved short, push and pop touch nothing that thieves write, except when somebody asks for work or
+/// sleeps for want of it, and except for the sixteen oldest tasks, as long as thieves take some of them. Stealing is
+/// lock-free. The stack is reserved address space; when it is full, further tasks are kept aside, invisible to thieves.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,
@@ -49,7 +49,7 @@ pub struct Split {
     words: Queued<ChaseLev>,
 }
 
-// SAFETY: `owner` is touched by whoever has the turn only; the rest is made for sharing.
+// SAFETY: only the holder of the turn uses `owner`; the rest is made for sharing.
 unsafe impl Sync for Split {}
 
 impl Split {
@@ -63,14 +63,15 @@ impl Split {
         }
     }
 
-    /// Takes the turn, and gives `f` the owner's part and what it works on.
+    /// Takes the turn, and gives `f` the owner's part and the view that it works on.
     fn enter<R>(
         own: Own<'_, Self>,
         front: &Front,
         f: impl FnOnce(&mut split::Owner, &split::Stack<'_, Native>) -> R,
     ) -> R {
         let _turn = own.turn.enter();
-        // SAFETY: the turn is this thread's, and `f` is one operation of the protocol, which does not come back here.
+        // SAFETY: this thread has the turn, and `f` is one operation of the protocol, which does not reenter this
+        // function.
         f(unsafe { &mut *own.owner.get() }, &own.view(front))
     }
 }
@@ -79,7 +80,7 @@ impl Tuned for Split {
     type Settings = ();
 }
 
-// SAFETY: the index protocol gives each task out once; the limits are the protocol's.
+// SAFETY: the index protocol gives out each task once; the limits are the protocol's.
 unsafe impl Direct for Split {
     fn new(stack: Stack, words: Queued<ChaseLev>, (): &()) -> Self {
         let (shared, owner) = split::Owner::new();
@@ -139,13 +140,13 @@ unsafe impl Direct for Split {
     }
 
     fn share_for(&self, front: &Front, thief: &Home) -> u32 {
-        // None before the worker has come, and once it has left, which may be at any time.
+        // There is no head before the worker starts and after it leaves, which may be at any time.
         let height = || NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()));
-        // A stack has far fewer slots than an index can say.
+        // A stack has far fewer slots than an index can count.
         if !self.words.has_barriers || !self.shared.has_private(height() as u32) {
             return 0;
         }
-        // SAFETY: the turn is this thread's.
+        // SAFETY: this thread has the turn.
         let share = || unsafe { &mut *self.owner.get() }.seized(&self.view(front), thief, height());
         let shared = self.turn.seize(thief.index as u32, &front.limits, clock::now, share).unwrap_or(0);
         if shared > 0 {
@@ -159,7 +160,7 @@ unsafe impl Direct for Split {
     }
 
     fn wants_work(_: Own<'_, Self>, _: &Front, _: usize) -> bool {
-        // Asked for, or all stolen: somebody comes for the next one too.
+        // A thief has asked, or has stolen all: one will come for the next task too.
         true
     }
 }

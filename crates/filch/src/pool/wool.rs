@@ -3,17 +3,18 @@
 //! **Paper.** Karl-Filip Faxén, *Efficient Work Stealing for Fine Grained Parallelism*, ICPP 2010,
 //! <https://doi.org/10.1109/ICPP.2010.39>.
 //!
-//! **Idea.** [`protocol::wool`](crate::protocol::wool) says who may take which task, and [`protocol::public`](public) folds the owner's
-//! part of it into the two [limits](crate::protocol::limits), so that private tasks cost what they cost on [`Split`](super::Split).
+//! **Idea.** [`protocol::wool`](crate::protocol::wool) says who may take which task, and [`protocol::public`](public)
+//! folds the owner's part into the two [limits](crate::protocol::limits), so that private tasks cost the same as on
+//! [`Split`](super::Split).
 //!
-//! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the result there. `shared`:
-//! `bot` and the boundary, on a line of their own; thieves and the owner's cold path. `owner`: the owner's part. `words`: a
-//! Chase–Lev deque for forks by code that does not know the head.
+//! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the results
+//! there. `shared`: `bot` and the boundary, on their own cache line; used by thieves and the owner's cold path.
+//! `owner`: the owner's part. `words`: a Chase–Lev deque for forks by code that does not know the head.
 //!
 //! **Invariants.** Those of the protocol.
 //!
-//! **Cost.** A private fork: as on `Split`. A public one: the cold path, with a fence, for a sleeper may wait for it, at the fork
-//! and a compare-and-swap at the join. Wool's fork has no fence, for its thieves do not sleep.
+//! **Cost.** A private fork: as on `Split`. A public fork: the cold path with a fence, since a sleeper may wait for the
+//! task; its join: a compare-and-swap. Wool's fork has no fence, since its thieves do not sleep.
 
 use std::cell::UnsafeCell;
 use std::num::NonZeroU32;
@@ -36,13 +37,13 @@ use crate::stack::Stack;
 
 /// The direct task stack of *Wool* (Karl-Filip Faxén, 2010).
 ///
-/// The oldest tasks are public: their owner and their thieves swap the task's own state word for it. The others are private, and
-/// cost what they cost on [`Split`](crate::pool::Split). Thieves that find all public tasks stolen ask for more, and get
-/// `CHUNK` slots; once the owner has joined `PRIVATISE_AFTER` public tasks that nobody stole, it takes slots back. The defaults
-/// are the paper's. [`WoolSettings`] sets them at run time.
+/// The oldest tasks are public: owner and thieves compete for each on its own state word. The others are private, and
+/// cost the same as on [`Split`](crate::pool::Split). Thieves that find all public tasks stolen ask for more, and get
+/// `CHUNK` slots; once the owner has joined `PRIVATISE_AFTER` public tasks that nobody stole, it takes slots back. The
+/// defaults are the paper's. [`WoolSettings`] sets them at run time.
 ///
-/// A public fork and its join cost a fence and a compare-and-swap. Stealing is lock-free. The stack is reserved address space; when it
-/// is full, further tasks are kept aside, where thieves do not see them.
+/// A public fork and its join cost a fence and a compare-and-swap. Stealing is lock-free. The stack is reserved address
+/// space; when it is full, further tasks are kept aside, invisible to thieves.
 ///
 /// ```
 /// use filch::{Builder, pool::Wool};
@@ -69,7 +70,7 @@ pub struct Wool<const CHUNK: u32 = 4, const PRIVATISE_AFTER: u32 = 500> {
     words: Queued<ChaseLev>,
 }
 
-/// What can be set of a [`Wool`] pool; `None` leaves it to the type.
+/// The settings of a [`Wool`] pool; `None` means the type's parameter.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -84,13 +85,13 @@ pub struct Wool<const CHUNK: u32 = 4, const PRIVATISE_AFTER: u32 = 500> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WoolSettings {
-    /// How many slots become public when thieves have taken all that are.
+    /// The number of slots that become public when thieves have taken all public tasks.
     pub chunk: Option<NonZeroU32>,
-    /// After how many public tasks that nobody stole the owner takes slots back.
+    /// The number of unstolen public tasks after which the owner takes slots back.
     pub privatise_after: Option<NonZeroU32>,
 }
 
-// SAFETY: `owner` is touched by the worker's own thread only; the rest is made for sharing.
+// SAFETY: only the worker's own thread uses `owner`; the rest is made for sharing.
 unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Sync for Wool<CHUNK, PRIVATISE_AFTER> {}
 
 impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> {
@@ -110,13 +111,14 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
         &self.stack.get(index).expect("the public part ends with the stack").state
     }
 
-    /// Gives `f` the owner's part and what it works on.
+    /// Gives `f` the owner's part.
     fn enter<R>(own: Own<'_, Self>, f: impl FnOnce(&mut public::Owner) -> R) -> R {
-        // SAFETY: the owner's part is this thread's, and `f` is one operation of the protocol, which does not come back here.
+        // SAFETY: only this thread uses the owner's part, and `f` is one operation of the protocol, which does not
+        // reenter this function.
         f(unsafe { &mut *own.owner.get() })
     }
 
-    /// What the owner works on.
+    /// Returns the view that the owner works on.
     fn view<'s>(&'s self, front: &'s Front) -> public::Stack<'s, Native, impl Fn(u32) -> &'s JobState<Native>> {
         public::Stack {
             shared: &self.shared,
@@ -133,7 +135,7 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Tuned for Wool<CHUNK, PRIVATI
     type Settings = WoolSettings;
 }
 
-// SAFETY: the protocol gives each task out once; the invariants of the file's head.
+// SAFETY: the protocol gives out each task once, and keeps the invariants of the file's head.
 unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK, PRIVATISE_AFTER> {
     fn new(stack: Stack, words: Queued<ChaseLev>, settings: &WoolSettings) -> Self {
         let (shared, owner) = public::Owner::new(Self::params(*settings), stack.capacity() as u32);
@@ -192,13 +194,13 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
     }
 
     fn may_have_tasks(_: Own<'_, Self>) -> bool {
-        // How many there are only the head says.
+        // Only the head tells how many there are.
         true
     }
 
     fn wants_work(own: Own<'_, Self>, front: &Front, index: usize) -> bool {
         let public = Self::enter(own, |owner| owner.public()) as usize;
-        // Asked for; or the next push is public, and thieves have taken everything before it.
+        // A thief has asked; or the next push is public, and thieves have taken all older tasks.
         front.limits.is_wanted() || (index < public && !own.shared.has_unstolen_below(index as u32))
     }
 }

@@ -79,7 +79,7 @@ impl<M: Memory, J> Default for Rounds<M, J> {
 }
 
 impl<M: Sleep, J: Copy> Rounds<M, J> {
-    /// Caller: has all `threads` threads do their part of `job`, or leave if there is none.
+    /// Caller: makes all `threads` threads do their part of `job`, or leave if it is `None`.
     ///
     /// # Safety
     /// There are this many threads, none of which has been told to leave; one thread at a time is the caller; and the

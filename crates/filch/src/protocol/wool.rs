@@ -58,7 +58,7 @@ impl Default for Params {
     }
 }
 
-/// What thieves see. Keep it on a cache line of its own.
+/// What thieves see. Keep it on its own cache line.
 #[derive(Debug)]
 pub struct Shared<M: Memory> {
     bot: M::AtomicU32,

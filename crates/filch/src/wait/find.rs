@@ -1,4 +1,4 @@
-//! Finding something to run, and running it.
+//! Finding work, and running it.
 
 use std::cell::Cell;
 use std::mem;
@@ -19,25 +19,25 @@ use crate::slot::Job;
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
 
-/// Something to run, which is this worker's.
+/// Something for this worker to run.
 pub(super) enum Find {
-    /// A task won from a worker's pool, perhaps from its own.
+    /// A task won from a worker's pool, perhaps this worker's own.
     Stolen { victim: usize, job: NonNull<Job> },
     /// A job that nobody waits for at a join.
     Spawned(Spawned),
-    /// Something that others should have done.
+    /// Work that others should have done.
     Reluctantly(Box<Find>),
 }
 
 impl<P: Pool> Spot<'_, P> {
-    /// One successful steal, as many lost races as it takes, or nothing.
+    /// Steals a task from `victim`, through any number of lost races; returns `None` if there is none.
     pub(super) fn steal(&self, victim: usize) -> Option<NonNull<Job>> {
         self.steal_by(victim, |victim| P::steal(&self.here, victim))
     }
 
-    /// As [`Spot::steal`], for a worker that is idle: it may take several, and keep the others.
+    /// As [`Spot::steal`], for an idle worker: it may take several tasks, and keep the others.
     fn haul(&self, victim: usize) -> Option<NonNull<Job>> {
-        // SAFETY: an idle worker has nothing on its stack.
+        // SAFETY: an idle worker's stack is empty.
         let idle = unsafe { IdleHere::new(&self.here) };
         self.steal_by(victim, |victim| P::haul(&idle, victim))
     }
@@ -67,31 +67,31 @@ impl<P: Pool> Spot<'_, P> {
         stolen
     }
 
-    /// What the worker has spawned itself, then what is for it alone.
+    /// Finds a job that the worker has spawned itself, else its mail.
     pub(super) fn find_own(&self) -> Option<Find> {
         let home = self.home();
         home.pop_spawned().or_else(|| home.next_mail()).map(Find::Spawned)
     }
 
-    /// One of the worker's own forks, as a thief would take it: its join will find it stolen.
+    /// Takes one of the worker's own forks as a thief would, so that its join finds it stolen.
     pub(super) fn find_forked(&self) -> Option<Find> {
         let job = P::steal_own(&self.here)?;
         Some(Find::Stolen { victim: self.home().index, job })
     }
 
-    /// What an idle worker has kept of what it had stolen.
+    /// Finds a stolen task that the idle worker has kept.
     pub(super) fn find_kept(&self) -> Option<Find> {
-        // SAFETY: an idle worker has nothing on its stack.
+        // SAFETY: an idle worker's stack is empty.
         let job = P::pop_kept(&unsafe { IdleHere::new(&self.here) })?;
         Some(Find::Stolen { victim: self.home().index, job })
     }
 
-    /// Looks everywhere else: at the others, and outside.
+    /// Looks everywhere else: at the other workers, and at injected jobs.
     pub(super) fn find_far(&self) -> Option<Find> {
         self.find_far_by(Self::steal)
     }
 
-    /// As [`Spot::find_far`], for a worker that is idle.
+    /// As [`Spot::find_far`], for an idle worker.
     pub(super) fn find_far_idle(&self) -> Option<Find> {
         self.find_far_by(Self::haul)
     }
@@ -111,8 +111,8 @@ impl<P: Pool> Spot<'_, P> {
         home.common.injected.pop().map(Find::Spawned)
     }
 
-    /// Looks everywhere for a job that nobody waits for at a join. Where there is none that costs a few loads, since whoever waits at a
-    /// join comes here often.
+    /// Looks everywhere for a spawned job. Workers that wait at a join call this often, so it costs only a few loads if
+    /// there is none.
     pub(super) fn find_spawned(&self) -> Option<Find> {
         let home = self.home();
         let injected = &home.common.injected;
@@ -132,12 +132,12 @@ impl<P: Pool> Spot<'_, P> {
             || (0..self.core.peers().len()).filter(|&index| index != home.index).any(sees)
     }
 
-    /// Shares what the worker has forked: it will answer nobody.
+    /// Shares the worker's forks, because it will not answer thieves.
     pub(super) fn share(&self) {
         P::share_all(&self.here);
     }
 
-    /// Shares on behalf of those workers, which have been asked and do not answer; whether it was anything.
+    /// Shares on behalf of `victims`, which do not answer requests; returns whether it shared anything.
     pub(super) fn insist(&self, victims: &[Core<P>]) -> bool {
         let sharing = AbortOnUnwind("a worker panicked while it shared another's tasks");
         let victims = victims.iter().filter(|victim| !std::ptr::eq(*victim, self.core));
@@ -149,8 +149,8 @@ impl<P: Pool> Spot<'_, P> {
         shared > 0
     }
 
-    /// Lets a worker with a low stack look on while there is something that others should do, what it has spawned and forked itself
-    /// included; then finds it after all.
+    /// For a worker with a low stack: idles while there is work that others should do, including its own spawned jobs
+    /// and forks, and in the end finds it after all.
     pub(super) fn find_reluctantly(&self, looks: &Cell<u32>) -> Option<Find> {
         if !self.sees_any() && !self.has_own() {
             return None;
@@ -166,17 +166,17 @@ impl<P: Pool> Spot<'_, P> {
         Some(Find::Reluctantly(Box::new(find)))
     }
 
-    /// Whether the worker has spawned or forked something that nobody has taken. A snapshot.
+    /// Whether the worker has spawned jobs or forks that nobody has taken. A snapshot.
     pub(super) fn has_own(&self) -> bool {
         self.home().has_own_spawned() || P::has_own(&self.here)
     }
 
-    /// As [`Spot::run`], for a worker that waits: what it has to give meanwhile need not descend from what it had stolen.
+    /// As [`Spot::run`], for a waiting worker: its tasks meanwhile need not descend from the task it had stolen.
     pub(super) fn run_meanwhile(&self, find: Find) {
         self.home().on_detour(|| self.run(find));
     }
 
-    /// Runs what was found.
+    /// Runs a find.
     pub(super) fn run(&self, find: Find) {
         match find {
             Find::Reluctantly(find) => self.home().reluctantly(|| self.run(*find)),
@@ -184,7 +184,7 @@ impl<P: Pool> Spot<'_, P> {
                 if victim != self.home().index {
                     self.home().counters.steals.bump();
                 }
-                // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
+                // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
                 let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
                 self.run_stolen(owner, job);
             }
@@ -192,18 +192,19 @@ impl<P: Pool> Spot<'_, P> {
         }
     }
 
-    /// Tries to steal from `victim`, and runs the loot. With a guard: only if that theft is still going on once the loot has been
-    /// won; else it is given back to its owner.
+    /// Tries to steal from `victim`, and runs the loot. With a guard, runs the loot only if that theft is still in
+    /// progress after the steal; otherwise gives the loot back to its owner.
     pub(super) fn steal_and_run(&self, victim: usize, guard: Option<(&JobState<Native>, Theft)>) -> bool {
         let is_cold = || guard.is_some_and(|(via, theft)| !self.is_warm(via, theft));
         if is_cold() {
             return false;
         }
         let Some(job) = self.steal(victim) else { return false };
-        // SAFETY: the queue made this thread the only one entitled to the job, whose owner waits for it to be settled.
+        // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
         let state = &unsafe { job.as_ref() }.state;
         let owner = self.claim(victim, state);
-        // Acquiring the loot has acquired whatever its owner did before publishing it, the end of its former task included.
+        // The steal has acquired everything that the owner did before it published the loot, including the end of its
+        // former task.
         if is_cold() {
             let owner_sleeps = state.give_back();
             self.wake_owner(owner, owner_sleeps);
@@ -217,12 +218,12 @@ impl<P: Pool> Spot<'_, P> {
         true
     }
 
-    /// Whether the thief is still running that very job, and nothing unrelated inside it.
+    /// Whether the thief is still running that job, with nothing unrelated inside it.
     pub(super) fn is_warm(&self, state: &JobState<Native>, theft: Theft) -> bool {
         !self.core.peers()[theft.thief].home.is_on_detour() && state.status() == Status::Stolen(theft)
     }
 
-    /// Claims a job that was won from `victim`; returns whose it is.
+    /// Claims a job won from `victim`; returns its owner.
     fn claim(&self, victim: usize, state: &JobState<Native>) -> usize {
         let thief = self.home().index;
         if P::KEEPS
@@ -234,11 +235,11 @@ impl<P: Pool> Spot<'_, P> {
         victim
     }
 
-    /// Runs a job of `owner`'s that was won and has been claimed, and settles it.
+    /// Runs a claimed job of `owner`'s, and settles it.
     fn run_stolen(&self, owner: usize, job: NonNull<Job>) {
-        // SAFETY: the job is this worker's, and was forked in its pool.
+        // SAFETY: this worker has won the job, which was forked in its pool.
         let panicked = unsafe { job::call(job, self.below()) };
-        // SAFETY: the job's memory stays until it is settled. Afterwards it is not touched.
+        // SAFETY: the job's memory stays until it is settled, and is not touched afterwards.
         let owner_sleeps = unsafe { job.as_ref() }.state.finish(panicked);
         self.wake_owner(owner, owner_sleeps);
     }
@@ -250,7 +251,7 @@ impl<P: Pool> Spot<'_, P> {
         }
     }
 
-    /// How many tasks there may be below the head, for those who follow stolen ones.
+    /// The greatest possible number of tasks below the head, for leapfroggers that follow stolen tasks.
     fn height(&self) -> usize {
         P::height(&self.here)
     }

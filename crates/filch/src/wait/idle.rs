@@ -1,4 +1,4 @@
-//! Work of any kind: a worker's life, the wait for a scope or another pool, and yielding.
+//! Work of any kind: the main loop of a worker, the wait for a scope or another pool, and yielding.
 
 use std::cell::Cell;
 use std::mem;
@@ -19,14 +19,14 @@ use crate::protocol::waiting::{self, Searcher, leave, search};
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
 
-/// Makes the current thread the worker `core` until its pool closes. `start` and `exit` are called by the worker before and after, and
-/// it runs what they spawn. `stack_size`: of the thread, or a lower bound; 0 if nobody knows.
+/// Makes the current thread the worker `core` until its pool closes. The worker calls `start` before and `exit` after,
+/// and runs what they spawn. `stack_size` is the size of the thread's stack, or a lower bound; 0 if unknown.
 ///
 /// # Safety
 /// No other thread is that worker, and its task stack is empty.
 pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
     core.home.measure_stack(stack_size);
-    // SAFETY: this thread is the worker from here on, and nothing lies on its stack; the hooks leave it as they find it.
+    // SAFETY: this thread is the worker from here on, and its stack is empty; the hooks leave it as they find it.
     let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
     let outer = here();
     let _entered = outer.enter();
@@ -36,7 +36,7 @@ pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: imp
     live(here());
 }
 
-/// Runs whatever there is until the pool closes, and what is left then.
+/// Runs any work until the pool closes, and then what is left.
 fn live<P: Pool>(here: Here<'_, P>) {
     let living = AbortOnUnwind("a worker panicked outside of all tasks");
     let worker = Searching::idle(Spot::at(here));
@@ -47,12 +47,12 @@ fn live<P: Pool>(here: Here<'_, P>) {
     mem::forget(living);
 }
 
-/// Runs whatever may be run, or sleeps, until it is over. Whoever makes it so, or adds to what alone may be run, must notify this worker
-/// afterwards.
+/// Runs any permitted work, or sleeps, until the awaited event. The thread that brings it about, or adds to
+/// `awaited.tasks`, must notify this worker afterwards.
 pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, awaited: &Awaited<'_>) {
     let waiting = AbortOnUnwind("a worker panicked while it waited");
     if let Some(tasks) = awaited.tasks {
-        // Nobody else's work, so that it is not woken for any.
+        // It wants only its own work, so that it is woken for none.
         let spot = Spot::at(here);
         let own = spot.home().index as Wanted;
         search(&Confined { spot, tasks }, own, awaited.is_over);
@@ -64,17 +64,17 @@ pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, awaited: &Awaited<'_>) {
     mem::forget(waiting);
 }
 
-/// Runs `work` on a thread from outside, a guest, which has taken the seat of an idle worker; then leaves it.
+/// Runs `work` on a guest, a thread from outside that has taken the seat of an idle worker; then leaves the seat.
 ///
 /// # Safety
-/// The worker was idle: nothing lies on its stack.
+/// The worker was idle, so its stack is empty.
 pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here<'_>)) {
     let visiting = AbortOnUnwind("a guest panicked outside of its call");
     let worker = Searching::idle(Spot::at(here));
     let spot = &worker.spot;
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
-        // SAFETY: nothing lies on the stack.
+        // SAFETY: the stack is empty.
         P::begins(&unsafe { IdleHere::new(&spot.here) });
         work(spot.below());
     });
@@ -82,13 +82,13 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     mem::forget(visiting);
 }
 
-/// A worker that takes work of any kind: because it is idle, with nothing on its stack; or while it waits.
+/// A worker that takes work of any kind: an idle one, with an empty stack, or a waiting one.
 struct Searching<'w, P: Pool> {
     spot: Spot<'w, P>,
     is_idle: bool,
-    /// How often it has looked on while there was work, and its stack was low.
+    /// How many times it has idled, on a low stack, while there was work.
     looks: Cell<u32>,
-    /// What it has spawned above this may be part of what it waits for.
+    /// Jobs that it has spawned above this mark may be part of the awaited scope.
     mark: Cell<usize>,
 }
 
@@ -106,7 +106,7 @@ impl<P: Pool> Standing for Searching<'_, P> {
     }
 }
 
-/// The patience of one that searches: an idle worker's lasts longer while guests come.
+/// The patience of a searching worker. An idle worker's lasts longer while guests come.
 struct Watchful<'w> {
     patience: Patience,
     home: &'w Home,
@@ -149,13 +149,13 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
             return spot.find_own().or_else(|| spot.find_far()).or_else(|| spot.find_forked());
         }
         let own = home.pop_spawned_since(&self.mark);
-        // Mail is for nobody else, and what comes from outside may have nobody else.
+        // Nobody else may run mail, and perhaps nobody else can run jobs from outside.
         let find = own.or_else(|| home.next_mail()).or_else(|| home.common.injected.pop()).map(Find::Spawned);
         find.or_else(|| spot.find_reluctantly(&self.looks))
     }
 
     fn leaves_more(&self, find: &Find) -> bool {
-        // Where a task was there are likely more, which do not show before somebody asks.
+        // A victim of one theft probably has more tasks, which are private until somebody asks.
         matches!(find, Find::Stolen { .. }) || self.spot.sees_any()
     }
 
@@ -168,11 +168,11 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
 
     fn run(&self, find: Find) {
         if self.is_idle {
-            // SAFETY: an idle worker has nothing on its stack.
+            // SAFETY: an idle worker's stack is empty.
             P::begins(&unsafe { IdleHere::new(&self.spot.here) });
             self.spot.run(find);
         } else {
-            // What is run may take long, and its worker answers nobody meanwhile.
+            // The find may run long, and the worker does not answer meanwhile.
             self.share();
             self.spot.run_meanwhile(find);
         }
@@ -193,7 +193,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     }
 
     fn sees_any(&self) -> bool {
-        // What it has itself it would have found, had it not left that to others, or spawned it as a guest that leaves.
+        // The worker would have found its own work, unless it left that to others, or spawned it as a leaving guest.
         let own = || {
             if self.is_idle {
                 self.spot.home().has_own_spawned()
@@ -205,7 +205,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     }
 }
 
-/// A worker that waits for a scope and runs nothing but its tasks, and jobs that are for this worker alone.
+/// A worker that waits for a scope and runs only the scope's tasks and its own mail.
 struct Confined<'w, 't, P: Pool> {
     spot: Spot<'w, P>,
     tasks: &'t SegQueue<Spawned>,
@@ -220,7 +220,7 @@ impl<P: Pool> Standing for Confined<'_, '_, P> {
 }
 
 impl<P: Pool> Searcher for Confined<'_, '_, P> {
-    /// A job, and whether it is one of the tasks.
+    /// A job, and whether it is one of the scope's tasks.
     type Find = (Spawned, bool);
     type Patience = Patience;
 
@@ -240,7 +240,7 @@ impl<P: Pool> Searcher for Confined<'_, '_, P> {
     fn run(&self, (job, is_task): (Spawned, bool)) {
         self.share();
         let find = Find::Spawned(job);
-        // A task of the scope is a part of what the worker may have stolen.
+        // A task of the scope is a part of the task that the worker may have stolen.
         if is_task { self.spot.run(find) } else { self.spot.run_meanwhile(find) }
     }
 
@@ -255,7 +255,8 @@ impl<P: Pool> Searcher for Confined<'_, '_, P> {
     }
 }
 
-/// Runs one job, if there is one within reach, in the middle of whatever the worker is doing; returns whether there was.
+/// Runs one job within reach, if there is one, in the middle of the worker's current task; returns whether there was
+/// one.
 pub(crate) fn run_one<P: Pool>(here: Here<'_, P>, reach: Reach) -> bool {
     let spot = Spot::at(here);
     let far = || if reach == Reach::All { spot.find_far() } else { None };

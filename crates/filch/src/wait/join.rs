@@ -1,4 +1,4 @@
-//! Waiting at a join for a task that somebody has stolen.
+//! Waiting at a join for a stolen task.
 
 use std::cell::Cell;
 use std::mem;
@@ -19,11 +19,11 @@ use crate::protocol::waiting::{Joiner, Sleeper, await_job};
 use crate::slot::Job;
 use crate::unwind::AbortOnUnwind;
 
-/// Failures to leapfrog in a row before one attempt at anybody. Lace has 32; with 8, oversubscribed workers, whose thief may not be
-/// running, look elsewhere sooner.
+/// The number of consecutive failures to leapfrog before one attempt at a random victim. Lace has 32; with 8,
+/// oversubscribed workers, whose thief may not be running, look elsewhere sooner.
 const LEAPS_BEFORE_RANDOM: u32 = 8;
 
-/// Waits until `job`, stolen from this worker, is settled; `meanwhile` it may help others.
+/// Waits until `job`, stolen from this worker, is settled; `meanwhile` says whether it may help others.
 ///
 /// # Safety
 /// `job` was forked by this worker, and a thief has won it.
@@ -31,7 +31,7 @@ const LEAPS_BEFORE_RANDOM: u32 = 8;
 #[inline(never)]
 pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
     let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
-    // SAFETY: the job's memory is the caller's frame or slot, which stays while it waits.
+    // SAFETY: the job's memory is the caller's frame or slot, which stays during the wait.
     let state = &unsafe { job.as_ref() }.state;
     let settled = await_job(&Joining::new(Spot::at(here), meanwhile), state);
     mem::forget(waiting);
@@ -42,9 +42,9 @@ pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, mea
 struct Joining<'w, P: Pool> {
     spot: Spot<'w, P>,
     helps: bool,
-    /// Failures to leapfrog in a row.
+    /// The number of consecutive failures to leapfrog.
     failures: Cell<u32>,
-    /// How often it has looked on while there was work, and its stack was low.
+    /// How many times it has idled, on a low stack, while there was work.
     looks: Cell<u32>,
 }
 
@@ -57,13 +57,13 @@ impl<'w, P: Pool> Joining<'w, P> {
         self.spot.home().common.wait
     }
 
-    /// Whose tasks may be run: those of the thief, or of anybody.
+    /// The workers whose tasks it may run: the thief, or all.
     fn victims(&self, theft: Theft) -> &[Core<P>] {
         let peers = self.spot.core.peers();
         match self.strategy() {
             _ if !self.helps => &[],
-            // A transitive leapfrogger's further victims change all the time: it has asked them on its last search, and does not stay
-            // awake because somebody has work that may not be for it.
+            // A transitive leapfrogger's further victims change all the time. It has asked them in its last search, and
+            // does not stay awake for work that may not be for it.
             Wait::Leapfrog | Wait::Transitive => std::slice::from_ref(&peers[theft.thief]),
             Wait::LeapfrogRandom | Wait::Random => peers,
         }
@@ -79,11 +79,11 @@ impl<'w, P: Pool> Joining<'w, P> {
         true
     }
 
-    /// On a low stack: leapfrogs, and leaves what else there is to others for a while.
+    /// Leapfrogs on a low stack, and leaves other work to other workers for a while.
     fn leap_low(&self, state: &JobState<Native>, theft: Theft) -> bool {
         let (spot, is_strict) = (&self.spot, self.strategy().is_strict());
-        // Who is not strict keeps what it has won, though it may be unrelated by then: what is given back is for its owner only, who may
-        // be waiting for somebody else to run it.
+        // A worker that is not strict keeps what it has won, though it may be unrelated by then: only the owner may run
+        // a returned job, and the owner may be waiting for another worker to run it.
         let guard = is_strict.then_some((state, theft));
         if spot.is_warm(state, theft) && spot.steal_and_run(theft.thief, guard) {
             return true;
@@ -121,7 +121,7 @@ impl<P: Pool> Joiner for Joining<'_, P> {
             self.leap_low(state, theft)
         } else {
             match self.strategy() {
-                // The guard: the thief may be done with the job, and on to something unrelated, by now.
+                // The guard: the thief may have finished the job and be running something unrelated.
                 Wait::Leapfrog => spot.steal_and_run(theft.thief, Some((state, theft))),
                 Wait::Transitive => leap_transitively(spot, state, theft),
                 Wait::LeapfrogRandom => {
@@ -149,7 +149,7 @@ impl<P: Pool> Joiner for Joining<'_, P> {
 
     fn wanted(&self, theft: Theft) -> Wanted {
         match self.strategy() {
-            // Nobody's work, so that it is not woken for any.
+            // It wants only its own work, so that it is woken for none.
             _ if !self.helps => self.index() as Wanted,
             Wait::Leapfrog => theft.thief as Wanted,
             Wait::Transitive => PERHAPS,
@@ -176,7 +176,7 @@ impl<P: Pool> Joiner for Joining<'_, P> {
     }
 }
 
-/// The job that led a transitive leapfrogger to a worker, and the theft of it that must still be going on.
+/// The job that led a transitive leapfrogger to a worker, and its theft, which must still be in progress.
 struct Trail<'s> {
     state: &'s JobState<Native>,
     theft: Theft,
@@ -207,7 +207,8 @@ fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, thef
                 continue;
             }
         };
-        // After reading the entry: if the theft that led here is still going on, the entry was one of its descendants.
+        // Checked after reading the entry: if the theft that led here is still in progress, the entry was one of its
+        // descendants.
         if !spot.is_warm(trail.state, trail.theft) {
             path.pop();
         } else if let Some(further) = further {
@@ -234,7 +235,7 @@ mod tests {
     use crate::protocol::ticks::Tick;
     use crate::{Builder, Interrupts};
 
-    /// What one sees who helps, and then what one sees who only waits.
+    /// What a helping worker sees, and what one that only waits sees.
     fn both<T>(joining: &mut Joining<'_, Split>, see: impl Fn(&Joining<'_, Split>) -> T) -> (T, T) {
         let [helps, waits] = [true, false].map(|helps| {
             joining.helps = helps;
@@ -243,18 +244,18 @@ mod tests {
         (helps, waits)
     }
 
-    /// `f`, on the only worker of a pool.
+    /// Calls `f` on the only worker of a pool.
     fn on_a_worker(pool: Builder<Split>, f: impl FnOnce(Here<'_, Split>) + Send) {
         let pool = pool.workers(1).build().unwrap();
         pool.install(|| {
-            // SAFETY: a worker of this pool; `f` leaves the stack as it finds it.
+            // SAFETY: this thread is a worker of this pool, and `f` leaves the stack as it finds it.
             f(unsafe { Here::current().known() });
         });
     }
 
-    /// What somebody else would do is of use to whom the strategy lets run it, and to nobody who may only wait.
+    /// Other workers' tasks concern a worker whose strategy lets it run them, but not one that may only wait.
     #[test]
-    fn who_waits_wants_asks_and_looks_at_those_whose_work_it_may_run() {
+    fn a_waiting_worker_wants_asks_and_looks_at_those_whose_work_it_may_run() {
         let theft = Theft { thief: 0, base: 0, count: 1 };
         let wanted = [(Wait::Leapfrog, 0), (Wait::Transitive, PERHAPS), (Wait::Random, ANY_MEANWHILE)];
         for (wait, wanted) in wanted.into_iter().chain([(Wait::LeapfrogRandom, ANY_MEANWHILE)]) {
@@ -271,13 +272,13 @@ mod tests {
         }
     }
 
-    /// A request may come too late for the tick that the last attempt to steal has made somebody want.
+    /// A work request may come too late for the tick that the last attempt to steal requested.
     #[test]
-    fn who_has_asked_before_it_sleeps_wants_a_tick() {
+    fn a_worker_that_has_asked_before_it_sleeps_requests_a_tick() {
         on_a_worker(Builder::new().interrupts(Interrupts::flag()), |here| {
             let home = here.home();
             let is_due = || home.common.ticks.as_ref().unwrap().take(0) == Tick::Made;
-            // Those that the worker has wanted on its way here.
+            // Consumes the ticks that the worker has requested on its way here.
             while is_due()
                 || (0..5).any(|_| {
                     thread::sleep(Duration::from_millis(1));
@@ -287,7 +288,7 @@ mod tests {
             Joining::new(Spot::at(here), Meanwhile::Help).has_asked();
             let start = Instant::now();
             while !is_due() {
-                assert!(start.elapsed() < Duration::from_secs(60), "nobody has wanted a tick");
+                assert!(start.elapsed() < Duration::from_secs(60), "no tick was requested");
                 thread::yield_now();
             }
         });

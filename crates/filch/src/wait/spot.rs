@@ -1,7 +1,7 @@
-//! A spot: here, for who stands there and cannot go on.
+//! A spot: where a waiting worker is.
 //!
-//! What must always hold: while something runs at a spot, nobody uses the spot itself. What runs there came out of a queue, hence from a
-//! closure that is `Send`, and cannot have the spot of a thread.
+//! What must always hold: while a job runs at a spot, nobody uses the spot itself. The job came out of a queue, hence
+//! from a closure that is `Send`, and cannot have a thread's spot.
 
 use filch_memory::Native;
 
@@ -13,7 +13,7 @@ use crate::pool::{Plumbing, Pool};
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::waiting::Sleeper;
 
-/// This thread's worker, at the head of its task stack, where it steals, and runs what it has stolen.
+/// This thread's worker at the head of its task stack, where it steals and runs stolen tasks.
 pub(super) struct Spot<'w, P: Pool> {
     pub(super) core: &'w Core<P>,
     pub(super) here: Here<'w, P>,
@@ -28,14 +28,14 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.here.home()
     }
 
-    /// Here, for something that is run meanwhile.
+    /// Returns this place, for a job to run here meanwhile.
     pub(super) fn below(&self) -> Here<'_> {
-        // SAFETY: this is here; and what runs cannot come by this spot, by the invariant above.
+        // SAFETY: the front and head are exact; and the job cannot use this spot, by the invariant above.
         unsafe { Here::new(self.here.front(), self.here.head()) }
     }
 }
 
-/// What a worker does at its spot.
+/// A waiting loop at a worker's spot.
 pub(super) trait Standing {
     type Pool: Pool;
 

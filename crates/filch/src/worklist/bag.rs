@@ -1,6 +1,6 @@
-//! Bags: many small pieces of work as one task, which can be split.
+//! Bags: many small pieces of work as one divisible task.
 
-/// A task of many items, of which a part can be given away: see [`Worklist::run_bags`](super::Worklist::run_bags).
+/// A task of many items that can be split: see [`Worklist::run_bags`](super::Worklist::run_bags).
 ///
 /// ```
 /// use filch::worklist::Bag;
@@ -10,14 +10,15 @@
 /// assert_eq!(nodes, [3, 4, 5]);
 /// ```
 pub trait Bag: Send + Sized {
-    /// Whether there is nothing left in it.
+    /// Whether the bag is empty.
     fn is_empty(&self) -> bool;
 
-    /// Takes about half of it out, as another bag; `None` if it is not worth it.
+    /// Moves about half of the items to another bag; returns `None` if that is not worthwhile.
     fn split(&mut self) -> Option<Self>;
 }
 
-/// Used as a stack, for instance of the nodes that a search has found: the half at its bottom, the older one, is given away.
+/// Uses the vector as a stack, for instance of nodes that a search has found, and splits off the older half at its
+/// bottom.
 impl<T: Send> Bag for Vec<T> {
     fn is_empty(&self) -> bool {
         self.is_empty()

@@ -1,4 +1,4 @@
-//! A worker of a run: it runs tasks, pushes others, and finds out when there is none left.
+//! A worker of a run, which runs tasks, pushes others, and detects the end.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::protocol::termination::Counts;
 use crate::unwind::FirstPanic;
 use crate::worker_queue::{Tally, WorkerQueue};
 
-/// What the workers of a run have in common.
+/// The state that the workers of a run share.
 pub(super) struct Shared<'s> {
     counts: Vec<Counts<Native>>,
     stop: &'s Stop,
@@ -26,7 +26,7 @@ impl<'s> Shared<'s> {
         Self { counts, stop, is_broken: Atomic::new(false), panic: FirstPanic::default() }
     }
 
-    /// A task has panicked.
+    /// Reports that a task has panicked.
     pub(super) fn breaks(&self) {
         // Relaxed: it publishes nothing.
         self.is_broken.store(true, Ordering::Relaxed);
@@ -38,7 +38,7 @@ impl<'s> Shared<'s> {
     }
 }
 
-/// A worker of a run, as a task sees it.
+/// A worker of a run, as a task sees it: to push tasks.
 pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
     index: usize,
     queue: WorkerQueue<Q>,
@@ -53,15 +53,15 @@ impl<T: Item, Q: Queue<Native>> fmt::Debug for Crew<'_, T, Q> {
 }
 
 impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
-    /// Whether a task is run once, so that runs can be counted.
+    /// Whether each task runs once, so that runs can be counted.
     const COUNTS_TASKS: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
 
-    /// The queue is empty.
+    /// Creates a worker on an empty queue.
     pub(super) fn new(index: usize, queue: WorkerQueue<Q>, shared: &'s Shared<'s>) -> Self {
         Self { index, queue, shared, items: PhantomData }
     }
 
-    /// Its queue, without tasks, and what it has done.
+    /// Returns its queue, without tasks, and its tally.
     pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
         let mut tally = std::mem::take(&mut self.queue.tally);
         if Self::COUNTS_TASKS {
@@ -75,10 +75,10 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.index
     }
 
-    /// Adds a task, for this worker or for one that steals it.
+    /// Adds a task, for this worker or a thief.
     #[inline]
     pub fn push(&mut self, task: T) {
-        // It may panic: then there is no task to wait for.
+        // This may panic; then there is no task to wait for.
         let task = task.into_task();
         if Self::COUNTS_TASKS {
             self.counts().created(1);
@@ -88,19 +88,19 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.queue.push(task);
     }
 
-    /// Answers thieves: for tasks that run long without pushing.
+    /// Answers thieves, for long tasks that push no others.
     #[inline]
     pub fn poll(&mut self) {
         self.queue.poll();
     }
 
-    /// Whether a task that can be divided should be: there is nothing for others to steal.
+    /// Whether to divide a divisible task, because there is nothing for others to steal.
     #[inline]
     pub fn wants_tasks(&self) -> bool {
         self.queue.wants_tasks()
     }
 
-    /// Whether the run is to end early: a long task may return.
+    /// Whether the run is stopped, so that a long task may return early.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.shared.is_stopped()
@@ -110,12 +110,12 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         &self.shared.counts[self.index]
     }
 
-    /// Whether the worker, when it starts, counts as one that is not at home.
+    /// Whether the worker starts as one that is not at home.
     fn has_set_out(&self) -> bool {
         !Self::COUNTS_TASKS && self.index == 0
     }
 
-    /// Counts a first worker that will start with tasks as one that is not at home, before anybody looks.
+    /// Counts a first worker that starts with tasks as not at home, before any worker looks.
     pub(super) fn sets_out(&self) {
         if self.has_set_out() {
             self.counts().sets_out();
@@ -126,8 +126,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         let mut patience = self.queue.patience();
         let mut run = |crew: &mut Self, task: Task| {
             crew.queue.tally.run += 1;
-            // SAFETY: `push` made the word from a `T`, the queue gives each out once unless `T` is idempotent, and whatever
-            // it borrows outlives the run.
+            // SAFETY: `push` made the word from a `T`, the queue gives out each once unless `T` is idempotent, and the
+            // task's borrows outlive the run.
             work(crew, state, unsafe { T::from_task(task) });
             if Self::COUNTS_TASKS {
                 crew.counts().finished();
@@ -147,7 +147,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
             if self.is_stopped() || self.is_all_done() {
                 return;
             }
-            // Workers that set out all the time would never be at home together.
+            // If workers set out all the time, they would never all be at home.
             if Self::COUNTS_TASKS || self.queue.sees_any() {
                 if !Self::COUNTS_TASKS {
                     self.counts().sets_out();
@@ -166,7 +166,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         }
     }
 
-    /// Drops the tasks that are left, when all workers have stopped; returns how many.
+    /// Drops the remaining tasks, when all workers have stopped; returns their number.
     pub(super) fn drop_tasks(&mut self) -> usize {
         let panic = &self.shared.panic;
         self.queue.drain().fold(0, |dropped, task| {
@@ -182,6 +182,6 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
 }
 
 fn drop_task<T: Item>(task: Task) {
-    // SAFETY: it came out of a queue, or never went in, and is not used any more.
+    // SAFETY: the task came out of a queue, or never went in, and is not used again.
     drop(unsafe { T::from_task(task) });
 }

@@ -1,40 +1,40 @@
-//! What can be a task of a worklist: anything that fits into a word.
+//! The tasks of a worklist: anything that fits into a word.
 
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
 use filch_queue::Task;
 
-/// A task of a [`Worklist`](super::Worklist): it becomes a word in a queue, and comes back as itself.
+/// A task of a [`Worklist`](super::Worklist), which converts to a word in a queue and back.
 ///
-/// Small numbers, references and boxes are; whatever else there is goes into a box.
+/// Small numbers, references and boxes implement it; box anything else.
 ///
 /// ```
 /// use filch::worklist::Item;
 ///
 /// let task = 7_u32.into_task();
-/// // SAFETY: it has just become a task, of this type.
+/// // SAFETY: a number of this type has just become this task.
 /// assert_eq!(unsafe { u32::from_task(task) }, 7);
 /// ```
 ///
 /// # Safety
-/// [`Item::from_task`] of the word that [`Item::into_task`] gave is sound on any thread, once; for [`Idempotent`] items, any
+/// [`Item::from_task`] is sound on any thread, once per word from [`Item::into_task`]; for [`Idempotent`] items, any
 /// number of times.
 pub unsafe trait Item: Send + Sized {
-    /// The word that stands for the item, which gives up what it owns.
+    /// Converts the item, with all it owns, to a word.
     fn into_task(self) -> Task;
 
-    /// The item that the word stands for.
+    /// Converts a word back to its item.
     ///
     /// # Safety
-    /// The word comes from [`Item::into_task`] of the same type, and is turned back once, unless the type is
-    /// [`Idempotent`]. What the item borrows is still there.
+    /// The word comes from [`Item::into_task`] of the same type, and is converted once, unless the type is
+    /// [`Idempotent`]. The item's borrows are still alive.
     unsafe fn from_task(task: Task) -> Self;
 }
 
-/// A task that may be returned twice, and run twice, by queues that promise no more than
-/// [`AtLeastOnce`](filch_queue::Delivery::AtLeastOnce): running it again must do no harm to the program's result. It owns
-/// nothing, so returning it twice is sound in any case.
+/// A task that queues with only [`AtLeastOnce`](filch_queue::Delivery::AtLeastOnce) delivery may return, and a worker
+/// run, twice. A second run must not change the program's result. The task owns nothing, so returning it twice is
+/// always sound.
 ///
 /// ```
 /// fn may_be_run_twice(_: impl filch::worklist::Idempotent) {}
@@ -47,7 +47,7 @@ pub unsafe trait Item: Send + Sized {
 /// ```
 pub trait Idempotent: Item + Copy {}
 
-// SAFETY: a number, moved by one; the sum fits as `usize` is longer than 32 bits.
+// SAFETY: the word is the number plus one, which fits because `usize` is longer than 32 bits.
 unsafe impl Item for u32 {
     #[inline]
     fn into_task(self) -> Task {
@@ -63,10 +63,10 @@ unsafe impl Item for u32 {
 
 impl Idempotent for u32 {}
 
-// SAFETY: a number, moved by one.
+// SAFETY: the word is the number plus one.
 unsafe impl Item for usize {
     /// # Panics
-    /// If the number is `usize::MAX`, which has no word.
+    /// If the number is `usize::MAX`, which no word represents.
     #[inline]
     fn into_task(self) -> Task {
         let successor = self.checked_add(1).and_then(NonZeroUsize::new);
@@ -81,7 +81,7 @@ unsafe impl Item for usize {
 
 impl Idempotent for usize {}
 
-// SAFETY: a pointer to something that may be shared with other threads for as long as the reference lives.
+// SAFETY: the word is a pointer to a value that may be shared with other threads while the reference lives.
 unsafe impl<T: Sync> Item for &T {
     #[inline]
     fn into_task(self) -> Task {
@@ -90,14 +90,14 @@ unsafe impl<T: Sync> Item for &T {
 
     #[inline]
     unsafe fn from_task(task: Task) -> Self {
-        // SAFETY: the caller's promise: it was such a reference, and what it borrows is still there.
+        // SAFETY: by the caller's promise, the word was such a reference, and its borrow is still alive.
         unsafe { task.as_ptr::<T>().as_ref() }
     }
 }
 
 impl<T: Sync> Idempotent for &T {}
 
-// SAFETY: a pointer that owns what may go to another thread.
+// SAFETY: the word is a pointer that owns a value that may move to another thread.
 unsafe impl<T: Send> Item for Box<T> {
     #[inline]
     fn into_task(self) -> Task {
@@ -106,7 +106,7 @@ unsafe impl<T: Send> Item for Box<T> {
 
     #[inline]
     unsafe fn from_task(task: Task) -> Self {
-        // SAFETY: the caller's promise: leaked by `into_task`, and turned back once.
+        // SAFETY: by the caller's promise, `into_task` leaked the box, and this converts it back once.
         unsafe { Self::from_raw(task.as_ptr().as_ptr()) }
     }
 }

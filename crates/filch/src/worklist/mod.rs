@@ -1,24 +1,25 @@
-//! Worklists: tasks that nobody waits for one by one, and that come in no order; they are done when all are.
+//! Worklists: unordered tasks that nobody awaits singly; a list is done when all its tasks are.
 //!
 //! **Paper.** The programs of Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing
 //! with Private Deques*, PPoPP 2013, and of Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*,
 //! PPoPP 2009: searches of graphs and trees, where a task makes others and returns nothing.
 //!
-//! **WorkerQueue.** Any of [`filch_queue`] will do but `PatientThep`, whose thief may wait for an owner that has gone home; also those that
-//! fork–join cannot use, because they return the oldest task first or a task perhaps twice; the latter only for [`Idempotent`] tasks,
-//! by [`Worklist::run_idempotent`].
+//! **Queues.** Any queue of [`filch_queue`] except `PatientThep`, whose thief may wait for an owner that has gone home.
+//! This includes queues that fork–join cannot use: those that return the oldest task first and, for [`Idempotent`]
+//! tasks in [`Worklist::run_idempotent`], those that may return a task twice.
 //!
-//! **Threads.** A run has threads of its own, and the caller is one of them: a worker of a thread pool that took part in two
-//! worklists at a time could wait for itself. [`Worklist::run`] starts them, and makes the queues; a [`Team`] keeps both for the next list.
+//! **Threads.** Each run has its own threads, including the caller: a worker of a thread pool that took part in two
+//! worklists at once could wait for itself. [`Worklist::run`] starts the threads and makes the queues; a [`Team`] keeps
+//! both for the next list.
 //!
-//! **The end.** Not seeing a task says nothing: a thief may have been refused, or wait for an answer. So workers count, by
-//! [`termination`](crate::protocol::termination): tasks, when they are pushed and when they have been run. Where a queue may return a task twice, that
-//! sum would be wrong; there, workers count the times that they set out to look for work and came home without any. A worker is
-//! home when its own queue, which nobody else fills, is empty and it holds no task. If all have come home as often as they
-//! set out, none had a task when the first half of the sum was taken, so there was none.
+//! **The end.** A worker that sees no task learns nothing: it may have been refused as a thief, or wait for an answer.
+//! So workers count, by [`termination`](crate::protocol::termination), tasks pushed and tasks run. Where a queue may
+//! return a task twice, those sums would be wrong; there, workers count how often they set out to look for work and
+//! come home without any. A worker is at home when its own queue, which only it fills, is empty and it holds no task.
+//! If all have come home as often as they set out, none had a task when the first sum was taken, so no task was left.
 //!
-//! What must always hold: each task is run or dropped once (at least run once, for idempotent ones); no task is left in a queue
-//! when a run returns.
+//! What must always hold: each task is run or dropped once (an idempotent one is run at least once); no task is left in
+//! a queue when a run returns.
 
 mod bag;
 mod crew;
@@ -45,12 +46,12 @@ use crate::team::TeamSettings;
 pub use crate::worker_queue::Tally;
 use crate::worker_queue::{Habits, Loot};
 
-/// The settings of worklists, and the way to run them.
+/// A worklist: its settings, and [`run`](Self::run).
 ///
 /// ```
 /// use filch::worklist::Worklist;
 ///
-/// // The numbers reachable from 1 by doubling and by tripling, up to a limit.
+/// // The numbers reachable from 1 by doubling and tripling, up to a limit.
 /// let found = Worklist::new(2).run(
 ///     [1_usize],
 ///     |_| Vec::new(),
@@ -88,11 +89,11 @@ impl<Q: Queue<Native>> fmt::Debug for Worklist<Q> {
     }
 }
 
-/// The capacity of each worker's queue unless [`Worklist::capacity`] says otherwise. WorkerQueue that grow start with it.
+/// The capacity of each worker's queue unless [`Worklist::capacity`] sets another. Queues that grow start with it.
 pub const DEFAULT_CAPACITY: usize = 1 << 13;
 
 impl Worklist {
-    /// Worklists with so many workers, at least one, on Chase–Lev deques.
+    /// Creates a worklist with this many workers, at least one, on Chase–Lev deques.
     ///
     /// # Panics
     /// If `workers` is 0.
@@ -112,7 +113,7 @@ impl Worklist {
 }
 
 impl<Q: Queue<Native>> Worklist<Q> {
-    /// The same on queues of another kind.
+    /// Sets the kind of queue, and its parameters.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -127,17 +128,17 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Worklist { workers, capacity, params, loot: None, habits, stop, pin, queue: PhantomData }
     }
 
-    /// The same with room for so many tasks in each worker's queue. What finds no room stays with its worker.
+    /// Sets the capacity of each worker's queue. Tasks beyond it stay with their worker.
     ///
     /// # Panics
-    /// If `capacity` is 0. A run panics if it is more than the queue can count.
+    /// If `capacity` is 0. A run panics if the queue cannot count that many.
     #[must_use]
     pub fn capacity(self, capacity: usize) -> Self {
-        assert!(capacity > 0, "a queue needs a place");
+        assert!(capacity > 0, "a queue needs room for a task");
         Self { capacity, ..self }
     }
 
-    /// The same with thieves that take up to `most` tasks at once: one to run, the others for their own queue.
+    /// Lets thieves take up to `most` tasks at once: one to run, the others for their own queue.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -158,7 +159,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Self { loot: Some(Loot::up_to(most)), ..self }
     }
 
-    /// The same with thieves that try these victims first.
+    /// Sets which victims thieves try first.
     ///
     /// ```
     /// use filch::Victims;
@@ -172,7 +173,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Self { habits: Habits { victims, ..self.habits }, ..self }
     }
 
-    /// The same with workers that do this while they find no task.
+    /// Sets what workers do while they find no task.
     ///
     /// ```
     /// use filch::Idle;
@@ -186,7 +187,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Self { habits: Habits { idle, ..self.habits }, ..self }
     }
 
-    /// What stops the runs of this worklist early, from anywhere.
+    /// Returns a handle that stops this worklist's runs early, from any thread.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -205,9 +206,10 @@ impl<Q: Queue<Native>> Worklist<Q> {
         self.stop.clone()
     }
 
-    /// Whether to bind each worker's thread to a processor of its own, of those that the thread may use that starts it; the thread that
-    /// runs a list, its first worker, is bound meanwhile. Default: no. With more workers than processors, some share one. Where threads
-    /// cannot be bound, [`Worklist::start`] says so, and [`Worklist::run`] goes without.
+    /// Sets whether to bind each worker's thread to its own processor, among those that the starting thread may use;
+    /// the calling thread, the first worker, is bound during a run. Default: no. With more workers than processors,
+    /// some share one. Where threads cannot be bound, [`Worklist::start`] returns an error, and [`Worklist::run`]
+    /// ignores the setting.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -223,7 +225,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// Starts the threads and makes the queues, for any number of lists: see [`Team`].
     ///
     /// # Errors
-    /// [`StartError`], if the system refuses a thread or, with [`pin`](Self::pin), a processor.
+    /// [`StartError`] if the system refuses a thread or, with [`pin`](Self::pin), a processor.
     ///
     /// ```
     /// let mut team = filch::worklist::Worklist::new(2).start()?;
@@ -237,15 +239,16 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Ok(Team::new(self.settings("filch worklist").start()?, self.stop()))
     }
 
-    /// Runs `work` on all of `tasks`, and on all that these push, in any order, and returns when there is none left.
+    /// Runs `work` on all of `tasks` and on all tasks that it pushes, in any order, and returns when none is left.
     ///
-    /// Each worker has a state of its own, made by `state` from the worker's number; they come back in the outcome.
+    /// `state` makes each worker's state from the worker's number; the outcome returns the states.
     ///
-    /// Cost: queues, and a thread for each worker but one, which may be fewer if the system refuses them; and for each task a push, a pop
+    /// Cost: queues, and a thread for each worker but one, or fewer if the system refuses some; per task a push, a pop
     /// or a steal, and two plain stores. A [`Team`] has the queues and threads already.
     ///
     /// # Panics
-    /// If a task does, with the payload of the first, once all workers have stopped. The tasks that were left are dropped unrun.
+    /// If a task panics, with the payload of the first, once all workers have stopped. The remaining tasks are dropped
+    /// unrun.
     pub fn run<T, S, W>(
         &self,
         tasks: impl IntoIterator<Item = T>,
@@ -260,7 +263,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
         self.team_of_one_run().run(tasks, state, work)
     }
 
-    /// As [`Worklist::run`], for tasks that may be run twice: also on queues that may return one twice.
+    /// As [`Worklist::run`], for tasks that may run twice, also on queues that may return a task twice.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -290,10 +293,10 @@ impl<Q: Queue<Native>> Worklist<Q> {
         self.team_of_one_run().run_idempotent(tasks, state, work)
     }
 
-    /// Runs `work` again and again on a bag, until that is empty, and on what is split off it and on what it pushes.
+    /// Runs `work` repeatedly on each bag until it is empty, and likewise on bags split off and pushed.
     ///
-    /// `work` should take an item out of the bag, and may add others. A worker looks up after `items` calls: it answers thieves,
-    /// and splits its bag if it has no other to give. More items make that cheaper; fewer share sooner.
+    /// `work` should take an item out of the bag, and may add others. After every `items` calls a worker answers
+    /// thieves, and splits its bag if it has no other for them. More items cost less; fewer share sooner.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -341,7 +344,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     }
 }
 
-/// What has come of a run.
+/// The outcome of a run.
 ///
 /// ```
 /// let outcome = filch::worklist::Worklist::new(2).run(0..10_u32, |_| 0, |_, sum, n| *sum += n);
@@ -353,13 +356,13 @@ impl<Q: Queue<Native>> Worklist<Q> {
 pub struct Outcome<S> {
     /// Each worker's state.
     pub states: Vec<S>,
-    /// What each worker has done.
+    /// The tally of each worker.
     pub tallies: Vec<Tally>,
-    /// Whether all tasks were run: nobody has called [`Stop::stop`].
+    /// Whether all tasks were run, because nobody called [`Stop::stop`].
     pub is_complete: bool,
 }
 
-/// Stops a worklist's runs, the current one and later ones: its workers finish the tasks that they are at, and drop the others.
+/// Stops a worklist's current and later runs: its workers finish their current tasks and drop the others.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<<Native as Memory>::AtomicBool>);
 
@@ -370,13 +373,13 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Stops, soon.
+    /// Stops the runs soon.
     pub fn stop(&self) {
         // Relaxed: it publishes nothing.
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody has.
+    /// Whether somebody has called [`Stop::stop`].
     pub fn is_stopped(&self) -> bool {
         // Relaxed: as above.
         self.0.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! A team: threads and queues that last for several lists.
+//! A team: threads and queues for several lists.
 
 use std::fmt;
 
@@ -9,11 +9,12 @@ use super::crew::Shared;
 use super::{Bag, Crew, Idempotent, Item, Outcome, Stop};
 use crate::team::Members;
 
-/// Threads and queues for worklists, kept from one list to the next: [`Worklist::start`](super::Worklist::start).
+/// Threads and queues for worklists, kept from one list to the next. [`Worklist::start`](super::Worklist::start) makes
+/// a team.
 ///
-/// The thread that runs a list is its first worker. The others sleep between lists, and are woken by the next; dropping the team joins
-/// them. The lists may have tasks of different types, and borrow what is around them: a run returns when all workers have finished it.
-/// A list whose task has panicked, or that was stopped, leaves the team as it was, but that one that was [stopped](Stop) stays so.
+/// The calling thread is the first worker. The other threads sleep between lists; dropping the team joins them. Lists
+/// may have tasks of different types, and borrow from their surroundings, since a run returns when all workers have
+/// finished it. A team survives a list whose task panics or that is stopped, but a [stopped](Stop) team stays stopped.
 ///
 /// ```
 /// use filch::worklist::Worklist;
@@ -51,10 +52,11 @@ impl<Q: Queue<Native>> Team<Q> {
         self.members.queues.len()
     }
 
-    /// Calls `f` on the thread of each worker, with its number: for what belongs to threads, and should be ready before the first run.
+    /// Calls `f` on each worker's thread, with the worker's number: to prepare thread-local state before the first run.
     ///
     /// # Panics
-    /// If `f` does, with the payload of the first, once all calls have ended. In the child of a `fork()`, where the threads are not.
+    /// If `f` panics, with the payload of the first, once all calls have ended. In the child of a `fork()`, which does
+    /// not have the threads.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -69,18 +71,18 @@ impl<Q: Queue<Native>> Team<Q> {
         self.members.on_each(f);
     }
 
-    /// What stops the team's runs early, from anywhere: that of the worklist that it was started from.
+    /// Returns the handle that stops the team's runs early, from any thread: that of the worklist it was started from.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
     /// As [`Worklist::run`](super::Worklist::run).
     ///
-    /// Cost: waking the threads, some memory for each worker, and for each task a push, a pop or a steal, and two plain stores.
+    /// Cost: waking the threads, some memory per worker, and per task a push, a pop or a steal, and two plain stores.
     ///
     /// # Panics
-    /// If a task does, or the iterator or `state`, with the payload of the first, once all workers have stopped. The tasks that were left
-    /// are dropped unrun. In the child of a `fork()`, where the threads are not.
+    /// If a task, the iterator or `state` panics, with the payload of the first, once all workers have stopped. The
+    /// remaining tasks are dropped unrun. In the child of a `fork()`, which does not have the threads.
     pub fn run<T, S, W>(
         &mut self,
         tasks: impl IntoIterator<Item = T>,
@@ -135,7 +137,7 @@ impl<Q: Queue<Native>> Team<Q> {
         S: Send,
         W: Fn(&mut Crew<'_, Box<B>, Q>, &mut S, &mut B) + Sync,
     {
-        assert!(items > 0, "a worker that does nothing comes to no end");
+        assert!(items > 0, "a worker must process at least one item between looks");
         self.run(bags.into_iter().map(Box::new), state, |crew, state, mut bag| {
             loop {
                 for _ in 0..items {
@@ -172,13 +174,13 @@ impl<Q: Queue<Native>> Team<Q> {
         let Members { threads, queues } = &mut self.members;
         threads.check_process();
         let shared = Shared::new(workers, &self.stop);
-        // From here on nothing unwinds until the queues are back. Crews and states are written all the time, each by one worker: on lines
-        // of their own.
+        // Nothing unwinds from here until the queues are back. Each worker writes its crew and its state all the time,
+        // so both are padded to cache lines.
         let crew = |(index, queue)| Padded(Crew::new(index, queue, &shared));
         let mut crews: Vec<Padded<Crew<'_, T, Q>>> = queues.drain(..).enumerate().map(crew).collect();
         let states = shared.panic.catch(|| {
             let states: Vec<Padded<S>> = (0..workers).map(|index| Padded(state(index))).collect();
-            // With the caller, who is sure to run.
+            // The caller, which surely runs, starts with all tasks.
             crews[0].sets_out();
             tasks.into_iter().for_each(|task| crews[0].push(task));
             states
@@ -194,14 +196,15 @@ impl<Q: Queue<Native>> Team<Q> {
             states
         });
         let is_complete = !shared.is_stopped();
-        // One crew's dropping may answer what another has asked for.
+        // Dropping one crew's tasks may answer another crew's request.
         while crews.iter_mut().map(|crew| crew.drop_tasks()).sum::<usize>() > 0 {}
         let (left, tallies) = crews.into_iter().map(|crew| crew.0.leave()).unzip();
         *queues = left;
         shared.panic.resume();
-        // A result that is there when a destructor panics is lost, by the language; these may have one.
+        // If a destructor panicked while the result exists, the language would lose the result, so these are dropped
+        // before.
         drop((state, work));
-        let states = states.expect("what keeps the states from being made is resumed");
+        let states = states.expect("a panic in `state` or the iterator is resumed");
         Outcome { states: states.into_iter().map(|state| state.0).collect(), tallies, is_complete }
     }
 }

@@ -189,7 +189,7 @@ impl<M: Memory> Dormitory<M> {
         self.places.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no places.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -200,7 +200,7 @@ impl<M: Memory> Dormitory<M> {
         &self.sleepers
     }
 
-    /// A worker's place.
+    /// Returns a worker's place.
     ///
     /// # Panics
     /// If there is no such worker.
