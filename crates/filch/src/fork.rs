@@ -1,12 +1,13 @@
 //! Fork and join at a head, on any front.
 //!
-//! A fork writes its task to the slot at the head and compares the head with the push limit; a join compares with the pop limit, and
-//! runs the task from there. Everything else is cold, and goes through the [operations](crate::front::Operations) of the front: on a
-//! stack front, the [direct pool](crate::pool)'s own; on a detached one, those of a word queue, in which the task's address lies while the
-//! task itself is kept aside.
+//! A fork writes its task to the slot at the head and compares the head with the push limit; a join compares with the
+//! pop limit, and runs the task from the slot. Everything else is cold, and goes through the
+//! [operations](crate::front::Operations) of the front: on a stack front, those of the [direct pool](crate::pool); on a
+//! detached front, those of a word queue, which holds the task's address while the task itself is kept aside.
 //!
-//! What must always hold: the limits admit no push but where the slot is the owner's and no thief need know of the task, and no pop
-//! but of a task that no thief can have. Forks end newest first, each once: by its join, or because its first branch unwinds.
+//! What must always hold: the limits admit a push only where the slot is the owner's and no thief need know of the
+//! task, and a pop only of a task that no thief can have. Forks end newest first, each once: by its join, or because
+//! its first branch unwinds.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -22,7 +23,7 @@ use crate::saving;
 use crate::slot::Slot;
 use crate::unwind::discard;
 
-/// Runs both branches, perhaps at the same time: the fast path of filch.
+/// Runs both branches, perhaps in parallel: the fast path of filch.
 #[inline(always)]
 pub(crate) fn join<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
 where
@@ -37,8 +38,8 @@ where
 
 /// [`join`] for work and results that fit a slot.
 ///
-/// The slot doubles as the place where what `b` captured survives `a`: reading it back costs less than keeping it in registers
-/// that the frame would have to save.
+/// The slot also keeps the captures of `b` during `a`: reading them back costs less than keeping them in registers that
+/// the frame would have to save.
 #[inline(always)]
 #[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
 pub(crate) fn join_near<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
@@ -47,17 +48,17 @@ where
     B: Body,
 {
     if here.front().limits.admits_push(here.head().addr()) {
-        // SAFETY: admitted, so the slot is the owner's.
+        // SAFETY: the push is admitted, so the slot is the owner's.
         unsafe { job::write(here.head(), b) };
     } else {
         rare();
         if A::MAY_BE_OUTSIDE && here.front().kind == FrontKind::Outside {
             return a.outside(b);
         }
-        // SAFETY: whoever is not outside is a worker; and its fork ends below.
+        // SAFETY: a thread not outside is a worker; and its fork ends below.
         unsafe { push_unadmitted(&here, b) };
     }
-    // SAFETY: pushed above, and popped below, or abandoned by who runs the first branch.
+    // SAFETY: the task was pushed above, and is popped below, or abandoned if the first branch unwinds.
     let fork = unsafe { Fork::<B>::at(here.front(), here.head()) };
     let ra = if A::UNROLLED { fork.guard(a) } else { fork.catch(a) };
     (ra, fork.join())
@@ -71,22 +72,22 @@ pub(crate) struct Fork<'f, B: Body> {
 }
 
 impl<'f, B: Body> Fork<'f, B> {
-    /// The one at `head`.
+    /// The fork at `head`.
     ///
     /// # Safety
-    /// The current thread is the worker of `front`, in a pool as `B` must know it, and if that is a stack front, `head` was exact when
-    /// a `B` was [pushed](push) there. This fork is joined or abandoned, once, as the newest of the worker's; and until then nothing is
-    /// forked but above it.
+    /// The current thread is the worker of `front`, in a pool as `B` must know it, and if that is a stack front, `head`
+    /// was exact when a `B` was [pushed](push) there. This fork is joined or abandoned once, as the worker's newest;
+    /// and until then forks are made only above it.
     #[inline(always)]
     pub(crate) unsafe fn at(front: &'f Front, head: *mut Slot) -> Self {
         Self { front, head, work: PhantomData }
     }
 
-    /// Where it was pushed, which is free again.
+    /// Returns where the task was pushed, where the slot is free again.
     #[inline(always)]
     fn here(&self) -> Here<'f, B::In> {
-        // SAFETY: the promise by which this was made: it is the newest fork, and this thread's. It is used once the task has been popped,
-        // or to look at the head.
+        // SAFETY: by the promise of `at`, this is the newest fork of this thread's worker. The result is used after the
+        // task has been popped, or to read the head.
         unsafe { Here::new(self.front, self.head) }
     }
 
@@ -95,7 +96,7 @@ impl<'f, B: Body> Fork<'f, B> {
     pub(crate) fn join(self) -> B::Out {
         B::lower(&self.here());
         if self.front.limits.admits_pop(self.head.addr()) {
-            // SAFETY: admitted, so it is a slot, and private; the work is moved out, which frees the slot.
+            // SAFETY: the pop is admitted, so `head` is a slot, and private; moving the work out frees the slot.
             let work: B = unsafe { job::take_work(NonNull::new_unchecked(self.head).cast()) };
             work.inline(self.here())
         } else {
@@ -103,12 +104,12 @@ impl<'f, B: Body> Fork<'f, B> {
         }
     }
 
-    /// A pop that the limits did not admit: runs the task if it is still there; otherwise waits, runs other tasks meanwhile, and
-    /// continues the task's panic if it panicked.
+    /// Completes a join whose pop the limits did not admit: runs the task if it is not stolen; otherwise waits, runs
+    /// other tasks meanwhile, and resumes the task's panic if it panicked.
     #[cold]
     #[inline(never)]
     fn join_cold(self) -> B::Out {
-        // SAFETY: what comes back is moved out once, here.
+        // SAFETY: the contents are moved out once, here.
         match unsafe { Contents::<B>::of(self.pop_or_wait(Meanwhile::Help)) } {
             Contents::Unrun(work) => work.inline(self.here()),
             Contents::Done(result) => result,
@@ -119,29 +120,31 @@ impl<'f, B: Body> Fork<'f, B> {
     /// Takes the task back, or waits until its thief has settled it.
     fn pop_or_wait(&self, meanwhile: Meanwhile) -> Popped {
         let operations = self.front.operations.expect("only workers join");
-        // SAFETY: the table is that of this front, where this is the newest task.
+        // SAFETY: the table is that of this front, and the task is the newest there.
         unsafe { (operations.pop)(self.here().of_any(), meanwhile) }
     }
 
-    /// Runs the first branch; if it unwinds, abandons the task and goes on unwinding.
+    /// Runs the first branch; if it unwinds, abandons the task and continues to unwind.
     ///
-    /// The panic is caught, although a drop guard would do: to the compiler the caught panic flows back into the function, which
-    /// so has one exit. Otherwise it would save registers before the test that ends the recursion, in half of all calls for nothing.
+    /// This catches the panic, although a drop guard would do: to the compiler the caught panic flows back into the
+    /// function, which therefore has one exit. Otherwise the compiler would save registers before the test that ends
+    /// the recursion, in vain in half of all calls.
     #[inline(always)]
     fn catch<A: Body<In = B::In>>(&self, a: A) -> A::Out {
-        // Nobody sees what the panic left behind, since it goes on.
+        // The panic continues, so nobody sees a broken state.
         match catch_unwind(AssertUnwindSafe(|| self.inline_above(a))) {
             Ok(ra) => ra,
             Err(payload) => {
-                // SAFETY: `abandon` ends this very fork, of a `B`; whoever has it does not come to its join.
+                // SAFETY: `abandon` ends this fork, of a `B`, whose join is not reached.
                 unsafe { (self.front.unwind)(self.front, self.head, abandon::<B>, payload) };
-                // SAFETY: never reached: `unwind` is `resume`. An assertion of that would be another exit.
+                // SAFETY: this is unreachable, since `unwind` is `resume`. An assertion of that would be another exit.
                 unsafe { MaybeUninit::zeroed().assume_init() }
             }
         }
     }
 
-    /// As [`Fork::catch`], by a drop guard. The compiler inlines no `catch_unwind` into another one, but any number of guards.
+    /// As [`Fork::catch`], by a drop guard. The compiler does not inline one `catch_unwind` into another, but inlines
+    /// any number of guards.
     #[inline(always)]
     fn guard<A: Body<In = B::In>>(&self, a: A) -> A::Out {
         let guard = Guard { front: self.front, head: self.head, work: PhantomData::<B> };
@@ -153,7 +156,7 @@ impl<'f, B: Body> Fork<'f, B> {
     /// Runs the first branch above the task.
     #[inline(always)]
     fn inline_above<A: Body<In = B::In>>(&self, a: A) -> A::Out {
-        // SAFETY: the task lies below, and this fork waits while the branch has the head.
+        // SAFETY: the task lies below, and this fork does not use the head while the branch has it.
         let above = unsafe { Here::new(self.front, self.head.wrapping_add(1)) };
         A::raise(&above);
         a.inline(above)
@@ -168,25 +171,25 @@ struct Guard<'f, B: Body> {
 }
 
 impl<B: Body> Drop for Guard<'_, B> {
-    // Inlined, and handing its fields over by value, so that they stay in registers as long as nothing unwinds.
+    // Inlined, with the fields passed by value, so that they stay in registers while nothing unwinds.
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: made for a fork whose first branch unwinds, so that it does not come to its join.
+        // SAFETY: the fork's first branch unwinds, so its join is not reached.
         unsafe { abandon::<B>(self.front, self.head) };
     }
 }
 
-/// Ends the fork of a task that nobody will ask for, because its forker unwinds: drops the task, unless it is
-/// [always run](Body::ALWAYS_RUN), or what became of it once its thief is done. Meanwhile nothing else is run.
+/// Ends a fork whose forker unwinds: drops the task, unless it is [always run](Body::ALWAYS_RUN), or its outcome once
+/// the thief is done. It runs nothing else meanwhile.
 ///
-/// As a function that cannot unwind it costs its callers no second landing pad.
+/// It cannot unwind, so its callers need no second landing pad.
 ///
 /// # Safety
 /// As [`Fork::at`].
 #[cold]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot) {
-    // SAFETY: the caller promises what this demands, and this ends the fork.
+    // SAFETY: the caller promises what `at` requires, and this ends the fork.
     let fork = unsafe { Fork::<B>::at(front, head) };
     B::lower(&fork.here());
     let popped = if front.limits.admits_pop(head.addr()) {
@@ -194,10 +197,10 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
     } else {
         fork.pop_or_wait(Meanwhile::Rest)
     };
-    // SAFETY: what comes back is moved out once, here.
+    // SAFETY: the contents are moved out once, here.
     match unsafe { Contents::<B>::of(popped) } {
         Contents::Unrun(work) if B::ALWAYS_RUN => {
-            // Nobody sees what its panic left behind, since another one goes on.
+            // The other panic continues, so nobody sees a state that this one breaks.
             discard(catch_unwind(AssertUnwindSafe(|| work.inline(fork.here()))));
         }
         Contents::Unrun(work) => discard(work),
@@ -209,49 +212,49 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
 /// Forks `work` here.
 ///
 /// # Safety
-/// Here is no outside, and whoever pushes has the [fork](Fork::at) joined or abandoned before anything else is forked here.
+/// `here` is not outside, and the caller joins or abandons the [fork](Fork::at) before anything else is forked here.
 #[inline(always)]
 pub(crate) unsafe fn push<B: Body>(here: &Here<'_, B::In>, work: B) {
     if here.front().limits.admits_push(here.head().addr()) {
-        // SAFETY: admitted, so the slot is the owner's.
+        // SAFETY: the push is admitted, so the slot is the owner's.
         unsafe { job::write(here.head(), work) };
     } else {
-        // SAFETY: what the caller promises of a push, it promises of this one.
+        // SAFETY: the caller promises the same.
         unsafe { push_unadmitted(here, work) };
     }
 }
 
-/// Tells the compiler that a branch is rarely taken, so that it lays it out elsewhere.
+/// Tells the compiler that a branch is rare, so that it moves the branch out of the way.
 #[cold]
 const fn rare() {}
 
-/// [`push`] once the limits have not admitted it.
+/// [`push`] where the limits do not admit it.
 ///
 /// # Safety
 /// As [`push`].
 #[cold]
 #[inline(always)]
 pub(crate) unsafe fn push_unadmitted<B: Body>(here: &Here<'_, B::In>, work: B) {
-    // Through memory that is there already: a reference to the closure would force it to the frame on the fast path too.
-    // SAFETY: the scratch slot is this thread's, and what it holds is pushed at once.
+    // Uses existing memory: a reference to the closure would force it to the frame, also on the fast path.
+    // SAFETY: the scratch slot is this thread's, and its task is pushed at once.
     unsafe {
         job::write((&raw const here.front().scratch).cast_mut(), work);
         saving::push_cold(here.front(), here.head());
     }
 }
 
-/// A push that the limits did not admit, of the task in the front's scratch slot.
+/// Completes a push that the limits did not admit, of the task in the front's scratch slot.
 ///
-/// As a function that cannot unwind it needs no landing pad, and the compiler moves the calls of it out of the way even
-/// where they are nested in another fork. Nothing in it panics unless the pool is broken.
+/// It cannot unwind, so it needs no landing pad, and the compiler moves its calls out of the way even where they are
+/// nested in another fork. Nothing in it panics unless the pool is broken.
 ///
 /// # Safety
-/// The current thread is the worker of `front`, at this head; and there is a task in the scratch slot.
+/// The current thread is the worker of `front`, at this head; and the scratch slot holds a task.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe extern "C" fn push_cold(front: &Front, head: *mut Slot) {
     let operations = front.operations.expect("only workers fork");
-    // SAFETY: the caller is here, and the table is that of this front.
+    // SAFETY: the caller is at this front and head, and the table is that of this front.
     unsafe { (operations.push)(Here::new(front, head)) };
 }
 
@@ -262,13 +265,13 @@ enum Far<B, R> {
     Result(R),
 }
 
-/// What the slot holds instead: where the other is. Whoever runs it is the only one entitled to the cell, which is alive until its fork has
-/// ended.
+/// The task in the slot instead: a pointer to the cell. Only the thread that runs the task uses the cell, which lives
+/// until the fork has ended.
 struct FarWork<B: Body>(*const UnsafeCell<Far<B, B::Out>>);
 
 impl<B: Body> FarWork<B> {
     fn run(self, call: impl FnOnce(B) -> B::Out) {
-        // SAFETY: this is run once, so the cell is this thread's; `UnsafeCell` lets the pointer write.
+        // SAFETY: the task runs once, so the cell is this thread's; `UnsafeCell` lets the pointer write.
         let far = unsafe { &mut *(*self.0).get() };
         let Far::Work(work) = std::mem::replace(far, Far::Running) else { unreachable!("a task runs once") };
         *far = Far::Result(call(work));
@@ -303,7 +306,7 @@ impl<B: Body> Body for FarWork<B> {
     }
 }
 
-/// [`join`] for anything larger. If it unwinds, the frame drops whatever is in the cell.
+/// [`join`] for larger work or results. If it unwinds, the frame drops the contents of the cell.
 #[inline]
 fn join_far<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
 where
@@ -319,7 +322,7 @@ where
     }
 }
 
-/// Whether somebody would take a task pushed here.
+/// Whether a thief would take a task pushed here.
 #[inline]
 pub(crate) fn wants_work<P: Known>(here: &Here<'_, P>) -> bool {
     #[cold]
@@ -327,7 +330,7 @@ pub(crate) fn wants_work<P: Known>(here: &Here<'_, P>) -> bool {
         // SAFETY: the table is that of the front at which this is.
         here.front().operations.is_some_and(|operations| unsafe { (operations.wants_work)(here) })
     }
-    // SAFETY: for as long as the question takes, which forks nothing.
+    // SAFETY: it is used only for this question, which forks nothing.
     !here.front().limits.admits_push(here.head().addr())
         && wants_work_cold(unsafe { Here::new(here.front(), here.head()) })
 }

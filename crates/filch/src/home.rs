@@ -1,6 +1,8 @@
-//! The part of a worker that does not depend on the type of its task pool: what it has spawned, its habits, its counters.
+//! The part of a worker that does not depend on the type of its task pool: its spawned jobs, its policies, its
+//! counters.
 //!
-//! What must always hold: what is neither atomic nor constant in a [`Home`] is touched only by the thread that is this worker.
+//! What must always hold: only the worker's own thread uses the parts of a [`Home`] that are neither atomic nor
+//! constant.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
@@ -29,25 +31,26 @@ pub(crate) struct Home {
     pub(crate) index: usize,
     pub(crate) common: Arc<Common>,
     pub(crate) counters: Counters,
-    /// How many jobs of any kind the worker is running, one inside the other, while it waits for a scope or another pool.
+    /// The nesting depth of unrelated jobs that the worker runs while it waits for a scope or another pool.
     detours: <Native as Memory>::AtomicUsize,
-    /// Jobs that outlive whoever spawned them.
+    /// Jobs that may outlive their spawner.
     spawned: UnsafeCell<Spawning>,
-    /// Where among all that it has spawned the next one goes: one past the newest that it has not taken back, whatever thieves have taken.
+    /// The position of the next spawned job: one past the newest that the worker has not taken back, regardless of
+    /// thefts.
     spawns: Cell<usize>,
-    /// Its forks that have no place on the task stack.
+    /// Its forks that are not on the task stack.
     aside: Aside,
     random: Cell<u64>,
-    /// Whom it last stole from; itself at first.
+    /// The victim of its last steal; at first itself.
     last_victim: Cell<usize>,
     /// The middle of the thread's own stack.
     stack_middle: Cell<usize>,
-    /// How many jobs the worker is running, one inside the other, though its stack was [low](Home::is_stack_low).
+    /// The nesting depth of jobs that the worker runs although its stack was [low](Home::is_stack_low).
     reluctant: Cell<u32>,
 }
 
 impl Home {
-    /// The type-erased parts of all workers of a pool.
+    /// Makes the type-erased parts of all workers of a pool.
     pub(crate) fn create(common: &Arc<Common>, spawned: Vec<Spawning>) -> Vec<Self> {
         let spawned = spawned.into_iter().enumerate();
         spawned
@@ -67,22 +70,23 @@ impl Home {
             .collect()
     }
 
-    /// Whether what the worker has to give may descend from something else than what it had stolen. Precondition, for `false` to
-    /// be right: the caller has just won a task from it.
+    /// Whether the worker's tasks may descend from something other than its stolen task. Precondition for a correct
+    /// `false`: the caller has just won a task from it.
     pub(crate) fn is_on_detour(&self) -> bool {
-        // Relaxed: the worker published the task after it set out, and is not back before the task is settled.
+        // Relaxed: the worker published the task after it began the detour, and does not end the detour before the task
+        // is settled.
         self.detours.load(Ordering::Relaxed) != 0
     }
 
-    /// Runs `f`, a job that this worker happens to find, with the warning that [`Home::is_on_detour`] gives.
+    /// Runs `f`, an unrelated job, with [`Home::is_on_detour`] set.
     pub(crate) fn on_detour(&self, f: impl FnOnce()) {
-        // Relaxed, here and below: published with the tasks, and there is one writer.
+        // Relaxed, here and below: the tasks' edges publish it, and there is one writer.
         self.detours.store(self.detours.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         f();
         self.detours.store(self.detours.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 
-    /// A number below `bound`: xorshift64*, which is enough to choose victims.
+    /// Returns a random number below `bound`, by xorshift64*, which is good enough to choose victims.
     pub(crate) fn random_below(&self, bound: usize) -> usize {
         let mut state = self.random.get();
         state ^= state >> 12;
@@ -93,42 +97,42 @@ impl Home {
         ((high * bound as u64) >> 32) as usize
     }
 
-    /// All workers, in the order in which this one looks for work among them; it is among them itself.
+    /// Returns all workers, including this one, in the order in which this one looks for work.
     pub(crate) fn victims(&self) -> impl Iterator<Item = usize> + use<> {
         let (workers, last) = (self.common.workers(), self.last_victim.get());
         self.common.victims.order(workers, self.index, last, self.random_below(workers))
     }
 
-    /// The worker has stolen something from `victim`.
+    /// Records a steal from `victim`.
     pub(crate) fn has_stolen_from(&self, victim: usize) {
         self.last_victim.set(victim);
     }
 
-    /// Remembers how much of the thread's stack there is: `bytes`, or more, or 0 if nobody knows. Call at the thread's start.
+    /// Records the size of the thread's stack: `bytes` or more; 0 if unknown. Call it when the thread starts.
     pub(crate) fn measure_stack(&self, bytes: usize) {
         self.stack_middle.set(thread_stack::middle(bytes));
     }
 
-    /// Runs `f` on a thread that is the worker meanwhile, on a stack of its own.
+    /// Runs `f` on another thread that is the worker meanwhile, with its own stack.
     pub(crate) fn on_another_stack(&self, f: impl FnOnce()) {
         let middle = self.stack_middle.replace(thread_stack::middle(0));
         f();
         self.stack_middle.set(middle);
     }
 
-    /// Whether more than half of the thread's stack is used: no time to nest foreign work.
+    /// Whether more than half of the thread's stack is used, too much to nest unrelated work.
     pub(crate) fn is_stack_low(&self) -> bool {
         thread_stack::is_past(self.stack_middle.get())
     }
 
-    /// How often a worker whose stack is low looks on while work lies about that others should do, before it does some of it after all:
-    /// the deeper it is in such work, the longer.
+    /// Returns how many times a worker with a low stack idles while there is work that others should do, before it runs
+    /// some of it: the deeper it is in such work, the more often.
     pub(crate) fn reluctance(&self) -> u32 {
         const LOOKS: u32 = 10;
         LOOKS << self.reluctant.get().min(20)
     }
 
-    /// Runs `f`, a job of others, though the stack is low.
+    /// Runs `f`, a job that others should do, although the stack is low.
     pub(crate) fn reluctantly(&self, f: impl FnOnce()) {
         self.reluctant.set(self.reluctant.get() + 1);
         f();
@@ -137,33 +141,34 @@ impl Home {
 }
 
 impl<'w> Own<'w, Home> {
-    /// A job that only this worker may run.
+    /// Takes a job posted to this worker.
     pub(crate) fn next_mail(self) -> Option<Spawned> {
         self.common.next_mail(self.index)
     }
 
-    /// Whether there is such a job. A snapshot, good enough for a last look before sleep.
+    /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
     pub(crate) fn has_mail(self) -> bool {
         self.common.has_mail(self.index)
     }
 
-    /// Its forks that have no place on the task stack.
+    /// Its forks that are not on the task stack.
     pub(crate) fn aside(self) -> Own<'w, Aside> {
-        // SAFETY: a part of the worker that this thread is.
+        // SAFETY: it is a part of this thread's worker.
         unsafe { self.part(|home| &home.aside) }
     }
 
-    /// Gives `f` the owner's end of the queue of spawned jobs, of which nothing that the worker calls meanwhile knows.
+    /// Gives `f` the owner's end of the queue of spawned jobs, which nothing that `f` calls uses.
     fn with_spawned<R>(self, f: impl FnOnce(&mut Spawning) -> R) -> R {
-        // SAFETY: the owner's end is this thread's; `f` is one operation of the queue, which does not come back here.
+        // SAFETY: only this thread uses the owner's end; `f` is one operation of the queue, which does not reenter this
+        // function.
         f(unsafe { &mut *self.spawned.get() })
     }
 
-    /// Pushes a job that may outlive its spawner, and wakes somebody for it.
+    /// Pushes a job that may outlive its spawner, and wakes a sleeper for it.
     pub(crate) fn spawn(self, job: Spawned) {
         let pushed = self.with_spawned(|spawned| spawned.push(job.into_task()));
         if let Err(full) = pushed {
-            // SAFETY: the word just came out of `into_task`.
+            // SAFETY: the word just came from `into_task`.
             self.common.injected.push(unsafe { Spawned::from_task(full.0) });
         } else {
             self.spawns.set(self.spawns.get() + 1);
@@ -174,7 +179,7 @@ impl<'w> Own<'w, Home> {
         }
     }
 
-    /// What the worker spawns from now on lies above this, as long as it takes nothing back from below.
+    /// Returns a mark: jobs that the worker spawns later lie above it, unless it takes back jobs from below.
     pub(crate) fn spawns(self) -> usize {
         self.seen().spawns.get()
     }
@@ -183,11 +188,12 @@ impl<'w> Own<'w, Home> {
     pub(crate) fn pop_spawned(self) -> Option<Spawned> {
         let task = self.with_spawned(Owner::pop)?;
         self.spawns.set(self.spawns.get() - 1);
-        // SAFETY: only `spawn` pushes, and the queue gives each word out once.
+        // SAFETY: only `spawn` pushes, and the queue gives out each word once.
         Some(unsafe { Spawned::from_task(task) })
     }
 
-    /// Takes the worker's own newest spawned job, if that lies above `mark`, which is lowered where jobs below it were taken back.
+    /// Takes the worker's own newest spawned job, if it lies above `mark`. Lowers the mark if jobs below it were taken
+    /// back.
     pub(crate) fn pop_spawned_since(self, mark: &Cell<usize>) -> Option<Spawned> {
         let spawns = self.spawns.get();
         mark.set(mark.get().min(spawns));
@@ -199,7 +205,7 @@ impl<'w> Own<'w, Home> {
         self.with_spawned(|spawned| spawned.len_hint() > 0)
     }
 
-    /// Whether a poll is to answer thieves: always, or once for each tick.
+    /// Whether a poll answers thieves: always, or once per tick.
     #[inline]
     pub(crate) fn is_polling(self) -> bool {
         match self.common.ticks.as_ref().map_or(Tick::NoFlag, |ticks| ticks.take(self.index)) {
@@ -214,42 +220,44 @@ impl<'w> Own<'w, Home> {
 }
 
 impl Front {
-    /// The type-erased part of the worker behind this front; `None` outside.
+    /// Returns the type-erased part of this front's worker; `None` outside.
     #[inline]
     fn home(&self) -> Option<&Home> {
-        // SAFETY: null, or attached by `Core::assemble` to the home of a worker that lives as long as its fronts.
+        // SAFETY: the pointer is null, or `Core::assemble` set it to the home of a worker, which lives as long as its
+        // fronts.
         unsafe { self.erased_home().cast::<Home>().as_ref() }
     }
 }
 
-/// The worker that the current thread is, of whatever pool; `None` outside. The reference is for calls made on the worker.
+/// Returns the worker, of any pool, that the current thread is; `None` outside. The reference is for calls made on the
+/// worker.
 pub(crate) fn current_home() -> Option<Own<'static, Home>> {
-    // SAFETY: the current front is one of the worker that this thread is.
+    // SAFETY: the current front is one of this thread's worker.
     current().home().map(|home| unsafe { Own::new(home) })
 }
 
 impl<'w> Here<'w> {
-    /// The worker; `None` outside.
+    /// Returns the worker; `None` outside.
     #[inline]
     pub(crate) fn home(&self) -> Option<Own<'w, Home>> {
-        // SAFETY: the front is one of the worker that this thread is.
+        // SAFETY: the front is one of this thread's worker.
         self.front().home().map(|home| unsafe { Own::new(home) })
     }
 
-    /// Answers thieves from a signal's handler, if that is possible now.
+    /// Answers thieves from a signal handler, if that is possible now.
     #[cfg(unix)]
     pub(crate) fn interrupted(self) {
         let (Some(home), Some(operations)) = (self.home(), self.front().operations) else { return };
-        // SAFETY: the table is that of the front at which this is.
+        // SAFETY: the table is that of this front.
         if unsafe { (operations.interrupt)(self) } {
-            // The worker itself does not count these as long as signals do.
+            // With signals, the worker itself does not count interrupts.
             home.counters.interrupts.bump();
         }
     }
 }
 
 impl<P: Known> Here<'_, P> {
-    /// Whether others would see at once what is forked here.
+    /// Whether other workers would see a fork made here at once.
     #[inline]
     pub(crate) fn lends(&self) -> bool {
         !self.front().limits.admits_push(self.head().addr())
@@ -262,19 +270,19 @@ impl<P: Known> Here<'_, P> {
         let here = self.of_any();
         let (Some(home), Some(operations)) = (here.home(), here.front().operations) else { return };
         if home.is_polling() {
-            // SAFETY: the table is that of the front at which this is.
+            // SAFETY: the table is that of this front.
             unsafe { (operations.poll)(here) };
         }
     }
 }
 
 impl Common {
-    /// The worker of this pool that the current thread is.
+    /// Returns the worker of this pool that the current thread is.
     pub(crate) fn here(&self) -> Option<Own<'static, Home>> {
         current_home().filter(|home| std::ptr::eq(&raw const *home.common, self))
     }
 
-    /// Hands a job to the pool: to the current thread's own jobs if it is a worker of the pool.
+    /// Hands a job to the pool: spawns it if the current thread is a worker of the pool, else injects it.
     pub(crate) fn hand_in(&self, job: Spawned) {
         match self.here() {
             Some(home) => home.spawn(job),

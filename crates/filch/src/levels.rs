@@ -1,17 +1,17 @@
-//! Levels of a recursion, told apart by the type of the handle.
+//! Levels of a recursion, distinguished by the type of the handle.
 //!
-//! A function that calls itself is not inlined. One that is generic in its handle's level does not call itself: on level 0 it
-//! calls its copy for level 1, and so on around, and the compiler inlines each into the one before until only every Nth
-//! call is real.
+//! The compiler does not inline a function that calls itself. A function that is generic in its handle's level does not
+//! call itself: level 0 calls the copy for level 1, and so on in a cycle, and the compiler inlines each copy into the
+//! previous one until only every Nth call is real.
 //!
-//! What must always hold: [`Level::Next`] leads back to where it started, or the compiler would never be done; and a level is
-//! a name only, so that handles of all levels of a pool are the same two words.
+//! What must always hold: [`Level::Next`] forms a cycle, since otherwise compilation would not end; and a level is only
+//! a type, so that handles of all levels of a pool are the same two words.
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// On which level of a recursion a [handle](crate::Worker) is: see [`Worker::in_levels`](crate::Worker::in_levels).
+/// The level of a [handle](crate::Worker) in a recursion: see [`Worker::in_levels`](crate::Worker::in_levels).
 ///
 /// ```
 /// use filch::levels::{Flat, Level, Levels};
@@ -23,11 +23,12 @@ mod sealed {
 /// assert_eq!(after::<Levels<3>>(5), after::<Levels<3, 2>>(0));
 /// ```
 pub trait Level: sealed::Sealed + 'static {
-    /// That of the handles that the branches receive.
+    /// The level of the branches' handles.
     type Next: Level;
 }
 
-/// No levels: branches receive handles of the type of their parent's, and recursion is one function. What pools give.
+/// No levels: branches receive handles of their parent's type, and recursion is one function. Handles from pools have
+/// no levels.
 ///
 /// ```
 /// use filch::Worker;
@@ -92,7 +93,7 @@ mod tests {
     use crate::pool::{Pool, Queued, Split};
     use crate::{ThreadPool, Worker};
 
-    /// The levels of a task and of its first descendants, by turns forked by `join` and by `fork_all`.
+    /// Returns the levels of a task and of its first descendants, forked alternately by `join` and by `fork_all`.
     fn levels<P: Pool, L: Level>(mut w: Worker<'_, P, L>, depth: usize) -> Vec<TypeId> {
         let mut below = match depth {
             0 => Vec::new(),

@@ -1,11 +1,11 @@
-//! Patience: how long somebody who waits stays awake.
+//! Patience: how long a waiting thread stays awake.
 
 use std::time::Duration;
 
 use crate::policy::Idle;
 use crate::protocol::waiting;
 
-/// Patience: busy waiting first, then giving the processor away, then sleep.
+/// Patience: first busy waiting, then yielding the processor, then sleep.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     rounds: u32,
@@ -15,15 +15,15 @@ pub(crate) struct Patience {
 impl Patience {
     /// Rounds of pauses, of doubling length.
     const SPINS: u32 = 7;
-    /// Rounds of yields after them. With more workers than processors somebody useful runs meanwhile.
+    /// Rounds of yields after them. With more workers than processors another worker runs meanwhile.
     const YIELDS: u32 = 6;
 
-    /// Of one that does so once it is at an end, where nobody wakes anybody.
+    /// Patience that ends with this policy, where there are no wake-ups.
     pub(crate) fn then(idle: Idle) -> Self {
         Self { rounds: 0, idle }
     }
 
-    /// Waits a little; `false` once it has been long enough to sleep.
+    /// Waits a little. Returns `false` once it is time to sleep.
     pub(crate) fn wait(&mut self) -> bool {
         if self.rounds < Self::SPINS {
             for _ in 0..1 << self.rounds {
@@ -42,7 +42,7 @@ impl Patience {
         self.rounds = 0;
     }
 
-    /// As [`Patience::wait`], and sleeps for a while when it has been long enough, or begins anew: where nobody wakes anybody.
+    /// As [`Patience::wait`], but at the end naps or starts over, where there are no wake-ups.
     pub(crate) fn wait_or_nap(&mut self) {
         if !self.wait() {
             match self.idle {
@@ -69,7 +69,7 @@ impl waiting::Patience for Patience {
     }
 }
 
-/// Sleeps for a while, whatever happens.
+/// Sleeps for a fixed short time.
 pub(crate) fn nap() {
     const NAP: Duration = Duration::from_micros(100);
     std::thread::sleep(NAP);

@@ -1,6 +1,7 @@
-//! Scopes and spawns in both styles: tasks that may outlive their spawner, though not their scope.
+//! Scopes and spawns in both styles: tasks that may outlive their spawner, but not their scope.
 //!
-//! Such a task cannot be on the task stack, which is cut off when its spawner returns; it goes to the worker's word deque.
+//! Such a task cannot be on the task stack, whose top is gone when the spawner returns; it goes to the worker's word
+//! deque.
 //!
 //! What must always hold: a scope does not end before its tasks have.
 
@@ -26,15 +27,15 @@ use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
 use crate::worker::{Worker, in_handle_style};
 
-/// A scope for tasks that borrow from outside of it: see [`scope()`] and [`Worker::scope`].
+/// A scope for tasks that borrow from outside it: see [`scope()`] and [`Worker::scope`].
 ///
 /// In handle style, `P` is the type of the pool.
 pub struct Scope<'scope, P = ()> {
-    /// For the tasks that have not ended, and for the scope's body.
+    /// Counts the unfinished tasks and the scope's body.
     latch: Latch,
     panic: FirstPanic,
     common: Arc<Common>,
-    /// Those that nobody has begun, if whoever waits for the scope is to run nothing else.
+    /// The tasks not begun, if a worker that waits for the scope may run nothing else.
     tasks: Option<Arc<SegQueue<Spawned>>>,
     /// Invariant in `'scope`.
     scope: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -47,12 +48,12 @@ impl<P> fmt::Debug for Scope<'_, P> {
     }
 }
 
-/// Runs `body`, which may [spawn](Scope::spawn) tasks that borrow what outlives the scope, and returns once all of them
-/// have ended.
+/// Runs `body`, which may [spawn](Scope::spawn) tasks that borrow data that outlives the scope, and returns once all
+/// tasks have ended.
 ///
 /// On a worker, `body` runs at once, and the worker runs tasks of any kind while it waits; under [`Wait::Leapfrog`] and
-/// [`Wait::Transitive`] only tasks of this scope, and spawning costs an allocation and a queue more. Elsewhere `body` moves to the
-/// [global pool](ThreadPool::global).
+/// [`Wait::Transitive`] it runs only tasks of this scope, and a spawn costs an additional allocation and queue
+/// operation. Elsewhere `body` moves to the [global pool](ThreadPool::global).
 ///
 /// ```
 /// let mut squares = vec![0; 10];
@@ -64,7 +65,7 @@ impl<P> fmt::Debug for Scope<'_, P> {
 /// assert_eq!(squares[9], 81);
 /// ```
 ///
-/// What a task borrows must outlive the scope:
+/// A task's borrows must outlive the scope:
 ///
 /// ```compile_fail,E0373
 /// filch::scope(|s| {
@@ -74,7 +75,7 @@ impl<P> fmt::Debug for Scope<'_, P> {
 /// ```
 ///
 /// # Panics
-/// If the body or a task panics, with the payload of the body's panic or else of the first task's, once all tasks have ended.
+/// If the body or a task panics, once all tasks have ended, with the payload of the body or else of the first task.
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
@@ -87,9 +88,9 @@ where
 }
 
 impl<'scope> Scope<'scope> {
-    /// Runs `task` some time before the scope ends. It may spawn further ones through its argument.
+    /// Runs `task` some time before the scope ends. It may spawn more tasks through its argument.
     ///
-    /// Cost: an allocation and a push to the worker's word deque; from a thread of another pool, to a shared queue.
+    /// Cost: an allocation and a push to the worker's word deque or, from a thread of another pool, to a shared queue.
     ///
     /// ```
     /// # use filch::Scope;
@@ -110,10 +111,10 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'scope, P: Pool> Scope<'scope, P> {
-    /// Runs `task` some time before the scope ends, with a handle of the worker that runs it. It may spawn further ones through its
-    /// second argument.
+    /// Runs `task` some time before the scope ends, with a handle of the worker that runs it. It may spawn more tasks
+    /// through its second argument.
     ///
-    /// Cost: an allocation and a push to the worker's word deque; from a thread of another pool, to a shared queue.
+    /// Cost: an allocation and a push to the worker's word deque or, from a thread of another pool, to a shared queue.
     ///
     /// ```
     /// use filch::pool::Split;
@@ -132,13 +133,13 @@ impl<'scope, P: Pool> Scope<'scope, P> {
     where
         F: for<'b> FnOnce(Worker<'b, P>, &Self) + Send + 'scope,
     {
-        // SAFETY: used at once, by a job of the scope's pool, which is of type `P`.
+        // SAFETY: it is used at once, by a job of the scope's pool, which is of type `P`.
         self.hand_in(|scope| in_handle_style(unsafe { Here::current().known::<P>() }, |w| task(w, scope)));
     }
 }
 
 impl<'scope, P> Scope<'scope, P> {
-    /// Runs `body` and then waits for the tasks of its scope.
+    /// Runs `body`, and then waits for the tasks of its scope.
     fn around<R>(home: Own<'_, Home>, body: impl FnOnce(&Self) -> R) -> R {
         let scope = Self {
             latch: Latch::new(1, Waiter::here()),
@@ -148,10 +149,10 @@ impl<'scope, P> Scope<'scope, P> {
             scope: PhantomData,
             pool: PhantomData,
         };
-        // The tasks borrow from here, so nothing leaves before they have ended.
+        // The tasks borrow from this frame, so it must not unwind before they have ended.
         let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
-        // SAFETY: the body was counted, and the latch is this frame's.
+        // SAFETY: the latch counts the body, and is in this frame.
         unsafe { Latch::end(&raw const scope.latch) };
         latch::wait(&scope.latch, scope.tasks.as_deref(), false);
         std::mem::forget(tasks);
@@ -164,16 +165,16 @@ impl<'scope, P> Scope<'scope, P> {
         }
     }
 
-    /// Hands a task to the pool, as a job of closure style.
+    /// Hands a task to the pool, as a job in closure style.
     fn hand_in<F>(&self, task: F)
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        // The task's spawner is itself pending.
+        // The latch is not over, since it counts the spawner.
         self.latch.add(1);
         let scope = ScopePtr(self);
         let task = MayDangle::new(task);
-        // SAFETY: the scope does not end before the task has, and what the task borrows outlives the scope; it does not
+        // SAFETY: the scope does not end before the task, and the task's borrows outlive the scope; the job does not
         // unwind.
         let job = unsafe {
             Spawned::new(move || {
@@ -187,7 +188,8 @@ impl<'scope, P> Scope<'scope, P> {
         tasks.push(job);
         // A worker that finds this job runs one of the tasks, if the scope's own worker has left any.
         let tasks = Arc::clone(tasks);
-        // SAFETY: it borrows nothing, and jobs do not unwind; and a job has the head, for another one that it runs itself.
+        // SAFETY: it borrows nothing, and the tasks do not unwind; a job has the exact head, so it may run another job
+        // itself.
         let any = unsafe {
             Spawned::new(move || {
                 if let Some(task) = tasks.pop() {
@@ -202,21 +204,21 @@ impl<'scope, P> Scope<'scope, P> {
     }
 }
 
-/// A pointer to a scope that lives as long as the task that has it.
+/// A pointer to a scope, which outlives the task that has it.
 struct ScopePtr<'scope, P>(*const Scope<'scope, P>);
 
 // SAFETY: a scope's parts are made for sharing.
 unsafe impl<P> Send for ScopePtr<'_, P> {}
 
-// SAFETY: what tasks do with their scope they do to its latch, its panic, its queue and the pool, which are made for sharing.
+// SAFETY: tasks use only a scope's latch, panic, queue and pool, which are made for sharing.
 unsafe impl<P> Sync for Scope<'_, P> {}
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Runs `body`, which may [spawn](Scope::spawn) tasks that borrow what outlives the scope, and returns once all of them
-    /// have ended. [`scope()`] in handle style: the body and the tasks get handles.
+    /// Runs `body`, which may [spawn](Scope::spawn) tasks that borrow data that outlives the scope, and returns once
+    /// all tasks have ended. This is [`scope()`] in handle style: the body and the tasks get handles.
     ///
-    /// Meanwhile thieves know how far this worker's forks reach, so that they come by all of them; `filch::scope` in code in
-    /// handle style does not tell them.
+    /// During the scope thieves see all of this worker's forks, since the head is in memory; with `filch::scope` in
+    /// handle style they do not.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -232,7 +234,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     ///
-    /// What a task borrows must outlive the scope, and a task keeps no handle but its own:
+    /// A task's borrows must outlive the scope, and a task has no handle but its own:
     ///
     /// ```compile_fail,E0597
     /// filch::ThreadPool::new(1).unwrap().run(|mut w| {
@@ -251,7 +253,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// ```
     ///
     /// # Panics
-    /// If the body or a task panics, with the payload of the body's panic or else of the first task's, once all tasks have ended.
+    /// If the body or a task panics, once all tasks have ended, with the payload of the body or else of the first task.
     pub fn scope<'scope, F, R>(&mut self, body: F) -> R
     where
         F: for<'b> FnOnce(Worker<'b, P>, &Scope<'scope, P>) -> R,
@@ -259,15 +261,16 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         let home = self.seen().home();
         self.install(|| {
             Scope::around(home, |scope| {
-                // SAFETY: used at once, on a worker of the handle's pool.
+                // SAFETY: it is used at once, on a worker of the handle's pool.
                 in_handle_style(unsafe { Here::current().known::<P>() }, |w| body(w, scope))
             })
         })
     }
 
-    /// Runs `task` some time on a worker of this pool, with that worker's handle, and returns at once. [`spawn()`] in handle style.
+    /// Spawns `task` to run some time on a worker of this pool, with that worker's handle, and returns at once. This is
+    /// [`spawn()`] in handle style.
     ///
-    /// A panic in it is reported by the panic hook and otherwise lost.
+    /// The panic hook reports a panic in it, which is otherwise lost.
     ///
     /// Cost: an allocation and a push to the worker's word deque.
     ///
@@ -282,16 +285,16 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     where
         F: for<'b> FnOnce(Worker<'b, P>) + Send + 'static,
     {
-        // SAFETY: used at once, by a job of the handle's pool, which is of type `P`.
+        // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
         let job = Spawned::detached(|| in_handle_style(unsafe { Here::current().known::<P>() }, task));
         self.seen().home().spawn(job);
     }
 }
 
-/// Has `task` run some time on a worker and returns at once: of the current pool, on a worker; else of the
-/// [global pool](ThreadPool::global).
+/// Spawns `task` to run some time on a worker of the current pool or, outside all pools, of the [global
+/// pool](ThreadPool::global), and returns at once.
 ///
-/// A panic in it is reported by the panic hook and otherwise lost.
+/// The panic hook reports a panic in it, which is otherwise lost.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();

@@ -1,7 +1,7 @@
-//! Jobs that outlive whoever made them: closures on the heap, one word each.
+//! Jobs that may outlive their spawner: closures on the heap, one word each.
 //!
-//! What must always hold: a [`Spawned`] is run exactly once, and what it borrows outlives the run; who makes one sees to
-//! that by waiting.
+//! What must always hold: a [`Spawned`] is run exactly once, and its borrows outlive the run; its maker ensures that by
+//! waiting.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
@@ -23,10 +23,10 @@ struct Boxed<F> {
     work: F,
 }
 
-/// What a job captures that its last act lets go of: whoever waits for the job may drop what it borrows before the job has returned.
+/// A capture of a job whose borrows may end with the job's last act, before the job returns.
 ///
-/// Until the call of a closure returns, Rust takes what its captured references point to for alive, and the compiler may read it; unless
-/// they are in here. Must be taken out: dropping it leaks.
+/// Until a closure's call returns, Rust assumes that its captured references are valid, and the compiler may read
+/// through them, except for captures in a `MayDangle`. The value must be taken out: dropping a `MayDangle` leaks it.
 ///
 /// ```
 /// use filch::host::MayDangle;
@@ -37,23 +37,23 @@ struct Boxed<F> {
 /// assert_eq!(job(), 2);
 /// ```
 #[derive(Debug)]
-#[must_use = "what is in it leaks"]
+#[must_use = "its value leaks"]
 pub struct MayDangle<T>(MaybeUninit<T>);
 
 impl<T> MayDangle<T> {
-    /// Puts it in.
+    /// Wraps a capture.
     pub fn new(captured: T) -> Self {
         Self(MaybeUninit::new(captured))
     }
 
-    /// Takes it out, while all that it borrows is alive.
+    /// Takes the capture out, while its borrows are alive.
     pub fn into_inner(self) -> T {
-        // SAFETY: `new` has put it in, and there is no other way to make or to empty one.
+        // SAFETY: `new` initialized it, and nothing else makes or empties one.
         unsafe { self.0.assume_init() }
     }
 }
 
-/// A spawned job. Must be run: dropping it leaks.
+/// A spawned job. It must be run: dropping it leaks.
 #[must_use]
 #[derive(Debug)]
 #[repr(transparent)]
@@ -64,15 +64,15 @@ unsafe impl Send for Spawned {}
 
 impl Spawned {
     /// # Safety
-    /// What `work` borrows outlives its run, and `work` does not unwind.
+    /// The borrows of `work` outlive its run, and `work` does not unwind.
     pub(crate) unsafe fn new<F: FnOnce() + Send>(work: F) -> Self {
         let boxed = Box::new(Boxed { header: Header { run: run::<F> }, work });
         Self(NonNull::from(Box::leak(boxed)).cast())
     }
 
-    /// A job for a task that nobody waits for.
+    /// Makes a job of a task that nobody waits for.
     pub(crate) fn detached(task: impl FnOnce() + Send + 'static) -> Self {
-        // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has told the user already.
+        // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has already reported a panic.
         unsafe {
             Self::new(move || {
                 FirstPanic::default().catch(task);
@@ -80,7 +80,7 @@ impl Spawned {
         }
     }
 
-    /// Runs the job. Where a worker has found it, that is [`Here::run`](crate::here::Here::run).
+    /// Runs the job. Workers use [`Here::run`](crate::here::Here::run).
     ///
     /// # Safety
     /// Closure-style code on this thread has the exact head, as in a job.
@@ -94,16 +94,16 @@ impl Spawned {
     }
 
     /// # Safety
-    /// `task` comes from [`Spawned::into_task`], and is turned back once.
+    /// `task` comes from [`Spawned::into_task`], and is converted back once.
     pub(crate) unsafe fn from_task(task: Task) -> Self {
         Self(task.as_ptr())
     }
 }
 
 /// # Safety
-/// `header` is the front of a leaked `Boxed<F>`, which this consumes.
+/// `header` is the head of a leaked `Boxed<F>`, which this consumes.
 unsafe fn run<F: FnOnce()>(header: NonNull<Header>) {
-    // SAFETY: leaked, and consumed here, by the caller's promise.
+    // SAFETY: by the caller's promise the box was leaked, and is consumed here.
     let boxed = unsafe { Box::from_raw(header.cast::<Boxed<F>>().as_ptr()) };
     abort_on_panic("a job that nobody joins panicked", boxed.work);
 }

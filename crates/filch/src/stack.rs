@@ -1,6 +1,7 @@
-//! The memory of a task stack: address space reserved once, committed by the first touch.
+//! The memory of a task stack: address space reserved once, and committed on first use.
 //!
-//! What must always hold: the mapping is zeroed, slot-aligned, and stays at its address until the pool is gone.
+//! What must always hold: the mapping is zeroed at first and slot-aligned, and stays at its address until the pool is
+//! gone.
 
 use std::io;
 use std::ptr::NonNull;
@@ -15,25 +16,25 @@ use crate::slot::{Job, Slot};
 pub(crate) struct Stack {
     slots: NonNull<Slot>,
     capacity: usize,
-    /// Whether what the slots have held is to be forgotten.
+    /// Whether to forget which slots have been used.
     is_to_forget: <Native as Memory>::AtomicBool,
     _memory: Pages,
 }
 
-// SAFETY: the memory belongs to whoever the protocols say; the handle itself is only an address and a length.
+// SAFETY: the protocols say which thread may use the memory; the handle itself is only an address and a length.
 unsafe impl Send for Stack {}
 // SAFETY: sharing the handle shares an address and a length, which never change, and an atomic.
 unsafe impl Sync for Stack {}
 
 impl Stack {
-    /// Reserves room for `capacity` slots. No memory is used before a slot is.
+    /// Reserves room for `capacity` slots. A slot takes no memory before it is used.
     pub(crate) fn reserve(capacity: usize) -> io::Result<Self> {
         let bytes = capacity
             .checked_mul(size_of::<Slot>())
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the size overflows the address space"))?;
         let memory = Pages::reserve(bytes.max(1))?;
         let slots = NonNull::new(memory.as_mut_ptr().cast::<Slot>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        assert!(slots.is_aligned(), "pages are aligned better than slots");
+        assert!(slots.is_aligned(), "page alignment exceeds slot alignment");
         Ok(Self { slots, capacity, is_to_forget: Atomic::new(false), _memory: memory })
     }
 
@@ -45,34 +46,34 @@ impl Stack {
         self.capacity
     }
 
-    /// The slot at `index`; beyond the end, an address without a slot.
+    /// Returns the slot at `index`; beyond the end, an address without a slot.
     pub(crate) fn at(&self, index: usize) -> *mut Slot {
         self.slots.as_ptr().wrapping_add(index)
     }
 
-    /// The index of `slot`, which may lie beyond the end.
+    /// Returns the index of `slot`, which may lie beyond the end.
     pub(crate) fn index_of(&self, slot: *mut Slot) -> usize {
         (slot.addr() - self.slots.as_ptr().addr()) / size_of::<Slot>()
     }
 
-    /// A slot for looking at its job's atomics, whoever it belongs to at the moment.
+    /// Returns the job in a slot, for a look at its atomics by any thread.
     pub(crate) fn get(&self, index: usize) -> Option<&Job> {
-        // SAFETY: within the mapping; zeroed memory is a valid `Job`, which consists of atomics.
+        // SAFETY: the slot is within the mapping; zeroed memory is a valid `Job`, which consists of atomics.
         (index < self.capacity).then(|| unsafe { &(*self.at(index)).job })
     }
 
-    /// How many slots have ever been used: a stack is used from the bottom up, so they are the first ones.
+    /// Returns how many slots have been used: a stack is used from the bottom up, so these are the first ones.
     pub(crate) fn used(&self) -> usize {
         // Relaxed, here and below: a statistic.
         if self.is_to_forget.load(Ordering::Relaxed) { 0 } else { self.ever_used() }
     }
 
-    /// Starts [`Stack::used`] afresh, as of when the stack is empty next.
+    /// Resets [`Stack::used`], from the next time the stack is empty.
     pub(crate) fn forget_use(&self) {
         self.is_to_forget.store(true, Ordering::Relaxed);
     }
 
-    /// Its owner is about to use it again.
+    /// Called before the owner uses the stack again.
     ///
     /// # Safety
     /// The stack is empty.
@@ -117,7 +118,7 @@ mod pages {
     }
 }
 
-/// From the heap: Miri knows no mapping without reserved swap space.
+/// Uses the heap: Miri does not know mappings without reserved swap space.
 #[cfg(miri)]
 mod pages {
     use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -134,7 +135,7 @@ mod pages {
         pub(super) fn reserve(bytes: usize) -> io::Result<Self> {
             const PAGE: usize = 4096;
             let layout = Layout::from_size_align(bytes, PAGE).map_err(io::Error::other)?;
-            // SAFETY: the caller asks for one byte at least.
+            // SAFETY: the caller asks for at least one byte.
             let memory = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(io::ErrorKind::OutOfMemory)?;
             Ok(Self { memory, layout })
         }
@@ -146,7 +147,7 @@ mod pages {
 
     impl Drop for Pages {
         fn drop(&mut self) {
-            // SAFETY: allocated so by `reserve`, and freed once.
+            // SAFETY: `reserve` allocated it with this layout, and it is freed once.
             unsafe { dealloc(self.memory.as_ptr(), self.layout) };
         }
     }

@@ -1,4 +1,4 @@
-//! Counters: always there, because only cold paths count.
+//! Counters, which are always on, because only cold paths count.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// The counters of one worker, written by it alone.
+        /// The counters of one worker, which only that worker writes.
         #[derive(Debug)]
         #[repr(align(128))]
         pub(crate) struct Counters {
@@ -23,25 +23,25 @@ macro_rules! counters {
             }
         }
 
-        /// What one worker has counted since its pool started, or all workers together.
+        /// The counters of one worker, or of all workers together, since their pool started.
         ///
         /// ```
         /// let pool = filch::ThreadPool::new(2)?;
         /// pool.run(|mut w| w.join(|_| 1, |_| 2));
         /// let total = pool.stats().total();
-        /// assert!(total.steals <= 2, "there was only one task, and the root");
+        /// assert!(total.steals <= 2, "there is only one task besides the root");
         /// # Ok::<(), filch::BuildError>(())
         /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct WorkerStats {
             $($(#[$doc])* pub $name: u64,)+
-            /// The largest number of jobs that lay on the worker's task stack at once. 0 for pools without a task stack.
+            /// The largest number of jobs on the worker's task stack at once; 0 for pools without a task stack.
             pub peak_depth: u64,
         }
 
         impl WorkerStats {
-            /// Each counter and its name, in a fixed order.
+            /// Returns each counter and its name, in a fixed order.
             ///
             /// ```
             /// let pool = filch::ThreadPool::new(2)?;
@@ -54,13 +54,14 @@ macro_rules! counters {
                 [$((stringify!($name), self.$name),)+ ("peak_depth", self.peak_depth)].into_iter()
             }
 
-            /// Adds another worker's counters; depths do not add up, so the larger one stays.
+            /// Adds another worker's counters, and takes the larger of the depths.
             fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)+
                 self.peak_depth = self.peak_depth.max(other.peak_depth);
             }
 
-            /// What was counted since `earlier`, a reading of the same worker. The depth is not a count and stays.
+            /// Returns what was counted since `earlier`, a reading of the same worker. The depth is not a count, and
+            /// stays.
             ///
             /// ```
             /// let pool = filch::ThreadPool::new(1)?;
@@ -83,19 +84,19 @@ counters! {
     attempts,
     /// Tasks taken from other workers while waiting for a stolen one.
     leaps,
-    /// Times the shared part grew: work was shared.
+    /// Times the shared part grew, because the worker shared tasks.
     grows,
-    /// Times the shared part shrank: work was taken back.
+    /// Times the shared part shrank, because the worker took tasks back.
     shrinks,
     /// Requests for work written to a victim's limits.
     requests,
-    /// Times that the worker shared what another one kept to itself, which was running something long.
+    /// Times the worker shared another's private tasks, because that worker was running a long task.
     seizures,
     /// Times the worker went to sleep.
     parks,
     /// Times the worker woke another.
     wakeups,
-    /// Times that an [interrupt](crate::Interrupts) had the worker look whether thieves wait for an answer.
+    /// Times an [interrupt](crate::Interrupts) made the worker check for thieves that wait for an answer.
     interrupts,
 }
 
@@ -111,7 +112,7 @@ impl Counter {
     /// Adds one. Only the worker itself may call this.
     #[inline]
     pub(crate) fn bump(&self) {
-        // Relaxed, and no read–modify–write: there is one writer, and readers want a statistic.
+        // Relaxed, and no read–modify–write: there is one writer, and the value is a statistic.
         self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
@@ -129,7 +130,7 @@ impl Counter {
 /// pool.run(|mut w| w.join(|_| 1, |_| 2));
 /// let counted = pool.stats().since(&before);
 /// assert_eq!(counted.workers.len(), 2);
-/// assert!(counted.total().leaps <= 1, "there was one fork");
+/// assert!(counted.total().leaps <= 1, "there is one fork");
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,7 +141,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// All workers together; `peak_depth` is the largest.
+    /// Returns the sum over all workers; `peak_depth` is the largest.
     pub fn total(&self) -> WorkerStats {
         let mut total = WorkerStats::default();
         for worker in &self.workers {
@@ -149,7 +150,7 @@ impl Stats {
         total
     }
 
-    /// What was counted since `earlier`, a reading of the same pool.
+    /// Returns what was counted since `earlier`, a reading of the same pool.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let workers = self.workers.iter().zip(&earlier.workers).map(|(now, then)| now.since(then));

@@ -123,7 +123,7 @@ impl Threads {
     /// # Panics
     /// In the child of a `fork()`, which does not have the threads.
     pub(crate) fn check_process(&self) {
-        assert!(self.process == process::current(), "the threads of a team stay in the process that started them");
+        assert!(self.process == process::current(), "the threads of a team stay in the process that has started them");
     }
 
     /// Calls `others` on each thread, with its number and the item of that number, and `own` on this thread, with the

@@ -1,9 +1,10 @@
-//! Thread pools, and the ways in from outside.
+//! Thread pools, and entry to them from outside.
 //!
-//! What must always hold: a pool's threads have left its workers before the workers are freed, and no call from outside
+//! What must always hold: a pool's workers are freed only after its threads have left them, and no call from outside
 //! returns before its job is settled.
 //!
-//! This file and [`builder`](crate::builder) need each other: that makes pools, and a pool says how it is made.
+//! This file and [`builder`](crate::builder) refer to each other: the builder makes pools, and a pool names its
+//! builder.
 
 use std::fmt;
 use std::io;
@@ -28,12 +29,14 @@ use crate::stats::Stats;
 use crate::ticker::Ticker;
 use crate::worker::{Worker, in_handle_style};
 
-/// A pool of worker threads. Dropping it finishes what was spawned and joins the threads; a worker of another pool runs that one's jobs
-/// meanwhile. A task that drops its own pool waits for nobody. But no task of the pool may be waiting for somebody else who drops it.
+/// A pool of worker threads. Dropping it finishes all spawned jobs and joins the threads; a worker of another pool runs
+/// its own pool's jobs meanwhile. A task that drops its own pool does not wait. No task of the pool may wait for
+/// another thread that drops the pool.
 ///
-/// In the child of a `fork()` a pool that the parent had made has no threads: handing it work panics, and dropping it waits for nobody.
+/// In the child of a `fork()`, a pool that the parent made has no threads: giving it work panics, and dropping it does
+/// not wait.
 ///
-/// Two ways in: [`run`](Self::run) hands the closure a [`Worker`] (handle style, the fastest); in
+/// There are two ways to enter: [`run`](Self::run) passes a [`Worker`] to the closure (handle style, the fastest); in
 /// [`install`](Self::install) the free functions such as [`join`](crate::join) use this pool (closure style).
 ///
 /// ```
@@ -48,7 +51,7 @@ pub struct ThreadPool<P: Pool = Split> {
     pub(crate) cores: Arc<[Core<P>]>,
     pub(crate) common: Arc<Common>,
     pub(crate) threads: Vec<JoinHandle<()>>,
-    /// What interrupts the workers.
+    /// The ticker that interrupts the workers, if any.
     pub(crate) ticker: Option<Ticker>,
 }
 
@@ -59,7 +62,7 @@ impl<P: Pool> fmt::Debug for ThreadPool<P> {
 }
 
 impl ThreadPool {
-    /// Settings for a pool; see [`Builder`].
+    /// Returns a [`Builder`] with the default settings.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
@@ -70,7 +73,7 @@ impl ThreadPool {
         Builder::new()
     }
 
-    /// A pool of `workers` workers with the default settings.
+    /// Builds a pool of `workers` workers with the default settings.
     ///
     /// # Errors
     /// As [`Builder::build`].
@@ -84,12 +87,12 @@ impl ThreadPool {
         Self::builder().workers(workers).build()
     }
 
-    /// The pool of the free functions outside of all pools, started at first use. It is never dropped. In the child of a `fork()` it is
-    /// another one.
+    /// Returns the pool of the free functions outside all pools, started at first use and never dropped. The child of a
+    /// `fork()` has another one.
     ///
-    /// Its size: the environment variable `FILCH_WORKERS`, else the number of processors that the process may use, whatever the thread
-    /// that comes first is pinned to. If the system refuses so many threads or so much
-    /// address space, the stacks are smaller, or there are fewer workers, with a warning on standard error.
+    /// Its size is the environment variable `FILCH_WORKERS`, else the number of processors that the process may use,
+    /// even if the first thread to call is pinned. If the system refuses that many threads or that much address space,
+    /// the pool has smaller stacks or fewer workers, with a warning on standard error.
     ///
     /// ```
     /// assert!(filch::ThreadPool::global().workers() >= 1);
@@ -100,7 +103,7 @@ impl ThreadPool {
     pub fn global() -> &'static Self {
         static GLOBAL: PerProcess<OnceLock<ThreadPool>> = PerProcess::new();
         GLOBAL.get().get_or_init(|| {
-            // Not where the thread that happens to come first is pinned.
+            // Unpinned, even if the first thread to call is pinned.
             match Builder::unpinned(workers_of(processors::count)).build_at_most() {
                 Ok(pool) => pool,
                 Err(error) => panic!("filch cannot start its global pool: {error}"),
@@ -120,7 +123,7 @@ impl<P: Pool> ThreadPool<P> {
         self.cores.len()
     }
 
-    /// What the workers wait by.
+    /// The workers' waiting strategy.
     ///
     /// ```
     /// assert_eq!(filch::ThreadPool::new(1)?.wait(), filch::Wait::default());
@@ -132,9 +135,9 @@ impl<P: Pool> ThreadPool<P> {
 
     /// Runs `f` on a worker, in handle style, and returns its result.
     ///
-    /// From outside the pool, the calling thread sits in for a worker that sleeps, if there is one and
-    /// [it may](Builder::caller_works); otherwise it sleeps meanwhile. From a task of the same pool, `f` runs at once on the
-    /// current worker. From a task of another pool, that pool's worker takes other work meanwhile.
+    /// From outside the pool, the calling thread takes the seat of a sleeping worker, if there is one and [it
+    /// may](Builder::caller_works); otherwise it sleeps meanwhile. From a task of the same pool, `f` runs at once on
+    /// the current worker. From a task of another pool, that pool's worker runs other work meanwhile.
     ///
     /// # Panics
     /// If `f` panics, with its payload.
@@ -150,7 +153,8 @@ impl<P: Pool> ThreadPool<P> {
         F: for<'b> FnOnce(Worker<'b, P>) -> R + Send,
         R: Send,
     {
-        // SAFETY: on a worker of this pool, whose type is `P`, here or once it is there; and the pool keeps its workers.
+        // SAFETY: `f` runs on a worker of this pool, of type `P`, whether here or after the entry; and the pool keeps
+        // its workers alive.
         unsafe {
             if self.common.here().is_some() {
                 return in_handle_style(Here::current().known::<P>(), f);
@@ -159,9 +163,9 @@ impl<P: Pool> ThreadPool<P> {
         }
     }
 
-    /// Runs `f` on a worker, in closure style, and returns its result: the free functions use this pool in it.
+    /// Runs `f` on a worker, in closure style, and returns its result. In `f` the free functions use this pool.
     ///
-    /// Which thread runs it is as for [`run`](Self::run).
+    /// The thread that runs it is as for [`run`](Self::run).
     ///
     /// # Panics
     /// If `f` panics, with its payload.
@@ -181,12 +185,12 @@ impl<P: Pool> ThreadPool<P> {
         if self.common.here().is_some() {
             return f();
         }
-        // SAFETY: the pool keeps its workers.
+        // SAFETY: the pool keeps its workers alive.
         unsafe { self.common.enter(|_| f()) }
     }
 
-    /// Has `f` run some time on a worker, in closure style, and returns at once. A panic in it is reported on standard error and
-    /// otherwise lost.
+    /// Spawns `f` to run some time on a worker, in closure style, and returns at once. A panic in it is reported on
+    /// standard error and otherwise lost.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(1)?;
@@ -202,7 +206,7 @@ impl<P: Pool> ThreadPool<P> {
         self.common.hand_in(Spawned::detached(f));
     }
 
-    /// The counters of all workers since the pool started. May be read at any time; while tasks run it is a snapshot.
+    /// Returns the counters of all workers since the pool started; while tasks run, a snapshot.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -215,7 +219,7 @@ impl<P: Pool> ThreadPool<P> {
         Core::stats(&self.cores)
     }
 
-    /// Starts the peak depth afresh. Call it while nothing runs; otherwise the figure will be too low.
+    /// Resets the peak depth. Call it while nothing runs; otherwise the figure is too low.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(1)?;
@@ -238,7 +242,7 @@ impl<P: Pool> ThreadPool<P> {
         let threads = interrupts::names(if by == By::Signal { &self.threads } else { &[] });
         Ticker::start("filch ticker", clock, period, move || {
             common.ticks.as_ref().expect(PROMISE).make();
-            // SAFETY: the workers' threads leave when the pool closes, and it drops the ticker before that.
+            // SAFETY: the workers' threads leave when the pool closes, which drops the ticker before.
             unsafe { interrupts::send(&common, &threads) };
         })
     }
@@ -247,20 +251,20 @@ impl<P: Pool> ThreadPool<P> {
 impl<P: Pool> Drop for ThreadPool<P> {
     fn drop(&mut self) {
         if !self.common.is_here() {
-            // The threads are not in this process, and to its system their handles mean nothing.
+            // The threads are not in this process, where their handles mean nothing.
             std::mem::forget((std::mem::take(&mut self.threads), self.ticker.take()));
             return;
         }
         self.ticker = None;
         self.common.close();
         if self.common.here().is_some() {
-            // A task drops the last handle of its own pool. The threads leave by themselves, and keep the workers alive.
+            // A task drops its own pool. The threads leave by themselves, and keep the workers alive.
             return;
         }
-        // A worker of another pool works meanwhile: what is to be finished may be waiting for it.
+        // A worker of another pool keeps working, since this pool's unfinished jobs may wait for it.
         let mut patience = Patience::default();
         while current_home().is_some() && !self.threads.iter().all(JoinHandle::is_finished) {
-            // SAFETY: used at once.
+            // SAFETY: it is used at once.
             if unsafe { Here::current() }.run_one(Reach::All) == Some(true) {
                 patience.renew();
             } else {

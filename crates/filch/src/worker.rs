@@ -1,7 +1,7 @@
-//! The handle: a worker, as the task that it is running sees it.
+//! The handle: a worker, as its current task sees it.
 //!
-//! What must always hold: a [`Worker`] is [here](crate::here), and nothing more; so safe code can have two usable handles of one worker as
-//! little as the runtime can.
+//! What must always hold: a [`Worker`] is a [`Here`], and nothing more; so safe code cannot have two usable handles of
+//! one worker, just as the runtime cannot.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,12 +11,12 @@ use crate::job::{self, Body};
 use crate::levels::{Flat, Level};
 use crate::pool::{Pool, Split};
 
-/// A worker, as the task that it is running sees it: the capability to fork.
+/// A worker, as its current task sees it: the capability to fork.
 ///
-/// A handle is two words, passed by value: where the worker's limits are, and the owner's head, which therefore lives in a
-/// register. Every task receives one, and passes it on to what it calls. While a [`join`](Self::join) borrows it, its
-/// branches hold their own, so there is always exactly one usable handle of a worker, and safe code can neither keep
-/// one beyond its task nor exchange two:
+/// A handle is two words, passed by value: a pointer to the worker's limits, and the owner's head, which therefore
+/// stays in a register. Every task receives a handle, and passes it on to the functions it calls. While a
+/// [`join`](Self::join) borrows it, the branches hold their own, so there is always exactly one usable handle of a
+/// worker. Safe code can neither keep a handle beyond its task nor exchange two:
 ///
 /// ```compile_fail
 /// let pool = filch::ThreadPool::new(1).unwrap();
@@ -42,14 +42,14 @@ use crate::pool::{Pool, Split};
 /// }
 /// ```
 ///
-/// `L` is the [level](crate::levels) of a recursion that the compiler is to inline, and can be left out.
+/// `L` is the [level](crate::levels) of a recursion for the compiler to inline, and can be omitted.
 pub struct Worker<'w, P: Pool = Split, L: Level = Flat> {
     here: Here<'w, P>,
     level: PhantomData<L>,
 }
 
 impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
-    /// A handle for here.
+    /// Makes a handle for here.
     ///
     /// # Safety
     /// While it is used, closure style is [kept off](Here::detach) the stack.
@@ -58,20 +58,20 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
         Self { here, level: PhantomData }
     }
 
-    /// Here, as long as the handle is not used otherwise.
+    /// Borrows the handle as a [`Here`].
     #[inline(always)]
     pub(crate) fn here(&mut self) -> Here<'_, P> {
         self.here.again()
     }
 
-    /// Where others would see what is forked.
+    /// Returns the handle's [`Here`], for a look only.
     #[inline(always)]
     pub(crate) fn seen(&self) -> &Here<'w, P> {
         &self.here
     }
 
-    /// The same handle, on a level: what a recursion starts with that is generic in the level, and of which several levels are to be
-    /// one real call.
+    /// Puts the handle on a level, to start a recursion that is generic in the level, so that several levels of it
+    /// become one real call.
     ///
     /// ```
     /// use filch::levels::{Level, Levels};
@@ -92,16 +92,16 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     ///
-    /// It does for methods, for functions that call each other and for what is generic anyway what
-    /// [`#[inline_recursion]`](macro@crate::inline_recursion) does for one function; which calls are inlined is for the compiler to
-    /// say, and `#[inline]` makes it willing. The program gets a copy of the code for each level; two do most of what can be done.
-    /// Costs nothing at run time.
+    /// This does for methods, mutually recursive functions and generic code what
+    /// [`#[inline_recursion]`](macro@crate::inline_recursion) does for one function. The compiler decides which calls
+    /// to inline; `#[inline]` encourages it. The program gets a copy of the code per level; two levels give most of the
+    /// gain. It costs nothing at run time.
     #[inline(always)]
     pub fn in_levels<M: Level>(self) -> Worker<'w, P, M> {
         Worker { here: self.here, level: PhantomData }
     }
 
-    /// The same handle for a while, for something that wants one by value, and without a level.
+    /// Reborrows the handle, without a level, for a function that takes one by value.
     pub(crate) fn again(&mut self) -> Worker<'_, P> {
         Worker { here: self.here.again(), level: PhantomData }
     }
@@ -128,14 +128,14 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
         self.here.home().common.workers()
     }
 
-    /// Whether somebody would take work if there were some: worth a fork that would otherwise not be made.
+    /// Whether a thief would take work, so that an additional fork pays.
     ///
-    /// Costs a load and a compare when nobody does. A hint: neither answer obliges anybody.
+    /// It costs a load and a compare if nobody wants work. The answer is a hint.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(1)?;
     /// let wanted = pool.run(|mut w| w.join(|w| w.wants_work(), |_| ()).0);
-    /// assert!(!wanted, "with one worker nobody asks");
+    /// assert!(!wanted, "with one worker there are no thieves");
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     #[inline]
@@ -143,14 +143,14 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
         P::wants_work(&self.here)
     }
 
-    /// Answers thieves that wait for this worker, in the middle of a task. Forks and joins do so anyway; call it now and then in a task
-    /// that does neither for long, if others should get at what was forked before.
+    /// Answers thieves that wait for this worker, in the middle of a task. Forks and joins answer anyway; call this now
+    /// and then in a long task that does neither, so that thieves can get earlier forks.
     ///
-    /// Whether it matters depends on the [pool](crate::pool): with [`Split`] a thief may be asking for more to be shared, with a queue
-    /// of private tasks it gets nothing without an answer, with [`ChaseLev`](filch_queue::ChaseLev) nobody asks. See also
-    /// [`Interrupts`](crate::Interrupts).
+    /// Whether it matters depends on the [pool](crate::pool): with [`Split`] a thief may ask the worker to share more,
+    /// with a queue of private tasks it gets nothing without an answer, and with [`ChaseLev`](filch_queue::ChaseLev) it
+    /// does not ask. See also [`Interrupts`](crate::Interrupts).
     ///
-    /// Costs a few loads and compares when nobody asks.
+    /// It costs a few loads and compares if nobody asks.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -175,10 +175,10 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
         self.here.again().poll();
     }
 
-    /// Runs `f` in closure style, here, and returns its result.
+    /// Runs `f` in closure style on this worker, and returns its result.
     ///
-    /// `filch::join` and its like work in handle style too, but their forks take a slower way, since the worker's head is in the
-    /// handle; in here they find it. Costs two stores to thread-local storage.
+    /// `filch::join` and the other free functions also work in handle style, but their forks take a slower path, since
+    /// the worker's head is in the handle; in `f` they find the head. It costs two stores to thread-local storage.
     ///
     /// ```
     /// fn sum(v: &[u64]) -> u64 {
@@ -213,7 +213,7 @@ impl<P: Pool, L: Level> fmt::Debug for Worker<'_, P, L> {
     }
 }
 
-/// Work in handle style.
+/// A branch in handle style.
 #[repr(transparent)]
 pub(crate) struct ByHandle<P, L, F> {
     work: F,
@@ -238,7 +238,7 @@ where
 
     #[inline(always)]
     fn inline(self, here: Here<'_, P>) -> R {
-        // SAFETY: whoever forks work in handle style has a handle, so closure style is off the stack already.
+        // SAFETY: a forker in handle style has a handle, so closure style is off the stack already.
         (self.work)(unsafe { Worker::new(here) })
     }
 
@@ -254,18 +254,18 @@ where
     fn lower(_: &Here<'_, P>) {}
 }
 
-/// Runs `work` with a handle, here.
+/// Runs `work` with a handle for here.
 #[inline]
 pub(crate) fn in_handle_style<P: Pool, L: Level, R>(
     here: Here<'_, P>,
     work: impl for<'b> FnOnce(Worker<'b, P, L>) -> R,
 ) -> R {
     let _detached = here.detach();
-    // SAFETY: closure style has just been detached, for as long as the work runs.
+    // SAFETY: closure style is detached while the work runs.
     work(unsafe { Worker::new(here) })
 }
 
-/// Gives the compiler the closure's signature.
+/// Tells the compiler the closure's signature.
 pub(crate) fn by_handle<P: Pool, L: Level, F, R>(work: F) -> ByHandle<P, L, F>
 where
     F: for<'b> FnOnce(Worker<'b, P, L>) -> R,
