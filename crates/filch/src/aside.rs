@@ -1,6 +1,6 @@
 //! Slots for forks that are not on the task stack, because it is full or the head is unknown.
 //!
-//! What must always hold: forks end newest first, so the newest kept fork is the next to be joined.
+//! Invariant: forks end newest first, so the newest kept fork is the next to be joined.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;

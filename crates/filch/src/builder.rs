@@ -1,6 +1,6 @@
 //! Building thread pools: their settings, and their threads.
 //!
-//! What must always hold: a failed build leaves nothing behind.
+//! Invariant: a failed build leaves nothing behind.
 //!
 //! This file and [`thread_pool`](crate::thread_pool) refer to each other: this makes pools, and a pool names its
 //! builder.

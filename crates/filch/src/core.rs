@@ -1,7 +1,6 @@
 //! A whole worker: its two fronts, its home, its task pool.
 //!
-//! What must always hold: only the worker's own thread uses the parts of a [`Core`] that are neither atomic nor
-//! constant.
+//! Invariant: only the worker's own thread uses the parts of a [`Core`] that are neither atomic nor constant.
 //!
 //! This file and [`pool`](crate::pool) refer to each other: a worker is generic over its pool, and pools operate on
 //! workers.

@@ -1,6 +1,6 @@
 //! Dealing out the handles of one word queue per worker; and a steal attempt on any queue.
 //!
-//! What must always hold: after an attempt, nothing is left that only that thief could take.
+//! Invariant: after an attempt, nothing is left that only that thief could take.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The sources of loops, which can be cut in two.
 //!
-//! What must always hold: both parts together have the items of the whole, in order.
+//! Invariant: both parts together have the items of the whole, in order.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Entry to a pool from outside: as a guest in the seat of a sleeping worker, or by an injected job that the caller
 //! waits for.
 //!
-//! What must always hold: no call from outside returns before its job is settled; and nothing unwinds out of a seat
-//! while a guest has it.
+//! Invariant: no call from outside returns before its job is settled; and nothing unwinds out of a seat while a guest
+//! has it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -5,9 +5,9 @@
 //! [operations](crate::front::Operations) of the front: on a stack front, those of the [direct pool](crate::pool); on a
 //! detached front, those of a word queue, which holds the task's address while the task itself is kept aside.
 //!
-//! What must always hold: the limits admit a push only where the slot is the owner's and no thief need know of the
-//! task, and a pop only of a task that no thief can have. Forks end newest first, each once: by its join, or because
-//! its first branch unwinds.
+//! Invariant: the limits admit a push only where the slot is the owner's and no thief need know of the task, and a pop
+//! only of a task that no thief can have. Forks end newest first, each once: by its join, or because its first branch
+//! unwinds.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;

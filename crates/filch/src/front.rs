@@ -6,10 +6,10 @@
 //! front without a worker. So the same two compares distinguish all situations; and each front has one table of cold
 //! [operations](Operations).
 //!
-//! What must always hold: code that uses the stack front has the exact head, in a handle or in [`Front::head`]; while
-//! code in handle style runs, [`CURRENT`] holds the detached front, because the exact head is in a register that other
-//! code cannot see. The stack front's head in memory is never above the exact one, and falls before the limits are
-//! asked: [`seize`](crate::protocol::seize).
+//! Invariant: code that uses the stack front has the exact head, in a handle or in [`Front::head`]; while code in
+//! handle style runs, [`CURRENT`] holds the detached front, because the exact head is in a register that other code
+//! cannot see. The stack front's head in memory is never above the exact one, and falls before the limits are asked:
+//! [`seize`](crate::protocol::seize).
 //!
 //! This file and [`here`](crate::here) refer to each other, since they are one thing: a front is its part in memory, a
 //! `Here` what a thread holds.

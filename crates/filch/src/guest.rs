@@ -10,8 +10,7 @@
 //! sleep but looks again and again, with naps in between. It counts as searching, if slowly. A worker that has taken
 //! part in a longer call stays awake for a while, since the next call may come at once.
 //!
-//! What must always hold: one thread at a time uses a seat. [`enter`](crate::enter) has the arrival and departure of
-//! guests.
+//! Invariant: one thread at a time uses a seat. [`enter`](crate::enter) has the arrival and departure of guests.
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};

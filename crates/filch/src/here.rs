@@ -4,9 +4,9 @@
 //! register. Its holder need not check the thread, nor whether the head is exact: its maker promises both. So almost
 //! all operations of a worker are safe functions of it. A [`Worker`](crate::Worker) is a `Here` for users.
 //!
-//! What must always hold: only the worker's thread uses a `Here`; and of one thread's, only the newest is used, at the
-//! exact head. The compiler enforces both: a `Here` is not `Send` and not `Copy`, and a fork borrows it while the first
-//! branch has another one, above.
+//! Invariant: only the worker's thread uses a `Here`; and of one thread's, only the newest is used, at the exact head.
+//! The compiler enforces both: a `Here` is not `Send` and not `Copy`, and a fork borrows it while the first branch has
+//! another one, above.
 //!
 //! This file and [`front`](crate::front) refer to each other, since they are one thing: a front is its part in memory,
 //! a `Here` what a thread holds.

@@ -1,8 +1,7 @@
 //! The part of a worker that does not depend on the type of its task pool: its spawned jobs, its policies, its
 //! counters.
 //!
-//! What must always hold: only the worker's own thread uses the parts of a [`Home`] that are neither atomic nor
-//! constant.
+//! Invariant: only the worker's own thread uses the parts of a [`Home`] that are neither atomic nor constant.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;

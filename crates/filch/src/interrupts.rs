@@ -17,8 +17,8 @@
 //! to 10 % of two processors at the default period. The paper's clock always ticks; ours ticks only while thieves find
 //! nothing: see [`ticks`](crate::protocol::ticks).
 //!
-//! What must always hold: no signal is sent to a worker's thread that may have ended, and the handler finds no worker
-//! on a thread that has stopped being one.
+//! Invariant: no signal is sent to a worker's thread that may have ended, and the handler finds no worker on a thread
+//! that has stopped being one.
 
 use std::time::Duration;
 

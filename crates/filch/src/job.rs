@@ -3,8 +3,8 @@
 //! A [`Storage`] follows a job's head. It holds the work, and later the result or the payload of a panic. A slot has 48
 //! bytes of storage; a job on a frame or on the heap has storage of the size that it needs, at the same offset.
 //!
-//! What must always hold: a job runs at most once, on the worker to which the queue or the state word gave it; and that
-//! worker moves the work out before it calls it, and leaves a result or a payload in the storage.
+//! Invariant: a job runs at most once, on the worker to which the queue or the state word gave it; and that worker
+//! moves the work out before it calls it, and leaves a result or a payload in the storage.
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;

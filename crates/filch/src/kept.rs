@@ -1,6 +1,6 @@
 //! Values that are never dropped.
 //!
-//! What must always hold: a leak checker finds kept values through a static, so it reports only real leaks.
+//! Invariant: a leak checker finds kept values through a static, so it reports only real leaks.
 
 use std::any::Any;
 use std::sync::{Mutex, PoisonError};

@@ -3,7 +3,7 @@
 //! A worker runs other jobs meanwhile, and its place is woken at the end; any other thread sleeps on its own event.
 //! [`protocol::latch`] explains why it does not miss the end.
 //!
-//! What must always hold: a wait returns only once everything has ended, and nothing unwinds out of it before.
+//! Invariant: a wait returns only once everything has ended, and nothing unwinds out of it before.
 
 use std::sync::Arc;
 use std::thread;

@@ -4,8 +4,8 @@
 //! call itself: level 0 calls the copy for level 1, and so on in a cycle, and the compiler inlines each copy into the
 //! previous one until only every Nth call is real.
 //!
-//! What must always hold: [`Level::Next`] forms a cycle, since otherwise compilation would not end; and a level is only
-//! a type, so that handles of all levels of a pool are the same two words.
+//! Invariant: [`Level::Next`] forms a cycle, since otherwise compilation would not end; and a level is only a type, so
+//! that handles of all levels of a pool are the same two words.
 
 mod sealed {
     pub trait Sealed {}

@@ -1,6 +1,6 @@
 //! The defaults of a pool: the number of workers, and the address space they use.
 //!
-//! What must always hold: where the address space is limited, a pool leaves most of it to the rest of the program.
+//! Invariant: where the address space is limited, a pool leaves most of it to the rest of the program.
 
 use crate::protocol::state::MAX_WORKERS;
 

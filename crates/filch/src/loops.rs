@@ -6,7 +6,7 @@
 //! asks, and the last block was short, the loop lends nothing and runs block after block. (Tzannes, Caragea, Barua,
 //! Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
-//! What must always hold: each item is mapped once, and results are reduced in the order of the items.
+//! Invariant: each item is mapped once, and results are reduced in the order of the items.
 
 use std::marker::PhantomData;
 

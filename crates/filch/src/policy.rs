@@ -1,6 +1,6 @@
 //! Policies of workers without work: what they may run while they wait, which victims they try, and whether they sleep.
 //!
-//! What must always hold: only [`Wait`] changes what a worker may run; the others change when and where it looks.
+//! Invariant: only [`Wait`] changes what a worker may run; the others change when and where it looks.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,7 +4,7 @@
 //! of forks since the first pool was made: each pool remembers its process, and each entry from outside compares, which
 //! costs a load.
 //!
-//! What must always hold: in a child, [`current`] differs from its value in any ancestor that had called it.
+//! Invariant: in a child, [`current`] differs from its value in any ancestor that had called it.
 
 use std::ptr::null_mut;
 

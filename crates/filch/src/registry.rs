@@ -1,7 +1,7 @@
 //! The state that the workers of one thread pool share, and by which threads outside reach them.
 //!
-//! What must always hold: an injected job wakes a sleeper unless a worker searches, and a worker that looks before it
-//! sleeps finds the job.
+//! Invariant: an injected job wakes a sleeper unless a worker searches, and a worker that looks before it sleeps finds
+//! the job.
 
 use std::fmt;
 use std::sync::Arc;

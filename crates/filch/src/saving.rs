@@ -4,7 +4,7 @@
 //! callee-saved registers, which the caller saves at entry and restores at exit, even if it does not reach the call. So
 //! here the call saves the registers instead: every frame that forks saves two registers fewer, in four instructions.
 //!
-//! What must always hold: [`push_saving`] changes only registers that its caller declares.
+//! Invariant: [`push_saving`] changes only registers that its caller declares.
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri)))]
 mod x86_64 {

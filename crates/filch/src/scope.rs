@@ -3,7 +3,7 @@
 //! Such a task cannot be on the task stack, whose top is gone when the spawner returns; it goes to the worker's word
 //! deque.
 //!
-//! What must always hold: a scope does not end before its tasks have.
+//! Invariant: a scope does not end before its tasks have.
 
 use std::fmt;
 use std::marker::PhantomData;

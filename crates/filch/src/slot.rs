@@ -4,7 +4,7 @@
 //! holds the work, and later the result or the payload of a panic: see [`job`](crate::job). A [`Slot`] is a job with 48
 //! bytes of storage.
 //!
-//! What must always hold: zeroed memory is a slot that has never held a job.
+//! Invariant: zeroed memory is a slot that has never held a job.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;

@@ -1,7 +1,6 @@
 //! Jobs that may outlive their spawner: closures on the heap, one word each.
 //!
-//! What must always hold: a [`Spawned`] is run exactly once, and its borrows outlive the run; its maker ensures that by
-//! waiting.
+//! Invariant: a [`Spawned`] is run exactly once, and its borrows outlive the run; its maker ensures that by waiting.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;

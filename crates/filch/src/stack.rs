@@ -1,7 +1,6 @@
 //! The memory of a task stack: address space reserved once, and committed on first use.
 //!
-//! What must always hold: the mapping is zeroed at first and slot-aligned, and stays at its address until the pool is
-//! gone.
+//! Invariant: the mapping is zeroed at first and slot-aligned, and stays at its address until the pool is gone.
 
 use std::io;
 use std::ptr::NonNull;

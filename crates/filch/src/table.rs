@@ -1,7 +1,6 @@
 //! The tables of fronts: their cold operations, for a pool of one type.
 //!
-//! What must always hold: a table is called only with a `Here` at its own front, so the worker's pool is of the table's
-//! type.
+//! Invariant: a table is called only with a `Here` at its own front, so the worker's pool is of the table's type.
 
 use std::marker::PhantomData;
 

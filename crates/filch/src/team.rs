@@ -3,8 +3,8 @@
 //! The calling thread is the first worker of each run; the other threads sleep between runs, and get each run's work by
 //! [`rounds`](crate::protocol::rounds).
 //!
-//! What must always hold: when a run returns or unwinds, no thread of the team uses its borrows any more; and between
-//! runs the queues are empty.
+//! Invariant: when a run returns or unwinds, no thread of the team uses its borrows any more; and between runs the
+//! queues are empty.
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,7 @@
 //! Thread pools, and entry to them from outside.
 //!
-//! What must always hold: a pool's workers are freed only after its threads have left them, and no call from outside
-//! returns before its job is settled.
+//! Invariant: a pool's workers are freed only after its threads have left them, and no call from outside returns before
+//! its job is settled.
 //!
 //! This file and [`builder`](crate::builder) refer to each other: the builder makes pools, and a pool names its
 //! builder.

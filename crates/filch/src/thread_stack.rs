@@ -1,7 +1,6 @@
 //! The space left on a thread's own stack.
 //!
-//! What must always hold: the middle of a stack lies within it, or is an address below all stacks, which no stack
-//! passes.
+//! Invariant: the middle of a stack lies within it, or is an address below all stacks, which no stack passes.
 
 use std::cell::OnceCell;
 

@@ -1,6 +1,6 @@
 //! The thread behind a [`Clock`]: it ticks once per period, and rests while nobody takes its ticks.
 //!
-//! What must always hold: nothing ticks once the ticker has been dropped.
+//! Invariant: nothing ticks once the ticker has been dropped.
 
 use std::io;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Panics at the edges of the runtime.
 //!
-//! What must always hold: nothing in this file unwinds, except [`FirstPanic::resume`], whose purpose it is. Payloads
-//! have destructors, which may panic; and standard error may be closed or full, so that `eprintln!` would panic.
+//! Invariant: nothing in this file unwinds, except [`FirstPanic::resume`], whose purpose it is. Payloads have
+//! destructors, which may panic; and standard error may be closed or full, so that `eprintln!` would panic.
 
 use std::any::Any;
 use std::io::{self, Write as _};

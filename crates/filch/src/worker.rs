@@ -1,7 +1,7 @@
 //! The handle: a worker, as its current task sees it.
 //!
-//! What must always hold: a [`Worker`] is a [`Here`], and nothing more; so safe code cannot have two usable handles of
-//! one worker, just as the runtime cannot.
+//! Invariant: a [`Worker`] is a [`Here`], and nothing more; so safe code cannot have two usable handles of one worker,
+//! just as the runtime cannot.
 
 use std::fmt;
 use std::marker::PhantomData;

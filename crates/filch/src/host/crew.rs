@@ -1,6 +1,6 @@
 //! Crews: the workers of a pool whose kind is chosen at run time, on the host's own threads.
 //!
-//! What must always hold: one thread takes a seat, and is the worker from then on.
+//! Invariant: one thread takes a seat, and is the worker from then on.
 
 use std::fmt;
 use std::sync::{Arc, Weak};

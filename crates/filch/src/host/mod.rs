@@ -47,8 +47,8 @@
 //! # Ok::<(), filch::BuildError>(())
 //! ```
 //!
-//! What must always hold: one thread takes a seat, and is the worker from then on; and the thread that pushes a job
-//! waits for it before the job's borrows end.
+//! Invariant: one thread takes a seat, and is the worker from then on; and the thread that pushes a job waits for it
+//! before the job's borrows end.
 
 mod crew;
 

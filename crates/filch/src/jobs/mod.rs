@@ -17,7 +17,7 @@
 //! [`Jobs::loot`] sets more. The source's decrements are relaxed; see [`lineage`](crate::protocol::lineage) for those
 //! here.
 //!
-//! What must always hold: each job is run or dropped once, and none is left when a run returns.
+//! Invariant: each job is run or dropped once, and none is left when a run returns.
 
 mod blocks;
 mod shared;

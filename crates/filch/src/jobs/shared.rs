@@ -1,6 +1,6 @@
 //! The state that the workers of a run share: its root, and whether it continues.
 //!
-//! What must always hold: once a job has panicked, or the run is stopped, every worker that asks learns of it.
+//! Invariant: once a job has panicked, or the run is stopped, every worker that asks learns of it.
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 

@@ -4,8 +4,8 @@
 //! Forks and joins that the [limits](crate::protocol::limits) admit are in [`fork`](crate::fork). The cold paths are
 //! the pool's own: [`Split`](super::Split) and [`Wool`](super::Wool) are such pools.
 //!
-//! What must always hold: the limits admit a push only where the slot is the owner's and no thief need know of the
-//! task, and a pop only of a task that no thief can have.
+//! Invariant: the limits admit a push only where the slot is the owner's and no thief need know of the task, and a pop
+//! only of a task that no thief can have.
 
 use std::io;
 use std::ptr::NonNull;

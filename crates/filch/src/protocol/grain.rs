@@ -10,7 +10,7 @@
 //! **Cost.** None for a private fork and join. While all tasks are shared, every fork and join costs an atomic
 //! operation and a fence, some tens of nanoseconds, until a window of joins is over.
 //!
-//! What must always hold: this affects only *how much* is shared, never correctness.
+//! Invariant: this affects only *how much* is shared, never correctness.
 
 use super::limits::{Limits, Sharer};
 

@@ -31,8 +31,8 @@
 //! [`protocol::waiting`](crate::protocol::waiting) has the loops themselves, and explains why no worker misses the
 //! event that ends its loop.
 //!
-//! What must always hold: a wait for a job returns only when the job is settled, and tasks pushed above the job
-//! meanwhile are gone. Nothing unwinds out of a wait or a theft, since other threads use the memory below.
+//! Invariant: a wait for a job returns only when the job is settled, and tasks pushed above the job meanwhile are gone.
+//! Nothing unwinds out of a wait or a theft, since other threads use the memory below.
 
 mod find;
 mod idle;

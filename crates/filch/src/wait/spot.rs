@@ -1,7 +1,7 @@
 //! A spot: where a waiting worker is.
 //!
-//! What must always hold: while a job runs at a spot, nobody uses the spot itself. The job came out of a queue, hence
-//! from a closure that is `Send`, and cannot have a thread's spot.
+//! Invariant: while a job runs at a spot, nobody uses the spot itself. The job came out of a queue, hence from a
+//! closure that is `Send`, and cannot have a thread's spot.
 
 use filch_memory::Native;
 

@@ -18,8 +18,8 @@
 //! come home without any. A worker is at home when its own queue, which only it fills, is empty and it holds no task.
 //! If all have come home as often as they set out, none had a task when the first sum was taken, so no task was left.
 //!
-//! What must always hold: each task is run or dropped once (an idempotent one is run at least once); no task is left in
-//! a queue when a run returns.
+//! Invariant: each task is run or dropped once (an idempotent one is run at least once); no task is left in a queue
+//! when a run returns.
 
 mod bag;
 mod crew;
