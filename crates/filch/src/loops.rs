@@ -31,7 +31,7 @@ trait Forker: Sized {
     /// Whether thieves would see a lent item.
     fn lends(&self) -> bool;
 
-    /// How many of a worker's newest tasks thieves leave to it.
+    /// Returns how many of a worker's newest tasks thieves leave to it.
     fn kept_back(&self) -> usize;
 
     /// Runs `a`, while a thief may take `item` and run `b` on it.
@@ -211,15 +211,16 @@ struct Loop<'l, T, F, R> {
     zero: &'l T,
     fold: &'l F,
     reduce: &'l R,
-    /// How many of the newest lendings thieves leave alone.
+    /// The number of newest lent items that thieves leave to the worker.
     kept_back: usize,
 }
 
 impl<T, F, R> Loop<'_, T, F, R> {
-    /// Where to cut the rest of a loop, whose blocks are of `block` items. Half of it is lent, but where thieves leave the newest tasks to
-    /// their owner the last pieces are lent block by block: under so many small ones the large ones can be stolen.
+    /// Returns where to cut the rest of a loop, with blocks of `block` items. The loop lends half of the rest. But
+    /// where thieves leave the newest tasks to their owner, it lends the last pieces block by block, so that thieves
+    /// can take the larger pieces below these small ones.
     fn cut(&self, rest: usize, block: usize) -> usize {
-        // More would take too much of the thread's stack.
+        // More levels would take too much of the thread's stack.
         const MOST: usize = 1 << 9;
         let few = block.saturating_mul(self.kept_back);
         if (1..=MOST).contains(&self.kept_back) && rest / 2 < few { rest - block } else { rest / 2 }

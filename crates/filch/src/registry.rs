@@ -38,7 +38,7 @@ pub(crate) struct Common {
     pub(crate) wait: Wait,
     pub(crate) victims: Victims,
     pub(crate) idle: Idle,
-    /// How many of a worker's newest tasks thieves leave to it.
+    /// The number of a worker's newest tasks that thieves leave to it.
     pub(crate) kept_back: usize,
     /// The ticks that thieves wait for, if workers answer on ticks.
     pub(crate) ticks: Option<Ticks<Native>>,

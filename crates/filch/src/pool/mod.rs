@@ -183,7 +183,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Asks `victim` to share work, if it may have some.
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
 
-    /// How many of a worker's newest tasks thieves leave to it.
+    /// Returns how many of a worker's newest tasks thieves leave to it.
     fn kept_back(&self) -> usize {
         0
     }

@@ -65,7 +65,7 @@ pub struct Queued<Q: Queue<Native>> {
     pub(super) loot: Option<Loot<Q>>,
     /// The surplus of a theft of several tasks until it is pushed; otherwise empty.
     pub(super) spoils: UnsafeCell<Vec<Task>>,
-    /// How many of the owner's newest tasks thieves leave to it.
+    /// The number of the owner's newest tasks that thieves leave to it.
     kept_back: usize,
     /// Whether there are barriers for workers about to sleep.
     pub(super) has_barriers: bool,
