@@ -6,6 +6,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 
+use fastrand::Rng;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{Owner, clock};
 
@@ -39,7 +40,7 @@ pub(crate) struct Home {
     spawns: Cell<usize>,
     /// Its forks that are not on the task stack.
     aside: Aside,
-    random: Cell<u64>,
+    random: Cell<Rng>,
     /// The victim of its last steal; at first itself.
     last_victim: Cell<usize>,
     /// The middle of the thread's own stack.
@@ -61,7 +62,7 @@ impl Home {
                 spawned: UnsafeCell::new(spawned),
                 spawns: Cell::new(0),
                 aside: Aside::default(),
-                random: Cell::new((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+                random: Cell::new(Rng::with_seed(index as u64)),
                 last_victim: Cell::new(index),
                 stack_middle: Cell::new(0),
                 reluctant: Cell::new(0),
@@ -85,15 +86,13 @@ impl Home {
         self.detours.store(self.detours.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 
-    /// Returns a random number below `bound`, by xorshift64*, which is good enough to choose victims.
-    pub(crate) fn random_below(&self, bound: usize) -> usize {
-        let mut state = self.random.get();
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        self.random.set(state);
-        let high = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
-        ((high * bound as u64) >> 32) as usize
+    /// Returns a random number below `bound`, which is not 0.
+    fn random_below(&self, bound: usize) -> usize {
+        // While it is out there is one without a state to compute.
+        let mut random = self.random.replace(Rng::with_seed(0));
+        let number = random.usize(..bound);
+        self.random.set(random);
+        number
     }
 
     /// Returns all workers, including this one, in the order in which this one looks for work.
