@@ -59,7 +59,8 @@ use alloc::vec::Vec;
 
 use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
 
-use crate::blocks::{Mark, Shape};
+use crate::block_size::Shape;
+use crate::blocks::Mark;
 use crate::slots::Ring;
 use crate::{
     BlockSize, Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealOrder,

@@ -37,7 +37,8 @@ use alloc::vec::Vec;
 
 use filch_memory::{Memory, Native};
 
-use crate::blocks::{Blocks, OwnerBlocks, Shape};
+use crate::block_size::Shape;
+use crate::blocks::{Blocks, OwnerBlocks};
 use crate::{
     BlockSize, Capacity, Delivery, Full, MemoryModel, Order, Progress, Promises, Queue, Steal, StealOrder, Stealable,
     Task,

@@ -480,11 +480,7 @@ impl<P: Pool> Builder<P> {
                 // SAFETY: this thread is the worker until the thread ends.
                 let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
                 abort_on_panic("a worker's thread panicked", || {
-                    let call = |hook: Option<Hook>| {
-                        if let Some(hook) = hook {
-                            hook(index);
-                        }
-                    };
+                    let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
                     // SAFETY: this thread is the worker from here on, and its task stack is empty.
                     unsafe { wait::work(core, stack_size, || call(on_start), || call(on_exit)) };
                 });

@@ -5,6 +5,8 @@
 //! [operations](crate::front::Operations) of the front: on a stack front, those of the [direct pool](crate::pool); on a
 //! detached front, those of a word queue, which holds the task's address while the task itself is kept aside.
 //!
+//! This file and [`saving`] refer to each other: a push calls its own cold half by way of that.
+//!
 //! Invariant: the limits admit a push only where the slot is the owner's and no thief need know of the task, and a pop
 //! only of a task that no thief can have. Forks end newest first, each once: by its join, or because its first branch
 //! unwinds.

@@ -16,7 +16,7 @@ use crate::here::{Here, Known};
 use crate::own::Own;
 use crate::policy::Idle;
 use crate::protocol::grain::Time;
-use crate::protocol::limits::Sharer;
+use crate::protocol::sharer::Sharer;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Tick;
 use crate::protocol::waiting::Sleeper;

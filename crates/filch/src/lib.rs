@@ -155,6 +155,7 @@ pub mod levels;
 mod limits;
 mod loops;
 mod own;
+mod pace;
 mod patience;
 mod policy;
 pub mod pool;

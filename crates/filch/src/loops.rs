@@ -10,8 +10,6 @@
 
 use std::marker::PhantomData;
 
-use filch_queue::clock;
-
 use crate::divisible::Divisible;
 use crate::fork;
 use crate::here::Here;
@@ -19,8 +17,8 @@ use crate::home::current_home;
 use crate::job::Body;
 use crate::join::ByClosure;
 use crate::levels::Level;
+use crate::pace::Pace;
 use crate::pool::Pool;
-use crate::protocol::grain::Time;
 use crate::thread_pool::ThreadPool;
 use crate::worker::{Worker, by_handle};
 
@@ -171,38 +169,6 @@ impl Forker for Closures {
         RB: Send,
     {
         crate::join(|| a(Self), || b(Self))
-    }
-}
-
-/// The number of items in a block: few enough that a thief waits only microseconds, and enough that the check costs
-/// nothing.
-struct Pace {
-    block: usize,
-    started: Time,
-    /// Whether the last block took no longer than a thief may wait.
-    is_fine: bool,
-}
-
-impl Pace {
-    /// About 5 µs.
-    const AIM: Time = 15_000;
-    const GROWTH: usize = 4;
-
-    fn start() -> Self {
-        Self { block: 1, started: clock::now(), is_fine: false }
-    }
-
-    /// Adapts the block size after a block.
-    fn adjust(&mut self) {
-        let now = clock::now();
-        let took = now.saturating_sub(self.started);
-        self.is_fine = took <= Self::AIM * Self::GROWTH as Time * 2;
-        if took < Self::AIM {
-            self.block = self.block.saturating_mul(Self::GROWTH);
-        } else if !self.is_fine {
-            self.block = (self.block / Self::GROWTH).max(1);
-        }
-        self.started = now;
     }
 }
 

@@ -4,6 +4,8 @@
 //! callee-saved registers, which the caller saves at entry and restores at exit, even if it does not reach the call. So
 //! here the call saves the registers instead: every frame that forks saves two registers fewer, in four instructions.
 //!
+//! This file and [`fork`](crate::fork) refer to each other: a fork calls its own cold half by way of this.
+//!
 //! Invariant: [`push_saving`] changes only registers that its caller declares.
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri)))]

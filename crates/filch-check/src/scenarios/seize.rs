@@ -10,8 +10,9 @@
 use std::sync::{Arc, Mutex};
 
 use filch::protocol::grain::{self, Time};
-use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::limits::Limits;
 use filch::protocol::seize::{Head, Turn};
+use filch::protocol::sharer::Sharer;
 use filch::protocol::sleep::Dormitory;
 use filch::protocol::split;
 use filch::protocol::waiting::Sleeper;

@@ -14,8 +14,9 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::{Arc, Mutex};
 
 use filch::protocol::grain::{self, Time};
-use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::limits::Limits;
 use filch::protocol::public;
+use filch::protocol::sharer::Sharer;
 use filch::protocol::sleep::{ANY, Dormitory};
 use filch::protocol::state::{JobState, Status};
 use filch::protocol::waiting::Sleeper;

@@ -3,9 +3,9 @@
 //! Invariant: the model knows every task in the queue, and judges every answer.
 
 use alloc::vec::Vec;
-use core::fmt::{self, Display, Formatter};
 use core::num::NonZeroUsize;
 
+use super::round::{Ending, Kind, Round};
 use crate::model::{Disagreement, Model};
 use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealMany, StealOrder, Stealable, Task, Thief};
 
@@ -26,71 +26,6 @@ const HEAP: usize = 33;
 pub(super) enum Side<'q> {
     One(&'q mut dyn Thief<Task>),
     Several(&'q mut dyn StealMany<Task>),
-}
-
-/// What happens in a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Every thief tries the empty queue.
-    Settle,
-    /// The owner fills the queue for the first time, and empties it.
-    Brim,
-    /// The owner fills and empties the queue.
-    Alone,
-    /// The owner fills it, and one thief takes what it can get.
-    OneThief,
-    /// The same, and the thief asks for several.
-    Several,
-    /// All thieves take in turn.
-    InTurn,
-    /// Each thief takes one; all ask before the owner answers the first.
-    AtOnce,
-    /// A thief asks, and the owner takes everything back.
-    TakenBack,
-    /// A thief asks, the owner answers, and the next thief arrives first.
-    HandedOn,
-}
-
-/// The identity of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Round {
-    is_new: bool,
-    kind: Kind,
-    thief: usize,
-    pass: usize,
-}
-
-impl Display for Round {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { is_new, kind, thief, pass } = self;
-        let queue = if *is_new { "a new queue" } else { "the used queue" };
-        write!(f, "{kind:?} {pass} with thief {thief} on {queue}")
-    }
-}
-
-/// The result of a round: which tasks each thread got, by the numbers of their pushes.
-#[derive(Debug)]
-pub(super) struct Ending {
-    round: Round,
-    pushed: usize,
-    loot: Vec<Vec<usize>>,
-    popped: Vec<usize>,
-    /// The owner's idea of the length, after each of its operations.
-    lengths: Vec<usize>,
-}
-
-impl PartialEq for Ending {
-    fn eq(&self, other: &Self) -> bool {
-        (self.pushed, &self.loot, &self.popped, &self.lengths)
-            == (other.pushed, &other.loot, &other.popped, &other.lengths)
-    }
-}
-
-impl Display for Ending {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { round, pushed, loot, popped, lengths } = self;
-        write!(f, "{round}: {pushed} tasks fit, thieves got {loot:?}, the owner {popped:?}, with lengths {lengths:?}")
-    }
 }
 
 /// All rounds of one queue.

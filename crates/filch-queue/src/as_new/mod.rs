@@ -20,12 +20,14 @@
 //!   together is compared.
 
 mod course;
+mod round;
 
 use alloc::vec::Vec;
 
 use filch_memory::Memory;
 
-use self::course::{BRIM, Course, Ending, Side};
+use self::course::{BRIM, Course, Side};
+use self::round::Ending;
 use crate::{Capacity, Queue, StealMany, Task};
 
 /// The trial of a queue that has been used.

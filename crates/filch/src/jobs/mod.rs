@@ -20,6 +20,7 @@
 //! Invariant: each job is run or dropped once, and none is left when a run returns.
 
 mod blocks;
+mod handle;
 mod shared;
 mod team;
 mod worker;
@@ -31,8 +32,9 @@ use filch_memory::Native;
 use filch_queue::{ChaseLev, Queue, StealMany, Task};
 
 use self::blocks::Spare;
+pub use self::handle::Job;
 pub use self::team::Team;
-pub use self::worker::{Job, JobWorker};
+pub use self::worker::JobWorker;
 use crate::policy::{Idle, Victims};
 use crate::worklist::Worklist;
 pub use crate::worklist::{StartError, Stop, Tally};

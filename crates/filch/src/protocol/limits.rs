@@ -17,8 +17,7 @@
 
 use filch_memory::{Atomic, Memory, Ordering};
 
-use super::grain::{Params, Time};
-use super::waiting::Sleeper;
+use super::sharer::{Sharer, Time};
 
 /// Below every address: no push is admitted.
 const PUSH_NEVER: usize = 0;
@@ -29,26 +28,6 @@ const POP_NEVER: usize = usize::MAX;
 /// Marks from here up to [`POP_NEVER`]: above every address, and somebody wants work since the time that is the
 /// difference. Where addresses take all bits, there is one such mark and no time.
 const POP_WANTED: usize = if usize::BITS < 64 { usize::MAX - 1 } else { 1 << 63 };
-
-/// A worker that shares tasks from its own stack.
-pub trait Sharer: Sleeper {
-    /// Whether some of its forks found no room on the stack.
-    fn has_aside(&self) -> bool;
-
-    /// Returns the time.
-    fn now(&self) -> Time;
-
-    /// When it shares every fork.
-    fn grain(&self) -> Params {
-        Params::DEFAULT
-    }
-
-    /// Called after it has shared tasks.
-    fn has_grown(&self) {}
-
-    /// Called after it has taken shared tasks back.
-    fn has_shrunk(&self) {}
-}
 
 /// The limits of one owner.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 //! * [`rounds`]: when all threads have done their part of a round.
 //! * [`seize`]: how a thief shares on behalf of an owner that does not answer.
 //! * [`state`]: who has a stolen job, and when its result is ready.
+//! * [`sharer`]: a worker that shares tasks, and when it does.
 //! * [`sleep`]: how a worker goes to sleep without missing work.
 //! * [`termination`]: how workers detect that no work is left.
 //! * [`split`]: what the owner of the default task stack shares and takes back.
@@ -25,6 +26,7 @@ pub mod lineage;
 pub mod public;
 pub mod rounds;
 pub mod seize;
+pub mod sharer;
 pub mod sleep;
 pub mod split;
 pub mod state;

@@ -24,7 +24,8 @@ use std::fmt;
 use filch_memory::Sleep;
 
 use super::grain::Grain;
-use super::limits::{Limits, Sharer};
+use super::limits::Limits;
+use super::sharer::Sharer;
 use super::state::JobState;
 use super::waiting::wake_one;
 use super::wool::{self, Params, Shared};

@@ -31,7 +31,8 @@ use filch_queue::Amount;
 use filch_queue::lace::index::{OwnerIndex, SharedIndex};
 
 use super::grain::Grain;
-use super::limits::{Limits, Sharer};
+use super::limits::Limits;
+use super::sharer::Sharer;
 use super::waiting::wake_one;
 
 /// What thieves see of a task stack, and its location.

@@ -6,7 +6,8 @@ use std::cell::{Cell as Plain, RefCell};
 use std::sync::{Arc, Mutex};
 
 use filch::protocol::grain::{self, Time};
-use filch::protocol::limits::{Limits, Sharer};
+use filch::protocol::limits::Limits;
+use filch::protocol::sharer::Sharer;
 use filch::protocol::sleep::{ANY, Dormitory, Wanted};
 use filch::protocol::split;
 use filch::protocol::state::{JobState, Settled, Theft};

@@ -1,0 +1,55 @@
+//! A worker that shares tasks, as the protocols see it, and when it does.
+//!
+//! Invariant: what is here affects only *how much* is shared, never correctness.
+
+use super::waiting::Sleeper;
+
+/// A time, in ticks of a clock of some gigahertz, or of any other clock where nobody reads it.
+pub type Time = u64;
+
+/// When an owner changes between sharing its forks and keeping them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// The number of consecutive fast joins before an owner keeps its forks; 0 if it always keeps them.
+    pub window: u32,
+    /// The same after a request; 0 if requests make no difference.
+    pub doubt: u32,
+    /// How many of the oldest tasks an owner shares even while it keeps its forks, unless it is the only worker: for
+    /// thieves that come after it has begun a long leaf.
+    pub ready: usize,
+    /// How many times in a row shared tasks come back unstolen before an owner shares only for workers that ask or
+    /// sleep, until the next theft.
+    pub vain: u32,
+    /// The greatest average time of a fast join.
+    pub fine: Time,
+    /// The longest that a thief should wait for an answer.
+    pub patience: Time,
+}
+
+impl Params {
+    /// A self-splitting loop has some twenty joins before its blocks grow long. For joins longer than 2 µs, sharing
+    /// costs a few percent at most; and it takes 30 µs to wake a worker. (At 3 GHz.)
+    pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 16, vain: 256, fine: 6_000, patience: 100_000 };
+    /// For an owner that keeps its forks until a thief asks.
+    pub const FINE: Self = Self { window: 0, doubt: 0, ready: 0, vain: 0, fine: 0, patience: Time::MAX };
+}
+
+/// A worker that shares tasks from its own stack.
+pub trait Sharer: Sleeper {
+    /// Whether some of its forks found no room on the stack.
+    fn has_aside(&self) -> bool;
+
+    /// Returns the time.
+    fn now(&self) -> Time;
+
+    /// When it shares every fork.
+    fn grain(&self) -> Params {
+        Params::DEFAULT
+    }
+
+    /// Called after it has shared tasks.
+    fn has_grown(&self) {}
+
+    /// Called after it has taken shared tasks back.
+    fn has_shrunk(&self) {}
+}
