@@ -60,6 +60,8 @@ fn trees_are_recognised() {
     assert_eq!(name(&t3), "T3");
     let t4 = [("type", "2"), ("shape", "0"), ("depth", "16"), ("b", "6"), ("seed", "1"), ("tree", "custom")];
     assert_eq!(name(&t4), "T4");
+    assert_eq!(name(&[("type", "3"), ("b", "2"), ("depth", "63")]), "custom");
+    assert!(sentence("uts", &[("type", "balanced"), ("b", "2"), ("depth", "64")]).contains("more nodes than"));
 }
 
 /// Names and values as users and their scripts mistype them.

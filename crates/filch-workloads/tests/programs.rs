@@ -160,6 +160,14 @@ fn small_trees_of_every_kind() {
         let (answer, forks) = run("uts", set);
         assert!(forks > 10, "{set:?}: {answer}");
     }
+    for (b, depth, answer, forks) in [
+        ("3", "9", "29524 nodes, 19683 leaves, depth 9", 29_523),
+        ("1.5", "20", "21 nodes, 1 leaves, depth 20", 20),
+        ("0", "7", "1 nodes, 1 leaves, depth 0", 0),
+        ("200", "2", "40201 nodes, 40000 leaves, depth 2", 40_200),
+    ] {
+        assert_eq!(run("uts", &[("type", "balanced"), ("b", b), ("depth", depth)]), (answer.to_owned(), forks));
+    }
 }
 
 #[test]

@@ -53,9 +53,11 @@ const KINDS: &[(&str, TreeKind)] = &[
     ("binomial", TreeKind::Binomial),
     ("geometric", TreeKind::Geometric),
     ("hybrid", TreeKind::Hybrid),
+    ("balanced", TreeKind::Balanced),
     ("0", TreeKind::Binomial),
     ("1", TreeKind::Geometric),
     ("2", TreeKind::Hybrid),
+    ("3", TreeKind::Balanced),
 ];
 
 const SHAPES: &[(&str, Shape)] = &[
@@ -83,6 +85,35 @@ impl Params {
     pub fn named(&self) -> Option<&'static Named> {
         NAMED.iter().find(|named| used(&named.definition) == used(&self.definition))
     }
+
+    /// Returns what is known of the size: that of a listed tree, or of a balanced one, which can be computed.
+    pub fn size(&self) -> Option<Size> {
+        let listed = self.named().map(|named| Size { nodes: named.nodes, leaves: named.leaves, depth: named.depth });
+        listed.or_else(|| balanced(&self.definition))
+    }
+}
+
+/// What is known of a tree's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub nodes: u64,
+    pub leaves: Option<u64>,
+    pub depth: Option<u32>,
+}
+
+/// Returns the size of a balanced tree, unless it has more nodes than can be counted.
+fn balanced(definition: &Definition) -> Option<Size> {
+    let &Definition { kind: TreeKind::Balanced, b, depth, .. } = definition else { return None };
+    let children = b as u64;
+    if children == 0 {
+        return Some(Size { nodes: 1, leaves: Some(1), depth: Some(0) });
+    }
+    let (mut nodes, mut leaves) = (1_u64, 1_u64);
+    for _ in 0..depth {
+        leaves = leaves.checked_mul(children)?;
+        nodes = nodes.checked_add(leaves)?;
+    }
+    Some(Size { nodes, leaves: Some(leaves), depth: Some(depth) })
 }
 
 /// Sets everything without effect to its base value.
@@ -91,8 +122,11 @@ fn used(definition: &Definition) -> Definition {
     if used.kind == TreeKind::Binomial {
         (used.shape, used.depth) = (BASE.shape, BASE.depth);
     }
-    if used.kind == TreeKind::Geometric {
+    if matches!(used.kind, TreeKind::Geometric | TreeKind::Balanced) {
         (used.q, used.m) = (BASE.q, BASE.m);
+    }
+    if used.kind == TreeKind::Balanced {
+        (used.shape, used.seed) = (BASE.shape, BASE.seed);
     }
     used
 }
@@ -122,7 +156,10 @@ impl spec::Params for Params {
         let params = Self { definition };
         let mean = q * f64::from(definition.m);
         // Published trees with a mean of at least 1 happen to be finite.
-        if kind != TreeKind::Geometric && mean >= 1.0 && params.named().is_none() {
+        if kind == TreeKind::Balanced && balanced(&definition).is_none() {
+            return Err(settings.bad("depth", "gives a balanced tree more nodes than 64 bits can count"));
+        }
+        if matches!(kind, TreeKind::Binomial | TreeKind::Hybrid) && mean >= 1.0 && params.named().is_none() {
             let culprit = if settings.given("m").is_some() && settings.given("q").is_none() { "m" } else { "q" };
             return Err(ParamError::BadValue {
                 workload: "uts",
@@ -131,7 +168,8 @@ impl spec::Params for Params {
                 why: format!("makes the tree infinite: q·m is {mean}, but must be below 1"),
             });
         }
-        if kind != TreeKind::Binomial && shape == Shape::Exponential && definition.depth < 2 {
+        if matches!(kind, TreeKind::Geometric | TreeKind::Hybrid) && shape == Shape::Exponential && definition.depth < 2
+        {
             return Err(settings.bad("depth", "is too small for an exponential shape: at least 2"));
         }
         Ok(params)
@@ -155,7 +193,7 @@ impl spec::Params for Params {
     }
 
     fn tasks(&self) -> Option<u64> {
-        self.named().map(|named| named.nodes - 1)
+        self.size().map(|size| size.nodes - 1)
     }
 
     fn memory_bytes(&self) -> u64 {
@@ -165,10 +203,10 @@ impl spec::Params for Params {
 
 const PARAMS: &[ParamSpec] = &[
     ParamSpec { name: "tree", help: "T1 to T5, T1S, T3S, T1L, T2L, T3L, T1XL, T1XXL, T3XXL or custom", default: "T1" },
-    ParamSpec { name: "type", help: "binomial, geometric or hybrid, instead of the tree's own", default: "" },
+    ParamSpec { name: "type", help: "binomial, geometric, hybrid or balanced, instead of the tree's own", default: "" },
     ParamSpec { name: "shape", help: "linear, exponential, cyclic or fixed (geometric, hybrid)", default: "" },
-    ParamSpec { name: "depth", help: "depth limit (geometric, hybrid)", default: "" },
-    ParamSpec { name: "b", help: "children of the root, or their mean", default: "" },
+    ParamSpec { name: "depth", help: "depth limit (geometric, hybrid, balanced)", default: "" },
+    ParamSpec { name: "b", help: "children of the root, or their mean; of each node (balanced)", default: "" },
     ParamSpec { name: "q", help: "probability of having children (binomial, hybrid)", default: "" },
     ParamSpec { name: "m", help: "children of a node that has any (binomial, hybrid)", default: "" },
     ParamSpec { name: "seed", help: "seed of the root", default: "" },
@@ -183,6 +221,8 @@ pub enum TreeKind {
     Geometric,
     /// Geometric in the upper half of the depth limit, binomial below.
     Hybrid,
+    /// Every node above the depth limit has ⌊b⌋ children.
+    Balanced,
 }
 
 /// How the mean number of children of a geometric tree changes with the depth.
@@ -205,9 +245,9 @@ pub struct Definition {
     pub kind: TreeKind,
     /// How the mean changes with the depth (geometric and hybrid trees).
     pub shape: Shape,
-    /// The depth limit of the shape (geometric and hybrid trees).
+    /// The depth limit (of all but binomial trees).
     pub depth: u32,
-    /// The children of the root: their number (binomial) or their mean.
+    /// The children of the root: their number (binomial) or their mean; or of every inner node (balanced).
     pub b: f64,
     /// The probability of having children (binomial and hybrid trees).
     pub q: f64,

@@ -43,7 +43,7 @@ impl Instance {
 
     /// Returns how deep the search nests, if known.
     pub fn depth(&self) -> Option<u32> {
-        self.params.named().and_then(|named| named.depth)
+        self.params.size().and_then(|size| size.depth)
     }
 }
 
@@ -53,7 +53,7 @@ impl Runs for Instance {
     }
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
-        let Some(named) = self.params.named() else {
+        let Some(size) = self.params.size() else {
             let right = self.counted.get_or_init(|| serial(&self.tree, &self.tree.root()));
             return expect(answer, &Answer::Tree(*right));
         };
@@ -61,7 +61,7 @@ impl Runs for Instance {
             return Err(format!("the answer is {answer}, but it should be the size of a tree"));
         };
         let right =
-            Count { nodes: named.nodes, leaves: named.leaves.unwrap_or(leaves), depth: named.depth.unwrap_or(depth) };
+            Count { nodes: size.nodes, leaves: size.leaves.unwrap_or(leaves), depth: size.depth.unwrap_or(depth) };
         expect(answer, &Answer::Tree(right))
     }
 
@@ -76,7 +76,7 @@ impl Runs for Instance {
         // Among the trees without a published depth, the largest has some ten times the depth of the largest known one.
         const UNKNOWN_BINOMIAL: u64 = 200_000;
         let Definition { kind, depth, .. } = self.params.definition;
-        let known = self.params.named().and_then(|named| named.depth).map(u64::from);
+        let known = self.params.size().and_then(|size| size.depth).map(u64::from);
         known.unwrap_or(if kind == TreeKind::Geometric { 6 * u64::from(depth) } else { UNKNOWN_BINOMIAL })
     }
 }

@@ -74,7 +74,7 @@ pub struct Tree {
     /// ln(1 - p) for the geometric distribution at each height of the table. Beyond the table an exponential shape
     /// computes it, and any other has no children.
     scale: Vec<f64>,
-    /// Nodes from this height on are binomial.
+    /// Nodes from this height on are binomial, or leaves of a balanced tree.
     binomial_from: u32,
     /// A binomial node has children if its random number is below this.
     threshold: u32,
@@ -89,16 +89,17 @@ impl Tree {
             TreeKind::Geometric => u32::MAX,
             // height < 0.5 · depth
             TreeKind::Hybrid => depth.div_ceil(2),
+            TreeKind::Balanced => depth,
         };
         let heights = match (kind, shape) {
-            (TreeKind::Binomial, _) => 0,
+            (TreeKind::Binomial | TreeKind::Balanced, _) => 0,
             (_, Shape::Cyclic) => 5 * depth + 1,
             (_, Shape::Linear | Shape::Fixed) => depth,
             (_, Shape::Exponential) => EXPONENTIAL_TABLE,
         };
         let scale = (0..=heights).map(|height| (1.0 - 1.0 / (1.0 + mean(&definition, height))).ln()).collect();
-        // random / 2³¹ < q
-        let threshold = (q * 2_f64.powi(31)).ceil() as u32;
+        // random / 2³¹ < q; below the depth limit of a balanced tree there is nothing.
+        let threshold = if kind == TreeKind::Balanced { 0 } else { (q * 2_f64.powi(31)).ceil() as u32 };
         Self { definition, scale, binomial_from, threshold }
     }
 
@@ -126,6 +127,9 @@ impl Tree {
 
     #[inline(never)]
     fn geometric(&self, node: &Node) -> u32 {
+        if self.definition.kind == TreeKind::Balanced {
+            return self.definition.b as u32;
+        }
         let scale = match self.scale.get(node.height as usize) {
             Some(&scale) => scale,
             None if self.definition.shape == Shape::Exponential => {
