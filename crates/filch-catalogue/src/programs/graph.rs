@@ -1,5 +1,6 @@
 //! Graphs: the families, the edges by number, and the parameters that choose a graph.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ pub enum Family {
     /// Recursive: each edge chooses quarters of the adjacency matrix with probabilities ½, 0.1, 0.1 and 0.3, so that few vertices have many
     /// neighbours. Deepayan Chakrabarti, Yiping Zhan and Christos Faloutsos, *R-MAT*, SDM 2004.
     RMat,
-    /// Each vertex is linked to the vertices at certain fixed distances.
+    /// Each vertex has as many neighbours as the degree says, at fixed distances that are drawn once.
     KGraph,
     /// Each edge links any two vertices.
     Random,
@@ -40,7 +41,7 @@ impl fmt::Display for Family {
 }
 
 impl Family {
-    /// The default number of edges drawn by each vertex.
+    /// The default degree: dimensions of a grid, neighbours in a K-graph, otherwise edges drawn per vertex.
     pub const fn default_degree(self) -> u32 {
         match self {
             Self::Grid | Self::Random => 3,
@@ -64,21 +65,26 @@ pub const MOST_VERTICES: u64 = u32::MAX as u64;
 /// assert_eq!([torus.edge(0), torus.edge(1)], [(0, 1), (0, 3)]);
 /// assert_eq!([torus.edge(16), torus.edge(17)], [(8, 6), (8, 2)]);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     family: Family,
     vertices: u32,
     degree: u32,
+    edges: u64,
     seed: u64,
     /// The length of a grid in each dimension.
     side: u32,
+    /// The distances of a K-graph, each to two neighbours. Those of an odd degree have a neighbour opposite them besides.
+    distances: Vec<u32>,
 }
 
 impl Shape {
-    /// Returns a shape with at least `n` vertices: grids have the same length in each dimension, and [`Family::RMat`] has a power of two.
-    /// Each vertex draws `degree` edges; those of a grid link it to the next vertex in each dimension.
+    /// Returns a shape with `n` vertices, or the next number for which there is one: grids have the same length in each dimension, and a
+    /// K-graph of odd degree has an even number of vertices. A vertex of a grid is linked to the next one in each dimension, a vertex of a
+    /// K-graph has `degree` neighbours, and in other graphs `degree` edges are drawn per vertex.
     ///
-    /// Returns `None` if there is no such graph: vertices are from 1 to 2³² − 1, and the torus has two dimensions.
+    /// Returns `None` if there is no such graph: vertices are from 1 to 2³² − 1, the torus has two dimensions, and a K-graph has more vertices
+    /// than its degree.
     pub fn new(family: Family, n: u64, degree: u32, seed: u64) -> Option<Self> {
         if degree == 0 || n == 0 || n > MOST_VERTICES || (family == Family::Torus && degree != 2) {
             return None;
@@ -91,11 +97,22 @@ impl Shape {
                 let side = (near.saturating_sub(1).max(1)..).find(|&side| power(side).is_none_or(|all| all >= n))?;
                 (power(side)?, side)
             }
-            Family::RMat => (n.next_power_of_two(), 0),
-            Family::RandLocal | Family::KGraph | Family::Random => (n, 0),
+            Family::KGraph if degree % 2 == 1 => (n.next_multiple_of(2), 0),
+            Family::RandLocal | Family::RMat | Family::KGraph | Family::Random => (n, 0),
         };
         let vertices = u32::try_from(vertices).ok()?;
-        Some(Self { family, vertices, degree, seed, side: side as u32 })
+        let (edges, distances) = match family {
+            Family::KGraph if degree >= vertices => return None,
+            Family::KGraph => (u64::from(vertices) * u64::from(degree) / 2, distances(vertices, degree / 2, seed)),
+            _ => (u64::from(vertices) * u64::from(degree), Vec::new()),
+        };
+        Some(Self { family, vertices, degree, edges, seed, side: side as u32, distances })
+    }
+
+    /// The same with this number of drawn edges. Returns `None` if the family fixes another number.
+    pub fn with_edges(self, edges: u64) -> Option<Self> {
+        let is_fixed = matches!(self.family, Family::Grid | Family::Torus | Family::KGraph);
+        (!is_fixed || edges == self.edges).then_some(Self { edges, ..self })
     }
 
     /// The graph's family.
@@ -108,7 +125,7 @@ impl Shape {
         self.vertices
     }
 
-    /// The number of edges drawn by each vertex.
+    /// The degree, as [`Shape::new`] was given it.
     pub fn degree(&self) -> u32 {
         self.degree
     }
@@ -120,24 +137,36 @@ impl Shape {
 
     /// The number of drawn edges; the graph may have fewer, since it omits loops and duplicates.
     pub fn edges(&self) -> usize {
-        self.vertices as usize * self.degree as usize
+        self.edges as usize
     }
 
     /// Returns the edge of this number, which is below [`Shape::edges`].
     #[inline]
     pub fn edge(&self, index: u64) -> (u32, u32) {
-        let from = (index / u64::from(self.degree)) as u32;
-        let which = (index % u64::from(self.degree)) as u32;
-        let bits = hash(self.seed, index);
+        let bits = || hash(self.seed, index);
         match self.family {
-            Family::Grid | Family::Torus => (from, self.next(from, which)),
-            Family::RandLocal => (from, self.plus(from, near(bits))),
-            Family::RMat => self.recursive(bits),
-            // From 1 to n − 1, if n > 1, so that there are no loops.
-            Family::KGraph => {
-                (from, self.plus(from, 1 + hash(self.seed, which.into()) % u64::from(self.vertices - 1).max(1)))
+            Family::Grid | Family::Torus => {
+                let from = (index / u64::from(self.degree)) as u32;
+                (from, self.next(from, (index % u64::from(self.degree)) as u32))
             }
-            Family::Random => (self.plus(0, bits), self.plus(0, hash(bits, 0))),
+            Family::RandLocal => {
+                // Each vertex draws as many, up to one.
+                let from = (u128::from(index) * u128::from(self.vertices) / u128::from(self.edges)) as u32;
+                (from, self.plus(from, near(bits())))
+            }
+            Family::RMat => self.recursive(bits()),
+            Family::KGraph => {
+                let distances = self.distances.len() as u64;
+                let to_both_sides = u64::from(self.vertices) * distances;
+                if index < to_both_sides {
+                    let from = (index / distances) as u32;
+                    (from, self.plus(from, self.distances[(index % distances) as usize].into()))
+                } else {
+                    let from = (index - to_both_sides) as u32;
+                    (from, from + self.vertices / 2)
+                }
+            }
+            Family::Random => (self.plus(0, bits()), self.plus(0, hash(bits(), 0))),
         }
     }
 
@@ -157,7 +186,8 @@ impl Shape {
     }
 
     fn recursive(&self, bits: u64) -> (u32, u32) {
-        let quarter = |(u, v): (u32, u32), level: u32| {
+        let levels = u64::from(self.vertices).next_power_of_two().ilog2();
+        let quarter = |bits, (u, v): (u32, u32), level: u32| {
             // In percent.
             let (right, down) = match hash(bits, level.into()) % 100 {
                 0..50 => (0, 0),
@@ -167,8 +197,31 @@ impl Shape {
             };
             (u << 1 | down, v << 1 | right)
         };
-        (0..self.vertices.ilog2()).fold((0, 0), quarter)
+        // The matrix has a power of two rows. An edge outside the graph is drawn again.
+        let draws = std::iter::successors(Some(bits), |&bits| Some(hash(bits, u64::MAX)));
+        let mut edges = draws.map(|bits| (0..levels).fold((0, 0), |edge, level| quarter(bits, edge, level)));
+        edges.find(|&(u, v)| u.max(v) < self.vertices).expect("an endless number of draws")
     }
+}
+
+/// Draws so many distances of a K-graph: each less than half of the vertices, no two alike; the first has no divisor in common with the number
+/// of vertices, so that the graph is connected.
+fn distances(vertices: u32, count: u32, seed: u64) -> Vec<u32> {
+    let below_half = u64::from(vertices - 1) / 2;
+    let mut all: Vec<u32> = Vec::with_capacity(count as usize);
+    let mut taken = HashSet::new();
+    let mut draws = (0..).map(|draw| 1 + (hash(seed, draw) % below_half.max(1)) as u32);
+    while all.len() < count as usize {
+        let distance = draws.next().expect("an endless number of draws");
+        if (!all.is_empty() || has_no_common_divisor(distance, vertices)) && taken.insert(distance) {
+            all.push(distance);
+        }
+    }
+    all
+}
+
+fn has_no_common_divisor(a: u32, b: u32) -> bool {
+    if b == 0 { a == 1 } else { has_no_common_divisor(b, a % b) }
 }
 
 /// Draws a distance: the space to choose from doubles in each dimension with probability ½, repeatedly.
@@ -185,8 +238,14 @@ pub const GRAPH: ParamSpec =
 
 pub const N: ParamSpec = ParamSpec { name: "n", help: "vertices, rounded up if the graph needs it", default: "200000" };
 
-pub const DEGREE: ParamSpec =
-    ParamSpec { name: "degree", help: "edges drawn by each vertex; dimensions of a grid", default: "" };
+pub const DEGREE: ParamSpec = ParamSpec {
+    name: "degree",
+    help: "neighbours (kgraph), dimensions (grid), otherwise edges drawn per vertex",
+    default: "",
+};
+
+pub const EDGES: ParamSpec =
+    ParamSpec { name: "edges", help: "edges drawn, instead of the degree (randlocal, rmat, random)", default: "" };
 
 pub const SEED: ParamSpec = ParamSpec { name: "seed", help: "seed of the edges", default: "1" };
 
@@ -210,8 +269,16 @@ impl Input {
             return Err(settings.bad(DEGREE.name, "is not 2: for a torus of more dimensions, ask for a grid"));
         }
         let seed = settings.whole(SEED.name, 0, u64::MAX, "")?;
-        let shape = Shape::new(family, n, degree, seed)
-            .ok_or_else(|| settings.bad(N.name, "gives too many vertices: at most 4294967295"))?;
+        let is_too_small = family == Family::KGraph && u64::from(degree) >= n;
+        let why =
+            if is_too_small { "is not more than the degree" } else { "gives too many vertices: at most 4294967295" };
+        let shape = Shape::new(family, n, degree, seed).ok_or_else(|| settings.bad(N.name, why))?;
+        let edges = settings.whole_or(EDGES.name, shape.edges() as u64, (1, 1 << 40), "")?;
+        let fixed = "is fixed by the degree in grids, tori and K-graphs";
+        let shape = match settings.given(EDGES.name) {
+            None => shape,
+            Some(_) => shape.with_edges(edges).ok_or_else(|| settings.bad(EDGES.name, fixed))?,
+        };
         let cache = Some(settings.text(CACHE.name)).filter(|folder| !folder.is_empty()).map(PathBuf::from);
         Ok(Self { name, shape, cache })
     }
@@ -220,8 +287,8 @@ impl Input {
     pub fn values(&self) -> Vec<String> {
         let Self { shape, cache, .. } = self;
         let cache = cache.as_deref().map(|folder| folder.display().to_string()).unwrap_or_default();
-        let numbers =
-            [u64::from(shape.vertices()), shape.degree().into(), shape.seed()].map(|number| number.to_string());
+        let numbers = [u64::from(shape.vertices()), shape.degree().into(), shape.edges() as u64, shape.seed()];
+        let numbers = numbers.map(|number| number.to_string());
         [shape.family().to_string()].into_iter().chain(numbers).chain([cache]).collect()
     }
 
@@ -265,8 +332,11 @@ mod tests {
         assert_eq!(vertices(Family::Grid, 2, 40), None);
         assert_eq!(vertices(Family::Grid, 1, 40), Some(1));
         assert_eq!(vertices(Family::Torus, 10, 3), None);
-        assert_eq!(vertices(Family::RMat, 1000, 5), Some(1024));
-        assert_eq!(vertices(Family::RMat, MOST_VERTICES, 5), None);
+        assert_eq!(vertices(Family::RMat, 1000, 5), Some(1000));
+        assert_eq!(vertices(Family::RMat, MOST_VERTICES, 5), Some(u32::MAX));
+        assert_eq!(vertices(Family::KGraph, 1000, 5), Some(1000));
+        assert_eq!(vertices(Family::KGraph, 1001, 5), Some(1002));
+        assert_eq!(vertices(Family::KGraph, 6, 6), None);
         assert_eq!(vertices(Family::Random, MOST_VERTICES, 1), Some(u32::MAX));
         // Roots that floating point rounds down or up.
         for side in [2_u64, 3, 5, 10, 99, 127, 1000, 1625] {
@@ -296,7 +366,7 @@ mod tests {
         }
     }
 
-    const PARAMS: &[ParamSpec] = &[GRAPH, N, DEGREE, SEED, CACHE];
+    const PARAMS: &[ParamSpec] = &[GRAPH, N, DEGREE, EDGES, SEED, CACHE];
 
     fn input(set: &[(&str, &str)]) -> Result<Input, ParamError> {
         let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -305,14 +375,16 @@ mod tests {
 
     #[test]
     fn given_values_are_kept() {
-        let given = ["rmat", "1024", "4", "9", "/some/where"];
+        let given = ["rmat", "1000", "4", "7000", "9", "/some/where"];
         let set: Vec<(&str, &str)> = PARAMS.iter().map(|param| param.name).zip(given).collect();
         assert_eq!(input(&set).expect("valid parameters").values(), given);
-        assert_eq!(input(&[]).expect("valid parameters").values(), ["grid", "205379", "3", "1", ""]);
+        assert_eq!(input(&[]).expect("valid parameters").values(), ["grid", "205379", "3", "616137", "1", ""]);
         let sentence = |set| input(set).map(|input| input.shape).expect_err("invalid parameters").to_string();
         assert!(sentence(&[("graph", "ring")]).contains("is not one of grid, torus"));
         assert!(sentence(&[("n", "0")]).contains("too small"));
         assert!(sentence(&[("degree", "40")]).contains("too many vertices"));
         assert!(sentence(&[("graph", "torus"), ("degree", "3")]).contains("ask for a grid"));
+        assert!(sentence(&[("edges", "7")]).contains("is fixed by the degree"));
+        assert!(sentence(&[("graph", "kgraph"), ("n", "5")]).contains("is not more than the degree"));
     }
 }

@@ -1,6 +1,6 @@
 //! Maximal matching: its parameters.
 
-use super::graph::{CACHE, DEGREE, GRAPH, N, SEED};
+use super::graph::{CACHE, DEGREE, EDGES, GRAPH, N, SEED};
 use super::rounds::Choice;
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
@@ -17,6 +17,7 @@ impl spec::Params for Params {
             GRAPH,
             ParamSpec { default: "3000000", ..N },
             DEGREE,
+            EDGES,
             SEED,
             CACHE,
             ParamSpec { name: "grain", help: "edges per task; 0: split on demand", default: "0" },

@@ -1,6 +1,6 @@
 //! Pseudo-depth-first search: its parameters.
 
-use super::graph::{self, CACHE, DEGREE, GRAPH, Input, N, SEED};
+use super::graph::{self, CACHE, DEGREE, EDGES, GRAPH, Input, N, SEED};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
 /// The unit of a task.
@@ -29,6 +29,7 @@ impl spec::Params for Params {
             GRAPH,
             ParamSpec { default: "262144", ..N },
             DEGREE,
+            EDGES,
             SEED,
             CACHE,
             ParamSpec { name: "task", help: "bag, or node: a task per vertex", default: "bag" },

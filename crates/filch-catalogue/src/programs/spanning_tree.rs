@@ -1,6 +1,6 @@
 //! Spanning tree: its parameters.
 
-use super::graph::{CACHE, DEGREE, GRAPH, Input, N, SEED};
+use super::graph::{CACHE, DEGREE, EDGES, GRAPH, Input, N, SEED};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
 /// The graph.
@@ -14,7 +14,7 @@ impl spec::Params for Params {
         name: "spanning-tree",
         summary: "a spanning tree, a task per vertex, which may run twice",
         source: "Idempotent work stealing (Michael, Vechev, Saraswat, 2009); Morrison, Afek (2014)",
-        params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, SEED, CACHE],
+        params: &[ParamSpec { default: "kgraph", ..GRAPH }, N, DEGREE, EDGES, SEED, CACHE],
         quick: &[("n", "100000")],
         compare: &[("n", "300000")],
         paper: &[("n", "10000000")],

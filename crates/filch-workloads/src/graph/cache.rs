@@ -1,7 +1,7 @@
 //! Graph files.
 //!
-//! A file consists of little-endian words. A head of seven words has the format's mark with its version; the shape's
-//! family, vertices, degree and seed; the number of neighbours; and a checksum of all other words. The body has the
+//! A file consists of little-endian words. A head of eight words has the format's mark with its version; the shape's
+//! family, vertices, degree, edges and seed; the number of neighbours; and a checksum of all other words. The body has the
 //! ends of the lists, one per word, then the neighbours, two per word.
 
 use std::fs::{self, File};
@@ -14,18 +14,18 @@ use super::lists::Graph;
 use crate::checks::sequence;
 
 /// The first word of every file; the last two digits are the format's version.
-const MARK: u64 = u64::from_le_bytes(*b"filchg01");
+const MARK: u64 = u64::from_le_bytes(*b"filchg02");
 
 /// Returns the path of a shape's graph in a folder.
 pub(super) fn path(folder: &Path, shape: &Shape) -> PathBuf {
-    let (n, degree, seed) = (shape.vertices(), shape.degree(), shape.seed());
-    folder.join(format!("{}-n{n}-degree{degree}-seed{seed}.graph", shape.family()))
+    let (n, degree, edges, seed) = (shape.vertices(), shape.degree(), shape.edges(), shape.seed());
+    folder.join(format!("{}-n{n}-degree{degree}-edges{edges}-seed{seed}.graph", shape.family()))
 }
 
 /// Returns the words of the head that identify the shape.
-fn identity(shape: &Shape) -> [u64; 5] {
+fn identity(shape: &Shape) -> [u64; 6] {
     let family = FAMILIES.iter().position(|&(_, family)| family == shape.family()).unwrap_or(usize::MAX);
-    [MARK, family as u64, shape.vertices().into(), shape.degree().into(), shape.seed()]
+    [MARK, family as u64, shape.vertices().into(), shape.degree().into(), shape.edges() as u64, shape.seed()]
 }
 
 fn body(graph: &Graph) -> impl Iterator<Item = u64> + '_ {
@@ -77,7 +77,9 @@ pub(super) fn read(path: &Path, shape: &Shape) -> io::Result<Option<Graph>> {
             result => result.map(|()| u64::from_le_bytes(bytes)),
         }
     };
-    for (right, what) in identity(shape).into_iter().zip(["mark", "family", "size", "degree", "seed"]) {
+    for (right, what) in
+        identity(shape).into_iter().zip(["mark", "family", "size", "degree", "number of edges", "seed"])
+    {
         if word()? != right {
             return Err(damaged(&format!("its {what} is wrong")));
         }
@@ -85,7 +87,7 @@ pub(super) fn read(path: &Path, shape: &Shape) -> io::Result<Option<Graph>> {
     let [count, sum] = [word()?, word()?];
     let vertices = u64::from(shape.vertices());
     // Checked before allocating for `count` neighbours.
-    if count > 2 * shape.edges() as u64 || length != 8 * (7 + vertices + count.div_ceil(2)) {
+    if count > 2 * shape.edges() as u64 || length != 8 * (8 + vertices + count.div_ceil(2)) {
         return Err(damaged("its length is wrong"));
     }
     let mut graph =

@@ -56,12 +56,12 @@ fn build(Input { name, shape, .. }: &Input) -> Result<Graph, ParamError> {
 
 #[cfg(test)]
 mod tests {
-    use filch_catalogue::programs::graph::{DEGREE, FAMILIES, GRAPH, N, SEED};
+    use filch_catalogue::programs::graph::{DEGREE, EDGES, FAMILIES, GRAPH, N, SEED};
     use filch_catalogue::{ParamSpec, Settings};
 
     use super::*;
 
-    const PARAMS: &[ParamSpec] = &[GRAPH, N, DEGREE, SEED, CACHE];
+    const PARAMS: &[ParamSpec] = &[GRAPH, N, DEGREE, EDGES, SEED, CACHE];
 
     fn input(set: &[(&str, &str)]) -> Result<Input, ParamError> {
         let set: Vec<_> = set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();

@@ -173,6 +173,10 @@ mod tests {
             shape(Family::Random, 2000, 3),
             shape(Family::Random, 1, 3),
             shape(Family::KGraph, 2, 1),
+            shape(Family::KGraph, 500, 7),
+            shape(Family::RMat, 1000, 5),
+            shape(Family::RMat, 1, 5),
+            shape(Family::RandLocal, 300, 1).with_edges(1001).expect("any number will do"),
         ]
     }
 
@@ -207,9 +211,13 @@ mod tests {
 
     #[test]
     fn regular_graphs_are_regular() {
-        for (family, n, degree, neighbours) in
-            [(Family::Grid, 1000, 3, 6), (Family::Torus, 900, 2, 4), (Family::KGraph, 2001, 6, 12)]
-        {
+        for (family, n, degree, neighbours) in [
+            (Family::Grid, 1000, 3, 6),
+            (Family::Torus, 900, 2, 4),
+            (Family::KGraph, 2001, 6, 6),
+            (Family::KGraph, 2000, 3, 3),
+            (Family::KGraph, 9, 8, 8),
+        ] {
             let shape = Shape::new(family, n, degree, 7).expect("it fits");
             let graph = Graph::build(&mut Serial, "test", &shape).expect("there is memory");
             assert!((0..graph.vertices()).all(|v| graph.degree(v) == neighbours), "{family:?}");
