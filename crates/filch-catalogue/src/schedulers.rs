@@ -42,6 +42,11 @@ pub const POOL_KNOBS: &[Knob] = &[
         Takes::Words(std::borrow::Cow::Borrowed("off, flag, signal")),
     ),
     Knob::new("every", "the time between two interrupts, such as 200us", Takes::Period),
+    Knob::new(
+        "ticks",
+        "when the clock ticks: asked (while a thief waits) or always, as the paper's clock",
+        Takes::Words(std::borrow::Cow::Borrowed("asked, always")),
+    ),
 ];
 
 /// Returns the own parameters, the common ones, and `steal` if thieves can take several tasks.

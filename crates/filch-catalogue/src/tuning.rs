@@ -100,7 +100,9 @@ impl Tuning {
 fn why_not_set(name: &str) -> Option<&'static str> {
     match name {
         "steal" => Some("its thieves take one task at a time"),
-        "interrupts" | "every" => Some("tasks of worklists and jobs answer thieves themselves; it works for fork–join"),
+        "interrupts" | "every" | "ticks" => {
+            Some("tasks of worklists and jobs answer thieves themselves; it works for fork–join")
+        }
         _ => None,
     }
 }
@@ -143,8 +145,10 @@ impl PoolTuning {
     pub fn of(pool: &'static str, rest: &str, knobs: &[Knob]) -> Result<Self, String> {
         let tuning = Tuning::of(pool, rest, knobs)?;
         let is_set = |name: &str| tuning.values().get(name, |text| Ok(text != "off")) == Ok(Some(true));
-        if is_set("every") && !is_set("interrupts") {
-            return Err(format!("{pool}: every needs interrupts=flag or interrupts=signal"));
+        if let Some(needy) = ["every", "ticks"].into_iter().find(|name| is_set(name))
+            && !is_set("interrupts")
+        {
+            return Err(format!("{pool}: {needy} needs interrupts=flag or interrupts=signal"));
         }
         Ok(Self(tuning))
     }

@@ -65,7 +65,9 @@ impl ForPool for PoolTuning {
             let by = [("off", None), ("flag", Some(Interrupts::flag())), ("signal", Some(Interrupts::signal()))];
             let by = values.get("interrupts", word(&by))?.flatten();
             let every = values.get("every", period)?;
-            Ok(by.map(|by| every.map_or(by, |period| by.every(period))))
+            let by = by.map(|by| every.map_or(by, |period| by.every(period)));
+            let is_steady = values.get("ticks", word(&[("asked", false), ("always", true)]))?.unwrap_or_default();
+            Ok(if is_steady { by.map(Interrupts::steady) } else { by })
         };
         let interrupts = read().map_err(|why: String| format!("{}: {why}", self.pool()))?;
         Ok((own, PoolOptions { common, interrupts, ..others }))

@@ -164,7 +164,7 @@ fn every_knob_of_every_pool_can_be_turned() {
     for pool in POOLS.iter() {
         for knob in pool.knobs() {
             let set = |value: &str| match knob.name {
-                "every" => format!("interrupts=flag:every={value}"),
+                name @ ("every" | "ticks") => format!("interrupts=flag:{name}={value}"),
                 name => format!("{name}={value}"),
             };
             let fits = |value: &&str| PoolTuning::parse(pool.name, &set(value)).is_ok();
@@ -238,9 +238,11 @@ fn interrupts_reach_the_pool() {
     assert_eq!(interrupts("interrupts=flag"), Ok(Some(Interrupts::flag())));
     let seldom = Interrupts::signal().every(Duration::from_millis(2));
     assert_eq!(interrupts("every=2ms:interrupts=signal"), Ok(Some(seldom)));
+    assert_eq!(interrupts("interrupts=flag:ticks=always"), Ok(Some(Interrupts::flag().steady())));
     for (rest, words) in [
         ("interrupts=yes", "is not one of off, flag, signal"),
         ("every=2ms", "every needs interrupts"),
+        ("ticks=always", "ticks needs interrupts"),
         ("interrupts=off:every=2ms", "every needs interrupts"),
         ("interrupts=flag:every=0", "not a positive time"),
         ("block=4", "there is no parameter of pdq-r called `block`"),

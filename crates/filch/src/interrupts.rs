@@ -14,8 +14,8 @@
 //! to the previous handler.
 //!
 //! **No ticks unless a thief waits.** A tick costs a switch to the ticker and back, and a signal to each worker, some 5
-//! to 10 % of two processors at the default period. The paper's clock always ticks; ours ticks only while thieves find
-//! nothing: see [`ticks`](crate::protocol::ticks).
+//! to 10 % of two processors at the default period. The paper's clock always ticks; ours does if it is
+//! [steady](Interrupts::steady), and otherwise only while thieves find nothing: see [`ticks`](crate::protocol::ticks).
 //!
 //! Invariant: no signal is sent to a worker's thread that may have ended, and the handler finds no worker on a thread
 //! that has stopped being one.
@@ -59,6 +59,7 @@ use crate::here::Here;
 pub struct Interrupts {
     pub(crate) by: By,
     pub(crate) period: Duration,
+    pub(crate) is_steady: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Interrupts {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub const fn flag() -> Self {
-        Self { by: By::Flag, period: Self::DEFAULT_PERIOD }
+        Self { by: By::Flag, period: Self::DEFAULT_PERIOD, is_steady: false }
     }
 
     /// Sends `SIGURG` on each tick to each worker that is awake, whose handler answers thieves; tasks need do nothing.
@@ -104,7 +105,7 @@ impl Interrupts {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub const fn signal() -> Self {
-        Self { by: By::Signal, period: Self::DEFAULT_PERIOD }
+        Self { by: By::Signal, period: Self::DEFAULT_PERIOD, is_steady: false }
     }
 
     /// Sets the time between two ticks, which must not be zero. The paper tried 0.2 to 2 ms. The time is a lower bound,
@@ -120,6 +121,20 @@ impl Interrupts {
     #[must_use]
     pub const fn every(self, period: Duration) -> Self {
         Self { period, ..self }
+    }
+
+    /// Lets the clock tick also while no thief waits, as the paper's clock does: to measure what ticks cost, or to bound
+    /// the wait of a thief that has just asked by a period.
+    ///
+    /// ```
+    /// let steady = filch::Interrupts::flag().steady();
+    /// let pool = filch::ThreadPool::builder().workers(1).interrupts(steady).build()?;
+    /// assert_eq!(pool.install(|| filch::join(|| filch::poll(), || 2)), ((), 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    #[must_use]
+    pub const fn steady(self) -> Self {
+        Self { is_steady: true, ..self }
     }
 }
 

@@ -235,15 +235,22 @@ impl<P: Pool> ThreadPool<P> {
         }
     }
 
-    pub(crate) fn tick(&self, Interrupts { by, period }: Interrupts) -> io::Result<Ticker> {
+    pub(crate) fn tick(&self, Interrupts { by, period, is_steady }: Interrupts) -> io::Result<Ticker> {
         const PROMISE: &str = "a pool with interrupts was made for ticks";
         let common = Arc::clone(&self.common);
         let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
         let threads = interrupts::names(if by == By::Signal { &self.threads } else { &[] });
+        let want_next = move |common: &Common| {
+            if is_steady {
+                common.want_tick();
+            }
+        };
+        want_next(&common);
         Ticker::start("filch ticker", clock, period, move || {
             common.ticks.as_ref().expect(PROMISE).make();
             // SAFETY: the workers' threads leave when the pool closes, which drops the ticker before.
             unsafe { interrupts::send(&common, &threads) };
+            want_next(&common);
         })
     }
 }

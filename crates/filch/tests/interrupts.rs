@@ -269,3 +269,17 @@ fn the_handler_respects_the_flags_and_mask_of_the_programs_own() {
     }
     assert_eq!(exchange(Some(&former)).sa_sigaction, action.sa_sigaction, "the former action is restored");
 }
+
+/// A steady clock also ticks for a worker that no thief can ask.
+#[test]
+fn a_steady_clock_needs_no_thief() {
+    let _watchdog = common::watchdog("a steady clock");
+    let pool = pool::<Queued<PdqR>>(1, Some(Interrupts::flag().every(Duration::from_micros(100)).steady()));
+    pool.install(|| {
+        let ticks = || pool.stats().total().interrupts;
+        let before = ticks();
+        while ticks() < before + 10 {
+            filch::poll();
+        }
+    });
+}
