@@ -198,7 +198,7 @@ impl Check {
                 let outcome = match explored.verdict {
                     tso::Verdict::Passed => Outcome::Holds,
                     tso::Verdict::Stopped => Outcome::HoldsSoFar,
-                    tso::Verdict::Failed(failure) => Outcome::Breaks(failure.message, Some(failure.schedule)),
+                    tso::Verdict::Failed(failure) => Outcome::Breaks(failure.wrong.message, Some(failure.schedule)),
                 };
                 (explored.executions, outcome)
             }

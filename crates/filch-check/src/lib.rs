@@ -12,7 +12,7 @@
 //! * [`check`]: which scenario on which machine, and what is expected of it. The fence-free queues hold for a δ that is
 //!   large enough and must break for one that is one smaller, and on C11.
 //! * [`litmus`]: programs of a few instructions whose outcomes are published, to check the checker itself.
-//! * [`twins`]: known mistakes, made in the shipped source or in compact restatements of the algorithms, to check that they are found.
+//! * [`twins`]: known mistakes, most of them made in the shipped source at a call site, to check that they are found.
 //! * [`weaken`]: makes each ordering and each fence of the shipped source weaker, one at a time; a scenario must fail.
 //! * [`sites`]: the call sites where that is done.
 //! * [`kept`]: the orderings that are stronger than any scenario needs, with the reasons that stand beside them in the sources.
@@ -34,11 +34,12 @@
 //! # What a pass means
 //!
 //! Nothing goes wrong in any execution of these programs, on machines with these bounds. They are small; but the mistakes that
-//! the papers and our own tests know of show in programs of this size, which is what the twins are for. Numbers of
+//! the papers and our own tests know of show in programs of this size, which is what the known mistakes are for. Numbers of
 //! executions are exact: a change that loses some shows in the tests.
 
 pub mod c11;
 pub mod check;
+mod harm;
 pub mod kept;
 pub mod litmus;
 mod outcome;
@@ -51,5 +52,6 @@ pub mod tso;
 pub mod twins;
 pub mod weaken;
 
+pub use harm::{Harm, Wrong};
 pub use program::Program;
 pub use scenario::{Checker, Dependence, Make, Scenario, Setting};

@@ -82,63 +82,138 @@ impl Display for Weakening {
 }
 
 /// A mistake at a call site, in what is done there and not in how it is ordered: the shipped source runs with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// A call site is the only line of a function that has a text in it, and the text names the operation: `top.load`.
+#[derive(Clone, Copy, Debug)]
 pub struct Slip {
-    /// The source file, from the workspace's folder of crates.
-    file: &'static str,
-    line: u32,
+    at: At,
     kind: Kind,
     how: How,
+    /// Who makes it; `None`: everybody.
+    thread: Option<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A line of a source file, which is named from the workspace's folder of crates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    file: &'static str,
+    line: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
     LeftOut,
     ByStore,
-    /// Once the thread has made the store at this line.
-    After(u32),
+    /// Once the thread has made the operation there.
+    After(At),
+    /// The number read, or written, is another.
+    Altered(fn(u64) -> u64),
+    /// The answer is what the thread last read there.
+    Stale(At),
+    /// Success is reported, whatever has come of it.
+    Unchecked,
+}
+
+/// An operation: its file, its function, and what its line has of it.
+pub type Place<'a> = (&'static str, &'a str, &'a str);
+
+impl At {
+    fn find((file, function, text): Place<'_>) -> Self {
+        Self { file, line: line_in(file, function, text) }
+    }
+
+    #[inline]
+    fn is(&self, site: Site) -> bool {
+        self.line == site.line() && is_of(self.file, site.file())
+    }
+}
+
+/// What the operation is that a text names. A slot that is filled or emptied with a handshake is looked at first.
+fn kind_of(text: &str) -> Kind {
+    let words = text.split(|letter: char| letter != '_' && !letter.is_alphanumeric());
+    let mut kinds = words.filter_map(|word| {
+        Some(match word {
+            "load" | "read" | "read_published" | "put" | "take" | "answer" => Kind::Load,
+            "store" | "write" | "publish" => Kind::Store,
+            "fence" => Kind::Fence,
+            "heavy_barrier" => Kind::Barrier,
+            "swap" | "compare_exchange" | "compare_exchange_weak" => Kind::Update,
+            _ if word.starts_with("fetch_") => Kind::Update,
+            _ => return None,
+        })
+    });
+    kinds.next_back().unwrap_or_else(|| panic!("`{text}` names no operation"))
 }
 
 impl Slip {
-    fn new(file: &'static str, function: &str, text: &str, kind: Kind, how: How) -> Self {
-        Self { file, line: line_in(file, function, text), kind, how }
+    fn new(place: Place<'_>, how: How) -> Self {
+        Self { at: At::find(place), kind: kind_of(place.2), how, thread: None }
     }
 
-    /// A fence is left out: the one in the only line of a function that has a text in it.
+    /// A fence, a barrier, a store or an update is left out. A compare-and-swap is taken to have succeeded.
     ///
     /// # Panics
     /// If there is no such line, or another; as for the other mistakes.
-    pub fn left_out(file: &'static str, function: &str, text: &str) -> Self {
-        Self::new(file, function, text, Kind::Fence, How::LeftOut)
-    }
-
-    /// The same of a barrier on all threads.
-    ///
-    /// # Panics
-    /// As [`Slip::left_out`].
-    pub fn no_barrier(file: &'static str, function: &str, text: &str) -> Self {
-        Self::new(file, function, text, Kind::Barrier, How::LeftOut)
+    pub fn left_out(place: Place<'_>) -> Self {
+        Self::new(place, How::LeftOut)
     }
 
     /// An update is a load and a store. A compare-and-swap, for which its thread has loaded before, is a store.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
-    pub fn by_store(file: &'static str, function: &str, text: &str) -> Self {
-        Self::new(file, function, text, Kind::Update, How::ByStore)
+    pub fn by_store(place: Place<'_>) -> Self {
+        Self::new(place, How::ByStore)
     }
 
-    /// A store is made after another one, which follows it.
+    /// An operation is made after another one of its thread, which follows it.
+    ///
+    /// A thread that needs its answer goes on with a guess in between, and executions with a wrong guess are thrown away. A
+    /// compare-and-swap is guessed to succeed, and a load to answer a small number. What another update answers, nobody must need.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
-    pub fn swapped(file: &'static str, function: &str, first: &str, second: &str) -> Self {
-        let second = line_in(file, function, second);
-        Self::new(file, function, first, Kind::Store, How::After(second))
+    pub fn swapped(first: Place<'_>, second: Place<'_>) -> Self {
+        Self::new(first, How::After(At::find(second)))
     }
 
-    fn is_in(&self, site: Site) -> bool {
-        is_of(self.file, site.file())
+    /// A load answers, or a store or an update writes, what `wrong` makes of its number: a check that is believed to hold,
+    /// an index that is off by one, a tag that stays.
+    ///
+    /// # Panics
+    /// As [`Slip::left_out`].
+    pub fn altered(place: Place<'_>, wrong: fn(u64) -> u64) -> Self {
+        Self::new(place, How::Altered(wrong))
+    }
+
+    /// A load is left out, and its thread goes on with what it read earlier; so it does with what an update answers.
+    ///
+    /// # Panics
+    /// As [`Slip::left_out`].
+    pub fn stale(earlier: Place<'_>, later: Place<'_>) -> Self {
+        Self::new(later, How::Stale(At::find(earlier)))
+    }
+
+    /// A compare-and-swap that fails is taken for one that succeeds.
+    ///
+    /// # Panics
+    /// As [`Slip::left_out`].
+    pub fn unchecked(place: Place<'_>) -> Self {
+        Self::new(place, How::Unchecked)
+    }
+
+    /// A compare-and-swap that fails answers what `wrong` makes of what it has found.
+    ///
+    /// # Panics
+    /// As [`Slip::left_out`].
+    pub fn misread_on_failure(place: Place<'_>, wrong: fn(u64) -> u64) -> Self {
+        Self { kind: Kind::Failure, ..Self::new(place, How::Altered(wrong)) }
+    }
+
+    /// The same mistake, made by one of the program's threads alone, counted from 0.
+    #[must_use]
+    pub fn by(self, thread: usize) -> Self {
+        Self { thread: Some(thread), ..self }
     }
 }
 
@@ -168,31 +243,29 @@ impl Sites {
         Self { slip, ..self }
     }
 
-    /// What is wrong at a site.
+    /// What a thread does wrong at a site.
     #[inline]
-    pub(crate) fn wrong_at(&self, site: Site, kind: Kind) -> Option<How> {
+    pub(crate) fn wrong_at(&self, site: Site, kind: Kind, thread: usize) -> Option<How> {
         let slip = self.slip.as_ref()?;
-        (slip.line == site.line() && slip.kind == kind && slip.is_in(site)).then_some(slip.how)
+        let is_here = slip.kind == kind && slip.at.is(site) && slip.thread.is_none_or(|only| only == thread);
+        is_here.then_some(slip.how)
     }
 
-    /// Whether a store that comes too late waits for the one at this site.
+    /// Whether a mistake elsewhere waits for the operation at this site, or for what it answers.
     #[inline]
     pub(crate) fn is_awaited(&self, site: Site) -> bool {
-        self.slip.as_ref().is_some_and(|slip| slip.how == How::After(site.line()) && slip.is_in(site))
+        self.slip.as_ref().is_some_and(|slip| matches!(slip.how, How::After(at) | How::Stale(at) if at.is(site)))
     }
 
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.survey.is_none() && self.change.is_none() && self.slip.is_none()
+        self.survey.is_none() && self.change.is_none()
     }
 
     /// The ordering to use at a site; `None` leaves a fence out.
     pub(crate) fn visit(&mut self, site: Site, kind: Kind, order: Ordering) -> Option<Ordering> {
         if let Some(survey) = &mut self.survey {
             survey.insert((site.file(), site.line(), site.column(), kind), order);
-        }
-        if self.wrong_at(site, kind) == Some(How::LeftOut) {
-            return None;
         }
         match &self.change {
             Some(Weakening { site: at, to })

@@ -28,9 +28,11 @@ pub(crate) fn line_of(file: &str, line: u32) -> Option<&'static str> {
 /// If there is no such function in the file, or not one such line.
 pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     let source = text_of(file).unwrap_or_else(|| panic!("{file} is no checked source"));
-    let head = format!("fn {function}(");
-    let lines = (1..).zip(source.lines());
-    let mut lines = lines.skip_while(|(_, line)| !code_of(line).contains(&head));
+    let is_head = |line: &str| {
+        let name = code_of(line).split_once("fn ").and_then(|(_, rest)| rest.split(['(', '<']).next());
+        name == Some(function)
+    };
+    let mut lines = (1..).zip(source.lines()).skip_while(|(_, line)| !is_head(line));
     let (_, first) = lines.next().unwrap_or_else(|| panic!("{file} has no function {function}"));
     let end = format!("{}}}", &first[..first.len() - first.trim_start().len()]);
     let body = lines.take_while(|(_, line)| *line != end);

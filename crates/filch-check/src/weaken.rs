@@ -227,7 +227,7 @@ fn told_by_tso(verdict: tso::Verdict) -> Result<bool, String> {
     match verdict {
         tso::Verdict::Passed => Ok(true),
         tso::Verdict::Stopped => Ok(false),
-        tso::Verdict::Failed(failure) => Err(failure.message),
+        tso::Verdict::Failed(failure) => Err(failure.wrong.message),
     }
 }
 

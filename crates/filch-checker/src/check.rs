@@ -28,7 +28,7 @@ pub(crate) fn check(flags: &Flags) -> Result {
     let all = scenarios::all();
     let mut subjects: Vec<&str> = all.iter().map(|scenario| scenario.subject).collect();
     if flags.mutants {
-        subjects = mutants().iter().map(|mutant| mutant.twin).collect();
+        subjects = mutants().iter().map(|mutant| mutant.subject).collect();
     }
     let mut seen = std::collections::HashSet::new();
     subjects.retain(|&subject| seen.insert(subject));
@@ -304,7 +304,7 @@ fn in_parallel<T: Sync, R: Send>(
 fn check_mutants(flags: &Flags) -> Result {
     let all: Vec<Mutant> = mutants()
         .into_iter()
-        .filter(|mutant| flags.subjects.is_empty() || flags.subjects.iter().any(|name| name == mutant.twin))
+        .filter(|mutant| flags.subjects.is_empty() || flags.subjects.iter().any(|name| name == mutant.subject))
         .collect();
     let progress = Progress::new(!flags.output.quiet);
     let work = |mutant: &Mutant, _: &mut dyn FnMut(u64)| {
@@ -320,12 +320,14 @@ fn check_mutants(flags: &Flags) -> Result {
     let (mut rows, mut survivors) = (Vec::new(), 0);
     for (mutant, result) in all.iter().zip(results) {
         let Some((mutated, control)) = result.flatten() else { continue };
-        let killed = matches!(&mutated.verdict, Verdict::Failed(failure) if mutant.harm.is_told_by(&failure.message));
+        let killed = matches!(&mutated.verdict, Verdict::Failed(failure) if failure.wrong.harm == mutant.harm);
         let healthy = matches!(control.verdict, Verdict::Passed);
         survivors += usize::from(!killed || !healthy);
         let verdict = match (&mutated.verdict, killed, healthy) {
-            (Verdict::Failed(failure), true, true) => failure.message.lines().next().unwrap_or_default().to_owned(),
-            (_, true, false) => paint("its healthy form FAILS", BAD, colour()),
+            (Verdict::Failed(failure), true, true) => {
+                failure.wrong.message.lines().next().unwrap_or_default().to_owned()
+            }
+            (_, true, false) => paint("FAILS without the mistake", BAD, colour()),
             _ => paint("SURVIVES", BAD, colour()),
         };
         rows.push(vec![
@@ -338,7 +340,7 @@ fn check_mutants(flags: &Flags) -> Result {
     }
     if !flags.output.quiet {
         let mut out = std::io::stdout().lock();
-        let heads = ["known-bad twin", "client", "executions until it fails", "of its healthy form", "how it fails"];
+        let heads = ["known mistake", "client", "executions until it fails", "without the mistake", "how it fails"];
         let (all, killed) = (rows.len(), rows.len() - survivors);
         writeln!(out, "{}", table::list(&heads, rows, colour()))?;
         writeln!(out, "\n{killed} of {all} found")?;

@@ -60,7 +60,7 @@ pub(crate) struct Check {
     /// Makes each ordering and each fence weaker, one at a time: some scenario must fail, or the site be listed
     #[arg(long, conflicts_with_all = ["mutants", "delta"])]
     pub(crate) weaken: bool,
-    /// Runs the known-bad twins: each must fail, and its healthy form pass
+    /// Makes the known mistakes: each must be found, and the same program without it pass
     #[arg(long, conflicts_with_all = ["delta", "scenario", "buffer", "memory"])]
     pub(crate) mutants: bool,
     /// Executions after which a check stops [default: 3 million, with --all 250 thousand for queues; on C11 also after two

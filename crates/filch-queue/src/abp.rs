@@ -41,7 +41,7 @@
 //! **Departures.** The paper's machine is sequentially consistent; fences and orderings are ours. Its reset swaps the
 //! age if the last task is there, and stores it otherwise or if that fails. After the store of bot only a thief at that
 //! last task can change the age, so one unconditional swap does all three. Tests: `queues/battery.rs` (overflow,
-//! wrap-around, last task), and the twin's `bot-after-age`.
+//! wrap-around, last task), and the checker's known mistake `abp-bot-after-age`.
 //!
 //! **Names.** As in the paper; `pushBottom`, `popBottom`, `popTop` are `push`, `pop`, `steal`.
 //!

@@ -29,7 +29,8 @@
 //!
 //! **Departures.** Those of [`chase_lev`](crate::chase_lev). The check before the barrier is ours; as elsewhere, a
 //! thief may find a deque empty whose first task is still in the owner's store buffer. Only Linux's barrier is used; on
-//! other systems both sides fence. Tests: `queues/battery.rs` (all), and the twin's `no-heavy-barrier`.
+//! other systems both sides fence. Tests: `queues/battery.rs` (all), and the checker's known mistake
+//! `chase-lev-asym-no-heavy-barrier`.
 //!
 //! **Names.** As in [`chase_lev`](crate::chase_lev).
 //!

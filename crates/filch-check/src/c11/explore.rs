@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::context::{ALONE, CONTEXT, Context, context};
 use super::wait::Turns;
+use crate::harm::Wrong;
 use crate::outcome::Outcome;
 use crate::sites::{CallSite, Sites, Weakening};
 use crate::tso::Quiet;
@@ -178,8 +179,7 @@ fn verdict(payload: &(dyn Any + Send), bounds: &Bounds) -> Verdict {
     if let Some(Stop(why)) = payload.downcast_ref() {
         return Verdict::Stopped(why);
     }
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+    let text = Wrong::told_by(payload).message;
     Verdict::Failed(if text.starts_with("deadlock;") {
         "all threads that have not ended sleep, and nobody is left to wake them".into()
     } else if text.starts_with("Model exceeded") {

@@ -15,18 +15,6 @@ use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 
 use crate::{Checker, Program};
 
-/// What can be wrong with a guest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mistake {
-    /// Nothing.
-    #[default]
-    None,
-    /// It leaves without a last look.
-    LooksNoMore,
-    /// It leaves as if nobody had woken the worker meanwhile.
-    WakesNobody,
-}
-
 struct Shared<M: Memory> {
     dormitory: Dormitory<M>,
     /// How many jobs have been run in the seat.
@@ -112,9 +100,9 @@ impl<M: Checker> Seated<M> {
         if self.1 { self.0.read() == 1 } else { self.0.has_come.load(Ordering::Acquire) }
     }
 
-    fn visit(&self, mistake: Mistake) {
-        let (shared, dormitory) = (&*self.0, &self.0.dormitory);
-        if dormitory.take_seat().is_none() {
+    fn visit(&self) {
+        let shared = &*self.0;
+        if shared.dormitory.take_seat().is_none() {
             return;
         }
         M::note(|| "takes the seat".into());
@@ -125,32 +113,12 @@ impl<M: Checker> Seated<M> {
             M::note(|| "has waited".into());
         }
         M::note(|| "leaves".into());
-        let place = dormitory.place(0);
-        match mistake {
-            Mistake::None => leave(self, &|| self.is_over()),
-            Mistake::LooksNoMore => {
-                place.announce(dormitory.sleepers(), ANY);
-                place.settled();
-                if !place.vacate() {
-                    place.hand_over();
-                }
-            }
-            Mistake::WakesNobody => {
-                place.announce(dormitory.sleepers(), ANY);
-                place.settled();
-                if self.sees_any() {
-                    place.cancel(dormitory.sleepers());
-                    place.hand_over();
-                } else {
-                    let _ = place.vacate();
-                }
-            }
-        }
+        leave(self, &|| self.is_over());
     }
 }
 
 /// So many guests come, one after the other. One job is posted; or each waits in the seat for something that comes in its stead.
-pub fn program<M: Checker>(guests: usize, waits: bool, mistake: Mistake) -> Program {
+pub fn program<M: Checker>(guests: usize, waits: bool) -> Program {
     let shared = Arc::new(Shared::<M> {
         dormitory: Dormitory::new(1),
         seat: Cell::new(0),
@@ -160,7 +128,7 @@ pub fn program<M: Checker>(guests: usize, waits: bool, mistake: Mistake) -> Prog
     let (own, guest, poster) = (Seated(Arc::clone(&shared), !waits), Seated(Arc::clone(&shared), !waits), shared);
     let visit = move || {
         for _ in 0..guests {
-            guest.visit(mistake);
+            guest.visit();
         }
     };
     let post = move || {

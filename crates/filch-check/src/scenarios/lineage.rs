@@ -12,6 +12,7 @@ use filch_memory::{Atomic, Cell, Memory, Ordering};
 
 use super::queues::lock;
 use crate::Program;
+use crate::harm::ensure;
 use crate::scenario::Checker;
 
 /// A parent and its children, and what they do.
@@ -81,12 +82,14 @@ impl<M: Checker> Family<M> {
         for (child, work) in self.work.iter().enumerate() {
             // SAFETY: as in `run`.
             let is_done = work.with(|done| unsafe { *done });
-            assert!(is_done, "the end came before child {child} was done");
+            ensure!(is_done, EarlyEnd, "the end came before child {child} was done");
         }
     }
 
     fn finally(&self) {
-        assert_eq!(*lock(&self.ended), 1, "the parent ended this often");
+        let ended = *lock(&self.ended);
+        ensure!(ended > 0, NoEnd, "the parent has not ended");
+        assert_eq!(ended, 1, "the parent ended this often");
     }
 }
 

@@ -22,9 +22,7 @@ pub enum Mistake {
     /// None.
     #[default]
     None,
-    /// Whoever takes the job over forgets that its owner sleeps.
-    ForgetsTheSleeper,
-    /// It wakes whom it took the job from.
+    /// Whoever takes the job over wakes whom it took the job from.
     WakesTheKeeper,
 }
 
@@ -47,11 +45,7 @@ impl<M: Checker> Shared<M> {
             return;
         }
         M::note(|| "runs the job".into());
-        if mistake == Mistake::ForgetsTheSleeper {
-            self.state.keep(thief, OWNER);
-        } else {
-            assert_eq!(self.state.claim_again(thief), Some(OWNER), "whose job it is");
-        }
+        assert_eq!(self.state.claim_again(thief), Some(OWNER), "whose job it is");
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
         self.result.with_mut(|result| unsafe { *result += 1 });
         if self.state.finish(false) {

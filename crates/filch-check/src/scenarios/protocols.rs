@@ -57,13 +57,12 @@ fn posted(jobs: usize) -> Scenario {
 /// So many guests in the seat of a worker to which a job is posted.
 fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
     let name = format!("{guests} in the seat of a sleeper, {}", if waits { "where each waits" } else { "and a job" });
-    let none = guest::Mistake::None;
     scenario(
         "guest",
         name,
         cost,
-        move || guest::program::<Tso>(guests, waits, none),
-        move || guest::program::<Loom>(guests, waits, none),
+        move || guest::program::<Tso>(guests, waits),
+        move || guest::program::<Loom>(guests, waits),
     )
 }
 
@@ -168,8 +167,8 @@ fn runtime() -> Vec<Scenario> {
         protocol!("runtime", "a worker waits for two things", QuickTso, latch(2)),
         protocol!("runtime", "a thread waits for one thing", Quick, event(1)),
         protocol!("runtime", "a thread waits for two things", Quick, event(2)),
-        sleeping("runtime", "a push without a fence", QuickTso, || runtime::push_unfenced::<Tso>(0, false)),
-        sleeping("runtime", "a push without a fence, one taken", QuickTso, || runtime::push_unfenced::<Tso>(1, false)),
+        sleeping("runtime", "a push without a fence", QuickTso, || runtime::push_unfenced::<Tso>(0)),
+        sleeping("runtime", "a push without a fence, one taken", QuickTso, || runtime::push_unfenced::<Tso>(1)),
         search(1, QuickTso),
         search(2, QuickOnce),
         search(3, Full),
@@ -257,7 +256,7 @@ fn rounds() -> Vec<Scenario> {
 fn direct_stack() -> Vec<Scenario> {
     use filch::protocol::wool::Params;
     use runtime::{COARSE, FICKLE};
-    use wool::{Client, Shipped, program, wake_up};
+    use wool::{Client, program, wake_up};
 
     // The owner's acts, those above a stolen task, the thieves' steals; the chunk, after how many joins to privatise; the cost.
     type Row = (&'static str, &'static str, &'static [usize], u32, u32, Cost);
@@ -297,8 +296,8 @@ fn direct_stack() -> Vec<Scenario> {
             "wool",
             format!("{client} {}", told(params)),
             cost,
-            move || program::<Tso, Shipped<Tso>>(&client, &params),
-            move || program::<Loom, Shipped<Loom>>(&client, &params),
+            move || program::<Tso>(&client, &params),
+            move || program::<Loom>(&client, &params),
         )
     };
     // What the owner does before it looks for the sleeper.

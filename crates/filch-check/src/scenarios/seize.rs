@@ -20,6 +20,7 @@ use filch_memory::{Asymmetric, Atomic, Cell, Memory, Ordering};
 use filch_queue::lace::index::{SharedIndex, StealIndex};
 
 use super::queues::lock;
+use crate::harm::ensure;
 use crate::{Checker, Program};
 
 /// What can be wrong.
@@ -28,12 +29,8 @@ pub enum Mistake {
     /// Nothing.
     #[default]
     None,
-    /// The head falls after the limits have been asked.
-    FallsLate,
     /// The head rises before the task is written.
     RisesEarly,
-    /// The owner does what it does on its cold path whoever has the turn.
-    Barges,
 }
 
 const CAPACITY: usize = 4;
@@ -110,8 +107,8 @@ impl<M: Checker + Asymmetric> Worker<M> {
     }
 
     /// The owner, on its cold path.
-    fn enter<R>(&self, mistake: Mistake, f: impl FnOnce(&mut split::Owner) -> R) -> R {
-        let _turn = (mistake != Mistake::Barges).then(|| self.0.turn.enter());
+    fn enter<R>(&self, f: impl FnOnce(&mut split::Owner) -> R) -> R {
+        let _turn = self.0.turn.enter();
         self.with(f)
     }
 
@@ -133,32 +130,26 @@ impl<M: Checker + Asymmetric> Worker<M> {
         // SAFETY: as in `with`.
         slots[slot].task.with_mut(|content| unsafe { *content = task });
         if !is_admitted {
-            self.enter(mistake, |owner| owner.pushed(&self.stack(), self, slot));
+            self.enter(|owner| owner.pushed(&self.stack(), self, slot));
         }
         if !early {
             head.rise(address(slot + 1));
         }
     }
 
-    fn join(&self, slot: usize, mistake: Mistake) {
+    fn join(&self, slot: usize) {
         M::note(|| format!("joins slot {slot}"));
         let Shared { limits, head, slots, .. } = &*self.0;
-        let late = mistake == Mistake::FallsLate;
-        if !late {
-            head.fall(address(slot));
-        }
+        head.fall(address(slot));
         let is_admitted = limits.admits_pop(address(slot).addr());
-        if late {
-            head.fall(address(slot));
-        }
-        if is_admitted || self.enter(mistake, |owner| owner.take_back(&self.stack(), self, slot)) {
+        if is_admitted || self.enter(|owner| owner.take_back(&self.stack(), self, slot)) {
             return self.run(slot);
         }
         while !slots[slot].is_done.load(Ordering::Acquire) {
             M::spin_loop();
         }
         slots[slot].is_done.store(false, Ordering::Relaxed);
-        self.enter(mistake, |owner| owner.joined(&self.stack()));
+        self.enter(|owner| owner.joined(&self.stack()));
     }
 
     /// Steals one task if there is one; else asks for it, and insists, and tries again if that was of use.
@@ -226,7 +217,7 @@ pub fn program<M: Checker + Asymmetric>(
             height += 1;
         } else {
             height -= 1;
-            owner.join(height, mistake);
+            owner.join(height);
         }
     };
     before.chars().for_each(&mut act);
@@ -238,8 +229,8 @@ pub fn program<M: Checker + Asymmetric>(
     }
     let finally = Box::new(move || {
         for (task, &times) in lock(&shared.ran).iter().enumerate() {
-            let least = usize::from(is_joined[task]);
-            assert!((least..=1).contains(&times), "task {task} ran {times} times");
+            ensure!(times > 0 || !is_joined[task], Lost, "task {task} was lost");
+            ensure!(times <= 1, Twice, "task {task} ran {times} times");
         }
     });
     Program { threads, finally }

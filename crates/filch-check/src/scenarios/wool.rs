@@ -1,7 +1,7 @@
 //! Wool's direct task stack: an owner that forks and joins, thieves, and every task accounted for.
 //!
 //! The protocol is the one that ships, [`Shared`], [`Owner`] and [`JobState`]; when the owner answers, and what it forks above a
-//! stolen task, the [`Client`] says. The same clients drive the known-bad [twin](crate::twins::wool).
+//! stolen task, the [`Client`] says.
 //!
 //! What is checked: every task runs once; its memory is never used by two threads without an order between them, and what its
 //! thief leaves there reaches its joiner; and in the end `bot` is back at the bottom, so that no task to come is hidden from
@@ -26,42 +26,8 @@ use filch_queue::lace::index::StealIndex;
 
 use super::queues::lock;
 use crate::Program;
+use crate::harm::ensure;
 use crate::scenario::Checker;
-
-/// A direct task stack whose thieves take the oldest public task.
-pub trait Stack<M: Memory>: Sized + 'static {
-    /// The owner's private half.
-    type Owner: 'static;
-    /// What it is made from.
-    type Params: Clone + 'static;
-
-    /// An empty stack with so many slots.
-    fn new(slots: usize, params: &Self::Params) -> (Self, Self::Owner);
-
-    /// Owner: the task at `index` has been written.
-    fn push(&self, owner: &mut Self::Owner, index: usize);
-
-    /// Owner: makes more slots public if thieves have run out of them. There are `top` tasks.
-    fn answer(&self, owner: &mut Self::Owner, top: usize);
-
-    /// Owner: takes the newest task back; `false` if a thief has it.
-    fn take_back(&self, owner: &mut Self::Owner, index: usize) -> bool;
-
-    /// Owner: what has become of a task that a thief had.
-    fn look(&self, index: usize) -> Fate;
-
-    /// Owner: the newest task has been waited for.
-    fn joined(&self, owner: &mut Self::Owner, index: usize);
-
-    /// Thief: one attempt.
-    fn steal(&self) -> Option<usize>;
-
-    /// Thief: the task at `index` has been run.
-    fn finish(&self, index: usize);
-
-    /// Whether thieves begin at the bottom, and every slot is free.
-    fn is_clean(&self) -> Result<(), String>;
-}
 
 /// What an owner finds that waits for a thief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,29 +42,30 @@ pub enum Fate {
     TakenBack,
 }
 
-/// The stack that ships.
-pub struct Shipped<M: Memory> {
+/// A direct task stack, whose thieves take the oldest public task.
+struct Stack<M: Memory> {
     shared: Shared<M>,
     states: Vec<JobState<M>>,
 }
 
-impl<M: Memory> Stack<M> for Shipped<M> {
-    type Owner = Owner;
-    type Params = Params;
-
+impl<M: Memory> Stack<M> {
+    /// An empty stack with so many slots.
     fn new(slots: usize, &params: &Params) -> (Self, Owner) {
         let (shared, owner) = Shared::new(params, slots as u32);
         (Self { shared, states: (0..slots).map(|_| JobState::default()).collect() }, owner)
     }
 
+    /// Owner: the task at `index` has been written.
     fn push(&self, owner: &mut Owner, index: usize) {
         owner.push(&self.states[index], index as u32);
     }
 
+    /// Owner: makes more slots public if thieves have run out of them. There are `top` tasks.
     fn answer(&self, owner: &mut Owner, top: usize) {
         owner.publish(&self.shared, |index| &self.states[index as usize], top as u32, self.states.len() as u32);
     }
 
+    /// Owner: takes the newest task back; `false` if a thief has it.
     fn take_back(&self, owner: &mut Owner, index: usize) -> bool {
         if index >= owner.public() as usize {
             return true;
@@ -110,6 +77,7 @@ impl<M: Memory> Stack<M> for Shipped<M> {
         taken
     }
 
+    /// Owner: what has become of a task that a thief had.
     fn look(&self, index: usize) -> Fate {
         match self.states[index].status() {
             Status::Fresh => Fate::Open,
@@ -120,20 +88,24 @@ impl<M: Memory> Stack<M> for Shipped<M> {
         }
     }
 
+    /// Owner: the newest task has been waited for.
     fn joined(&self, owner: &mut Owner, index: usize) {
         owner.joined(&self.shared, &self.states[index], index as u32);
     }
 
+    /// Thief: one attempt.
     fn steal(&self) -> Option<usize> {
         let StealIndex::Index(index) = self.shared.steal(|index| &self.states[index as usize]) else { return None };
         self.states[index as usize].claim(1, 0);
         Some(index as usize)
     }
 
+    /// Thief: the task at `index` has been run.
     fn finish(&self, index: usize) {
         self.states[index].finish(false);
     }
 
+    /// Whether thieves begin at the bottom, and every slot is free.
     fn is_clean(&self) -> Result<(), String> {
         match self.shared.bot() {
             0 if self.states.iter().all(JobState::is_fresh) => Ok(()),
@@ -172,8 +144,8 @@ const EMPTY: usize = usize::MAX;
 /// What it holds once the task has been run, less the task's number.
 const RAN: usize = 100;
 
-struct Table<M: Memory, S> {
-    stack: S,
+struct Table<M: Memory> {
+    stack: Stack<M>,
     /// By slot: the task, then its result.
     cells: Vec<M::Cell<usize>>,
     /// By slot: the task.
@@ -182,7 +154,7 @@ struct Table<M: Memory, S> {
     ran: Mutex<Vec<usize>>,
 }
 
-impl<M: Checker, S: Stack<M>> Table<M, S> {
+impl<M: Checker> Table<M> {
     /// Runs the task in a slot, and leaves its result there.
     fn run(&self, slot: usize) {
         let task = lock(&self.tasks)[slot];
@@ -219,16 +191,16 @@ impl<M: Checker, S: Stack<M>> Table<M, S> {
     }
 }
 
-struct Worker<M: Memory, S: Stack<M>> {
-    table: Arc<Table<M, S>>,
-    owner: S::Owner,
+struct Worker<M: Memory> {
+    table: Arc<Table<M>>,
+    owner: Owner,
     /// The number of tasks on the stack.
     height: usize,
     /// What to do above a stolen task.
     above: &'static str,
 }
 
-impl<M: Checker, S: Stack<M>> Worker<M, S> {
+impl<M: Checker> Worker<M> {
     fn act(&mut self, acts: &str) {
         for act in acts.chars() {
             match act {
@@ -284,11 +256,11 @@ impl<M: Checker, S: Stack<M>> Worker<M, S> {
 }
 
 /// The program of a client.
-pub fn program<M: Checker, S: Stack<M>>(client: &Client, params: &S::Params) -> Program {
-    let (stack, owner) = S::new(SLOTS, params);
+pub fn program<M: Checker>(client: &Client, params: &Params) -> Program {
+    let (stack, owner) = Stack::new(SLOTS, params);
     let cells = (0..SLOTS).map(|_| Cell::new(EMPTY)).collect();
     let table = Arc::new(Table { stack, cells, tasks: Mutex::default(), ran: Mutex::default() });
-    let mut worker = Worker::<M, S> { table: Arc::clone(&table), owner, height: 0, above: client.above };
+    let mut worker = Worker::<M> { table: Arc::clone(&table), owner, height: 0, above: client.above };
     let (before, acts) = client.owner.split_once('|').unwrap_or(("", client.owner));
     worker.act(before);
     let own = move || {
@@ -309,19 +281,23 @@ pub fn program<M: Checker, S: Stack<M>>(client: &Client, params: &S::Params) -> 
     }
     let finally = Box::new(move || {
         for (task, &times) in lock(&table.ran).iter().enumerate() {
-            assert!(times > 0, "task {task} was lost");
-            assert!(times == 1, "task {task} ran {times} times");
+            ensure!(times > 0, Lost, "task {task} was lost");
+            ensure!(times == 1, Twice, "task {task} ran {times} times");
         }
-        if let Err(what) = table.stack.is_clean() {
-            panic!("with nothing on the stack {what}, which hides tasks from thieves");
-        }
+        let clean = table.stack.is_clean();
+        ensure!(
+            clean.is_ok(),
+            Hidden,
+            "with nothing on the stack {}, which hides tasks from thieves",
+            clean.unwrap_err()
+        );
     });
     Program { threads, finally }
 }
 
 /// A stack, its owner's limits, and where the owner and the only thief sleep.
 struct Desk<M: Memory> {
-    stack: Shipped<M>,
+    stack: Stack<M>,
     limits: Limits<M>,
     dormitory: Dormitory<M>,
     /// Odd while the thief is asleep or about to be, after its last look; `SERVED` in the end.
@@ -374,7 +350,7 @@ impl<M: Checker> Sharer for Tenant<M> {
 
 impl<M: Checker> Tenant<M> {
     fn stack<'s>(&'s self) -> public::Stack<'s, M, impl Fn(u32) -> &'s JobState<M>> {
-        let Desk { stack: Shipped { shared, states }, limits, .. } = &*self.desk;
+        let Desk { stack: Stack { shared, states }, limits, .. } = &*self.desk;
         let state_at = |index| &states[index as usize];
         public::Stack {
             shared,
@@ -416,7 +392,7 @@ impl<M: Checker> Tenant<M> {
 pub fn wake_up<M: Checker>(acts: &'static str, params: Params, grain: grain::Params) -> Program {
     let (shared, owner) = public::Owner::new(params, SLOTS as u32);
     let desk = Arc::new(Desk::<M> {
-        stack: Shipped { shared, states: (0..SLOTS).map(|_| JobState::default()).collect() },
+        stack: Stack { shared, states: (0..SLOTS).map(|_| JobState::default()).collect() },
         limits: Limits::closed(),
         dormitory: Dormitory::new(2),
         phase: Atomic::new(0),

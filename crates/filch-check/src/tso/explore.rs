@@ -8,6 +8,7 @@ use super::record::Recorder;
 use super::runner::{End, Phase, Quiet, Runner};
 use super::schedule::Schedule;
 use super::search::Search;
+use crate::harm::{Harm, Wrong};
 use crate::program::Program;
 use crate::sites::{CallSite, Sites, Slip, Weakening};
 
@@ -60,7 +61,7 @@ impl Bounds {
 pub struct Explored {
     /// Executions run to their end, no two alike.
     pub executions: u64,
-    /// Executions that turned out to be like an earlier one.
+    /// Executions that turned out to be like an earlier one, or to rest on a wrong guess.
     pub redundant: u64,
     /// Executions that differ in who reads from whom or in the order of writes to a location, if counted.
     pub distinct: Option<usize>,
@@ -85,7 +86,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// What was wrong.
-    pub message: String,
+    pub wrong: Wrong,
     /// The decisions that lead to it.
     pub schedule: Schedule,
 }
@@ -136,14 +137,17 @@ fn explore_sites(
             continue;
         }
         result.longest = result.longest.max(machine.steps.len());
-        let end =
-            if too_long { End::Failed(format!("no end after {limit} steps: a loop without progress?")) } else { end };
-        if let End::Failed(message) = end {
+        let end = if too_long && !machine.is_in_doubt() {
+            End::Failed(Wrong::new(Harm::Hang, format!("no end after {limit} steps: a loop without progress?")))
+        } else {
+            end
+        };
+        if let End::Failed(wrong) = end {
             result.executions += 1;
-            result.verdict = Verdict::Failed(Failure { message, schedule: runner.schedule() });
+            result.verdict = Verdict::Failed(Failure { wrong, schedule: runner.schedule() });
             break;
         }
-        if search.redundant {
+        if search.redundant || matches!(end, End::Void) {
             result.redundant += 1;
         } else {
             result.executions += 1;
@@ -212,8 +216,8 @@ pub fn replay(
         return Err(wrong);
     }
     let failure = match end {
-        End::Complete => None,
-        End::Failed(message) => Some(message),
+        End::Complete | End::Void => None,
+        End::Failed(wrong) => Some(wrong),
     };
     let machine = runner.machine();
     let recorder = machine.recorder.take().expect("set above");

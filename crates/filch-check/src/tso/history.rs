@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::machine::Machine;
 use super::record::{Act, Recorder, Row};
+use crate::harm::Wrong;
 use crate::sites::Site;
 
 /// The history of one execution.
@@ -20,7 +21,7 @@ pub struct History {
     rows: Vec<Line>,
     /// Whether stores reach memory after all this.
     drains: bool,
-    failure: Option<String>,
+    failure: Option<Wrong>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ struct Line {
 }
 
 impl History {
-    pub(crate) fn new(recorder: Recorder, machine: &Machine, failure: Option<String>) -> Self {
+    pub(crate) fn new(recorder: Recorder, machine: &Machine, failure: Option<Wrong>) -> Self {
         let rows = in_reading_order(recorder.rows);
         let mut names = Names::new(machine, &rows);
         let start = names.start(&rows);
@@ -46,8 +47,8 @@ impl History {
     }
 
     /// What was wrong with it, if anything.
-    pub fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    pub fn failure(&self) -> Option<&Wrong> {
+        self.failure.as_ref()
     }
 
     /// Rows in it.
@@ -261,7 +262,7 @@ impl Display for History {
             writeln!(f, "      then the buffers reach memory")?;
         }
         match &self.failure {
-            Some(failure) if f.alternate() => writeln!(f, "      ✗ {}", without_lines(failure)),
+            Some(failure) if f.alternate() => writeln!(f, "      ✗ {}", without_lines(&failure.message)),
             Some(failure) => writeln!(f, "      ✗ {failure}"),
             None => Ok(()),
         }

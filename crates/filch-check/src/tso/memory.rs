@@ -10,8 +10,9 @@ use std::panic::Location;
 use corosensei::Yielder;
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering, Sleep};
 
-use super::machine::{Machine, Mode, Op};
+use super::machine::{Late, Machine, Mode, Op};
 use super::record::Act;
+use crate::harm::ensure;
 use crate::sites::{How, Kind, Site};
 
 thread_local! {
@@ -83,7 +84,17 @@ fn read(op: Op, site: Site, is_address: bool) -> (u64, bool) {
 pub(crate) const LOOKS_ALONE: usize = 10_000;
 
 fn is_alone(machine: &Machine) -> bool {
-    machine.mode == Mode::Alone
+    machine.mode == Mode::Alone || machine.panics == Some(machine.running)
+}
+
+/// The running thread panics: what it does while it unwinds is no step any more, for it could not be thrown away there.
+pub(crate) fn has_panicked() {
+    let machine = MACHINE.get();
+    if !machine.is_null() {
+        // SAFETY: as in `machine`; nobody refers to it while a program's code runs, which has panicked here.
+        let machine = unsafe { &mut *machine };
+        machine.panics = Some(machine.running);
+    }
 }
 
 /// Waits until the own buffer is empty.
@@ -124,7 +135,11 @@ unsafe impl Memory for Tso {
     #[track_caller]
     fn fence(order: Ordering) {
         let site = Location::caller();
-        if machine(|machine| is_alone(machine) || machine.order_at(site, Kind::Fence, order) != Some(Ordering::SeqCst))
+        let is_left_out = matches!(mistake_at(site, Kind::Fence), Some(How::LeftOut));
+        if is_left_out
+            || machine(|machine| {
+                is_alone(machine) || machine.order_at(site, Kind::Fence, order) != Some(Ordering::SeqCst)
+            })
         {
             return;
         }
@@ -135,6 +150,7 @@ unsafe impl Memory for Tso {
                 machine.record(machine.running, Act::Fence);
             }
         });
+        make_late_ones(site);
     }
 
     fn compiler_fence() {}
@@ -144,7 +160,7 @@ unsafe impl Memory for Tso {
         let wait = machine(|machine| {
             if is_alone(machine) {
                 machine.looks_alone += 1;
-                assert!(machine.looks_alone < LOOKS_ALONE, "the only thread waits for ever");
+                ensure!(machine.looks_alone < LOOKS_ALONE, Hang, "the only thread waits for ever");
                 return false;
             }
             !machine.may_look_again(machine.running)
@@ -159,7 +175,7 @@ impl Sleep for Tso {
     #[track_caller]
     fn wait(word: &Word<u32>, expected: u32) {
         if machine(|machine| is_alone(machine)) {
-            assert_ne!(word.load(Ordering::Relaxed), expected, "the only thread goes to sleep for ever");
+            ensure!(word.load(Ordering::Relaxed) != expected, Hang, "the only thread goes to sleep for ever");
             return;
         }
         // The kernel's look at the word follows a full barrier.
@@ -194,11 +210,14 @@ unsafe impl Asymmetric for Tso {
     fn heavy_barrier() {
         let site = Location::caller();
         let order = Ordering::SeqCst;
-        if machine(|machine| is_alone(machine) || machine.order_at(site, Kind::Barrier, order).is_none()) {
+        let is_left_out = matches!(mistake_at(site, Kind::Barrier), Some(How::LeftOut));
+        if is_left_out || machine(|machine| is_alone(machine) || machine.order_at(site, Kind::Barrier, order).is_none())
+        {
             return;
         }
         machine(|machine| machine.barrier_seen = true);
         ask(Op::Barrier, site);
+        make_late_ones(site);
     }
 }
 
@@ -262,25 +281,37 @@ pub struct Word<T> {
 impl<T: Words> Word<T> {
     fn update(&self, site: Site, order: Ordering, expected: Option<u64>, argument: u64, apply: Apply) -> (T, bool) {
         let location = self.location;
+        let mistake = mistake_at(site, Kind::Update);
+        let argument = altered(mistake, argument);
         Self::writes(argument);
-        if machine(|machine| !is_alone(machine) && machine.sites.wrong_at(site, Kind::Update) == Some(How::ByStore)) {
-            let old = expected.unwrap_or_else(|| read(Op::Load { location }, site, T::IS_ADDRESS).0);
-            store_value(location, apply(old, argument), site);
-            return (T::from_bits(old), true);
-        }
-        let alone = machine(|machine| {
-            machine.order_at(site, Kind::Update, order);
-            is_alone(machine).then(|| {
-                let old = machine.value(location);
-                let succeeds = expected.is_none_or(|expected| expected == old);
-                if succeeds {
-                    machine.set_value(location, apply(old, argument));
-                }
-                (old, succeeds)
-            })
-        });
-        let (old, succeeds) =
-            alone.unwrap_or_else(|| read(Op::Update { location, expected, argument, apply }, site, T::IS_ADDRESS));
+        let op = Op::Update { location, expected, argument, apply };
+        let old = || expected.unwrap_or_else(|| read(Op::Load { location }, site, T::IS_ADDRESS).0);
+        let (old, succeeds) = match mistake {
+            Some(How::LeftOut) => (old(), true),
+            Some(How::ByStore) => {
+                let old = old();
+                store_value(location, apply(old, argument), site);
+                (old, true)
+            }
+            Some(How::After(_)) => (make_late(op, site, expected), true),
+            Some(How::Altered(_) | How::Stale(_) | How::Unchecked) | None => {
+                let alone = machine(|machine| {
+                    machine.order_at(site, Kind::Update, order);
+                    is_alone(machine).then(|| {
+                        let old = machine.value(location);
+                        let succeeds = expected.is_none_or(|expected| expected == old);
+                        if succeeds {
+                            machine.set_value(location, apply(old, argument));
+                        }
+                        (old, succeeds)
+                    })
+                });
+                alone.unwrap_or_else(|| read(op, site, T::IS_ADDRESS))
+            }
+        };
+        let old = if matches!(mistake, Some(How::Stale(_))) { read_earlier(old) } else { old };
+        let succeeds = succeeds || matches!(mistake, Some(How::Unchecked));
+        has_read(site, old);
         (T::from_bits(old), succeeds)
     }
 
@@ -291,6 +322,69 @@ impl<T: Words> Word<T> {
             machine(|machine| machine.outcome.writes_address(machine.reader(), value));
         }
     }
+}
+
+/// What the running thread does wrong here.
+#[inline]
+fn mistake_at(site: Site, kind: Kind) -> Option<How> {
+    machine(|machine| if is_alone(machine) { None } else { machine.sites.wrong_at(site, kind, machine.running) })
+}
+
+fn altered(mistake: Option<How>, value: u64) -> u64 {
+    if let Some(How::Altered(wrong)) = mistake { wrong(value) } else { value }
+}
+
+/// What the running thread has read earlier; `now` if it has not been there.
+fn read_earlier(now: u64) -> u64 {
+    machine(|machine| machine.read_earlier[machine.running].unwrap_or(now))
+}
+
+/// What an operation will answer: indices and tasks of small programs are below this.
+const GUESSES: usize = 8;
+
+fn guess() -> u64 {
+    choose(GUESSES) as u64
+}
+
+/// The running thread makes this operation later, and takes the guess for its answer.
+fn make_late(op: Op, site: Site, guess: Option<u64>) -> u64 {
+    machine(|machine| machine.late.push(Late { thread: machine.running, site, op, guess }));
+    guess.unwrap_or_default()
+}
+
+/// The running thread has made the operation at this site: what waits for it follows.
+#[inline]
+fn make_late_ones(site: Site) {
+    if machine(|machine| !machine.late.is_empty() && machine.sites.is_awaited(site)) {
+        let late: Vec<Late> = machine(|machine| {
+            let me = machine.running;
+            machine.late.extract_if(.., |late| late.thread == me).collect()
+        });
+        late.into_iter().for_each(make_now);
+    }
+}
+
+#[cold]
+fn make_now(Late { op, site, guess, .. }: Late) {
+    if let Op::Store { location, value } = op {
+        return store_value(location, value, site);
+    }
+    let (answer, succeeds) = read(op, site, false);
+    if guess.is_some_and(|guess| guess != answer || !succeeds) {
+        machine(|machine| machine.guessed_wrong = true);
+        ask(Op::Done, site);
+    }
+}
+
+/// The running thread has read this at this site.
+#[inline]
+fn has_read(site: Site, value: u64) {
+    machine(|machine| {
+        if !is_alone(machine) && machine.sites.is_awaited(site) {
+            machine.read_earlier[machine.running] = Some(value);
+        }
+    });
+    make_late_ones(site);
 }
 
 type Apply = fn(u64, u64) -> u64;
@@ -325,43 +419,50 @@ impl<T: Words> Atomic<T> for Word<T> {
     #[track_caller]
     fn load(&self, order: Ordering) -> T {
         let (site, location) = (Location::caller(), self.location);
-        let alone = machine(|machine| {
-            machine.order_at(site, Kind::Load, order);
-            is_alone(machine).then(|| machine.value(location))
-        });
-        T::from_bits(alone.unwrap_or_else(|| read(Op::Load { location }, site, T::IS_ADDRESS).0))
+        let mistake = mistake_at(site, Kind::Load);
+        let value = match mistake {
+            Some(How::After(_)) => make_late(Op::Load { location }, site, Some(guess())),
+            Some(How::Stale(_)) => read_earlier(0),
+            _ => {
+                let alone = machine(|machine| {
+                    machine.order_at(site, Kind::Load, order);
+                    is_alone(machine).then(|| machine.value(location))
+                });
+                altered(mistake, alone.unwrap_or_else(|| read(Op::Load { location }, site, T::IS_ADDRESS).0))
+            }
+        };
+        has_read(site, value);
+        T::from_bits(value)
     }
 
     #[track_caller]
     fn store(&self, value: T, order: Ordering) {
-        let (site, location, value) = (Location::caller(), self.location, value.to_bits());
+        let (site, location) = (Location::caller(), self.location);
+        let mistake = mistake_at(site, Kind::Store);
+        let value = altered(mistake, value.to_bits());
         Self::writes(value);
-        let (order, stored) = machine(|machine| {
-            let order = machine.order_at(site, Kind::Store, order);
-            if is_alone(machine) {
-                machine.set_value(location, value);
-                return (None, true);
+        match mistake {
+            Some(How::LeftOut) => return,
+            Some(How::After(_)) => {
+                make_late(Op::Store { location, value }, site, None);
+                return;
             }
-            let is_late = matches!(machine.sites.wrong_at(site, Kind::Store), Some(How::After(_)));
-            if is_late {
-                machine.late.push((machine.running, location, value));
-            }
-            (order, is_late)
-        });
-        if stored {
-            return;
+            _ => {}
         }
+        let order = machine(|machine| {
+            let order = machine.order_at(site, Kind::Store, order);
+            if !is_alone(machine) {
+                return Some(order);
+            }
+            machine.set_value(location, value);
+            None
+        });
+        let Some(order) = order else { return };
         store_value(location, value, site);
         if order == Some(Ordering::SeqCst) {
             drain_own(site);
         }
-        if machine(|machine| machine.sites.is_awaited(site)) {
-            let late = machine(|machine| {
-                let me = machine.running;
-                machine.late.extract_if(.., |&mut (thread, ..)| thread == me).collect::<Vec<_>>()
-            });
-            late.into_iter().for_each(|(_, location, value)| store_value(location, value, site));
-        }
+        make_late_ones(site);
     }
 
     #[track_caller]
@@ -374,7 +475,10 @@ impl<T: Words> Atomic<T> for Word<T> {
         let site = Location::caller();
         machine(|machine| machine.order_at(site, Kind::Failure, failure));
         let (old, succeeds) = self.update(site, success, Some(current.to_bits()), new.to_bits(), replace);
-        if succeeds { Ok(old) } else { Err(old) }
+        if succeeds {
+            return Ok(old);
+        }
+        Err(T::from_bits(altered(mistake_at(site, Kind::Failure), old.to_bits())))
     }
 
     #[track_caller]

@@ -10,8 +10,9 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::machine::{Machine, Mode, Op, Processor};
-use super::memory::{ThrownAway, with_machine};
+use super::memory::{ThrownAway, has_panicked, with_machine};
 use super::schedule::{Actor, Schedule};
+use crate::harm::Wrong;
 use crate::program::Program;
 
 /// Runs programs on one machine.
@@ -20,12 +21,14 @@ pub(crate) struct Runner {
     stacks: Vec<DefaultStack>,
 }
 
-type Thread = Coroutine<(), (), Option<String>, DefaultStack>;
+type Thread = Coroutine<(), (), Option<Wrong>, DefaultStack>;
 
 /// How one execution ended.
 pub(crate) enum End {
     Complete,
-    Failed(String),
+    Failed(Wrong),
+    /// With a guess that was wrong, or that nothing has proved right: see [`Slip::swapped`](crate::sites::Slip::swapped).
+    Void,
 }
 
 impl Runner {
@@ -72,7 +75,7 @@ impl Runner {
             running.push(Coroutine::with_stack(stack, move |yielder, ()| {
                 // SAFETY: as in `machine` above.
                 unsafe { &mut *raw }.threads[index].yielder = yielder;
-                catch_unwind(AssertUnwindSafe(body)).err().and_then(|payload| message(&*payload))
+                catch_unwind(AssertUnwindSafe(body)).err().and_then(|payload| wrong(&*payload))
             }));
         }
         machine().mode = Mode::Threads;
@@ -80,6 +83,8 @@ impl Runner {
             machine().running = index;
             if let CoroutineResult::Return(panic) = running[index].resume(()) {
                 machine().threads[index].op = Op::Done;
+                // What is late comes after another operation; here that did not come.
+                machine().guessed_wrong |= machine().late.iter().any(|late| late.thread == index);
                 if let Some(panic) = panic {
                     machine().violate(panic);
                 }
@@ -100,7 +105,7 @@ impl Runner {
                 }
             }
             if let Some(violation) = machine().violation.take() {
-                end = Some(End::Failed(violation.0));
+                end = Some(End::Failed(violation));
             } else if machine().enabled() != 0 {
                 match next(machine(), Phase::Choose) {
                     Some(process) => {
@@ -109,9 +114,12 @@ impl Runner {
                     }
                     None => end = Some(End::Complete),
                 }
+            } else if machine().is_in_doubt() {
+                // It was run so far for its races, without which the right guess would not be tried.
+                end = Some(End::Void);
             } else if machine().threads.iter().all(|thread| matches!(thread.op, Op::Done)) {
                 machine().end();
-                let verdict = catch_unwind(AssertUnwindSafe(finally)).err().and_then(|payload| message(&*payload));
+                let verdict = catch_unwind(AssertUnwindSafe(finally)).err().and_then(|payload| wrong(&*payload));
                 self.stacks.extend(running.into_iter().map(Coroutine::into_stack));
                 return verdict.map_or(End::Complete, End::Failed);
             } else {
@@ -164,13 +172,11 @@ pub(crate) enum Phase {
     Taken,
 }
 
-fn message(payload: &(dyn std::any::Any + Send)) -> Option<String> {
+fn wrong(payload: &(dyn std::any::Any + Send)) -> Option<Wrong> {
     if payload.is::<ThrownAway>() {
         return None;
     }
-    let text = payload.downcast_ref::<String>().cloned();
-    let text = text.or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()));
-    Some(text.unwrap_or_else(|| "a panic".to_owned()))
+    Some(Wrong::told_by(payload))
 }
 
 thread_local! {
@@ -183,7 +189,9 @@ fn be_quiet_about_expected_panics() {
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if !EXPLORING.get() {
+            if EXPLORING.get() {
+                has_panicked();
+            } else {
                 usual(info);
             }
         }));

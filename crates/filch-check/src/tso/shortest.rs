@@ -45,8 +45,8 @@ pub fn shortest(program: &dyn Fn() -> Program, bounds: &Bounds, time: Duration) 
                 continue;
             }
             let taken = machine.steps.len();
-            if let End::Failed(message) = end {
-                best = Some(Failure { message, schedule: runner.schedule() });
+            if let End::Failed(wrong) = end {
+                best = Some(Failure { wrong, schedule: runner.schedule() });
             }
             path.truncate(taken);
             // The next path: the last decision that has another option, with surprises left for it.

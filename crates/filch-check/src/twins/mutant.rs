@@ -1,4 +1,4 @@
-//! A mutant: a twin with a mistake, where the checker finds it, and what that shows.
+//! A mutant: a program with a mistake, where the checker finds it, and what that shows.
 
 use std::fmt::{self, Debug, Display, Formatter};
 use std::sync::Arc;
@@ -6,14 +6,16 @@ use std::sync::Arc;
 use filch_queue::Queue;
 
 use crate::Program;
+pub(super) use crate::harm::Harm;
 use crate::scenarios::queues::{self, Client};
 use crate::sites::Slip;
 use crate::tso::{Bounds, Processor, Tso};
 
 /// A program that is wrong, and the same program without the mistake.
+#[derive(Clone)]
 pub struct Mutant {
     /// The algorithm.
-    pub twin: &'static str,
+    pub subject: &'static str,
     /// The mistake, as in a file name.
     pub mistake: String,
     /// What it shows.
@@ -34,62 +36,17 @@ pub struct Mutant {
 
 pub(super) type Make = Arc<dyn Fn() -> Program + Send + Sync>;
 
-/// What can be wrong with an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Harm {
-    /// A task was taken twice.
-    Twice,
-    /// A task was never taken.
-    Lost,
-    /// Somebody who was entitled to a task found none in its slot.
-    NoTask,
-    /// The emptied queue takes no task.
-    NoRoom,
-    /// A pop found nothing, though there was something.
-    NotEmpty,
-    /// The end of all work was announced too early.
-    EarlyEnd,
-    /// Somebody waits for ever.
-    Hang,
-    /// Somebody ran what is not a task.
-    NotATask,
-    /// Tasks to come are hidden from thieves.
-    Hidden,
-    /// Two use the same memory with nothing that orders them.
-    Race,
-}
-
-impl Harm {
-    /// Whether a failure's message says this.
-    pub fn is_told_by(self, message: &str) -> bool {
-        message.contains(match self {
-            Self::Twice => "times",
-            Self::Lost => "was lost",
-            // As the shipped queues say it, each of its own slots.
-            Self::NoTask if message.ends_with("holds a task") => "holds a task",
-            Self::NoTask => "a slot that should hold a task is empty",
-            Self::NoRoom => "takes no task",
-            Self::NotEmpty => "though a pop had found the queue empty",
-            Self::EarlyEnd => "the end was announced",
-            Self::Hang => "nobody can take a step",
-            Self::NotATask => "is not a task",
-            Self::Hidden => "hides tasks from thieves",
-            Self::Race => "a data race",
-        })
-    }
-}
-
 impl Mutant {
     /// Its name: of a file, and of a row in a table.
     pub fn name(&self) -> String {
-        format!("{}-{}", self.twin, self.mistake)
+        format!("{}-{}", self.subject, self.mistake)
     }
 
-    /// What names its control: mutants of one twin may share one.
+    /// What names its control: mutants of one algorithm may share one.
     pub fn control_name(&self) -> String {
         let of = if self.slip.is_some() { "shipped " } else { "" };
         let delta = self.delta.map_or_else(String::new, |(_, delta)| format!(" δ={delta}"));
-        format!("{of}{} {}{delta} {}", self.twin, self.client, machine(self.processor))
+        format!("{of}{} {}{delta} {}", self.subject, self.client, machine(self.processor))
     }
 
     /// The program with the mistake.
@@ -149,7 +106,7 @@ pub(super) fn merging(buffer: usize) -> Processor {
     Processor { buffer, coalesces: true }
 }
 
-/// A client of a twin with a mistake, and of the same twin with other parameters.
+/// A client of a queue with these parameters, and with those of the control.
 pub(super) fn mutant<Q: Queue<Tso>>(
     mistake: &str,
     params: [Q::Params; 2],
@@ -166,7 +123,7 @@ pub(super) fn mutant<Q: Queue<Tso>>(
         make
     });
     Mutant {
-        twin: Q::PROMISES.name,
+        subject: Q::PROMISES.name,
         mistake: mistake.to_owned(),
         shows,
         client: told,
@@ -191,6 +148,23 @@ pub(super) fn mistaken<Q: Queue<Tso, Params: Default>>(
     mutant::<Q>(name, [mistake, Q::Params::default()], client, processor, harm, shows)
 }
 
+/// What comes of it if a thief or an owner finds no task where there must be one: the shipped source asserts it in a debug build, and
+/// goes on otherwise.
+pub(super) fn no_task(otherwise: Harm) -> Harm {
+    if cfg!(debug_assertions) { Harm::Panic } else { otherwise }
+}
+
+/// A client of a shipped queue, with its usual parameters and without store buffers, that runs with a mistake.
+pub(super) fn slip<Q: Queue<Tso, Params: Default>>(
+    name: &str,
+    slip: Slip,
+    client: Client,
+    harm: Harm,
+    shows: &'static str,
+) -> Mutant {
+    slipped::<Q>((name, slip), &Q::Params::default(), client, buffer(0), harm, shows)
+}
+
 /// A client of a shipped queue that runs with a mistake.
 pub(super) fn slipped<Q: Queue<Tso>>(
     (name, slip): (&str, Slip),
@@ -204,9 +178,21 @@ pub(super) fn slipped<Q: Queue<Tso>>(
     Mutant { slip: Some(slip), ..mutant::<Q>(name, params, client, processor, harm, shows) }
 }
 
+/// A mistake in the shipped source of a protocol, on a buffer of one entry.
+pub(super) fn slipped_protocol(
+    subject: &'static str,
+    (name, slip): (&str, Slip),
+    client: impl Into<String>,
+    harm: Harm,
+    shows: &'static str,
+    program: impl Fn() -> Program + Clone + Send + Sync + 'static,
+) -> Mutant {
+    Mutant { slip: Some(slip), ..protocol(subject, (name, ()), client, harm, shows, move |()| program()) }
+}
+
 /// A mistake in a protocol, by name, on a buffer of one entry.
 pub(super) fn protocol<K: Copy + Default + Send + Sync + 'static>(
-    twin: &'static str,
+    subject: &'static str,
     (name, mistake): (&str, K),
     client: impl Into<String>,
     harm: Harm,
@@ -218,7 +204,7 @@ pub(super) fn protocol<K: Copy + Default + Send + Sync + 'static>(
         Arc::new(move || program(mistake))
     };
     Mutant {
-        twin,
+        subject,
         mistake: name.to_owned(),
         shows,
         client: client.into(),

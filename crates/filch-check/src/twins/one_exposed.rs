@@ -21,12 +21,6 @@ pub enum Mistake {
     None,
     /// The exposed task stays in the private deque.
     NotRemoved,
-    /// The owner takes the exposed task back by a load and a store.
-    TakenBackByStore,
-    /// A thief takes the exposed task by a load and a store.
-    StolenByStore,
-    /// The owner exposes its oldest task whether or not the cell is empty.
-    ExposedOverAnother,
 }
 
 /// The twin's name as a type.
@@ -43,7 +37,6 @@ pub struct Owner<M: Memory> {
 /// A thief's side.
 pub struct Thief<M: Memory> {
     cell: Arc<M::AtomicUsize>,
-    mistake: Mistake,
 }
 
 // SAFETY: only checkers use it, whose tasks are numbers.
@@ -56,14 +49,14 @@ unsafe impl<M: Memory> Queue<M> for OneExposed {
 
     fn make(_: usize, thieves: usize, &mistake: &Mistake) -> (Owner<M>, Vec<Thief<M>>) {
         let cell: Arc<M::AtomicUsize> = Arc::new(Atomic::new(0));
-        let thieves = (0..thieves).map(|_| Thief { cell: Arc::clone(&cell), mistake }).collect();
+        let thieves = (0..thieves).map(|_| Thief { cell: Arc::clone(&cell) }).collect();
         (Owner { cell, mistake, tasks: VecDeque::new() }, thieves)
     }
 }
 
 impl<M: Memory> Owner<M> {
     fn expose(&mut self) {
-        let is_empty = self.cell.load(Ordering::Relaxed) == 0 || self.mistake == Mistake::ExposedOverAnother;
+        let is_empty = self.cell.load(Ordering::Relaxed) == 0;
         if let Some(&oldest) = self.tasks.front().filter(|_| is_empty) {
             if self.mistake != Mistake::NotRemoved {
                 self.tasks.pop_front();
@@ -85,13 +78,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             self.expose();
             return Some(newest);
         }
-        let taken = if self.mistake == Mistake::TakenBackByStore {
-            let taken = self.cell.load(Ordering::Relaxed);
-            self.cell.store(0, Ordering::Relaxed);
-            taken
-        } else {
-            self.cell.swap(0, Ordering::AcqRel)
-        };
+        let taken = self.cell.swap(0, Ordering::AcqRel);
         (taken != 0).then(|| task(taken))
     }
 
@@ -106,16 +93,8 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
 
 impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
-        let seen = self.cell.load(Ordering::Acquire);
-        if seen == 0 {
-            return Steal::Empty;
-        }
-        if self.mistake == Mistake::StolenByStore {
-            self.cell.store(0, Ordering::Relaxed);
-            return Steal::Task(task(seen));
-        }
         match self.cell.swap(0, Ordering::Acquire) {
-            0 => Steal::Retry,
+            0 => Steal::Empty,
             taken => Steal::Task(task(taken)),
         }
     }
@@ -126,36 +105,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row =
-        |mistake, params, client, harm, shows| mistaken::<OneExposed>(mistake, params, client, buffer(0), harm, shows);
-    vec![
-        row(
-            "not-removed",
-            Mistake::NotRemoved,
-            Client::new(1, 1, "-", &[1]),
-            Harm::Twice,
-            "the exposed task is also the owner's newest",
-        ),
-        row(
-            "taken-back-by-store",
-            Mistake::TakenBackByStore,
-            Client::new(1, 1, "-", &[1]),
-            Harm::Twice,
-            "a thief takes the task between the owner's load and its store",
-        ),
-        row(
-            "stolen-by-store",
-            Mistake::StolenByStore,
-            Client::new(1, 1, "-", &[1]),
-            Harm::Twice,
-            "somebody takes the task between a thief's load and its store",
-        ),
-        row(
-            "exposed-over-another",
-            Mistake::ExposedOverAnother,
-            Client::new(2, 0, "++", &[]),
-            Harm::Lost,
-            "the owner overwrites a task that nobody has taken",
-        ),
-    ]
+    let shows = "the exposed task is also the owner's newest";
+    let client = Client::new(1, 1, "-", &[1]);
+    vec![mistaken::<OneExposed>("not-removed", Mistake::NotRemoved, client, buffer(0), Harm::Twice, shows)]
 }

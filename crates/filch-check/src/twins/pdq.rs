@@ -1,9 +1,9 @@
 //! Private deques, compact, with mistakes to choose from. See `filch_queue::pdq` for the algorithms.
 //!
 //! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
-//! Deques*, PPoPP 2013, figures 2, 3 and 8: workers that are owner and thief in one, with one request cell and one transfer cell each.
+//! Deques*, PPoPP 2013, figures 2 and 8: workers that are owner and thief in one, with one request cell and one transfer cell each.
 //!
-//! The programs: workers with and without tasks, of which each asks or deals once, runs what it has, and goes home.
+//! The programs: workers with and without tasks, of which each asks once, runs what it has, and goes home.
 //!
 //! What must always hold: without a mistake every task is run once and everybody comes home, on every machine.
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Ordering};
 
 use super::mutant::{Harm, Mutant, buffer, protocol};
+use crate::harm::ensure;
 use crate::tso::Tso;
 use crate::{Checker, Program};
 
@@ -26,12 +27,6 @@ pub enum Mistake {
     NoAnswerInWait,
     /// Figure 8: a worker without tasks asks for some, and does not refuse requests first.
     NotRejected,
-    /// A request can be withdrawn, and the owner takes it by a load and a store.
-    ClaimedByStore,
-    /// Figure 3: whoever waits for a task takes the mark of one that is coming for the task.
-    MarkTaken,
-    /// A task is dealt by a load and a store.
-    DealtByStore,
 }
 
 const NOBODY: usize = 0;
@@ -40,10 +35,6 @@ const REFUSES: usize = usize::MAX;
 /// In a transfer cell.
 const NO_ANSWER: usize = usize::MAX;
 const DECLINED: usize = 0;
-/// In a transfer cell that others deal to.
-const IDLE: usize = 0;
-const INCOMING: usize = usize::MAX;
-const BUSY: usize = usize::MAX - 1;
 
 struct Shared<M: Memory> {
     /// By worker, as what follows: whether it has tasks to give.
@@ -80,15 +71,12 @@ impl<M: Memory> Worker<M> {
     fn communicate(&mut self) {
         let shared = Arc::clone(&self.shared);
         let mut request = shared.request[self.me].load(Ordering::Acquire);
-        if request != NOBODY && !self.makes(Mistake::ClaimedByStore) {
+        if request != NOBODY {
             request = shared.request[self.me].swap(NOBODY, Ordering::AcqRel);
         }
         if request != NOBODY {
             let task = if self.tasks.is_empty() { DECLINED } else { self.tasks.remove(0) };
             shared.transfer[request - 1].store(task, Ordering::Release);
-            if self.makes(Mistake::ClaimedByStore) {
-                shared.request[self.me].store(NOBODY, Ordering::Release);
-            }
             self.update_status();
         }
     }
@@ -138,16 +126,13 @@ impl<M: Memory> Worker<M> {
         }
     }
 
-    /// Withdraws the request to the victim, or receives what it has sent.
-    fn withdraw(&mut self, victim: usize) {
-        let cell = &self.shared.request[victim];
-        if cell.compare_exchange(self.me + 1, NOBODY, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-            self.receive();
-        }
-    }
-
     fn run(&self, task: usize) {
-        assert!((1..self.shared.runs.len()).contains(&task), "worker {} runs {task:#x}, which is not a task", self.me);
+        ensure!(
+            (1..self.shared.runs.len()).contains(&task),
+            NotATask,
+            "worker {} runs {task:#x}, which is not a task",
+            self.me
+        );
         self.shared.runs[task].fetch_add_one();
     }
 
@@ -173,42 +158,6 @@ impl<M: Memory> Worker<M> {
             self.shared.transfer[request - 1].store(DECLINED, Ordering::Release);
         }
     }
-
-    /// Deals a task to a worker that is idle.
-    fn deal(&mut self, to: usize) {
-        let cell = &self.shared.transfer[to];
-        if self.tasks.is_empty() || cell.load(Ordering::Relaxed) != IDLE {
-            return;
-        }
-        if self.makes(Mistake::DealtByStore)
-            || cell.compare_exchange(IDLE, INCOMING, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        {
-            cell.store(self.tasks.remove(0), Ordering::Release);
-        }
-    }
-
-    /// Says that it is idle, and takes what somebody deals; goes home if nobody does.
-    fn wait_for_a_deal(&mut self) {
-        let cell = &self.shared.transfer[self.me];
-        cell.store(IDLE, Ordering::Release);
-        loop {
-            match cell.load(Ordering::Acquire) {
-                IDLE if cell.compare_exchange(IDLE, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_ok() => return,
-                IDLE => {}
-                INCOMING if !self.makes(Mistake::MarkTaken) => M::spin_loop(),
-                task => {
-                    cell.store(BUSY, Ordering::Relaxed);
-                    return self.tasks.push(task);
-                }
-            }
-        }
-    }
-
-    fn run_what_is_left(&mut self) {
-        while let Some(task) = self.tasks.pop() {
-            self.run(task);
-        }
-    }
 }
 
 /// One more, by a counter of which only the sum matters.
@@ -230,7 +179,7 @@ fn program<M: Checker>(mistake: Option<Mistake>, workers: &[(usize, Body<M>)]) -
     let shared = Arc::new(Shared::<M> {
         has_tasks: workers.iter().map(|&(tasks, _)| Atomic::new(tasks > 0)).collect(),
         request: workers.iter().map(|_| Atomic::new(NOBODY)).collect(),
-        transfer: workers.iter().map(|_| Atomic::new(BUSY)).collect(),
+        transfer: workers.iter().map(|_| Atomic::new(DECLINED)).collect(),
         runs: (0..=total).map(|_| Atomic::new(0)).collect(),
     });
     let mut first = 1;
@@ -242,11 +191,9 @@ fn program<M: Checker>(mistake: Option<Mistake>, workers: &[(usize, Body<M>)]) -
     }
     let finally = Box::new(move || {
         for (task, runs) in shared.runs.iter().enumerate().skip(1) {
-            match runs.load(Ordering::Relaxed) {
-                0 => panic!("task {task} was lost"),
-                1 => {}
-                runs => panic!("task {task} was run {runs} times"),
-            }
+            let runs = runs.load(Ordering::Relaxed);
+            ensure!(runs > 0, Lost, "task {task} was lost");
+            ensure!(runs == 1, Twice, "task {task} was run {runs} times");
         }
     });
     Program { threads, finally }
@@ -276,24 +223,6 @@ fn asks_alone<M: Memory>(worker: &mut Worker<M>, victim: usize) {
     worker.acquire_alone(victim);
     worker.run_all();
     worker.go_home();
-}
-
-fn asks_and_withdraws<M: Memory>(worker: &mut Worker<M>, victim: usize) {
-    if worker.ask(victim) {
-        worker.withdraw(victim);
-    }
-    worker.run_all();
-    worker.go_home();
-}
-
-fn deals<M: Memory>(worker: &mut Worker<M>, to: usize) {
-    worker.deal(to);
-    worker.run_what_is_left();
-}
-
-fn waits<M: Memory>(worker: &mut Worker<M>) {
-    worker.wait_for_a_deal();
-    worker.run_what_is_left();
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
@@ -340,30 +269,6 @@ pub(super) fn mutants() -> Vec<Mutant> {
             &[(2, gives), (0, |worker| asks_alone(worker, 0)), (0, |worker| asks_alone(worker, 1))],
             Harm::Hang,
             "a thief that has received a task erases the request of another that it had not refused",
-        ),
-        row(
-            "claimed-by-store",
-            Mistake::ClaimedByStore,
-            "worker 0 has two tasks, 1 asks 0 and withdraws",
-            &[(2, gives), (0, |worker| asks_and_withdraws(worker, 0))],
-            Harm::Lost,
-            "the owner sends a task to a thief that has withdrawn its request",
-        ),
-        row(
-            "mark-taken",
-            Mistake::MarkTaken,
-            "worker 0 has two tasks and deals, 1 waits",
-            &[(2, |worker| deals(worker, 1)), (0, waits)],
-            Harm::NotATask,
-            "a thief runs the mark that says that a task is coming",
-        ),
-        row(
-            "dealt-by-store",
-            Mistake::DealtByStore,
-            "workers 0 and 1 have a task each and deal, 2 waits",
-            &[(1, |worker| deals(worker, 2)), (1, |worker| deals(worker, 2)), (0, waits)],
-            Harm::Lost,
-            "two owners deal to one thief, and the second task covers the first",
         ),
     ]
 }

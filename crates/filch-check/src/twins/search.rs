@@ -23,12 +23,8 @@ pub enum Mistake {
     /// Nothing.
     #[default]
     None,
-    /// Who ends its search because it has found something wakes nobody.
-    WakesNobody,
     /// Who sees something in its last look takes it as if it had never searched.
     Forgets,
-    /// Who goes to sleep ends its search after its last look.
-    EndsLate,
 }
 
 struct Shared<M: Memory> {
@@ -80,16 +76,12 @@ impl<M: Checker> Shared<M> {
         }
         let mut searching = true;
         while !self.takes() {
-            let ends_late = self.mistake == Mistake::EndsLate;
-            if searching && !ends_late {
+            if searching {
                 sleepers.end_search();
             }
             place.announce(sleepers, ANY);
             place.settled();
             let sees_any = self.sees_any();
-            if searching && ends_late {
-                sleepers.end_search();
-            }
             if sees_any {
                 place.cancel(sleepers);
             } else {
@@ -102,7 +94,7 @@ impl<M: Checker> Shared<M> {
         M::note(|| "has a piece".into());
         if searching {
             sleepers.end_search();
-            if self.mistake != Mistake::WakesNobody && sleepers.sleepers_after() && self.sees_any() {
+            if sleepers.sleepers_after() && self.sees_any() {
                 self.wake();
             }
         }
@@ -135,25 +127,8 @@ pub fn program<M: Checker>(workers: usize, mistake: Mistake) -> Program {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row = |name, mistake, shows| {
-        let program = |mistake| program::<Tso>(2, mistake);
-        protocol("search", (name, mistake), "two pieces, two workers", Harm::Hang, shows, program)
-    };
-    vec![
-        row(
-            "wakes-nobody",
-            Mistake::WakesNobody,
-            "a piece that was published while somebody searched stays where it is when that one finds another",
-        ),
-        row(
-            "forgets",
-            Mistake::Forgets,
-            "the same, when it finds the other in its last look, after it has ended its search",
-        ),
-        row(
-            "ends-late",
-            Mistake::EndsLate,
-            "a piece that comes between the last look and the end of the search wakes nobody",
-        ),
-    ]
+    let program = |mistake| program::<Tso>(2, mistake);
+    let shows = "a piece that was published while somebody searched stays where it is when that one finds another in its last look, \
+                 after it has ended its search";
+    vec![protocol("search", ("forgets", Mistake::Forgets), "two pieces, two workers", Harm::Hang, shows, program)]
 }

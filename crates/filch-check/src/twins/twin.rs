@@ -1,9 +1,9 @@
-//! What twins are made of: promises, words, rings of slots, a lock.
+//! What twins are made of: promises, words, rings of slots.
 
 use core::num::NonZeroUsize;
 use std::ops::Index;
 
-use filch_memory::{Atomic, Memory, Ordering};
+use filch_memory::{Atomic, Memory};
 use filch_queue::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable, Task};
 
 /// What a scenario asks of a twin; no more is looked at.
@@ -54,34 +54,12 @@ impl<M: Memory> Ring<M> {
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
+}
 
-    /// Empties a slot.
-    pub(super) fn take(&self, index: u32) -> Task {
-        let taken = self[index].load(Ordering::Relaxed);
-        self[index].store(0, Ordering::Relaxed);
-        task(taken)
+impl<M: Memory> Index<u32> for Ring<M> {
+    type Output = M::AtomicUsize;
+
+    fn index(&self, index: u32) -> &M::AtomicUsize {
+        &self.slots[index as usize % self.slots.len()]
     }
-}
-
-macro_rules! goes_round {
-    ($($index:ty),*) => {
-        $(impl<M: Memory> Index<$index> for Ring<M> {
-            type Output = M::AtomicUsize;
-
-            fn index(&self, index: $index) -> &M::AtomicUsize {
-                &self.slots[index as usize % self.slots.len()]
-            }
-        })*
-    };
-}
-goes_round!(i64, u32, u64);
-
-pub(super) fn lock<M: Memory>(lock: &M::AtomicBool) {
-    while lock.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        M::spin_loop();
-    }
-}
-
-pub(super) fn unlock<M: Memory>(lock: &M::AtomicBool) {
-    lock.store(false, Ordering::Release);
 }

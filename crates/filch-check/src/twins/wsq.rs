@@ -17,10 +17,6 @@ pub enum Mistake {
     /// Nothing.
     #[default]
     None,
-    /// A push fills its slot whether or not the former task has been taken.
-    NoWaitInPush,
-    /// A thief claims by a load and a store.
-    ClaimByStore,
     /// A thief takes what its slot holds at once, be it nothing.
     NoWaitInSteal,
 }
@@ -44,7 +40,6 @@ impl<M: Memory> Shared<M> {
 /// The owner's side.
 pub struct Owner<M: Memory> {
     shared: Arc<Shared<M>>,
-    mistake: Mistake,
 }
 
 /// A thief's side.
@@ -64,7 +59,7 @@ unsafe impl<M: Memory> Queue<M> for Wsq {
     fn make(capacity: usize, thieves: usize, &mistake: &Mistake) -> (Owner<M>, Vec<Thief<M>>) {
         let shared = Arc::new(Shared { index: Atomic::new(0), slots: Ring::new(capacity) });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), mistake }).collect();
-        (Owner { shared, mistake }, thieves)
+        (Owner { shared }, thieves)
     }
 }
 
@@ -82,7 +77,7 @@ impl<M: Memory> filch_queue::Owner<Task> for Owner<M> {
             }
         };
         let slot = &shared.slots[bottom];
-        while self.mistake != Mistake::NoWaitInPush && slot.load(Ordering::Acquire) != 0 {
+        while slot.load(Ordering::Acquire) != 0 {
             M::spin_loop();
         }
         slot.store(word(task), Ordering::Release);
@@ -116,9 +111,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
         if count == 0 {
             return Steal::Empty;
         }
-        if self.mistake == Mistake::ClaimByStore {
-            shared.index.store(pack(top + 1, count - 1), Ordering::Release);
-        } else if !shared.swap(seen, pack(top + 1, count - 1)) {
+        if !shared.swap(seen, pack(top + 1, count - 1)) {
             return Steal::Retry;
         }
         let slot = &shared.slots[top];
@@ -138,31 +131,7 @@ impl<M: Memory> filch_queue::Thief<Task> for Thief<M> {
 }
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    let row = mistaken::<Wsq>;
-    vec![
-        row(
-            "no-wait-in-push",
-            Mistake::NoWaitInPush,
-            Client::new(1, 1, "+", &[1]),
-            buffer(0),
-            Harm::NoTask,
-            "a push overwrites a task that its thief has claimed and not taken",
-        ),
-        row(
-            "claim-by-store",
-            Mistake::ClaimByStore,
-            Client::new(2, 2, "-", &[1]),
-            buffer(0),
-            Harm::NoTask,
-            "a pop between a thief's load and its store of the index word is undone",
-        ),
-        row(
-            "no-wait-in-steal",
-            Mistake::NoWaitInSteal,
-            Client::new(1, 0, "+", &[1]),
-            buffer(0),
-            Harm::NoTask,
-            "a thief comes to its slot before the push that has reserved it",
-        ),
-    ]
+    let shows = "a thief comes to its slot before the push that has reserved it";
+    let client = Client::new(1, 0, "+", &[1]);
+    vec![mistaken::<Wsq>("no-wait-in-steal", Mistake::NoWaitInSteal, client, buffer(0), Harm::Panic, shows)]
 }

@@ -37,7 +37,8 @@
 //! stopped between its two reads of the anchor while the owner makes exactly a multiple of 2²⁴ puts, some 100 ms of
 //! them, and finds the same head and size when it wakes up. It then takes an old task for a new one, which is lost. The
 //! paper reduces head modulo the size of the array; then a thief with the old array could wrap it where the new one
-//! does not. Tests: `queues/battery.rs` (growth, wrap-around), and the twin's `reduced-head`.
+//! does not. Tests: `queues/battery.rs` (growth, wrap-around), and the checker's
+//! known mistake `idem-de-reduced-head`.
 //!
 //! **Names.** `anchor`, `head`, `size`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!

@@ -34,7 +34,7 @@
 //! **Departures.** The owner remembers how far head has come, and does not read it in every put. The paper orders the
 //! load of head before that of tail; a thief that loads them in the other order may miss a task, as it may anyway while
 //! the put is in the owner's store buffer. Rings are kept until the end. Tests: `queues/battery.rs` (growth,
-//! wrap-around), and the twin's `overfull-by-one`.
+//! wrap-around), and the checker's known mistake `idem-fifo-overfull-by-one`.
 //!
 //! **Names.** `head`, `tail`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!

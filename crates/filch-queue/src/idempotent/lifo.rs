@@ -31,7 +31,7 @@
 //! steal lock-free. **Capacity.** Grows, to 2³¹ tasks; beyond that a push is refused.
 //!
 //! **Departures.** The array never shrinks and is kept until the end. Tests: `queues/battery.rs` (growth), and the
-//! twin's `no-tag`.
+//! checker's known mistake `idem-lifo-no-tag`.
 //!
 //! **Names.** `anchor`, `tail`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!

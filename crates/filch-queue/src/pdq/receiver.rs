@@ -34,7 +34,7 @@
 //! victim that does not run stalls no thief. Therefore the owner claims a request by a swap before it answers: with a
 //! load and two stores, as in the paper, it could send a task to a thief that has gone. Each thief has a desk with each
 //! victim instead of one for all. Figure 2 also clears the thief's own request cell once it has received a task; in
-//! PDQ-R that could erase another thief's request, and that thief would wait for ever (a twin in the checker).
+//! PDQ-R that could erase another thief's request, and that thief would wait for ever (a known mistake in the checker).
 //!
 //! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `poll` is its `communicate`; `reject`
 //! is `claim(BLOCKED)`.

@@ -31,7 +31,7 @@
 //! **Departures.** The paper's worker has one cell to which all others may deal. Ours has a desk with each victim, so
 //! that it knows whose task it has, and a fork–join worker can wait for one victim only. An owner therefore looks for
 //! an idle thief starting at a random one, instead of trying one. All dealing takes two steps, as the paper's does for
-//! several tasks; a thief takes nothing before the second (a twin in the checker). The paper's clock always runs. Here
+//! several tasks; a thief takes nothing before the second (a known mistake in the checker). The paper's clock always runs. Here
 //! it stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next
 //! event does not depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a
 //! task, as in the paper; polling an empty deque counts as idle. `has_tasks`, `wanted` and leaving are ours.

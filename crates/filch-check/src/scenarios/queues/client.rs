@@ -28,10 +28,12 @@ pub struct Client {
     pub thieves: Vec<usize>,
     /// How many tasks a thief asks for, if it asks for several.
     pub most: Option<usize>,
+    /// Whether a thief takes back its last request when it has tried often enough.
+    pub withdraws: bool,
     /// Whether each operation has its turn: for a queue that hides its steps behind a lock which is not the memory's.
     pub in_turns: bool,
-    /// Whether the queue must be as good as new in the end, and not only usable, and answer as it promises: all but a twin,
-    /// which says of itself no more than it has to.
+    /// Whether the queue must be as good as new in the end, and not only usable, and answer as it promises: all but one with a known
+    /// mistake, of which the first harm must be the one that is looked for, and a twin, which promises no more than it has to.
     pub leaves_new: bool,
     pub(super) ends: Ends,
 }
@@ -55,6 +57,7 @@ impl Client {
             owner,
             thieves: thieves.to_vec(),
             most: None,
+            withdraws: false,
             in_turns: false,
             leaves_new: true,
             ends: Ends::default(),
@@ -67,7 +70,13 @@ impl Client {
         Self { most: Some(most), ..self }
     }
 
-    /// The same client of a twin.
+    /// The same client, whose thieves take back their last request.
+    #[must_use]
+    pub fn withdrawing(self) -> Self {
+        Self { withdraws: true, ..self }
+    }
+
+    /// The same client of a twin, or of a queue with a known mistake.
     #[must_use]
     pub fn of_twin(self) -> Self {
         Self { leaves_new: false, ..self }
@@ -92,7 +101,7 @@ impl std::fmt::Display for Client {
         write!(f, "{before}{bar}{owner}")?;
         for steals in &self.thieves {
             let steal = self.most.map_or_else(|| "s".to_owned(), |most| format!("s{most}"));
-            write!(f, " {}", steal.repeat(*steals))?;
+            write!(f, " {}{}", steal.repeat(*steals), if self.withdraws { "q" } else { "" })?;
         }
         write!(f, " c{}", self.capacity)
     }

@@ -11,6 +11,7 @@ use filch_queue::{Delivery, Full, Order, Owner, Queue, Steal, StealMany, Task, T
 use super::taken::{Contents, Taken};
 use super::{Act, Client, lock, task};
 use crate::Program;
+use crate::harm::ensure;
 use crate::scenario::Checker;
 
 /// The order of operations that are single steps: none, if the queue has steps of its own.
@@ -59,6 +60,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
 ) -> Program {
     let delivery = Q::PROMISES.delivery;
     let (capacity, leaves_new, lies_before) = (client.capacity, client.leaves_new, client.before);
+    let withdraws = client.withdraws;
     let (mut owner, thieves) = Q::make(client.capacity, client.thieves.len(), params);
     let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
     let pushes = client.before + client.owner.iter().filter(|&&act| act == Act::Push).count();
@@ -128,12 +130,13 @@ fn program_with<M: Checker, Q: Queue<M>>(
                     if bag.is_empty() {
                         lock(&taken).end_in_vain(from, stolen.is_empty());
                     }
-                    for task in bag {
-                        let mut taken = lock(&taken);
-                        taken.take(task.id().get(), from);
-                        contents.take(task.id().get(), &taken, delivery);
-                        taken.by_thieves[index].push(task.id().get());
-                    }
+                    bag.into_iter().for_each(|task| loot(task, (index, from), &taken, &contents, delivery));
+                }
+                if withdraws {
+                    M::note(|| "withdraw".into());
+                    let from = lock(&taken).begin();
+                    let rest = mine.quiesce();
+                    rest.into_iter().for_each(|task| loot(task, (index, from), &taken, &contents, delivery));
                 }
                 *lock(&thief) = Some(mine);
             }),
@@ -150,10 +153,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
             let before = lock(&taken).all().count();
             for (index, thief) in thieves.iter_mut().enumerate() {
                 if let Some(task) = thief.quiesce() {
-                    let mut taken = lock(&taken);
-                    taken.take(task.id().get(), last);
-                    contents.take(task.id().get(), &taken, delivery);
-                    taken.by_thieves[index].push(task.id().get());
+                    loot(task, (index, last), &taken, &contents, delivery);
                 }
             }
             while let Some(task) = owner.pop() {
@@ -175,7 +175,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
         // It is not only empty but usable.
         let first = lock(&taken).pushed + 1;
         let ids: Vec<usize> = (first..first + capacity.min(2)).filter(|&id| owner.push(task(id)).is_ok()).collect();
-        assert!(!ids.is_empty(), "the emptied queue takes no task");
+        ensure!(!ids.is_empty(), NoRoom, "the emptied queue takes no task");
         let popped: Vec<usize> = std::iter::from_fn(|| owner.pop()).map(|task| task.id().get()).collect();
         let expected: Vec<usize> = match Q::PROMISES.order {
             Order::Lifo => ids.into_iter().rev().collect(),
@@ -194,6 +194,20 @@ fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents
         Ok(()) => lock(taken).pushed = id,
         Err(Full(refused)) => assert_eq!(refused, task(id), "a full queue returns the task it refuses"),
     }
+}
+
+/// The thief of this number has taken a task, in an attempt that began then.
+fn loot<M: Checker>(
+    task: Task,
+    (thief, from): (usize, usize),
+    taken: &Mutex<Taken>,
+    contents: &Contents<M>,
+    delivery: Delivery,
+) {
+    let (mut taken, id) = (lock(taken), task.id().get());
+    taken.take(id, from);
+    contents.take(id, &taken, delivery);
+    taken.by_thieves[thief].push(id);
 }
 
 fn pop<M: Checker>(

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use filch_memory::Cell;
 use filch_queue::{Delivery, Promises, StealOrder, Stealable};
 
+use crate::harm::ensure;
 use crate::scenario::Checker;
 
 /// Who got which tasks, in order.
@@ -44,8 +45,9 @@ impl Taken {
     }
 
     pub(super) fn pop(&mut self, id: usize) {
-        assert!(
+        ensure!(
             id > self.found_empty_at,
+            NotEmpty,
             "task {id} was there, though a pop had found the queue empty after it was pushed"
         );
         self.by_owner.push(id);
@@ -63,10 +65,10 @@ impl Taken {
     pub(super) fn check(&self, promises: &Promises, before: usize) {
         for id in 1..=self.pushed {
             let count = self.count(id);
-            assert!(count > 0, "task {id} was lost");
+            ensure!(count > 0, Lost, "task {id} was lost");
             // At least once has no limit: each operation of the owner can bring a task back.
             let is_once = promises.delivery == Delivery::ExactlyOnce;
-            assert!(count == 1 || !is_once, "task {id} was taken {count} times");
+            ensure!(count == 1 || !is_once, Twice, "task {id} was taken {count} times");
         }
         assert!(self.all().all(|id| (1..=self.pushed).contains(&id)), "a task was taken that nobody pushed");
         let order = (promises.steals, promises.delivery);

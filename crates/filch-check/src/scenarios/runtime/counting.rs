@@ -8,6 +8,7 @@ use filch::protocol::termination::Counts;
 use filch_memory::{Atomic, Memory, Ordering};
 
 use crate::Program;
+use crate::harm::ensure;
 use crate::scenario::Checker;
 use crate::scenarios::queues::lock;
 
@@ -48,7 +49,7 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
         for _ in 0..looks {
             if Counts::all_done(&third.counts) {
                 let undone = (0..3).filter(|&piece| !*lock(&c[piece])).count();
-                assert_eq!(undone, 0, "found all done with {undone} pieces left");
+                ensure!(undone == 0, EarlyEnd, "found all done with {undone} pieces left");
             }
         }
     };
@@ -97,7 +98,7 @@ pub fn all_home<M: Checker>(looks: usize) -> Program {
         for _ in 0..looks {
             if Counts::all_home(&third.counts) {
                 // Relaxed: a worker comes home after what it has done.
-                assert!(third.done.load(Ordering::Relaxed), "found all at home before the task was done");
+                ensure!(third.done.load(Ordering::Relaxed), EarlyEnd, "found all at home before the task was done");
             }
         }
     };

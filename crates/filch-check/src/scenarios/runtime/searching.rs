@@ -89,8 +89,8 @@ pub fn pieces<M: Checker>(workers: usize) -> Program {
 
 /// An owner pushes a task, without a fence, to a queue that anybody can steal from, and does nothing else, as in a long task. So many
 /// lie in the queue before, and as many thieves take one of them, or the new one; one more thief sleeps until there is one for it. Before
-/// it does so it passes a barrier for the owner, unless it forgets.
-pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, forgets: bool) -> Program {
+/// it does so it passes a barrier for the owner.
+pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
     struct Shared<M: Memory> {
         dormitory: Dormitory<M>,
         /// A queue: how many tasks have been pushed, and how many taken.
@@ -113,7 +113,6 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, forgets: bool) -> P
         shared: Arc<Shared<M>>,
         me: usize,
         has: Plain<bool>,
-        forgets: bool,
     }
     impl<M: Checker + Asymmetric> Sleeper for Worker<M> {
         type Memory = M;
@@ -126,9 +125,7 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, forgets: bool) -> P
         fn settles(&self) {
             // As where the system has barriers.
             self.dormitory().place(self.me).settled();
-            if !self.forgets {
-                M::heavy_barrier();
-            }
+            M::heavy_barrier();
         }
         fn parks(&self) {
             M::note(|| "sleeps".into());
@@ -158,7 +155,7 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, forgets: bool) -> P
     }
     let dormitory = Dormitory::<M>::new(2);
     let shared = Arc::new(Shared { dormitory, pushed: Atomic::new(before), taken: Atomic::new(0) });
-    let worker = |me| Worker { shared: Arc::clone(&shared), me, has: Plain::new(false), forgets };
+    let worker = |me| Worker { shared: Arc::clone(&shared), me, has: Plain::new(false) };
     let (owner, sleeper) = (worker(0), worker(1));
     let push = move || {
         M::note(|| "pushes a task".into());

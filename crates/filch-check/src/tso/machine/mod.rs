@@ -40,6 +40,7 @@ use self::thread::Thread;
 use self::word::{Plain, Word};
 use super::clock::{Clock, MAX_THREADS};
 use super::record::{Act, Recorder, Row};
+use crate::harm::{Harm, Wrong};
 use crate::outcome::{ALONE, Outcome, mix};
 use crate::sites::{Kind, Site, Sites};
 
@@ -93,6 +94,16 @@ pub(crate) enum Op {
     Done,
 }
 
+/// An operation that a mistake makes late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Late {
+    pub(crate) thread: usize,
+    pub(crate) site: Site,
+    pub(crate) op: Op,
+    /// What its thread has taken for its answer.
+    pub(crate) guess: Option<u64>,
+}
+
 /// A step that has been taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
@@ -101,10 +112,6 @@ pub(crate) struct Step {
     pub(crate) index: u16,
     pub(crate) clock: Clock,
 }
-
-/// Why an execution was cut short.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Violation(pub(crate) String);
 
 /// What the operations of a thread mean at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +125,8 @@ pub(crate) enum Mode {
 pub(crate) struct Machine {
     pub(crate) processor: Processor,
     pub(crate) mode: Mode,
+    /// Who unwinds after a panic.
+    pub(crate) panics: Option<usize>,
     pub(crate) running: usize,
     pub(crate) threads: Vec<Thread>,
     words: Vec<Word>,
@@ -128,12 +137,17 @@ pub(crate) struct Machine {
     pub(crate) races: Vec<u32>,
     last_barrier: Option<u32>,
     scratch: Vec<u32>,
-    /// Stores that a mistake makes late: thread, location, value.
-    pub(crate) late: Vec<(usize, u32, u64)>,
+    /// Operations that a mistake makes late and that are still to come.
+    pub(crate) late: Vec<Late>,
+    /// What each thread has read where a mistake goes by it later.
+    pub(crate) read_earlier: [Option<u64>; MAX_THREADS],
+    /// A guess was wrong: this is no execution of the program.
+    pub(crate) guessed_wrong: bool,
     /// Whether stores are steps: once a program has been seen to use the barrier.
     pub(crate) stores_are_steps: bool,
     pub(crate) barrier_seen: bool,
-    pub(crate) violation: Option<Violation>,
+    /// Why the execution was cut short.
+    pub(crate) violation: Option<Wrong>,
     pub(crate) sites: Sites,
     pub(crate) recorder: Option<Recorder>,
     /// Answers to `choose`, and how many of them this execution has used.
@@ -162,6 +176,7 @@ impl Machine {
         Self {
             processor,
             mode: Mode::Alone,
+            panics: None,
             running: 0,
             threads: Vec::new(),
             words: Vec::new(),
@@ -172,6 +187,8 @@ impl Machine {
             last_barrier: None,
             scratch: Vec::new(),
             late: Vec::new(),
+            read_earlier: [None; MAX_THREADS],
+            guessed_wrong: false,
             stores_are_steps: false,
             barrier_seen: false,
             violation: None,
@@ -189,11 +206,14 @@ impl Machine {
     /// Ready for the next execution.
     pub(crate) fn reset(&mut self) {
         self.mode = Mode::Alone;
+        self.panics = None;
         self.words_used = 0;
         self.plain.clear();
         self.steps.clear();
         self.races.clear();
         self.late.clear();
+        self.read_earlier = [None; MAX_THREADS];
+        self.guessed_wrong = false;
         self.last_barrier = None;
         self.violation = None;
         self.choices_made = 0;
@@ -245,8 +265,17 @@ impl Machine {
         }
     }
 
-    pub(crate) fn violate(&mut self, why: String) {
-        self.violation.get_or_insert(Violation(why));
+    pub(crate) fn violate(&mut self, wrong: Wrong) {
+        if self.is_in_doubt() {
+            self.guessed_wrong = true;
+        } else {
+            self.violation.get_or_insert(wrong);
+        }
+    }
+
+    /// Whether this may be no execution of the program: a guess was wrong, or is still open.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.guessed_wrong || self.late.iter().any(|late| late.guess.is_some())
     }
 
     /// The next answer, or the first of a new question.
@@ -270,14 +299,15 @@ impl Machine {
     }
 
     /// Why nobody can take a step though somebody has not finished.
-    pub(crate) fn stuck(&self) -> String {
+    pub(crate) fn stuck(&self) -> Wrong {
         let waits = self.threads.iter().enumerate().filter_map(|(index, thread)| match thread.op {
             Op::Asleep { .. } => Some(format!("thread {index} sleeps")),
             Op::Spin => Some(format!("thread {index} waits for a change")),
             Op::Done => None,
             _ => Some(format!("thread {index} is stuck")),
         });
-        format!("nobody can take a step: {}", waits.collect::<Vec<_>>().join(", "))
+        let waits = waits.collect::<Vec<_>>().join(", ");
+        Wrong::new(Harm::Hang, format!("nobody can take a step: {waits}"))
     }
 
     /// The ordering that an operation is to use: its own, but for surveys and weakenings.

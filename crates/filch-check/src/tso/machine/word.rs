@@ -5,6 +5,7 @@
 
 use super::thread::{Order, join};
 use super::{Machine, Mode, Site};
+use crate::harm::{Harm, Wrong};
 use crate::outcome::mix;
 use crate::tso::clock::MAX_THREADS;
 
@@ -104,10 +105,11 @@ impl Machine {
         plain.read[me] = next;
         if let Some(other) = clash {
             let (born, names) = (plain.born, (me, other));
-            self.violate(format!(
+            let what = format!(
                 "a data race: threads {} and {} use the cell made at {born} with nothing between them that orders it",
                 names.0, names.1
-            ));
+            );
+            self.violate(Wrong::new(Harm::Race, what));
         }
     }
 
