@@ -1,4 +1,4 @@
-//! The checks: which scenario is explored on which machine, what is expected of it, and what came of it.
+//! The checks: a scenario, a machine, the expected verdict, and the result.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,15 @@ pub enum Room {
     Tso {
         /// Entries of each store buffer.
         buffer: usize,
-        /// With an entry beyond the buffer that merges stores to one location.
+        /// Whether an entry beyond the buffer merges stores to one location.
         coalesces: bool,
     },
-    /// C11, as far as loom goes.
+    /// C11, as loom implements it.
     C11,
 }
 
 impl Room {
-    /// The least δ that is right here: half the stores that can be pending, rounded up; `None` where there is no bound.
+    /// Returns the least correct δ: half the stores that can be pending, rounded up; `None` where there is no bound.
     pub fn least_delta(self) -> Option<usize> {
         match self {
             Self::Tso { buffer: usize::MAX, .. } | Self::C11 => None,
@@ -29,39 +29,39 @@ impl Room {
     }
 }
 
-/// A scenario, a machine, and what should come of it.
+/// A scenario, a machine, and the expected verdict.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What to run.
+    /// The scenario.
     pub scenario: Scenario,
-    /// Where.
+    /// The machine.
     pub room: Room,
-    /// With which δ, if the scenario depends on it.
+    /// δ, if the scenario depends on it.
     pub delta: Option<usize>,
-    /// Whether no execution should go wrong. If not, one must.
+    /// Whether every execution must pass; otherwise one must fail.
     pub should_hold: bool,
 }
 
-/// Which checks are wanted.
+/// A selection of checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of these queues and protocols; empty: of all.
+    /// The queues and protocols; empty: all.
     pub subjects: Vec<String>,
-    /// Only scenarios with this name.
+    /// The scenario of this name alone.
     pub scenario: Option<String>,
-    /// Not only the quick ones.
+    /// Whether to include the slow ones.
     pub all: bool,
-    /// On bounded TSO.
+    /// Whether to check on bounded TSO.
     pub tso: bool,
     /// On C11.
     pub c11: bool,
-    /// On buffers of these sizes; empty: on the usual ones.
+    /// The sizes of the buffers; empty: the usual ones.
     pub buffers: Vec<usize>,
-    /// With this δ, whatever is right.
+    /// This δ instead of the correct one.
     pub delta: Option<usize>,
 }
 
-/// The checks that are wanted.
+/// Returns the selected checks.
 pub fn plan(scenarios: &[Scenario], wanted: &Wanted) -> Vec<Check> {
     let mut checks = Vec::new();
     let named = |scenario: &&Scenario| {
@@ -114,7 +114,7 @@ fn rooms(scenario: &Scenario, all: bool, buffers: &[usize]) -> Vec<Room> {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Result {
     /// Executions explored.
@@ -123,20 +123,20 @@ pub struct Result {
     pub outcome: Outcome,
     /// How long it took.
     pub seconds: f64,
-    /// Whether that is what was expected.
+    /// Whether that was expected.
     pub as_expected: bool,
 }
 
 /// How a check ended.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Everything was explored and nothing went wrong.
+    /// Everything was explored, and every execution passed.
     Holds,
-    /// Nothing went wrong in what could be explored within the limits.
+    /// Every execution within the limits passed.
     HoldsSoFar,
-    /// Nothing went wrong until it was stopped.
+    /// Every execution passed until it was stopped.
     Interrupted,
-    /// An execution went wrong: how, and on bounded TSO the decisions that lead there.
+    /// An execution failed: how, and on bounded TSO the schedule that leads there.
     Breaks(String, Option<Schedule>),
 }
 
@@ -147,21 +147,21 @@ pub struct Limits {
     pub executions: u64,
     /// Time, on C11.
     pub time: Option<Duration>,
-    /// On C11, how often a thread that could go on is interrupted in one execution; `None`: as often as it takes.
+    /// The preemptions in one execution on C11; `None`: no limit.
     pub preemptions: Option<u8>,
-    /// Asked now and then: whether to stop.
+    /// Asked from time to time whether to stop.
     pub stop: fn() -> bool,
 }
 
 impl Default for Limits {
-    /// Enough for every quick check to be complete.
+    /// Returns limits within which every quick check is complete.
     fn default() -> Self {
         Self { executions: 3_000_000, time: Some(Duration::from_secs(120)), preemptions: Some(2), stop: || false }
     }
 }
 
 impl Check {
-    /// The machine's name.
+    /// Returns the machine's name.
     pub fn memory(&self) -> &'static str {
         match self.room {
             Room::Tso { coalesces: false, .. } => "tso",
@@ -170,7 +170,7 @@ impl Check {
         }
     }
 
-    /// The size of its buffers, as S.
+    /// Returns the size of its buffers, as S.
     pub fn buffer(&self) -> String {
         match self.room {
             Room::Tso { buffer: usize::MAX, .. } => "∞".to_owned(),
@@ -189,7 +189,7 @@ impl Check {
         Some(if coalesces { bounds.coalescing() } else { bounds })
     }
 
-    /// Explores. `progress` is called now and then with the number of executions.
+    /// Runs the check. `progress` is called from time to time with the number of executions.
     pub fn run(&self, limits: Limits, progress: &mut dyn FnMut(u64)) -> Result {
         let start = Instant::now();
         let (executions, outcome) = match self.bounds(limits) {
@@ -229,8 +229,8 @@ impl Check {
         (explored.executions, outcome)
     }
 
-    /// The shortest failing history that can be found within `time`, or the one of `schedule`, and the decisions that
-    /// lead to it. `None` on C11, which tells no histories.
+    /// Returns the shortest failing history found within `time`, or that of `schedule`, and the schedule that leads to it. `None` on
+    /// C11, which has no histories.
     ///
     /// # Errors
     /// A schedule that this scenario cannot follow.

@@ -1,11 +1,11 @@
-//! What is wrong with an execution: a kind, and words for the reader.
+//! What is wrong with an execution: a kind of harm, and a message for the reader.
 //!
-//! What must always hold: nothing is decided by the words.
+//! What must always hold: no decision depends on the message.
 
 use std::any::Any;
 use std::fmt::{self, Display, Formatter};
 
-/// What can be wrong with an execution.
+/// A kind of harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
     /// A task was taken twice.
@@ -20,22 +20,22 @@ pub enum Harm {
     EarlyEnd,
     /// The end of all work was never announced.
     NoEnd,
-    /// Somebody waits for ever.
+    /// A thread waits for ever.
     Hang,
-    /// Somebody ran what is not a task.
+    /// A worker ran something that is not a task.
     NotATask,
     /// Tasks to come are hidden from thieves.
     Hidden,
-    /// Two use the same memory with nothing that orders them.
+    /// Two threads use the same memory without an order between them.
     Race,
-    /// The program panics: what it asserts does not hold.
+    /// An assertion failed.
     Panic,
 }
 
-/// What was found wrong.
+/// A harm that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Its kind.
+    /// The kind of harm.
     pub harm: Harm,
     /// What happened.
     pub message: String,
@@ -46,7 +46,7 @@ impl Wrong {
         Self { harm, message: message.into() }
     }
 
-    /// What the payload of a panic says.
+    /// Returns the harm in the payload of a panic.
     pub(crate) fn told_by(payload: &(dyn Any + Send)) -> Self {
         if let Some(wrong) = payload.downcast_ref::<Self>() {
             return wrong.clone();
@@ -62,7 +62,7 @@ impl Display for Wrong {
     }
 }
 
-/// Ends the execution, in which this is wrong, unless a condition holds.
+/// Fails the execution with this harm unless a condition holds.
 macro_rules! ensure {
     ($holds:expr, $harm:ident, $($message:tt)+) => {
         if !$holds {

@@ -1,6 +1,6 @@
-//! The orderings that are stronger than any scenario needs, with the reason.
+//! Orderings that are stronger than any scenario needs, with the reasons.
 //!
-//! A reason stands in the source, in the comment above the operation that it is for:
+//! The reason is in the comment above its operation:
 //!
 //! ```text
 //! // E2: pairs with the load in `make_room`.
@@ -8,11 +8,10 @@
 //! thieves.tail.store(new, Ordering::Release);
 //! ```
 //!
-//! After `over` comes the weaker ordering that no scenario notices, or `nothing` for a fence that could go. For the failure of a
-//! compare-and-swap it is `Relaxed on failure`; several are joined by `and`. The reason ends with the comment, or where the
-//! next one begins.
+//! `over` names the weaker ordering with which every scenario passes, or `nothing` for a fence that could be removed. For the failure of
+//! a compare-and-swap it is `Relaxed on failure`; `and` joins several. The reason ends with the comment, or where the next one begins.
 //!
-//! What must always hold: a reason stands for a weakening that passes; one that does not is reported as stale.
+//! What must always hold: a reason matches a weakening that passes; any other is reported as stale.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::RangeInclusive;
@@ -23,7 +22,7 @@ use filch_memory::Ordering;
 use crate::sites::{Kind, Weakening};
 use crate::sources::{SOURCES, code_of, is_of};
 
-/// A weakening that nothing notices, and why it is not made.
+/// A weakening with which every scenario passes, and the reason not to make it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The source file, from the workspace's folder of crates.
@@ -32,11 +31,11 @@ pub struct Kept {
     pub line: u32,
     /// The lines of the operation.
     pub operation: RangeInclusive<u32>,
-    /// The weaker ordering; `None`: leaving a fence out.
+    /// The weaker ordering; `None` for removing a fence.
     pub to: Option<Ordering>,
-    /// Whether that is the ordering of a compare-and-swap that fails.
+    /// Whether it is the failure ordering of a compare-and-swap.
     pub on_failure: bool,
-    /// Why the source asks for more.
+    /// The reason for the stronger ordering.
     pub reason: String,
 }
 
@@ -60,17 +59,17 @@ impl Display for Kept {
     }
 }
 
-/// All reasons, by file and line.
+/// Returns all reasons, by file and line.
 ///
 /// # Panics
-/// If one cannot be read: of which ordering it is, or of which operation.
+/// If the ordering or the operation of one cannot be read.
 pub fn reasons() -> &'static [Kept] {
     static REASONS: LazyLock<Vec<Kept>> =
         LazyLock::new(|| SOURCES.iter().flat_map(|&(file, text)| in_file(file, text)).collect());
     &REASONS
 }
 
-/// The reason not to make a weakening, if there is one.
+/// Returns the reason not to make a weakening, if there is one.
 pub(crate) fn reason_for(weakening: &Weakening) -> Option<&'static Kept> {
     reasons().iter().find(|kept| kept.is_for(weakening))
 }
@@ -110,14 +109,14 @@ fn in_file(file: &'static str, text: &str) -> Vec<Kept> {
     found
 }
 
-/// What `filch check --weaken` has come to for a subject.
+/// The result of `filch check --weaken` for a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// The queue or protocol.
     pub subject: &'static str,
     /// Weakenings that make a scenario fail.
     pub necessary: usize,
-    /// Weakenings that nothing notices, and that are not made for a [reason](Kept).
+    /// Weakenings that pass, and are not made for a [reason](Kept).
     pub kept: usize,
 }
 
@@ -125,7 +124,7 @@ const fn settled(subject: &'static str, necessary: usize, kept: usize) -> Settle
     Settled { subject, necessary, kept }
 }
 
-/// Of all subjects; those that share a protocol count it each.
+/// The results for all subjects. Each subject that shares a protocol counts it.
 pub const SETTLED: &[Settled] = &[
     settled("locked", 0, 0),
     settled("the", 9, 3),

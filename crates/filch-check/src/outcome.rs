@@ -1,52 +1,51 @@
-//! What an execution has come to: all that its threads have read and all that they leave behind, as one number.
+//! The outcome of an execution, as one number: everything its threads have read and everything they leave behind.
 //!
-//! The end of a program may ask much of what its threads have left. It runs alone, so it explores nothing; but it runs after
-//! every execution, and most executions end alike. A thread knows nothing but what it has read, and does nothing
-//! but what follows from that. So where all threads have read the same values, and leave the same values, they leave
-//! the same: what has passed once need not be tried again, on whatever machine.
+//! The end of a program may check its threads' results at length. It runs alone, so it explores nothing; but it runs after
+//! every execution, and most executions end alike. A thread's actions follow from the values it has read. So if all threads have read
+//! the same values and leave the same values, the results are the same: what has passed once need not be checked again, on any machine.
 //!
-//! What must always hold: two executions have one number only if they agree in this. An address differs from run to run and
-//! may come back with another meaning, so it counts as what it is: the how-manieth that its thread has written. Cells that
-//! are not atomic do not count: who may use them next is said by values that do.
+//! What must always hold: two executions have the same number only if they agree in this. Addresses differ from run to run and may be
+//! reused, so an address counts by its rank among those its thread has written. Cells that are not atomic do not count: atomic values
+//! say which thread may use them next.
 
-/// Below any address: numbers of tasks, which lie in places for addresses, and null.
+/// Smaller values are task numbers, which are stored as addresses, or null.
 const LEAST_ADDRESS: u64 = 1 << 12;
 
-/// The thread that runs before the others and after them.
+/// The thread that runs before and after the others.
 pub(crate) const ALONE: usize = 0;
 
-/// Threads, the one included that runs alone.
+/// The number of threads, including the one that runs alone.
 const THREADS: usize = 8;
 
-/// Of the running execution.
+/// The outcome of the running execution so far.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// What each thread has read.
     read: [u64; THREADS],
-    /// Who wrote an address first, and after how many others.
+    /// Each address with the thread that first wrote it, and how many it had written before.
     addresses: Vec<(u64, u64)>,
 }
 
-/// A hash of what has been hashed before and one value more.
+/// Adds a value to a hash.
 #[inline]
 pub(crate) fn mix(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Outcome {
-    /// For the next execution.
+    /// Starts the next execution.
     pub(crate) fn reset(&mut self) {
         self.read = [0; THREADS];
         self.addresses.clear();
     }
 
-    /// A thread, [`ALONE`] or counted from 1, has read this, and has done or not done with it what it wanted.
+    /// Records what a thread, [`ALONE`] or counted from 1, has read, and whether its operation succeeded.
     #[inline]
     pub(crate) fn reads(&mut self, thread: usize, value: u64, succeeds: bool) {
         self.read[thread] = mix(self.read[thread], value << 1 | u64::from(succeeds));
     }
 
-    /// A thread writes what may be an address.
+    /// Records that a thread writes a value that may be an address.
     pub(crate) fn writes_address(&mut self, thread: usize, value: u64) {
         if value >= LEAST_ADDRESS && self.addresses.iter().all(|&(address, _)| address != value) {
             let former = self.addresses.iter().filter(|&&(_, name)| (name >> 32) as usize == thread).count();
@@ -54,12 +53,12 @@ impl Outcome {
         }
     }
 
-    /// What counts of a value that may be an address.
+    /// Returns what stands for a value that may be an address.
     pub(crate) fn name(&self, value: u64) -> u64 {
         self.addresses.iter().find(|&&(address, _)| address == value).map_or(value, |&(_, name)| !name)
     }
 
-    /// The number of an execution that leaves these values.
+    /// Returns the number of an execution that leaves these values.
     pub(crate) fn number(&self, left: impl Iterator<Item = u64>) -> u64 {
         self.read.into_iter().chain(left).fold(0, mix)
     }

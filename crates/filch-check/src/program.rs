@@ -1,12 +1,12 @@
-//! What the explorers run.
+//! The programs that the explorers run.
 
 use std::fmt::{self, Debug, Formatter};
 
-/// A small concurrent program: what is done once before, by several threads, and once after.
+/// A small concurrent program: several threads, and a check at the end.
 pub struct Program {
     /// The threads, by name.
     pub threads: Vec<(String, Box<dyn FnOnce()>)>,
-    /// Run when all threads have ended: panics if the outcome is wrong.
+    /// Runs when all threads have ended, and panics if the outcome is wrong.
     pub finally: Box<dyn FnOnce()>,
 }
 

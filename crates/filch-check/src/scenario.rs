@@ -9,11 +9,11 @@ use crate::program::Program;
 
 /// A memory that scenarios run on.
 pub trait Checker: Sleep {
-    /// Says what the running thread does, for the history.
+    /// Notes in the history what the running thread does.
     fn note(text: impl FnOnce() -> String);
 
-    /// At the end of a program: a number for all that its threads have read and have left behind. Where it is the same as in
-    /// another execution of the program, they have left the same.
+    /// Returns, at the end of a program, a number for everything its threads have read and left behind. Two executions of the program
+    /// with the same number have left the same.
     fn outcome() -> u64;
 }
 
@@ -27,30 +27,30 @@ impl Checker for crate::tso::Tso {
     }
 }
 
-/// What a scenario is told of the machine it runs on.
+/// The parameters that a scenario takes from the machine it runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
-    /// δ of the fence-free queues: how many of the newest tasks a thief must leave. Others ignore it.
+    /// δ of the fence-free queues: how many of the newest tasks a thief must leave. Other queues ignore it.
     pub delta: Option<usize>,
 }
 
 /// Makes a fresh instance of a scenario's program.
 pub type Make = Arc<dyn Fn(Setting) -> Program + Send + Sync>;
 
-/// A small program with a question that its last step answers.
+/// A small program that checks its own result.
 #[derive(Clone)]
 pub struct Scenario {
     /// The queue or protocol.
     pub subject: &'static str,
     /// What its threads do.
     pub name: String,
-    /// Small enough for the test command: on bounded TSO, with buffers of which sizes, unless it is about [δ](Dependence); and on C11.
+    /// Whether it is small enough for the test command: on bounded TSO, the buffer sizes, unless it depends on [δ](Dependence); and on C11.
     pub quick: (&'static [usize], bool),
     /// How it depends on δ.
     pub delta: Dependence,
     /// On bounded TSO.
     pub tso: Make,
-    /// On C11; or the reason why it cannot be there.
+    /// On C11, or the reason why it cannot run there.
     pub c11: Result<Make, &'static str>,
 }
 
@@ -59,14 +59,14 @@ pub struct Scenario {
 pub enum Dependence {
     /// Not at all.
     None,
-    /// It holds for a δ that is large enough.
+    /// It passes if δ is large enough.
     Holds,
-    /// As `Holds`, and it has enough tasks to break for any smaller δ, and wherever buffers have no bound.
+    /// As `Holds`, and it has enough tasks to fail with any smaller δ, and wherever buffers have no bound.
     Exact,
 }
 
 impl Scenario {
-    /// Whether the test command explores it on bounded TSO.
+    /// Returns whether the test command explores it on bounded TSO.
     pub fn is_quick(&self) -> bool {
         !self.quick.0.is_empty()
     }

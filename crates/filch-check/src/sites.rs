@@ -1,4 +1,4 @@
-//! The call sites of a program's atomic operations, and what is changed at one of them.
+//! The call sites of a program's atomic operations, and the change made at one of them.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -11,7 +11,7 @@ use crate::sources::{is_of, line_in};
 
 pub(crate) type Site = &'static Location<'static>;
 
-/// What an operation is, as far as its ordering goes.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A load.
@@ -28,7 +28,7 @@ pub enum Kind {
     Barrier,
 }
 
-/// A call site, and what it asks for.
+/// A call site and its ordering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite {
     /// The source file, as the compiler names it.
@@ -37,18 +37,18 @@ pub struct CallSite {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
-    /// What the operation is.
+    /// The kind of the operation.
     pub kind: Kind,
-    /// The ordering that the source asks for.
+    /// The ordering in the source.
     pub order: Ordering,
 }
 
-/// A call site at which an operation is made weaker.
+/// A call site and a weaker ordering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weakening {
-    /// Where.
+    /// The call site.
     pub site: CallSite,
-    /// The ordering to use instead; `None` leaves a fence out.
+    /// The ordering to use instead; `None` removes a fence.
     pub to: Option<Ordering>,
 }
 
@@ -81,19 +81,19 @@ impl Display for Weakening {
     }
 }
 
-/// A mistake at a call site, in what is done there and not in how it is ordered: the shipped source runs with it.
+/// A mistake at a call site of the shipped source: another operation, not another ordering.
 ///
-/// A call site is the only line of a function that has a text in it, and the text names the operation: `top.load`.
+/// A call site is the only line of a function that contains a text, and the text names the operation: `top.load`.
 #[derive(Clone, Copy, Debug)]
 pub struct Slip {
     at: At,
     kind: Kind,
     how: How,
-    /// Who makes it; `None`: everybody.
+    /// The thread that makes it; `None`: all threads.
     thread: Option<usize>,
 }
 
-/// A line of a source file, which is named from the workspace's folder of crates.
+/// A line of a source file. The path starts at the workspace's folder of crates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
     file: &'static str,
@@ -104,17 +104,17 @@ pub(crate) struct At {
 pub(crate) enum How {
     LeftOut,
     ByStore,
-    /// Once the thread has made the operation there.
+    /// Made once the thread has made the operation there.
     After(At),
-    /// The number read, or written, is another.
+    /// Reads or writes another number.
     Altered(fn(u64) -> u64),
-    /// The answer is what the thread last read there.
+    /// Answers what the thread last read there.
     Stale(At),
-    /// Success is reported, whatever has come of it.
+    /// Reports success in any case.
     Unchecked,
 }
 
-/// An operation: its file, its function, and what its line has of it.
+/// An operation: its file, its function, and a text in its line.
 pub type Place<'a> = (&'static str, &'a str, &'a str);
 
 impl At {
@@ -128,7 +128,7 @@ impl At {
     }
 }
 
-/// What the operation is that a text names. A slot that is filled or emptied with a handshake is looked at first.
+/// Returns the kind of the operation that a text names. A handshake with a slot starts with a load.
 fn kind_of(text: &str) -> Kind {
     let words = text.split(|letter: char| letter != '_' && !letter.is_alphanumeric());
     let mut kinds = words.filter_map(|word| {
@@ -150,15 +150,15 @@ impl Slip {
         Self { at: At::find(place), kind: kind_of(place.2), how, thread: None }
     }
 
-    /// A fence, a barrier, a store or an update is left out. A compare-and-swap is taken to have succeeded.
+    /// Leaves out a fence, a barrier, a store or an update. A compare-and-swap that is left out reports success.
     ///
     /// # Panics
-    /// If there is no such line, or another; as for the other mistakes.
+    /// If there is not exactly one such line, or its text names no operation.
     pub fn left_out(place: Place<'_>) -> Self {
         Self::new(place, How::LeftOut)
     }
 
-    /// An update is a load and a store. A compare-and-swap, for which its thread has loaded before, is a store.
+    /// Makes an update a load and a store. A compare-and-swap becomes a store: its thread has loaded before.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -166,10 +166,10 @@ impl Slip {
         Self::new(place, How::ByStore)
     }
 
-    /// An operation is made after another one of its thread, which follows it.
+    /// Makes an operation after a later one of the same thread.
     ///
-    /// A thread that needs its answer goes on with a guess in between, and executions with a wrong guess are thrown away. A
-    /// compare-and-swap is guessed to succeed, and a load to answer a small number. What another update answers, nobody must need.
+    /// The thread continues with a guess of its answer, and executions with a wrong guess are thrown away. The guess is success for a
+    /// compare-and-swap, and a small number for a load. The answers of other updates must be unused.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -177,8 +177,8 @@ impl Slip {
         Self::new(first, How::After(At::find(second)))
     }
 
-    /// A load answers, or a store or an update writes, what `wrong` makes of its number: a check that is believed to hold,
-    /// an index that is off by one, a tag that stays.
+    /// Applies `wrong` to the value that a load reads, or that a store or an update writes: a check that seems to hold, an index off by
+    /// one, a tag that stays.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -186,7 +186,7 @@ impl Slip {
         Self::new(place, How::Altered(wrong))
     }
 
-    /// A load is left out, and its thread goes on with what it read earlier; so it does with what an update answers.
+    /// Leaves a load out: its thread uses what it read earlier. An update is made, but its answer is the earlier one.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -194,7 +194,7 @@ impl Slip {
         Self::new(later, How::Stale(At::find(earlier)))
     }
 
-    /// A compare-and-swap that fails is taken for one that succeeds.
+    /// Reports the failure of a compare-and-swap as success.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -202,7 +202,7 @@ impl Slip {
         Self::new(place, How::Unchecked)
     }
 
-    /// A compare-and-swap that fails answers what `wrong` makes of what it has found.
+    /// Applies `wrong` to the value that a failing compare-and-swap reports.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -210,7 +210,7 @@ impl Slip {
         Self { kind: Kind::Failure, ..Self::new(place, How::Altered(wrong)) }
     }
 
-    /// The same mistake, made by one of the program's threads alone, counted from 0.
+    /// Restricts the mistake to one of the program's threads, counted from 0.
     #[must_use]
     pub fn by(self, thread: usize) -> Self {
         Self { thread: Some(thread), ..self }
@@ -219,7 +219,7 @@ impl Slip {
 
 type Key = (&'static str, u32, u32, Kind);
 
-/// Survey of the sites seen, or a change at one.
+/// A survey of the sites reached, or a change at one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sites {
     survey: Option<BTreeMap<Key, Ordering>>,
@@ -228,7 +228,7 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    /// Collects all sites that are passed.
+    /// Collects all sites that are reached.
     pub(crate) fn survey() -> Self {
         Self { survey: Some(BTreeMap::new()), ..Self::default() }
     }
@@ -243,7 +243,7 @@ impl Sites {
         Self { slip, ..self }
     }
 
-    /// What a thread does wrong at a site.
+    /// Returns a thread's mistake at a site.
     #[inline]
     pub(crate) fn wrong_at(&self, site: Site, kind: Kind, thread: usize) -> Option<How> {
         let slip = self.slip.as_ref()?;
@@ -251,7 +251,7 @@ impl Sites {
         is_here.then_some(slip.how)
     }
 
-    /// Whether a mistake elsewhere waits for the operation at this site, or for what it answers.
+    /// Returns whether a mistake elsewhere waits for the operation at this site, or needs its answer.
     #[inline]
     pub(crate) fn is_awaited(&self, site: Site) -> bool {
         self.slip.as_ref().is_some_and(|slip| matches!(slip.how, How::After(at) | How::Stale(at) if at.is(site)))
@@ -262,7 +262,7 @@ impl Sites {
         self.survey.is_none() && self.change.is_none()
     }
 
-    /// The ordering to use at a site; `None` leaves a fence out.
+    /// Returns the ordering to use at a site; `None` removes a fence.
     pub(crate) fn visit(&mut self, site: Site, kind: Kind, order: Ordering) -> Option<Ordering> {
         if let Some(survey) = &mut self.survey {
             survey.insert((site.file(), site.line(), site.column(), kind), order);
@@ -280,7 +280,7 @@ impl Sites {
         }
     }
 
-    /// What the survey has found.
+    /// Returns the sites that the survey has found.
     pub(crate) fn found(&self) -> Vec<CallSite> {
         let sites = self.survey.iter().flatten();
         sites.map(|(&(file, line, column, kind), &order)| CallSite { file, line, column, kind, order }).collect()

@@ -1,9 +1,9 @@
-//! The checked source files, for naming what lies at a line of one, and for the [reasons](crate::kept) in their comments.
+//! The text of the checked sources: it names variables, finds call sites, and holds the [reasons](crate::kept).
 
-/// Path from the workspace's `crates` folder, and text: `build.rs` finds them.
+/// Each source's path from the workspace's `crates` folder, and its text. `build.rs` writes the list.
 pub(crate) const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// Whether a file, as the compiler names it, is the one of this path.
+/// Returns whether the compiler's name of a file is that of the file at this path.
 pub(crate) fn is_of(path: &str, file: &str) -> bool {
     file.ends_with(path) || file.replace('\\', "/").ends_with(path)
 }
@@ -12,20 +12,20 @@ fn text_of(file: &str) -> Option<&'static str> {
     SOURCES.iter().find(|(path, _)| is_of(path, file)).map(|&(_, text)| text)
 }
 
-/// A line without its comment and the space around it.
+/// Returns a line without its comment and surrounding space.
 pub(crate) fn code_of(line: &str) -> &str {
     line.split("//").next().unwrap_or_default().trim()
 }
 
-/// The text of a source line, if the file is one of ours.
+/// Returns a line of a checked source.
 pub(crate) fn line_of(file: &str, line: u32) -> Option<&'static str> {
     text_of(file)?.lines().nth(line as usize - 1)
 }
 
-/// The only line of a function that has a text in it.
+/// Returns the only line of a function that contains a text.
 ///
 /// # Panics
-/// If there is no such function in the file, or not one such line.
+/// If the file has no such function, or the function not exactly one such line.
 pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     let source = text_of(file).unwrap_or_else(|| panic!("{file} is no checked source"));
     let is_head = |line: &str| {
@@ -41,7 +41,7 @@ pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     line
 }
 
-/// A name for what is made at a place in a source file: the field that it initialises.
+/// Names a variable by the field that is initialised where it is made.
 pub(crate) fn name_of(file: &str, line: u32, column: u32) -> String {
     let named = line_of(file, line).and_then(|text| {
         let before = text.get(..column as usize - 1)?;
@@ -53,8 +53,7 @@ pub(crate) fn name_of(file: &str, line: u32, column: u32) -> String {
     named.unwrap_or_else(|| format!("{}:{line}", file.rsplit(['/', '\\']).next().unwrap_or(file)))
 }
 
-/// The lines of the file that ask for an ordering, comments aside, by number and with the number at which their
-/// statement begins.
+/// Returns the lines of a file that name an ordering, outside comments: the line's number, and that of the statement's first line.
 pub(crate) fn orderings_in(file: &str) -> Vec<(u32, u32)> {
     let Some(text) = text_of(file) else { return Vec::new() };
     let mut begin = 1;

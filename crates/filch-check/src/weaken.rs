@@ -1,15 +1,15 @@
-//! The weakening driver: which orderings does anything depend on?
+//! The weakening driver: which orderings are needed?
 //!
-//! Every call site that a subject's scenarios pass is made weaker, one step at a time and one site at a time, and the
-//! scenarios are run until one fails. Then the ordering is *necessary*. If none fails, the source has to give the
-//! [reason](crate::kept) why it asks for more; if it does not, the weakening is *unexplained*. A reason for something else
-//! than was found is *stale*. A line that asks for an ordering and is never passed is *unreached*.
+//! The driver weakens every call site that a subject's scenarios reach, one site and one step at a time, and runs the scenarios until one
+//! fails: the ordering is then *necessary*. If none fails, the source has to give a [reason](crate::kept) for the stronger ordering;
+//! otherwise the weakening is *unexplained*. A reason that matches no passing weakening is *stale*. A line with an ordering that no
+//! scenario reaches is *unreached*.
 //!
-//! What must always hold: a run counts only if it passes without the change; a run that was stopped by its bounds
-//! counts as passed, and the row says that it was.
+//! What must always hold: a run counts only if it passes without the change; a run that a bound stopped counts as passed, and the row
+//! says so.
 //!
-//! What a pass means is limited by the memories: [`c11`] names what loom misses, and TSO tells apart only
-//! what drains a store buffer, so it is asked only about that.
+//! The memories limit what a pass means: [`c11`] lists what loom misses, and TSO distinguishes only what drains a store buffer, so it is
+//! run for those operations alone.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -22,10 +22,10 @@ use crate::sites::{CallSite, Kind, Weakening};
 use crate::sources::orderings_in;
 use crate::{Make, Scenario, Setting, c11, tso};
 
-/// How far each run goes.
+/// The bounds of each run.
 #[derive(Clone, Debug)]
 pub struct Effort {
-    /// What the scenarios are told.
+    /// The scenarios' parameters.
     pub setting: Setting,
     /// On bounded TSO.
     pub tso: tso::Bounds,
@@ -44,12 +44,12 @@ impl Default for Effort {
     }
 }
 
-/// A memory that a scenario is run on.
+/// A memory that a scenario runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     /// Bounded TSO.
     Tso,
-    /// C11 as loom has it.
+    /// C11, as loom implements it.
     C11,
 }
 
@@ -62,69 +62,69 @@ impl Display for On {
     }
 }
 
-/// What came of a weakening.
+/// The result of a weakening.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// A scenario fails with it.
     Necessary {
-        /// Which.
+        /// The scenario.
         scenario: String,
-        /// On which memory.
+        /// The memory.
         on: On,
         /// What was wrong.
         message: String,
     },
-    /// Nothing fails, and the reason why the source asks for more.
+    /// Nothing fails, and the source gives this reason for the stronger ordering.
     Kept(&'static Kept),
-    /// Nothing fails, and nobody says why the source asks for more.
+    /// Nothing fails, and the source gives no reason.
     Unexplained,
 }
 
-/// A weakening of one call site, and what came of it.
+/// A weakening of one call site, and its result.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Where, and what was changed there.
+    /// The call site and the change.
     pub weakening: Weakening,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
-    /// Runs that a bound stopped before they had seen everything.
+    /// The number of runs that a bound stopped.
     pub stopped: usize,
 }
 
-/// What a subject's call sites have come to.
+/// The results for a subject's call sites.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// One for each weakening.
     pub rows: Vec<Row>,
-    /// Call sites that ask for no ordering.
+    /// Call sites that are relaxed already.
     pub relaxed: Vec<CallSite>,
-    /// Reasons that stand for nothing, in the files that some scenario passes.
+    /// Reasons that match no passing weakening, in files that some scenario reaches.
     pub stale: Vec<&'static Kept>,
-    /// Lines that ask for an ordering and that no scenario passes, in the files that some scenario does.
+    /// Lines with an ordering that no scenario reaches, in files that some scenario reaches.
     pub unreached: Vec<(&'static str, u32)>,
-    /// Runs that fail even without a change, and how: they were left out.
+    /// Runs that fail without a change, and how: they were left out.
     pub left_out: Vec<(String, On, String)>,
-    /// Runs that a bound stopped even without a change: they may pass more call sites than they were seen to.
+    /// Runs that a bound stopped without a change: they may reach more call sites than were seen.
     pub cut: Vec<(String, On)>,
 }
 
 impl Report {
-    /// Weakenings that make a scenario fail.
+    /// Returns the number of weakenings that make a scenario fail.
     pub fn necessary(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Necessary { .. })).count()
     }
 
-    /// Weakenings that nothing notices, with a reason not to make them.
+    /// Returns the number of weakenings that pass and have a reason.
     pub fn kept(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Kept(_))).count()
     }
 
-    /// Weakenings that nothing notices, without one.
+    /// Returns the number of weakenings that pass and have none.
     pub fn unexplained(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Unexplained)).count()
     }
 
-    /// Whether every ordering is accounted for.
+    /// Returns whether every ordering is accounted for.
     pub fn is_settled(&self) -> bool {
         self.unexplained() == 0 && self.stale.is_empty() && self.unreached.is_empty()
     }
@@ -183,7 +183,7 @@ pub fn below(kind: Kind, order: Ordering) -> Vec<Option<Ordering>> {
     }
 }
 
-/// Whether TSO can tell that an operation asks for less: only if less is drained.
+/// Returns whether TSO distinguishes the weaker operation: only if it drains less.
 fn tso_can_tell(kind: Kind, order: Ordering) -> bool {
     match kind {
         Kind::Barrier => true,
@@ -192,7 +192,7 @@ fn tso_can_tell(kind: Kind, order: Ordering) -> bool {
     }
 }
 
-/// A scenario on a memory, which passes as it is.
+/// A scenario on a memory that passes without a change.
 struct Run<'a> {
     scenario: &'a Scenario,
     on: On,
@@ -206,7 +206,7 @@ impl Run<'_> {
         self.sites.contains(site)
     }
 
-    /// What is wrong with a weakening, or whether everything was seen.
+    /// Returns what a weakening breaks, or whether every execution was seen.
     fn try_out(&self, weakening: &Weakening, effort: &Effort) -> Result<bool, String> {
         let weakening = Some(weakening.clone());
         match self.on {
@@ -239,7 +239,7 @@ fn told_by_c11(verdict: c11::Verdict) -> Result<bool, String> {
     }
 }
 
-/// The scenarios that pass the code of a subject: its own, and where it shares a protocol with others, those too.
+/// Returns the scenarios that reach the code of a subject: its own, and those of subjects that share its protocol.
 pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
     let sharing: &[&str] = match subject {
         // Jobs' states and sleep; and the first has the index protocol of a queue.
@@ -255,8 +255,8 @@ pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
     all.iter().filter(|scenario| sharing.contains(&scenario.subject)).cloned().collect()
 }
 
-/// The weakenings of the call sites that scenarios pass, without trying any, each with the source's reason for not making it, if it has
-/// one: on TSO of all executions, on C11, which has other barriers, of one.
+/// Returns the weakenings of the call sites that scenarios reach, without trying any, each with the source's reason if it has one. It
+/// surveys all executions on TSO, and one on C11, which has other barriers.
 pub fn weakenings(
     scenarios: &[Scenario],
     setting: Setting,
@@ -284,8 +284,8 @@ fn is_in_question(site: &CallSite) -> bool {
     !site.file.contains("filch-check")
 }
 
-/// Weakens every call site that the scenarios of one subject pass. `progress` is told of each row. A report that was
-/// stopped has the rows that were finished, and looks for nothing else.
+/// Weakens every call site that the scenarios of one subject reach, and passes each row to `progress`. A report that was stopped has only
+/// the finished rows.
 pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(&Row)) -> Report {
     let mut report = Report::default();
     let mut runs = survey(scenarios, effort, &mut report);

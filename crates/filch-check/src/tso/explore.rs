@@ -12,16 +12,16 @@ use crate::harm::{Harm, Wrong};
 use crate::program::Program;
 use crate::sites::{CallSite, Sites, Slip, Weakening};
 
-/// How far an exploration goes.
+/// The bounds of an exploration.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     /// The machine to run on.
     pub processor: Processor,
-    /// Steps of one execution; one that needs more has failed.
+    /// The steps of one execution; an execution that needs more has failed.
     pub steps: usize,
-    /// Executions after which the exploration stops.
+    /// The number of executions after which the exploration stops.
     pub executions: u64,
-    /// Asked now and then: whether to stop.
+    /// Asked from time to time whether to stop.
     pub stop: fn() -> bool,
     /// An operation to be weakened.
     pub weakening: Option<Weakening>,
@@ -56,16 +56,16 @@ impl Bounds {
     }
 }
 
-/// What an exploration has come to.
+/// The result of an exploration.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    /// Executions run to their end, no two alike.
+    /// The number of executions run to their end, all different.
     pub executions: u64,
-    /// Executions that turned out to be like an earlier one, or to rest on a wrong guess.
+    /// The number of executions that repeated an earlier one, or had a wrong guess.
     pub redundant: u64,
-    /// Executions that differ in who reads from whom or in the order of writes to a location, if counted.
+    /// The number of executions that differ in which write a read sees, or in the order of writes to a location, if counted.
     pub distinct: Option<usize>,
-    /// Steps of the longest one.
+    /// The number of steps of the longest one.
     pub longest: usize,
     /// How it ended.
     pub verdict: Verdict,
@@ -74,29 +74,29 @@ pub struct Explored {
 /// How an exploration ended.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// Everything was explored and nothing was wrong.
+    /// Every execution passed.
     Passed,
-    /// An execution went wrong.
+    /// An execution failed.
     Failed(Failure),
-    /// The bound on executions was reached, or somebody said stop; nothing was wrong so far.
+    /// The bound on executions was reached, or the caller stopped it; every execution so far passed.
     Stopped,
 }
 
-/// An execution that went wrong.
+/// An execution that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What was wrong.
+    /// The harm.
     pub wrong: Wrong,
-    /// The decisions that lead to it.
+    /// The schedule that leads to it.
     pub schedule: Schedule,
 }
 
-/// Explores all executions of a program, until one fails. `progress` is called now and then with the number so far.
+/// Explores all executions of a program until one fails. `progress` is called from time to time with the number so far.
 pub fn explore(program: &dyn Fn() -> Program, bounds: &Bounds, progress: &mut dyn FnMut(u64)) -> Explored {
     explore_sites(program, bounds, progress, Sites::default()).0
 }
 
-/// As [`explore`], and the call sites that were passed.
+/// As [`explore`]; also returns the call sites that were reached.
 pub(crate) fn survey(program: &dyn Fn() -> Program, bounds: &Bounds) -> (Explored, Vec<CallSite>) {
     explore_sites(program, bounds, &mut |_| (), Sites::survey())
 }
@@ -171,10 +171,10 @@ fn explore_sites(
     (result, runner.machine().sites.found())
 }
 
-/// Runs one execution again, with a mistake if there is one, and tells its history. After the schedule's end, whoever can run does.
+/// Repeats one execution, with a mistake if there is one, and returns its history. After the schedule's end, any enabled process runs.
 ///
 /// # Errors
-/// A step of the schedule that is impossible in this program.
+/// If a step of the schedule is impossible in this program.
 pub fn replay(
     program: &dyn Fn() -> Program,
     processor: Processor,

@@ -1,4 +1,4 @@
-//! The machine as a [`Memory`]: every operation of a thread is a question to the explorer.
+//! The machine as a [`Memory`]: each operation of a thread asks the explorer for a step.
 //!
 //! What must always hold: a thread of a program under exploration runs as a coroutine on the explorer's own thread, and
 //! nobody holds a reference to the machine while one runs.
@@ -20,10 +20,10 @@ thread_local! {
     static MACHINE: Cell<*mut Machine> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// What unwinds a thread that is thrown away.
+/// The payload that unwinds a thread that is thrown away.
 pub(crate) struct ThrownAway;
 
-/// Makes `machine` the one that programs on this thread use, for the duration of `work`.
+/// Makes `machine` the current one on this thread while `work` runs.
 ///
 /// # Safety
 /// The machine outlives the call, and `work` holds no reference to it while the program's code runs.
@@ -47,7 +47,7 @@ fn machine<R>(work: impl FnOnce(&mut Machine) -> R) -> R {
     work(unsafe { &mut *machine })
 }
 
-/// Suspends the running thread until the explorer has taken the step, or until it may go on.
+/// Suspends the running thread until the explorer has taken its step, or lets it continue.
 fn suspend(machine_of: *mut Machine, yielder: *const Yielder<(), ()>) {
     debug_assert_eq!(machine_of, MACHINE.get());
     // SAFETY: the yielder of the coroutine that runs this; it lives as long as the coroutine's body.
@@ -57,7 +57,7 @@ fn suspend(machine_of: *mut Machine, yielder: *const Yielder<(), ()>) {
     }
 }
 
-/// Asks for `op` and waits for its turn.
+/// Requests the step `op` and waits for it.
 fn ask(op: Op, site: Site) -> (u64, bool) {
     let yielder = machine(|machine| {
         let thread = &mut machine.threads[machine.running];
@@ -69,7 +69,7 @@ fn ask(op: Op, site: Site) -> (u64, bool) {
     machine(|machine| machine.threads[machine.running].result)
 }
 
-/// The same, for a value that is read: one that may be an address, or not.
+/// The same for an operation that reads a value, which may be an address.
 fn read(op: Op, site: Site, is_address: bool) -> (u64, bool) {
     let (value, succeeds) = ask(op, site);
     machine(|machine| {
@@ -80,18 +80,18 @@ fn read(op: Op, site: Site, is_address: bool) -> (u64, bool) {
     (value, succeeds)
 }
 
-/// Looks of a thread that is alone, after which nobody will come: more than any program needs.
+/// The number of spins after which a thread that runs alone waits for ever: more than any program needs.
 pub(crate) const LOOKS_ALONE: usize = 10_000;
 
 fn is_alone(machine: &Machine) -> bool {
     machine.mode == Mode::Alone || machine.panics == Some(machine.running)
 }
 
-/// The running thread panics: what it does while it unwinds is no step any more, for it could not be thrown away there.
+/// Records that the running thread panics. While it unwinds, its operations are not steps: it cannot be thrown away there.
 pub(crate) fn has_panicked() {
     let machine = MACHINE.get();
     if !machine.is_null() {
-        // SAFETY: as in `machine`; nobody refers to it while a program's code runs, which has panicked here.
+        // SAFETY: set by `with_machine`. A program's code is running, so no other reference exists.
         let machine = unsafe { &mut *machine };
         machine.panics = Some(machine.running);
     }
@@ -115,9 +115,8 @@ fn drain_own(site: Site) {
 /// The memory of the abstract machine TSO\[S\]. It exists only inside [`explore`](super::explore()) and
 /// [`replay`](super::replay()).
 ///
-/// Loads and stores of every ordering are plain ones, but that a sequentially consistent store is followed by a fence, as on x86;
-/// every read–modify–write happens on an empty buffer, and so does a sequentially consistent fence. Weaker fences do
-/// nothing.
+/// Loads and stores of every ordering are plain, except that a fence follows a sequentially consistent store, as on x86.
+/// A read–modify–write needs an empty buffer, and so does a sequentially consistent fence. Weaker fences do nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Tso;
 
@@ -221,7 +220,7 @@ unsafe impl Asymmetric for Tso {
     }
 }
 
-/// What an atomic variable can hold: anything that fits 64 bits.
+/// A value of an atomic variable: anything that fits in 64 bits.
 pub trait Words: Copy {
     #[doc(hidden)]
     const IS_ADDRESS: bool = false;
@@ -315,7 +314,7 @@ impl<T: Words> Word<T> {
         (T::from_bits(old), succeeds)
     }
 
-    /// The running thread is about to write this.
+    /// Records that the running thread is about to write this.
     #[inline]
     fn writes(value: u64) {
         if T::IS_ADDRESS {
@@ -324,35 +323,35 @@ impl<T: Words> Word<T> {
     }
 }
 
-/// What the running thread does wrong here.
+/// Returns the mistake that the running thread makes here.
 #[inline]
 fn mistake_at(site: Site, kind: Kind) -> Option<How> {
-    machine(|machine| if is_alone(machine) { None } else { machine.sites.wrong_at(site, kind, machine.running) })
+    machine(|machine| machine.sites.wrong_at(site, kind, machine.running).filter(|_| !is_alone(machine)))
 }
 
 fn altered(mistake: Option<How>, value: u64) -> u64 {
     if let Some(How::Altered(wrong)) = mistake { wrong(value) } else { value }
 }
 
-/// What the running thread has read earlier; `now` if it has not been there.
+/// Returns what the running thread has read earlier, or `now` if it has not.
 fn read_earlier(now: u64) -> u64 {
     machine(|machine| machine.read_earlier[machine.running].unwrap_or(now))
 }
 
-/// What an operation will answer: indices and tasks of small programs are below this.
+/// The bound of guesses: indices and tasks of small programs are below it.
 const GUESSES: usize = 8;
 
 fn guess() -> u64 {
     choose(GUESSES) as u64
 }
 
-/// The running thread makes this operation later, and takes the guess for its answer.
+/// Defers an operation of the running thread, which uses the guess as its answer.
 fn make_late(op: Op, site: Site, guess: Option<u64>) -> u64 {
     machine(|machine| machine.late.push(Late { thread: machine.running, site, op, guess }));
     guess.unwrap_or_default()
 }
 
-/// The running thread has made the operation at this site: what waits for it follows.
+/// Makes the deferred operations that wait for the one at this site.
 #[inline]
 fn make_late_ones(site: Site) {
     if machine(|machine| !machine.late.is_empty() && machine.sites.is_awaited(site)) {
@@ -376,20 +375,24 @@ fn make_now(Late { op, site, guess, .. }: Late) {
     }
 }
 
-/// The running thread has read this at this site.
+/// Records what the running thread has read at this site.
 #[inline]
 fn has_read(site: Site, value: u64) {
-    machine(|machine| {
-        if !is_alone(machine) && machine.sites.is_awaited(site) {
+    let is_awaited = machine(|machine| {
+        let is_awaited = machine.sites.is_awaited(site) && !is_alone(machine);
+        if is_awaited {
             machine.read_earlier[machine.running] = Some(value);
         }
+        is_awaited
     });
-    make_late_ones(site);
+    if is_awaited {
+        make_late_ones(site);
+    }
 }
 
 type Apply = fn(u64, u64) -> u64;
 
-/// The running thread stores a value.
+/// Stores a value for the running thread.
 fn store_value(location: u32, value: u64, site: Site) {
     let stored = machine(|machine| {
         let thread = machine.running;
@@ -513,7 +516,7 @@ macro_rules! arithmetic {
 }
 arithmetic!(u32, u64, i64, usize);
 
-/// A cell that is not atomic. Accesses that the program leaves unordered are reported.
+/// A cell that is not atomic. The machine reports accesses that the program leaves unordered.
 #[derive(Debug)]
 pub struct Plain<T> {
     cell: u32,
@@ -540,12 +543,12 @@ impl<T> filch_memory::Cell<T> for Plain<T> {
     }
 }
 
-/// One of the numbers below `count`; the explorer tries all of them.
+/// Returns a number below `count`; the explorer tries all of them.
 pub fn choose(count: usize) -> usize {
     machine(|machine| machine.choose(count))
 }
 
-/// Says in the history what the running thread does: shown in its column, if a history is being written.
+/// Notes in the history, if one is written, what the running thread does.
 pub fn note(text: impl FnOnce() -> String) {
     machine(|machine| {
         if machine.recorder.is_some() && !is_alone(machine) {
@@ -554,7 +557,7 @@ pub fn note(text: impl FnOnce() -> String) {
     });
 }
 
-/// What the program's threads, which have ended, have come to.
+/// Returns the outcome of the program's threads, which have ended.
 pub(crate) fn outcome() -> u64 {
     machine(|machine| machine.came_to)
 }

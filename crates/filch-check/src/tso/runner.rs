@@ -1,4 +1,4 @@
-//! One execution of a program: its threads as coroutines, and a question for each step.
+//! One execution of a program: its threads are coroutines, and a callback chooses each step.
 //!
 //! What must always hold: nobody has a reference to the machine while a thread of the program runs; a thread that is thrown away unwinds,
 //! alone.
@@ -27,7 +27,7 @@ type Thread = Coroutine<(), (), Option<Wrong>, DefaultStack>;
 pub(crate) enum End {
     Complete,
     Failed(Wrong),
-    /// With a guess that was wrong, or that nothing has proved right: see [`Slip::swapped`](crate::sites::Slip::swapped).
+    /// A guess was wrong, or was never verified: see [`Slip::swapped`](crate::sites::Slip::swapped).
     Void,
 }
 
@@ -83,7 +83,7 @@ impl Runner {
             machine().running = index;
             if let CoroutineResult::Return(panic) = running[index].resume(()) {
                 machine().threads[index].op = Op::Done;
-                // What is late comes after another operation; here that did not come.
+                // A deferred operation follows another one, which this thread did not make.
                 machine().guessed_wrong |= machine().late.iter().any(|late| late.thread == index);
                 if let Some(panic) = panic {
                     machine().violate(panic);
@@ -93,7 +93,7 @@ impl Runner {
         (0..count).for_each(|index| resume(&mut running, index));
         let mut end = None;
         while end.is_none() {
-            // Whatever can go on without a step does.
+            // Threads that can continue without a step do.
             let mut settled = machine().violation.is_some();
             while !settled {
                 settled = true;
@@ -115,7 +115,7 @@ impl Runner {
                     None => end = Some(End::Complete),
                 }
             } else if machine().is_in_doubt() {
-                // It was run so far for its races, without which the right guess would not be tried.
+                // It has run this far for its races: without them, the right guess would not be tried.
                 end = Some(End::Void);
             } else if machine().threads.iter().all(|thread| matches!(thread.op, Op::Done)) {
                 machine().end();
@@ -198,7 +198,7 @@ fn be_quiet_about_expected_panics() {
     });
 }
 
-/// Says that panics on this thread are results, as long as it lives.
+/// Marks panics on this thread as results while it lives.
 pub(crate) struct Quiet(bool);
 
 impl Quiet {

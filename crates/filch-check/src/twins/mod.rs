@@ -1,11 +1,10 @@
 //! Known mistakes. One at a call site is made in the [shipped source](crate::sites::Slip). For one of logic, which no operation of the
 //! shipped source expresses, there is a twin: the algorithm once more, compact, with a mistake that can be switched on.
 //!
-//! A checker that finds nothing has to prove that it could. [`mutants`] lists for each mistake a small client and a machine on
-//! which the checker must find it, and on which the same program without the mistake must pass. The shortest history that shows
-//! each lies in the folder `traces`.
+//! They prove that the checker can find mistakes. For each, [`mutants`] lists a small client and a machine on which the checker must find
+//! it, and on which the same program without the mistake must pass. The folder `traces` has the shortest history of each.
 //!
-//! What must always hold: a twin reads like its paper, and its mistakes change nothing else.
+//! What must always hold: a twin reads like its paper, and its mistake changes nothing else.
 
 mod mutant;
 mod mutants;

@@ -1,4 +1,4 @@
-//! A mutant: a program with a mistake, where the checker finds it, and what that shows.
+//! A mutant: a program with a mistake, the machine on which the checker finds it, and the harm.
 
 use std::fmt::{self, Debug, Display, Formatter};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::tso::{Bounds, Processor, Tso};
 pub struct Mutant {
     /// The algorithm.
     pub subject: &'static str,
-    /// The mistake, as in a file name.
+    /// The mistake's name.
     pub mistake: String,
-    /// What it shows.
+    /// How the mistake does harm.
     pub shows: &'static str,
-    /// What its threads do.
+    /// The client: what its threads do.
     pub client: String,
     /// The machine.
     pub processor: Processor,
-    /// δ, where there is one: of the mutant and of the control.
+    /// δ of the mutant and of the control, for fence-free queues.
     pub delta: Option<(i64, i64)>,
-    /// What is wrong with the execution that the explorer finds.
+    /// The harm that the explorer finds.
     pub harm: Harm,
-    /// The mistake, if it is one in the shipped source, and not in a twin.
+    /// The mistake, if it is made in the shipped source.
     pub slip: Option<Slip>,
     pub(super) program: Make,
     pub(super) control: Make,
@@ -37,34 +37,34 @@ pub struct Mutant {
 pub(super) type Make = Arc<dyn Fn() -> Program + Send + Sync>;
 
 impl Mutant {
-    /// Its name: of a file, and of a row in a table.
+    /// Returns its name: of its trace, and of its row in a table.
     pub fn name(&self) -> String {
         format!("{}-{}", self.subject, self.mistake)
     }
 
-    /// What names its control: mutants of one algorithm may share one.
+    /// Returns the name of its control, which mutants of one algorithm may share.
     pub fn control_name(&self) -> String {
         let of = if self.slip.is_some() { "shipped " } else { "" };
         let delta = self.delta.map_or_else(String::new, |(_, delta)| format!(" δ={delta}"));
         format!("{of}{} {}{delta} {}", self.subject, self.client, machine(self.processor))
     }
 
-    /// The program with the mistake.
+    /// Returns the program with the mistake.
     pub fn program(&self) -> Program {
         (self.program)()
     }
 
-    /// The program without.
+    /// Returns the program without it.
     pub fn control(&self) -> Program {
         (self.control)()
     }
 
-    /// Everything, on its machine, of the program with the mistake.
+    /// Returns bounds for all executions of the program with the mistake.
     pub fn mistaken_bounds(&self) -> Bounds {
         Bounds { slip: self.slip, ..self.bounds() }
     }
 
-    /// Everything, on its machine.
+    /// Returns bounds for all executions on its machine.
     pub fn bounds(&self) -> Bounds {
         Bounds { processor: self.processor, ..Bounds::buffer(0) }
     }
@@ -75,7 +75,7 @@ fn machine(Processor { buffer, coalesces }: Processor) -> String {
 }
 
 impl Display for Mutant {
-    /// What it is, in the lines that head its trace.
+    /// Writes the head of its trace.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.name(), self.shows)?;
         writeln!(f, "client: {}", self.client)?;
@@ -148,8 +148,8 @@ pub(super) fn mistaken<Q: Queue<Tso, Params: Default>>(
     mutant::<Q>(name, [mistake, Q::Params::default()], client, processor, harm, shows)
 }
 
-/// What comes of it if a thief or an owner finds no task where there must be one: the shipped source asserts it in a debug build, and
-/// goes on otherwise.
+/// Returns the harm if a slot that must hold a task is empty: a debug build of the shipped source asserts it, a release build
+/// continues.
 pub(super) fn no_task(otherwise: Harm) -> Harm {
     if cfg!(debug_assertions) { Harm::Panic } else { otherwise }
 }

@@ -1,4 +1,4 @@
-//! The table of mutants: which mistake, where the checker finds it, and what that shows.
+//! The table of mutants.
 //!
 //! What must always hold: the control differs from the mutant in the mistake alone, or in δ.
 

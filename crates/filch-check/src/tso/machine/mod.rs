@@ -44,7 +44,7 @@ use crate::harm::{Harm, Wrong};
 use crate::outcome::{ALONE, Outcome, mix};
 use crate::sites::{Kind, Site, Sites};
 
-/// How the machine is built.
+/// The parameters of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processor {
     /// Entries of each thread's store buffer: 0 is sequential consistency, `usize::MAX` plain TSO.
@@ -56,7 +56,7 @@ pub struct Processor {
 /// What a thread is about to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// Nothing: it is running its private code, or has not begun.
+    /// Nothing: it is running private code, or has not begun.
     Run,
     Load {
         location: u32,
@@ -75,7 +75,7 @@ pub(crate) enum Op {
     },
     /// Until the own buffer is empty.
     Fence,
-    /// Until something changes that was read since the last one.
+    /// Until a variable changes that was read since the last spin.
     Spin,
     /// A futex's wait.
     Wait {
@@ -89,18 +89,18 @@ pub(crate) enum Op {
         location: u32,
         all: bool,
     },
-    /// Empties everybody's buffer.
+    /// Empties all buffers.
     Barrier,
     Done,
 }
 
-/// An operation that a mistake makes late.
+/// An operation that a mistake defers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Late {
     pub(crate) thread: usize,
     pub(crate) site: Site,
     pub(crate) op: Op,
-    /// What its thread has taken for its answer.
+    /// The answer that its thread has assumed.
     pub(crate) guess: Option<u64>,
 }
 
@@ -108,12 +108,12 @@ pub(crate) struct Late {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) process: usize,
-    /// The how-manieth of its process, from 1.
+    /// Its number among those of its process, from 1.
     pub(crate) index: u16,
     pub(crate) clock: Clock,
 }
 
-/// What the operations of a thread mean at the moment.
+/// How the operations of a thread take effect at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// One thread, no buffers: before the start, after the end, and while a thread is thrown away.
@@ -125,7 +125,7 @@ pub(crate) enum Mode {
 pub(crate) struct Machine {
     pub(crate) processor: Processor,
     pub(crate) mode: Mode,
-    /// Who unwinds after a panic.
+    /// The thread that unwinds after a panic.
     pub(crate) panics: Option<usize>,
     pub(crate) running: usize,
     pub(crate) threads: Vec<Thread>,
@@ -133,30 +133,30 @@ pub(crate) struct Machine {
     words_used: usize,
     plain: Vec<Plain>,
     pub(crate) steps: Vec<Step>,
-    /// Earlier steps that the newest one races with.
+    /// Earlier steps with which the newest one races.
     pub(crate) races: Vec<u32>,
     last_barrier: Option<u32>,
     scratch: Vec<u32>,
-    /// Operations that a mistake makes late and that are still to come.
+    /// Deferred operations that are still to be made.
     pub(crate) late: Vec<Late>,
-    /// What each thread has read where a mistake goes by it later.
+    /// What each thread has read where a mistake uses it later.
     pub(crate) read_earlier: [Option<u64>; MAX_THREADS],
-    /// A guess was wrong: this is no execution of the program.
+    /// Whether a guess was wrong: this is not an execution of the program.
     pub(crate) guessed_wrong: bool,
-    /// Whether stores are steps: once a program has been seen to use the barrier.
+    /// Whether stores are steps: so once a program has used the barrier.
     pub(crate) stores_are_steps: bool,
     pub(crate) barrier_seen: bool,
-    /// Why the execution was cut short.
+    /// What ends the execution early.
     pub(crate) violation: Option<Wrong>,
     pub(crate) sites: Sites,
     pub(crate) recorder: Option<Recorder>,
-    /// Answers to `choose`, and how many of them this execution has used.
+    /// Answers to `choose`, and the number of them used by this execution.
     pub(crate) choices: Vec<Choice>,
     pub(crate) choices_made: usize,
-    /// Looks in waiting loops of a thread that is alone.
+    /// The number of spins of a thread that runs alone.
     pub(crate) looks_alone: usize,
     pub(crate) outcome: Outcome,
-    /// Its number, once the threads have ended; and how many words there were then.
+    /// Its number once the threads have ended, and the number of words then.
     pub(crate) came_to: u64,
     words_left: usize,
 }
@@ -164,10 +164,10 @@ pub(crate) struct Machine {
 /// An answer to `choose`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
-    /// Steps taken before it.
+    /// The number of steps before it.
     pub(crate) step: usize,
     pub(crate) value: usize,
-    /// How many answers there are.
+    /// The number of answers.
     pub(crate) count: usize,
 }
 
@@ -203,7 +203,7 @@ impl Machine {
         }
     }
 
-    /// Ready for the next execution.
+    /// Prepares for the next execution.
     pub(crate) fn reset(&mut self) {
         self.mode = Mode::Alone;
         self.panics = None;
@@ -222,7 +222,7 @@ impl Machine {
         self.threads.iter_mut().for_each(Thread::reset);
     }
 
-    /// All threads have ended.
+    /// Records that all threads have ended.
     pub(crate) fn end(&mut self) {
         self.mode = Mode::Alone;
         self.words_left = self.words_used;
@@ -239,24 +239,24 @@ impl Machine {
         3 * self.threads.len()
     }
 
-    /// A process's thread and role: 0 the thread, 1 its buffer, 2 the extra entry.
+    /// Returns a process's thread and role: 0 the thread, 1 its buffer, 2 the extra entry.
     pub(crate) fn role(&self, process: usize) -> (usize, usize) {
         (process % self.threads.len(), process / self.threads.len())
     }
 
-    /// Names the execution up to the order of steps that nobody can tell apart: who read from whom, and the order of
-    /// the writes to each location.
+    /// Identifies the execution up to the order of indistinguishable steps: which write each read has seen, and the order of the writes
+    /// to each location.
     pub(crate) fn fingerprint(&self) -> u64 {
         let threads = self.threads.iter().map(|thread| thread.fingerprint);
         threads.chain(self.words[..self.words_left].iter().map(|word| word.fingerprint)).fold(0, mix)
     }
 
-    /// Who runs, for the outcome.
+    /// Returns the running thread's number in the outcome.
     pub(crate) fn reader(&self) -> usize {
         if self.mode == Mode::Alone { ALONE } else { self.running + 1 }
     }
 
-    /// Enters what a thread has just done into the history.
+    /// Adds a thread's last act to the history.
     #[cold]
     pub(crate) fn record(&mut self, thread: usize, act: Act) {
         let (site, buffer) = (self.threads[thread].site, self.buffered(thread).collect());
@@ -273,12 +273,12 @@ impl Machine {
         }
     }
 
-    /// Whether this may be no execution of the program: a guess was wrong, or is still open.
+    /// Returns whether a guess was wrong or is still open: this may not be an execution of the program.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.guessed_wrong || self.late.iter().any(|late| late.guess.is_some())
     }
 
-    /// The next answer, or the first of a new question.
+    /// Returns the next answer, or the first one to a new question.
     pub(crate) fn choose(&mut self, count: usize) -> usize {
         assert!(count > 0, "there is nothing to choose from");
         if self.choices_made == self.choices.len() {
@@ -298,7 +298,7 @@ impl Machine {
         self.choices = values.iter().map(|&value| Choice { step: 0, value, count: usize::MAX }).collect();
     }
 
-    /// Why nobody can take a step though somebody has not finished.
+    /// Says why no thread can take a step although one has not finished.
     pub(crate) fn stuck(&self) -> Wrong {
         let waits = self.threads.iter().enumerate().filter_map(|(index, thread)| match thread.op {
             Op::Asleep { .. } => Some(format!("thread {index} sleeps")),
@@ -310,7 +310,7 @@ impl Machine {
         Wrong::new(Harm::Hang, format!("nobody can take a step: {waits}"))
     }
 
-    /// The ordering that an operation is to use: its own, but for surveys and weakenings.
+    /// Returns the ordering that an operation uses: its own, unless it is weakened.
     #[inline]
     pub(crate) fn order_at(&mut self, site: Site, kind: Kind, order: Ordering) -> Option<Ordering> {
         if self.sites.is_idle() { Some(order) } else { self.sites.visit(site, kind, order) }

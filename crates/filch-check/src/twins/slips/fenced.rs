@@ -12,7 +12,7 @@ const ABP: &str = "filch-queue/src/abp.rs";
 const CHASE_LEV: &str = "filch-queue/src/chase_lev.rs";
 const ASYM: &str = "filch-queue/src/chase_lev_asym.rs";
 
-/// Where stores wait in a buffer of one entry.
+/// The same mutant with store buffers of one entry.
 fn on_buffer(mutant: Mutant) -> Mutant {
     Mutant { processor: buffer(1), ..mutant }
 }

@@ -1,4 +1,4 @@
-//! Mistakes in the private deques: one exposed task, and the two of which requests and transfers are made.
+//! Mistakes in the private deques: the one with an exposed task, and those that answer requests or deal.
 
 use std::time::Duration;
 

@@ -25,14 +25,14 @@ fn hendler_shavit() -> Vec<Mutant> {
             "halve-by-store",
             Slip::by_store((HENDLER_SHAVIT, "take_back", "compare_exchange_weak")),
             Client::new(1, 1, "-", &[1]),
-            Harm::Panic,
+            no_task(Harm::Twice),
             "a steal between the owner's load and its store of the range is undone",
         ),
         slip::<HendlerShavit>(
             "widen-by-store",
             Slip::by_store((HENDLER_SHAVIT, "widen", "compare_exchange")),
             Client::new(4, 3, "+----", &[1]),
-            Harm::Panic,
+            no_task(Harm::Twice),
             "a steal between the owner's load and its store of the range is undone",
         ),
         slip::<HendlerShavit>(
@@ -72,14 +72,14 @@ fn lace() -> Vec<Mutant> {
             "shrink-by-store",
             Slip::by_store((INDEX, "shrink_by", "fetch_sub")),
             Client::new(1, 1, "-", &[1]),
-            Harm::Panic,
+            no_task(Harm::Twice),
             "a steal between the owner's load and its store of the index word is undone",
         ),
         slip::<Lace>(
             "stale-tail",
             Slip::stale((INDEX, "shrink_by", "word.load"), (INDEX, "shrink_by", "fetch_sub")),
             Client::new(1, 1, "-", &[1]),
-            Harm::Panic,
+            no_task(Harm::Twice),
             "the owner takes a task that was stolen between its look at tail and its lowering of split",
         ),
         slip::<Lace>(
