@@ -69,8 +69,6 @@ pub enum Lists {
     Many,
     /// The queue may return a task twice.
     Twice,
-    /// They cannot: a thief may wait for an owner that has finished.
-    Never,
 }
 
 /// The description of a queue: its guarantees in a few words, and its parameters.
@@ -104,10 +102,7 @@ impl QueueSpec {
     /// assert!(queue.knobs().iter().any(|knob| knob.name == "delta"));
     /// ```
     pub fn knobs(&self) -> Vec<Knob> {
-        match self.lists {
-            Lists::Never => self.own.clone(),
-            lists => with_common(&self.own, lists == Lists::Many),
-        }
+        with_common(&self.own, self.lists == Lists::Many)
     }
 }
 
@@ -170,6 +165,9 @@ pub struct WaitSpec {
 /// The memory model of queues and pools that need bounded store buffers; they exist only on x86-64.
 pub const BOUNDED_TSO: &str = "bounded TSO";
 
+/// What pools say that are right with one worker only.
+pub const ONE_WORKER: &str = "one worker";
+
 fn rows<T: Deserialize<'static>>(lines: &'static str) -> Vec<T> {
     lines.lines().map(|line| serde_json::from_str(line).expect("a test writes these lines")).collect()
 }
@@ -211,39 +209,22 @@ pub fn wait(name: Option<&str>) -> Result<&'static str, String> {
     found.ok_or_else(|| unknown("waiting strategy", name, &names))
 }
 
-/// The queues that worklists can use, for messages.
-///
-/// ```
-/// use filch_catalogue::{QUEUES, list_queues, why_not};
-///
-/// assert!(QUEUES.iter().all(|queue| list_queues().contains(&queue.name) == why_not(queue).is_none()));
-/// ```
+/// The queues that worklists can use, for messages: all.
 pub fn list_queues() -> Vec<&'static str> {
-    QUEUES.iter().filter(|queue| why_not(queue).is_none()).map(|queue| queue.name).collect()
+    QUEUES.iter().map(|queue| queue.name).collect()
 }
 
-/// The reason why worklists cannot use a queue, if they cannot.
+/// The reason why a queue cannot hold the tasks of a worklist program, if it cannot.
 ///
 /// ```
-/// use filch_catalogue::{QUEUES, why_not, why_not_for};
+/// use filch_catalogue::{QUEUES, why_not_for};
 ///
 /// let queue = |name: &str| QUEUES.iter().find(|queue| queue.name == name).unwrap();
-/// assert!(why_not(queue("idem-lifo")).is_none());
 /// assert!(why_not_for(queue("idem-lifo"), false).is_some() && why_not_for(queue("idem-lifo"), true).is_none());
 /// ```
-pub fn why_not(queue: &QueueSpec) -> Option<&'static str> {
-    let why = "not for worklists: a thief may wait for an owner that has finished";
-    (queue.lists == Lists::Never).then_some(why)
-}
-
-/// The reason why a queue cannot hold the tasks of a worklist program, if it cannot: see [`why_not`].
 pub fn why_not_for(queue: &QueueSpec, is_idempotent: bool) -> Option<&'static str> {
-    match queue.lists {
-        Lists::Twice if !is_idempotent => {
-            Some("not for this program: the queue may return a task twice, but each task must run once")
-        }
-        _ => why_not(queue),
-    }
+    (queue.lists == Lists::Twice && !is_idempotent)
+        .then_some("not for this program: the queue may return a task twice, but each task must run once")
 }
 
 /// How a program's forks reach the pool.

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::names::unknown;
-use crate::schedulers::{POOLS, QUEUES, why_not};
+use crate::schedulers::{POOLS, QUEUES};
 use crate::values::{Knob, Parsed, Share, Values, assignment, share};
 
 /// A queue for worklists with settings, as in `pdq-s:delta=50us:steal=half`.
@@ -64,14 +64,11 @@ impl Tuning {
     /// Parses settings of a queue that worklists can use.
     ///
     /// # Errors
-    /// A sentence, if there is no such parameter or value, or worklists cannot use the queue.
+    /// A sentence, if there is no such queue, parameter or value.
     pub fn parse(queue: &str, rest: &str) -> Result<Self, String> {
         let names = || QUEUES.iter().map(|row| row.name).collect::<Vec<_>>();
         let row = QUEUES.iter().find(|row| row.name == queue).ok_or_else(|| unknown("queue", queue, &names()))?;
-        match why_not(row) {
-            Some(why) => Err(format!("{queue}: {why}")),
-            None => Self::of(row.name, rest, &row.knobs()),
-        }
+        Self::of(row.name, rest, &row.knobs())
     }
 
     /// Returns the settings for reading.

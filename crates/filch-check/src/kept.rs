@@ -152,9 +152,9 @@ pub const SETTLED: &[Settled] = &[
     #[cfg(target_arch = "x86_64")]
     settled("ff-cl", 6, 3),
     #[cfg(target_arch = "x86_64")]
-    settled("thep", 9, 3),
+    settled("thep", 13, 3),
     #[cfg(target_arch = "x86_64")]
-    settled("patient-thep", 9, 3),
+    settled("thep-impatient", 13, 3),
     settled("runtime", 32, 19),
     settled("guest", 32, 19),
     settled("seize", 32, 19),

@@ -247,7 +247,7 @@ pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
             &["runtime", "guest", "seize", "wool", "beat", "ticks", "lace"]
         }
         "ff-the" => &["ff-the", "the"],
-        "patient-thep" => &["patient-thep", "thep"],
+        "thep" | "thep-impatient" => &["thep", "thep-impatient"],
         // Its blocks, from which the other delegates.
         "bwos-l" => &["bwos-l", "padws"],
         _ => &[subject],

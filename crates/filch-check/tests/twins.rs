@@ -109,7 +109,7 @@ mod fence_free {
                 let bounds = |queue| Bounds { slip: slip(queue, "head-first"), ..Bounds::buffer(buffer) };
                 passes(&|| program::<Tso, FfThe>(&client, &delta), &bounds("ff-the"), "ff-the, head first");
                 passes(&|| program::<Tso, FfCl>(&client, &delta), &bounds("ff-cl"), "ff-cl, head first");
-                passes(&|| program::<Tso, Thep<0>>(&client, &delta), &bounds("thep"), "thep, head first");
+                passes(&|| program::<Tso, Thep<0>>(&client, &delta), &bounds("thep-impatient"), "thep, head first");
             }
         }
     }

@@ -23,7 +23,7 @@ mod count {
     use core::time::Duration;
 
     use crossbeam_deque::Worker;
-    use filch_queue::{Full, Owner, Progress, Queue, Task, for_each_queue, pdq};
+    use filch_queue::{Full, Owner, Queue, Task, for_each_queue, pdq};
 
     use crate::single_step::{Count, counted};
 
@@ -64,11 +64,8 @@ mod count {
     }
 
     fn row<Q: Queue>() {
-        // Queues whose thieves wait for the owner have the same owner as those whose thieves are refused.
-        if Q::PROMISES.steal_progress != Progress::WaitsForOwner {
-            let params = params::<Q>();
-            cells(Q::PROMISES.name, || Q::make(CAPACITY, 1, &params).0);
-        }
+        let params = params::<Q>();
+        cells(Q::PROMISES.name, || Q::make(CAPACITY, 1, &params).0);
     }
 
     fn cells<Q: Owner<Task>>(name: &str, make: impl Fn() -> Q) {

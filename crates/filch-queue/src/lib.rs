@@ -51,7 +51,9 @@
 //! | [`Abp`] | one fence per pop | everything; a full array stays full until it is empty |
 //! | `FfThe` | a store per pop, a lock when it meets a thief | all but the newest δ; a thief never knows it empty |
 //! | `FfCl` | a store per pop | all but the newest δ |
-//! | `Thep` | a store per pop, a lock when it meets a thief | everything, if the owner pops while the thief waits |
+//! | `Thep` | a store per pop, a lock when it meets a thief | everything; a thief may wait for the owner's next operation |
+//! | `ImpatientThep` | a store per pop, a lock when it meets a thief | everything, if the owner pops while the thief looks |
+//! | [`Unfenced`] | nothing | nothing: its owner is alone |
 //! | [`Lace`] | nothing until tasks are shared or taken back | what the owner has shared; it shares when asked |
 //! | [`Dsq`] | nothing until tasks are taken back, then a lock | what the owner has shared, several at once |
 //! | [`HendlerShavit`] | nothing until the deque doubles or runs low | the older half, all of it at once |
@@ -65,7 +67,7 @@
 //! | [`PdqS`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
-//! `FfThe`, `FfCl` and `Thep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
+//! `FfThe`, `FfCl`, `Thep` and `ImpatientThep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
 //! buffer is bounded. They must be given δ, half that bound: see `Delta`.
 //!
 //! # What the owner pays
@@ -85,7 +87,8 @@
 //! | `the` | 34, 1 fence | 34, 1 fence | 17 | 23, 1 fence |
 //! | `ff-the` | 38 | 38 | 17 | 25 |
 //! | `ff-cl` | 35 | 45, 1 locked | 17 | 25 |
-//! | `thep` | 39 | 39 | 17 | 25 |
+//! | `thep` | 35 | 35 | 17 | 24 |
+//! | `thep-impatient` | 35 | 35 | 17 | 24 |
 //! | `lace` | 38 | 38 | 23 | 23 |
 //! | `dsq` | 38 | 93, 1 locked | 21 | 24 |
 //! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 27 |
@@ -171,6 +174,7 @@ mod task;
 pub mod the;
 #[cfg(feature = "fence-free")]
 pub mod thep;
+pub mod unfenced;
 pub mod wsq;
 
 pub use abp::Abp;
@@ -206,5 +210,6 @@ pub use roles::{Full, Owner, Queue, Steal, StealMany, Thief};
 pub use task::Task;
 pub use the::The;
 #[cfg(feature = "fence-free")]
-pub use thep::{PatientThep, Thep};
+pub use thep::{ImpatientThep, Thep};
+pub use unfenced::Unfenced;
 pub use wsq::Wsq;

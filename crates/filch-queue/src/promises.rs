@@ -113,8 +113,8 @@ pub enum Progress {
     LockFree,
     /// The owner has to answer first; the attempt returns [`Steal::Pending`](crate::Steal::Pending) and does not wait.
     OwnerDependent,
-    /// As `Blocking`, and an attempt may wait until the owner pops or finds the queue empty. The owner must not wait
-    /// for a thief, and has to pop until no thief steals any more.
+    /// As `Blocking`, and an attempt may wait for the owner's next pop or [poll](crate::Owner::poll). After a poll no thief
+    /// waits until the owner's next push or pop: it polls before it waits for a thief, steals, sleeps or leaves.
     WaitsForOwner,
 }
 
@@ -143,6 +143,8 @@ pub enum MemoryModel {
     /// Rust's, and asymmetric barriers ([`Asymmetric`](filch_memory::Asymmetric)), which Rust's does not cover. Where
     /// the system has none, the queue uses fences instead, and Rust's model is enough: hence every target.
     AsymmetricBarriers,
+    /// One thread's: the owner must be alone, and [`Queue::make`](crate::Queue::make) refuses thieves.
+    OneThread,
     /// Total store order with store buffers of bounded length, as on x86-64 processors. Outside Rust's model.
     BoundedTso,
 }

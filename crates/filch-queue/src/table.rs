@@ -15,7 +15,6 @@
 /// | `once` | it returns each task once |
 /// | `many` | it returns each task once, and its thieves can [take several at a time](crate::StealMany) |
 /// | `twice` | it may return a task twice |
-/// | `never` | worklists cannot use it: a thief may wait for an owner that has left |
 ///
 /// then the name of its test modules, its type, and for some queues a restriction on the use of the type:
 ///
@@ -54,7 +53,7 @@ macro_rules! for_each_queue {
             #[cfg(feature = "fence-free")]
             once thep: $crate::Thep, delta;
             #[cfg(feature = "fence-free")]
-            never patient_thep: $crate::PatientThep, delta;
+            once thep_impatient: $crate::ImpatientThep, delta;
             many lace: $crate::Lace;
             many dsq: $crate::Dsq;
             many hendler_shavit: $crate::HendlerShavit;

@@ -9,6 +9,9 @@
 //! and its stores before the echo have arrived: the T that the thief reads from then on decides. If instead the owner
 //! comes down to the claim, it meets the thief at the lock, and the thief sees T fall and steps back.
 //!
+//! A poll echoes every claim until the owner's next push or pop: the owner is at rest. So a thief never waits for an owner
+//! that polls before it waits, sleeps or leaves.
+//!
 //! **Fields.** Each on its own line.
 //! * `head`: (H: low 32 bits, s: high 32 bits) and the lock. Thieves write the word under the lock and raise s with
 //!   every change; all read it.
@@ -16,7 +19,8 @@
 //! * `echo`: P, written by the owner, read by the thief that has the lock. It is also the pad.
 //! * `ring`: the slots' address and number, never written. Its W slots are written by the owner and read by thieves.
 //! * private to the owner: `tail` (a copy of T, which only the owner writes), `limit` (the index below which a push is
-//!   known to have room), `empty_at` (a T at which the deque is known to be empty).
+//!   known to have room), `empty_at` (a T at which the deque is known to be empty), `rests` (whether P echoes every
+//!   claim).
 //!
 //! **Invariants.** H stands for its 32 bits extended by those of T; it never differs from T by more than W + 2. Let H₀
 //! be H without a claim that its thief may take back.
@@ -24,12 +28,13 @@
 //! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always.
 //! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim, H₀ +
 //!   1, is one too high; therefore a deque is full at W - 1.
-//! * I4: if T = `empty_at`, then H₀ = T.
+//! * I4: if T = `empty_at`, then H₀ = T, or the owner is at rest. At rest T = `empty_at` = `limit`, which sends the next
+//!   push or pop to its cold half.
 //! * I5: an index is taken by the thief that raises H past it and then reads T more than δ above it, or reads its own s
 //!   in P and then T above it; or by a pop that lowers T to it and then reads no greater H, or under the lock; never by
 //!   two. For the first case see [`ff_the`](crate::ff_the). For the second: a pop that took the index without seeing
 //!   the claim lowered T before it, or an earlier pop, saw the claim; so that store of T reaches memory before the
-//!   echo.
+//!   echo. The echo of an owner at rest stands for every s: its T has arrived, and by F' its next pop sees the claim.
 //! * I6: no two claims have the same s, unless 2³² claims are between them. So an echo still in flight when its claim
 //!   is taken back fits no later claim.
 //! * B: between two stores that lower T there is a store to another line: the echo, or the lock's if owner and thief
@@ -42,9 +47,11 @@
 //! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): all steals before the one that
 //!   stored it have read their slots before the owner uses these again. The spare slot covers the slot of that last
 //!   steal.
-//! * E3: the echo in `pop` (release) → its load in `await_echo` (acquire): the stores of T up to the echo come before
+//! * E3: the echo in `pop` and `poll` (release) → its load in `await_echo` (acquire): the stores of T up to the echo come before
 //!   the thief's next load of T, and the task at the claimed index was pushed before them: an owner that takes it after
 //!   its echo comes to the lock.
+//! * F': the fences in `steal` and `get_up` forbid that a thief reads `ANY_ECHO` while the owner, which has withdrawn it,
+//!   reads an H without the thief's claim.
 //! * L of `spin_lock.rs`.
 //! * Instead of F in [`the`](crate::the): the compiler keeps the store of T before the load of H in `pop`, the echo
 //!   depends on that load, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
@@ -55,18 +62,18 @@
 //!
 //! **Progress.** Owner wait-free except where it meets a thief. Steals blocking. **Capacity.** As [`The`](crate::The).
 //!
-//! **Departures.** Those of [`the`](crate::the), and: a thief checks for the echo `PATIENCE` times, then takes its
-//! claim back, as if the owner had come down to it, and is refused. In the paper the thief waits, with the lock, as
-//! long as the owner runs one task; an owner that waits for that thief, or sleeps, would never pop, and both would wait
-//! for ever. A claim can be taken back at any moment: nothing was taken because of it, a pop that has seen it comes to
-//! the lock and decides by what is there then, and I6 covers the echo. [`PatientThep`] is as in the paper. Tests:
-//! `queues/battery.rs`, `emitted/main.rs`.
+//! **Departures.** Those of [`the`](crate::the), and the rest: in the paper only pops echo, so a thief waits for ever for an
+//! owner that waits for that thief, sleeps, or has left with tasks in its queue. [`Thep`] is otherwise as printed: a thief
+//! that is not sure waits, with the lock, for as long as the owner runs one task. A thief of [`ImpatientThep`], which is
+//! ours, looks for the echo `PATIENCE` times, then takes its claim back, as if the owner had come down to it, and is
+//! refused. Taking a claim back is right at any moment: nothing was taken on its strength, a pop that has seen it comes to
+//! the lock and decides by what is there then, and I6 takes care of the echo. Tests: `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** H, s, T, P and W as in the paper, in code `head`, `s`, `tail`, `echo`, the ring's capacity; put and take
-//! are `push` and `pop`; ⊥ is `NO_ECHO`.
+//! are `push` and `pop`; ⊥ is `NO_ECHO`. `ANY_ECHO` is ours.
 //!
-//! **Scenarios.** `thep`, `patient_thep`, `unsure_thep` and `unsure_patient_thep` in the battery and the property
-//! tests; `thep` and `patient-thep` in the checker; its pop in `emitted/main.rs`.
+//! **Scenarios.** `thep`, `thep_impatient`, `unsure_thep` and `unsure_thep_impatient` in the battery and the property
+//! tests; `thep` and `thep-impatient` in the checker; its pop in `emitted/main.rs`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -82,7 +89,8 @@ use crate::{
 
 /// The THE deque with echoes: see the [module](self).
 ///
-/// An unsure thief checks for the echo up to `PATIENCE` more times, and is then refused.
+/// An unsure thief waits, with the lock, until the owner pops, polls, or comes down to the claim. The owner polls before it
+/// waits for a thief, sleeps or leaves.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -91,16 +99,27 @@ use crate::{
 /// let (mut owner, mut thieves) = <Thep as Queue>::make(8, 1, &Delta::default());
 /// let task = Task::from_id(NonZeroUsize::MIN);
 /// owner.push(task).unwrap();
+/// owner.poll(); // or the thief would wait for the next pop
+/// assert_eq!(thieves[0].steal(), Steal::Task(task));
+/// assert_eq!(owner.pop(), None);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Thep<const PATIENCE: u32 = FOREVER>;
+
+/// THEP whose unsure thieves check for the echo 256 times, and are then refused.
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{Delta, ImpatientThep, Owner, Queue, Steal, Task, Thief};
+///
+/// let (mut owner, mut thieves) = <ImpatientThep as Queue>::make(8, 1, &Delta::default());
+/// let task = Task::from_id(NonZeroUsize::MIN);
+/// owner.push(task).unwrap();
 /// assert_eq!(thieves[0].steal(), Steal::Aborted); // the owner does not pop, so there is no echo
 /// assert_eq!(owner.pop(), Some(task));
 /// assert_eq!(thieves[0].steal(), Steal::Empty);
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Thep<const PATIENCE: u32 = 256>;
-
-/// THEP as in the paper: an unsure thief waits, with the lock, until the owner pops. Not for owners that may wait for a
-/// thief.
-pub type PatientThep = Thep<FOREVER>;
+pub type ImpatientThep = Thep<256>;
 
 /// Unlimited patience.
 pub const FOREVER: u32 = u32::MAX;
@@ -123,6 +142,7 @@ pub struct Owner<M: Memory = Native> {
     tail: i64,
     limit: i64,
     empty_at: i64,
+    rests: bool,
 }
 
 /// A thief's side of a [`Thep`] deque.
@@ -133,6 +153,12 @@ pub struct Thief<const PATIENCE: u32, M: Memory = Native> {
 
 /// The value of P when it echoes nothing: ⊥, which no s equals.
 const NO_ECHO: u64 = 1 << 40;
+
+/// What P holds while it echoes every s.
+const ANY_ECHO: u64 = 1 << 41;
+
+/// No T outside a pop: the deque is not known to be empty.
+const NOWHERE: i64 = -1;
 
 /// Differences of indices are signed 32-bit numbers.
 const MAX_CAPACITY: usize = 1 << 30;
@@ -157,7 +183,7 @@ unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
     type Params = Delta;
 
     const PROMISES: Promises = Promises {
-        name: if PATIENCE == FOREVER { "patient-thep" } else { "thep" },
+        name: if PATIENCE == FOREVER { "thep" } else { "thep-impatient" },
         paper: "Morrison and Afek, Fence-Free Work Stealing on Bounded TSO Processors, ASPLOS 2014",
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
@@ -182,7 +208,7 @@ unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), delta }).collect();
         // A limit of 0 makes the first push call `make_room`.
-        (Owner { shared, tail: 0, limit: 0, empty_at: 0 }, thieves)
+        (Owner { shared, tail: 0, limit: 0, empty_at: 0, rests: false }, thieves)
     }
 }
 
@@ -190,6 +216,9 @@ impl<M: Memory> Owner<M> {
     /// Raises `limit` above T, if there is room.
     #[cold]
     fn make_room(&mut self) -> bool {
+        if self.rests {
+            self.get_up();
+        }
         // E2: pairs with the stores in `steal`.
         // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let (_, head) = unpack(self.shared.head.word.load(Ordering::Acquire));
@@ -199,6 +228,28 @@ impl<M: Memory> Owner<M> {
         }
         self.limit = self.tail + room;
         true
+    }
+
+    /// Ends the owner's rest, before T may fall again.
+    #[cold]
+    fn get_up(&mut self) {
+        // Relaxed: F'.
+        self.shared.echo.store(NO_ECHO, Ordering::Relaxed);
+        // F': opposite the fence in `steal`. Without it the next pop's load of H may overtake the store above.
+        M::fence(Ordering::SeqCst);
+        self.rests = false;
+        self.empty_at = NOWHERE;
+    }
+
+    /// A pop at `empty_at`.
+    #[cold]
+    #[inline(never)]
+    fn pop_at_rest(&mut self) -> Option<Task> {
+        if !self.rests {
+            return None;
+        }
+        self.get_up();
+        crate::Owner::pop(self)
     }
 
     /// Ends a pop that lowered T to `t` and found H above it.
@@ -239,7 +290,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
     #[inline]
     fn pop(&mut self) -> Option<Task> {
         if self.tail == self.empty_at {
-            return None;
+            return self.pop_at_rest();
         }
         let t = self.tail - 1;
         // E1: pairs with the load in `steal`.
@@ -261,6 +312,16 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         self.shared.ring.read(t as usize)
     }
 
+    /// Echoes every claim until the next push or pop.
+    fn poll(&mut self) {
+        // A thief that claims an index of a queue that is known to be empty sees by itself that it is.
+        if self.tail != self.empty_at {
+            // E3: pairs with the load in `await_echo`.
+            self.shared.echo.store(ANY_ECHO, Ordering::Release);
+            (self.rests, self.empty_at, self.limit) = (true, self.tail, self.tail);
+        }
+    }
+
     fn len_hint(&self) -> usize {
         // Relaxed: a hint.
         let (_, head) = unpack(self.shared.head.word.load(Ordering::Relaxed));
@@ -273,13 +334,13 @@ impl<const PATIENCE: u32, M: Memory> Thief<PATIENCE, M> {
     #[cold]
     fn await_echo(&self, s: u32, head: u32) -> Steal<()> {
         let shared = &*self.shared;
-        // Relaxed: E3 orders it where that matters; otherwise the thief takes nothing.
-        let is_below_tail = || count(head, shared.tail.load(Ordering::Relaxed)) > 0;
+        // E1: pairs with the stores in `push` and `pop`: an owner at rest may have echoed before it pushed the task.
+        let is_below_tail = || count(head, shared.tail.load(Ordering::Acquire)) > 0;
         let mut patience = PATIENCE;
         let mut waiting = Waiting::default();
         loop {
-            // E3: pairs with the store in `pop`.
-            if shared.echo.load(Ordering::Acquire) == u64::from(s) {
+            // E3: pairs with the stores in `pop` and `poll`.
+            if [u64::from(s), ANY_ECHO].contains(&shared.echo.load(Ordering::Acquire)) {
                 return if is_below_tail() { Steal::Task(()) } else { Steal::Empty };
             }
             if !is_below_tail() {
@@ -309,7 +370,7 @@ impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
         // E2: pairs with the load in `make_room`.
         // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
         shared.head.word.store(pack(s, head.wrapping_add(1)), Ordering::Release);
-        // F: pairs with no fence, only with the bound (I5): the claim is in memory before the thief reads T.
+        // F: pairs with no fence, only with the bound (I5): the claim is in memory before the thief reads T. F': pairs with the fence in `get_up`.
         M::fence(Ordering::SeqCst);
         // E1: pairs with the stores in `push` and `pop`.
         let is_sure = self.delta.is_beyond(count(head, shared.tail.load(Ordering::Acquire)));

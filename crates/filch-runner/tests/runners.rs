@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Runner, order, own, set};
-use filch_catalogue::{Lists, POOLS, PoolTuning, QUEUES, STEAL, Tuning, WAITS, why_not, why_not_for};
+use filch_catalogue::{Lists, ONE_WORKER, POOLS, PoolSpec, PoolTuning, QUEUES, STEAL, Tuning, WAITS, why_not_for};
 use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
 use filch_workloads::{Kind, Workload};
 
@@ -76,6 +76,11 @@ fn each<T: Sync>(items: &[T], see: impl Fn(&T) + Sync) {
     });
 }
 
+/// Two workers, or one on pools for one.
+fn two(pool: &PoolSpec) -> usize {
+    if pool.memory == ONE_WORKER { 1 } else { 2 }
+}
+
 #[test]
 fn all_programs_are_there() {
     for spec in filch_workloads::specs() {
@@ -89,6 +94,11 @@ fn programs_are_right_on_every_pool() {
     each(&POOLS, |pool| {
         for &program in PROGRAMS {
             for workers in [1, 2, 8] {
+                if pool.memory == ONE_WORKER && workers > 1 {
+                    let refused = runs(pool.name, &order(program, workers, &[])).expect_err(pool.name);
+                    assert!(refused.contains("does not fence, so it must be alone"), "{refused}");
+                    continue;
+                }
                 is_right(pool.name, &order(program, workers, &[]));
             }
         }
@@ -108,7 +118,7 @@ fn programs_are_right_with_interrupts() {
     each(&POOLS, |pool| {
         for interrupts in ["flag", "signal"] {
             for &program in PROGRAMS {
-                is_right(pool.name, &order(program, 2, &[("interrupts", interrupts), ("every", "50us")]));
+                is_right(pool.name, &order(program, two(pool), &[("interrupts", interrupts), ("every", "50us")]));
             }
         }
     });
@@ -136,7 +146,7 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
     each(LISTS, |&program| {
         let parameters: Vec<_> = set(program.1).into_iter().collect();
         let workload = Workload::new(program.0, &parameters).expect("the parameters are right");
-        for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
+        for queue in QUEUES.iter() {
             let can = match workload.kind() {
                 Kind::Jobs => queue.lists != Lists::Twice,
                 _ => why_not_for(queue, workload.is_idempotent()).is_none(),
@@ -202,7 +212,7 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
                 for program in [("fib", PROGRAMS[0].1), ("cilksort", PROGRAMS[5].1)] {
                     let settings = [(knob.name, value), ("interrupts", "flag")];
                     let settings = if knob.name == "every" { &settings[..] } else { &settings[..1] };
-                    is_right(pool.name, &order(program, 2, settings));
+                    is_right(pool.name, &order(program, two(pool), settings));
                 }
             }
         }
@@ -211,7 +221,7 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
 
 #[test]
 fn worklists_and_jobs_are_right_with_every_queue_setting() {
-    for queue in QUEUES.iter().filter(|queue| why_not(queue).is_none()) {
+    for queue in QUEUES.iter() {
         for knob in queue.knobs() {
             let fits = |value: &str| Tuning::parse(queue.name, &format!("{}={value}", knob.name)).is_ok();
             let values = VALUES.iter().filter(|&&(name, value)| name == knob.name && fits(value));
@@ -265,7 +275,7 @@ fn pushed_tasks_match_the_program() {
 #[test]
 fn pools_count_per_worker() {
     for pool in POOLS.iter() {
-        for workers in [1, 3] {
+        for &workers in if pool.memory == ONE_WORKER { &[1][..] } else { &[1, 3] } {
             for ran in runs(pool.name, &order(PROGRAMS[0], workers, &[])).expect("a run") {
                 assert_eq!((ran.workers.len(), ran.expected_tasks), (workers, None));
                 assert_eq!(ran.counters["steals"], sum(&ran, "steals"));

@@ -141,8 +141,21 @@ pub fn described_pools() -> Vec<PoolSpec> {
         ),
         #[cfg(target_arch = "x86_64")]
         on::<filch_queue::Thep>(
-            "ff-the whose thieves wait a while for the owner's echo when close to it",
+            "ff-the whose thieves wait for the owner's echo when close to it, as printed",
+            "owner wait-free until it meets a thief, steal waits for the owner's next operation",
+        ),
+        #[cfg(target_arch = "x86_64")]
+        on::<filch_queue::ImpatientThep>(
+            "thep whose thieves look for the echo 256 times and give up",
             "owner wait-free until it meets a thief, steal blocking or refused",
+        ),
+        on::<filch_queue::Unfenced<filch_queue::The>>(
+            "THE without the owner's fence, for one worker only: what the fence costs",
+            "wait-free",
+        ),
+        on::<filch_queue::Unfenced<ChaseLev>>(
+            "Chase–Lev without the owner's fence, for one worker only: what the fence costs",
+            "wait-free",
         ),
         on::<filch_queue::Lace>("the split deque holding words", "owner wait-free, steal lock-free"),
         PoolSpec {

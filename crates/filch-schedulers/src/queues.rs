@@ -78,9 +78,6 @@ macro_rules! lists {
     (twice) => {
         Lists::Twice
     };
-    (never) => {
-        Lists::Never
-    };
 }
 
 fn described<Q: Queue<Params: Tunable>>(lists: Lists) -> QueueSpec {

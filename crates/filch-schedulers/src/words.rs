@@ -1,6 +1,6 @@
 //! The guarantees in a few words each.
 
-use filch_catalogue::BOUNDED_TSO;
+use filch_catalogue::{BOUNDED_TSO, ONE_WORKER};
 use filch_queue::{Capacity, MemoryModel, Progress, Stealable};
 
 pub(crate) fn stealable(stealable: Stealable) -> &'static str {
@@ -34,6 +34,7 @@ pub(crate) fn memory(model: MemoryModel) -> &'static str {
     match model {
         MemoryModel::Rust => "any",
         MemoryModel::AsymmetricBarriers => "any; barriers",
+        MemoryModel::OneThread => ONE_WORKER,
         MemoryModel::BoundedTso => BOUNDED_TSO,
     }
 }

@@ -1,7 +1,7 @@
 //! Every queue can be found by name.
 
-use filch_catalogue::{POOLS, Tuning, list_queues};
-use filch_queue::{Delivery, Order, Progress, Queue};
+use filch_catalogue::POOLS;
+use filch_queue::{Delivery, Order, Queue};
 use filch_schedulers::{PROMISES, QueueUser, with_queue};
 
 struct Name;
@@ -24,19 +24,9 @@ fn every_name_gives_its_queue() {
 }
 
 #[test]
-fn queues_whose_thieves_wait_for_the_owner_are_refused() {
-    for queue in PROMISES {
-        let waits = queue.steal_progress == Progress::WaitsForOwner;
-        assert_eq!(Tuning::parse(queue.name, "").is_err(), waits, "{}", queue.name);
-        assert_eq!(list_queues().contains(&queue.name), !waits, "{}", queue.name);
-    }
-}
-
-#[test]
 fn every_queue_that_pools_can_use_has_one() {
     for queue in PROMISES {
-        let is_fit = (queue.order, queue.delivery) == (Order::Lifo, Delivery::ExactlyOnce)
-            && queue.steal_progress != Progress::WaitsForOwner;
+        let is_fit = (queue.order, queue.delivery) == (Order::Lifo, Delivery::ExactlyOnce);
         let pools = POOLS.iter().filter(|pool| pool.name == queue.name).count();
         assert_eq!(pools, usize::from(is_fit), "{}", queue.name);
     }

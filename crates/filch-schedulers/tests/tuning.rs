@@ -209,6 +209,7 @@ fn delta_follows_from_bound_and_stores() {
     assert_eq!((delta("delta=100"), delta("delta=infinite")), (Some(100), None));
     // The paper's values: half of a Westmere's 33 entries, and 4 for a program that stores more.
     assert_eq!((delta("bound=33"), delta("bound=33:stores=8")), (Some(17), Some(4)));
+    assert_eq!(delta("bound=33:stores=32"), Some(1));
     assert_eq!((delta("delta=4:bound=8"), delta("stores=8:delta=5:bound=33")), (Some(4), Some(5)));
     for (rest, words) in [
         ("delta=4", "thep: delta=`4` is too near: with 128 pending stores, one in 2 of which lowers the tail"),

@@ -14,7 +14,7 @@ use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 pub enum BuildError {
     /// There must be at least one worker, and at most [`BuildError::MAX_WORKERS`].
     Workers(usize),
-    /// The pool's queues keep state for each pair of workers, so it has a lower limit.
+    /// The pool has a lower limit: its queues keep state for each pair of workers, or are right for one worker only.
     Pairs {
         /// The number wanted.
         workers: usize,
@@ -61,6 +61,9 @@ impl fmt::Display for BuildError {
         match self {
             Self::Workers(0) => f.write_str("a pool needs at least one worker"),
             Self::Workers(n) => write!(f, "{n} workers are too many; a pool has at most {MAX_WORKERS}"),
+            Self::Pairs { workers, most: 1 } => {
+                write!(f, "{workers} workers are too many: this pool's owner does not fence, so it must be alone")
+            }
             Self::Pairs { workers, most } => write!(
                 f,
                 "{workers} workers are too many for queues that keep state for each pair of them; this pool has at most {most}"

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use filch_memory::Native;
-use filch_queue::{Owner, Progress, Queue, Steal, Stealable, Task, Thief};
+use filch_queue::{Owner, Queue, Steal, Stealable, Task, Thief};
 
-/// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals.
+/// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the attempt may
+/// [wait](filch_queue::Progress::WaitsForOwner), that answer lasts, so no two workers wait for each other.
 ///
 /// Where thieves need the owner's answer, waits for it a while, and then withdraws the request. Afterwards nothing is
 /// outstanding that only this thief could take, so it may sleep or run something else; where a request cannot be
@@ -49,11 +50,6 @@ pub(crate) type Hand<Q> = (<Q as Queue<Native>>::Owner, Vec<Option<<Q as Queue<N
 
 /// Makes a queue for each worker, and deals out the handles.
 pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
-    const {
-        // The owner may have gone home, or wait for the thief.
-        let waits = matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner);
-        assert!(!waits, "a thief of the queue may wait for an owner that does not return to it");
-    };
     let mut thieves: Vec<Vec<Option<Q::Thief>>> = (0..workers).map(|_| Vec::with_capacity(workers)).collect();
     let owners: Vec<Q::Owner> = (0..workers)
         .map(|victim| {

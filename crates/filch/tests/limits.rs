@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use filch::pool::{Heartbeat, Queued};
 use filch::{BuildError, Builder, ThreadPool};
-use filch_queue::{ChaseLev, Lace, PdqR};
+use filch_queue::{ChaseLev, Lace, PdqR, The, Unfenced};
 
 fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -86,6 +86,10 @@ fn too_many_workers_are_an_error() {
     assert!(too_many.unwrap_err().to_string().contains("5000 workers are too many"));
     let too_many = Builder::<Heartbeat<PdqR>>::new().workers(5000).build();
     assert!(matches!(too_many, Err(BuildError::Pairs { .. })));
+    let two = Builder::<Queued<Unfenced<The>>>::new().workers(2).build();
+    assert!(two.unwrap_err().to_string().contains("does not fence, so it must be alone"));
+    let alone = Builder::<Queued<Unfenced<The>>>::new().workers(1).build().unwrap();
+    assert_eq!(alone.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 }
 
 /// The memory for workers that do not run grows with their number, not with its square.

@@ -1,10 +1,17 @@
 //! The scenarios of the queues that are right only where store buffers are bounded.
 
-use filch_queue::{Delta, FfCl, FfThe, PatientThep, Thep};
+use std::sync::{Arc, Mutex};
+
+use filch_queue::{Delta, FfCl, FfThe, Owner, Queue, Task, Thep, Thief};
 
 use super::battery::{Row, called, client, queue};
 use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
-use crate::scenario::{Dependence, Scenario, Setting};
+use super::cost::scenario;
+use super::queues::{lock, task};
+use crate::Program;
+use crate::c11::Loom;
+use crate::scenario::{Checker, Dependence, Scenario, Setting};
+use crate::tso::Tso;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     fn delta(setting: Setting) -> Delta {
@@ -19,7 +26,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ("++++++-----", &[3], 8, FullTso),
         ("++++|-+---", &[2, 1], 7, FullTso),
     ];
-    // Thieves that look for the echo twice and give up; and one that waits, whose owner goes on taking.
+    // Thieves that look for the echo twice and give up; and thieves that wait, for an owner that goes on taking, or polls (`.`)
+    // before it waits, idles or leaves.
     let all = [
         queue::<FfThe>(rows, delta, delta),
         queue::<FfCl>(rows, delta, delta),
@@ -36,7 +44,21 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             delta,
             delta,
         ),
-        queue::<PatientThep>(&[EXACT, ("+++|----", &[2], 3, QuickTso)], delta, delta),
+        queue::<Thep>(
+            &[
+                EXACT,
+                ("+++|----", &[2], 3, QuickTso),
+                ("++|.", &[2], 2, QuickTso),
+                ("+|.-", &[1], 1, QuickTso),
+                ("++|.-.", &[2], 2, QuickTso),
+                ("+|.+.", &[1, 1], 2, QuickTso),
+                ("++|.--+.", &[2], 3, Full),
+                ("++|-.-+.", &[2, 1], 3, FullTso),
+                ("+++.-+.-.", &[3], 3, FullTso),
+            ],
+            delta,
+            delta,
+        ),
     ];
     let exact = client(&EXACT).to_string();
     let mut all: Vec<Scenario> = all.into_iter().flatten().collect();
@@ -44,7 +66,49 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         scenario.delta = Dependence::Exact;
     }
     all.extend(published());
+    let crossed = "two owners that steal from each other";
+    all.push(scenario(
+        "thep",
+        crossed,
+        Quick,
+        || thieves_of_each_other::<Tso>(false),
+        || thieves_of_each_other::<Loom>(false),
+    ));
     all
+}
+
+/// Two owners of THEP deques with a task each, of which each steals from the other and then takes what is left of its own. Unless they
+/// are `silent`, they poll before they steal, as whoever may wait for a thief has to.
+pub fn thieves_of_each_other<M: Checker>(silent: bool) -> Program {
+    let [mut first, mut second] = [1, 2].map(|id| {
+        let (mut owner, mut thieves) = <Thep as Queue<M>>::make(1, 1, &Delta::INFINITE);
+        assert!(owner.push(task(id)).is_ok(), "there is room");
+        (owner, thieves.remove(0))
+    });
+    std::mem::swap(&mut first.1, &mut second.1);
+    let taken: Arc<Mutex<Vec<Task>>> = Arc::default();
+    let worker = |name: &str, (mut owner, mut thief): (<Thep as Queue<M>>::Owner, <Thep as Queue<M>>::Thief)| {
+        let taken = Arc::clone(&taken);
+        let act = move || {
+            if !silent {
+                owner.poll();
+            }
+            M::note(|| "steal".into());
+            let stolen = thief.steal().task();
+            M::note(|| "pop".into());
+            let popped = owner.pop();
+            owner.poll();
+            lock(&taken).extend(stolen.into_iter().chain(popped));
+        };
+        (name.to_owned(), Box::new(act) as Box<dyn FnOnce()>)
+    };
+    let threads = vec![worker("first", first), worker("second", second)];
+    let finally = move || {
+        let mut taken: Vec<usize> = lock(&taken).iter().map(|task| task.id().get()).collect();
+        taken.sort_unstable();
+        assert_eq!(taken, [1, 2], "each task is taken once");
+    };
+    Program { threads, finally: Box::new(finally) }
 }
 
 fn exactly(delta: usize) -> Delta {
@@ -65,6 +129,14 @@ fn published() -> Vec<Scenario> {
             "δ=∞",
             queue::<Thep<1>>(
                 &[("+|-++-", &[1], 2, Quick), ("++-", &[1], 2, Quick)],
+                |_| Delta::INFINITE,
+                |_| Delta::INFINITE,
+            ),
+        ),
+        called(
+            "δ=∞",
+            queue::<Thep>(
+                &[("+|.-", &[1], 1, Quick), ("+|.+.", &[2], 2, Quick), ("+|.+.", &[1, 1], 2, QuickTso)],
                 |_| Delta::INFINITE,
                 |_| Delta::INFINITE,
             ),

@@ -4,7 +4,7 @@ mod battery;
 mod blocks;
 mod cost;
 #[cfg(target_arch = "x86_64")]
-mod fence_free;
+pub mod fence_free;
 pub mod guest;
 pub mod lineage;
 pub mod passing;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use filch_catalogue::unknown;
 use filch_queue::as_new::Trial;
-use filch_queue::{Delivery, Full, Owner, Progress as StealProgress, Promises, Queue, Steal, Task, Thief};
+use filch_queue::{Delivery, Full, Owner, Promises, Queue, Steal, Task, Thief};
 use filch_schedulers::{PROMISES, QueueUser, with_queue};
 
 use super::{any_seed, as_float};
@@ -254,9 +254,6 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
     done.store(true, Ordering::Release);
     while !thieves.iter().all(JoinHandle::is_finished) {
         owner.poll();
-        if Q::PROMISES.steal_progress == StealProgress::WaitsForOwner {
-            popped.extend(owner.pop());
-        }
         thread::yield_now();
     }
     popped.extend(std::iter::from_fn(|| owner.pop()));

@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use filch_catalogue::{
-    Knob, Lists, PEERS, POOLS, PeerSpec, PoolSpec, QUEUES, QueueSpec, WAITS, WaitSpec, Workload, why_not,
-};
+use filch_catalogue::{Knob, Lists, PEERS, POOLS, PeerSpec, PoolSpec, QUEUES, QueueSpec, WAITS, WaitSpec, Workload};
 
 use crate::columns::COLUMNS;
 use crate::error::Result;
@@ -96,7 +94,7 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 fn pools() -> Vec<Vec<String>> {
     let split = &POOLS[0];
     let pool = |name, summary, pool: &PoolSpec| {
-        let is_queue = QUEUES.iter().any(|queue| queue.name == name && why_not(queue).is_none());
+        let is_queue = QUEUES.iter().any(|queue| queue.name == name);
         let runs = if is_queue { "fork–join, worklists" } else { "fork–join" };
         let set = parameters_of(&pool.knobs(), pool.defaults);
         row([name, runs, pool.stealable, pool.progress, pool.capacity, pool.memory, pool.paper, summary, &set])
@@ -107,7 +105,6 @@ fn pools() -> Vec<Vec<String>> {
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name)).map(|queue| {
         let (runs, why) = match queue.lists {
             Lists::Twice => ("idempotent worklists", "not for fork–join: may return a task twice"),
-            Lists::Never => ("", "not for fork–join: an owner that waits at a join would block a thief"),
             Lists::Once | Lists::Many => ("worklists", "not for fork–join: the owner's end is FIFO"),
         };
         let QueueSpec { name, stealable, progress, capacity, memory, paper, .. } = queue;
@@ -133,8 +130,7 @@ fn is_same(a: &Knob, b: &Knob) -> bool {
 
 /// Lists the parameters of queues and pools; those of the same name and meaning once.
 fn parameters() -> Vec<Vec<String>> {
-    let queues: Vec<(&str, Vec<Knob>)> =
-        QUEUES.iter().filter(|queue| why_not(queue).is_none()).map(|queue| (queue.name, queue.knobs())).collect();
+    let queues: Vec<(&str, Vec<Knob>)> = QUEUES.iter().map(|queue| (queue.name, queue.knobs())).collect();
     let pools: Vec<(&str, Vec<Knob>)> = POOLS.iter().map(|pool| (pool.name, pool.knobs())).collect();
     let mut found: Vec<Knob> = Vec::new();
     for knob in queues.iter().chain(&pools).flat_map(|(_, knobs)| knobs) {

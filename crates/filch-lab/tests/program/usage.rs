@@ -150,7 +150,4 @@ fn unsuitable_schedulers_are_refused_with_the_reason() {
     refuses(&["run", "trees", "--pool", "bwos-l:interrupts=flag"], &["answer thieves themselves"]);
     refuses(&["run", "trees", "--pool", "bwos-l:blok=4"], &["did you mean `block`"]);
     refuses(&["run", "trees", "--pool", "bwos-l:block=many"], &["block=`many`", "is not a number"]);
-    if cfg!(target_arch = "x86_64") {
-        refuses(&["run", "trees", "--pool", "patient-thep"], &["a thief may wait for an owner"]);
-    }
 }

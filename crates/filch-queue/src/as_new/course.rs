@@ -182,7 +182,6 @@ impl<'q> Course<'q> {
         self.rob(thief, None);
         let (round, left) = (self.round, self.model.len());
         match self.promises.stealable {
-            _ if self.waits() => {}
             Stealable::All | Stealable::OldestOnly => assert!(left == 0, "{round}: {left} of {pushed} tasks are left"),
             // An owner may keep some for itself.
             Stealable::Shared | Stealable::OnRequest => {
@@ -217,7 +216,7 @@ impl<'q> Course<'q> {
         self.begin(Kind::InTurn, 0);
         self.fill(usize::MAX);
         let mut patience = self.patience(self.thieves.len());
-        while !patience.is_over() && !self.model.is_empty() && !self.waits() {
+        while !patience.is_over() && !self.model.is_empty() {
             for thief in 0..self.thieves.len() {
                 let answer = self.attempt(thief);
                 patience.follow(&answer, self.patience(self.thieves.len()));
@@ -242,7 +241,7 @@ impl<'q> Course<'q> {
             }
         }
         let is_enough = match self.promises.stealable {
-            Stealable::All => pushed >= count && !self.waits(),
+            Stealable::All => pushed >= count,
             // One may be kept.
             Stealable::Shared | Stealable::OldestOnly | Stealable::OnRequest => pushed > count,
             Stealable::AllButNewest | Stealable::OtherBlocks => false,
@@ -329,19 +328,18 @@ impl<'q> Course<'q> {
         answer(&mut self.model).unwrap_or_else(|disagreement| panic!("{round}: {disagreement}"));
     }
 
-    /// Returns whether a steal would wait for the owner, which is this thread.
-    fn waits(&self) -> bool {
-        self.promises.steal_progress == Progress::WaitsForOwner && !self.model.is_empty()
-    }
-
     /// Makes one attempt at one task.
     fn attempt(&mut self, thief: usize) -> Steal<usize> {
-        if self.waits() { Steal::Empty } else { self.attempt_at(thief, None) }
+        self.attempt_at(thief, None)
     }
 
     /// Makes one attempt at one task, or at several.
     fn attempt_at(&mut self, thief: usize, most: Option<usize>) -> Steal<usize> {
         self.look();
+        if self.promises.steal_progress == Progress::WaitsForOwner {
+            // It would wait for this thread.
+            self.owner.poll();
+        }
         let mut bag = Vec::new();
         let answer = match (&mut self.thieves[thief], most) {
             (Side::Several(thief), Some(most)) => thief.steal_many(most, &mut bag),
@@ -368,7 +366,7 @@ impl<'q> Course<'q> {
     /// Makes attempts, with a poll after each, until they yield nothing.
     fn rob(&mut self, thief: usize, most: Option<usize>) {
         let mut patience = self.patience(1);
-        while !patience.is_over() && !self.waits() {
+        while !patience.is_over() {
             let answer = self.attempt_at(thief, most);
             patience.follow(&answer, self.patience(1));
             if self.model.is_empty() {

@@ -7,7 +7,7 @@ mod single_step;
 use core::hint::black_box;
 use core::num::NonZeroUsize;
 
-use filch_queue::{ChaseLev, Delta, FfCl, FfThe, Owner, Padded, Queue, Task, The, Thep, Thief};
+use filch_queue::{ChaseLev, Delta, FfCl, FfThe, ImpatientThep, Owner, Padded, Queue, Task, The, Thief};
 use single_step::{Access, Step, traced};
 
 const LINE: u64 = align_of::<Padded<u8>>() as u64;
@@ -108,7 +108,7 @@ fn ff_cl_pops_without_a_fence() {
 
 #[test]
 fn thep_pops_without_a_fence() {
-    Pop::of::<Thep>(&delta()).assert_fence_free();
+    Pop::of::<ImpatientThep>(&delta()).assert_fence_free();
 }
 
 /// These show that the test detects a fence.

@@ -78,8 +78,9 @@ fn unfold(life: &str) -> String {
 fn live<Q: Queue>(capacity: usize, life: &str) -> String {
     let (mut owner, mut thieves) = Q::make(capacity, THIEVES, &Q::Params::default());
     let mut line = format!("c{capacity}");
-    let (mut pushed, mut inside) = (0, 0);
+    let (mut pushed, mut inside, mut rests) = (0, 0, false);
     for act in life.chars() {
+        rests = if "+-.".contains(act) { act == '.' } else { rests };
         let told = match act {
             '+' => {
                 let answer = owner.push(task(pushed));
@@ -96,7 +97,7 @@ fn live<Q: Queue>(capacity: usize, life: &str) -> String {
                 owner.poll();
                 ".".into()
             }
-            'a'..='c' if Q::PROMISES.steal_progress == Progress::WaitsForOwner && inside > 0 => continue,
+            'a'..='c' if Q::PROMISES.steal_progress == Progress::WaitsForOwner && inside > 0 && !rests => continue,
             'a'..='c' => {
                 let stolen = thieves[act as usize - 'a' as usize].steal();
                 inside -= usize::from(stolen.is_task());

@@ -39,9 +39,12 @@ fn waits<Q: Queue>() -> bool {
     Q::PROMISES.steal_progress == Progress::WaitsForOwner
 }
 
-/// Steals while the owner does nothing; a thief that would wait for it does not try.
-fn steal<Q: Queue>(thief: &mut Q::Thief) -> Steal<Task> {
-    if waits::<Q>() { Steal::Aborted } else { thief.steal() }
+/// Steals while the owner does nothing; one whose thieves wait for it polls first.
+fn steal<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Steal<Task> {
+    if waits::<Q>() {
+        owner.poll();
+    }
+    thief.steal()
 }
 
 /// Steals everything that can be stolen while the owner only polls.
@@ -51,7 +54,7 @@ fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize>
     let patience = Patience::new();
     // An owner may need several polls to share everything: each failure may be a request.
     while failures < 8 {
-        match steal::<Q>(thief) {
+        match steal::<Q>(owner, thief) {
             Steal::Task(task) => {
                 stolen.push(number(task));
                 failures = 0;
@@ -117,7 +120,7 @@ pub(crate) fn thief_order<Q: Queue>() {
     }
     let stolen = steal_all::<Q>(&mut owner, &mut thieves[0]);
     let popped = drain::<Q>(&mut owner);
-    if Q::PROMISES.stealable == Stealable::All && !waits::<Q>() {
+    if Q::PROMISES.stealable == Stealable::All {
         assert_eq!(popped, []);
     }
     match Q::PROMISES.steals {
@@ -141,9 +144,9 @@ pub(crate) fn hint_sees_work<Q: Queue>() {
         }
         for n in 0..6 {
             assert!(thieves[0].has_work_hint(), "round {round}: {} tasks are there", 6 - n);
-            let taken = if n % 2 == 0 { steal::<Q>(&mut thieves[0]).task() } else { None };
+            let taken = if n % 2 == 0 { steal::<Q>(&mut owner, &mut thieves[0]).task() } else { None };
             // The last task may have been set aside for the thief.
-            assert!(taken.or_else(|| owner.pop()).or_else(|| steal::<Q>(&mut thieves[0]).task()).is_some());
+            assert!(taken.or_else(|| owner.pop()).or_else(|| steal::<Q>(&mut owner, &mut thieves[0]).task()).is_some());
         }
         assert_eq!(owner.pop(), None);
         assert!(!thieves[0].has_work_hint(), "the owner has just found the queue empty");
@@ -201,7 +204,7 @@ pub(crate) fn wrap_around<Q: Queue>() {
                 owner.push(task(n)).expect("an empty queue has room");
             }
             if n % 3 != 0 {
-                let stolen = steal::<Q>(&mut thieves[0]).task();
+                let stolen = steal::<Q>(&mut owner, &mut thieves[0]).task();
                 taken.extend(stolen.or_else(|| owner.pop()).map(number));
             }
         }
@@ -235,11 +238,11 @@ fn stolen_after<Q: Queue>(rounds: usize, with_another: bool, has_asked: bool) ->
     };
     if has_asked {
         push(&mut owner, &mut taken);
-        taken.extend(steal::<Q>(&mut thieves[0]).task().map(number));
+        taken.extend(steal::<Q>(&mut owner, &mut thieves[0]).task().map(number));
     }
     for n in 0..rounds * TASKS {
         push(&mut owner, &mut taken);
-        let stolen = if with_another && n % 2 == 1 { steal::<Q>(&mut thieves[1]).task() } else { None };
+        let stolen = if with_another && n % 2 == 1 { steal::<Q>(&mut owner, &mut thieves[1]).task() } else { None };
         taken.extend(stolen.or_else(|| owner.pop()).map(number));
     }
     taken.extend(drain::<Q>(&mut owner));
@@ -343,9 +346,6 @@ impl<T: Thief<Task> + Send + 'static> Gang<T> {
         let patience = Patience::new();
         while !self.threads.iter().all(thread::JoinHandle::is_finished) {
             owner.poll();
-            if waits::<Q>() {
-                drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
-            }
             patience.wait("the thieves to finish");
         }
         drain::<Q>(owner).into_iter().for_each(|n| ledger.take(n));
@@ -524,7 +524,7 @@ pub(crate) fn drop_with_tasks_inside<Q: Queue>() {
         for n in 0..10 {
             owner.push(task(n)).unwrap();
         }
-        let _ = steal::<Q>(&mut thieves[0]);
+        let _ = steal::<Q>(&mut owner, &mut thieves[0]);
         if thieves_first {
             drop(thieves);
             drop(owner);
@@ -548,9 +548,10 @@ pub(crate) fn sides_outlive_each_other<Q: Queue>() {
     for n in 0..4 {
         let _ = owner.push(task(n));
     }
+    owner.poll();
     drop(owner);
     let mut thief = thieves.remove(0);
-    let stolen = watched(move || core::iter::from_fn(|| steal::<Q>(&mut thief).task()).map(number).collect::<Vec<_>>());
+    let stolen = watched(move || core::iter::from_fn(|| thief.steal().task()).map(number).collect::<Vec<_>>());
     if Q::PROMISES.stealable == Stealable::All && Q::PROMISES.capacity == Capacity::Grows {
         assert_eq!(stolen.len(), 4);
     }

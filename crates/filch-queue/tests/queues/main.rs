@@ -111,7 +111,7 @@ queues! {
     once unsure_ff_cl: filch_queue::FfCl;
     once unsure_ff_the: filch_queue::FfThe;
     once unsure_thep: filch_queue::Thep;
-    never unsure_patient_thep: filch_queue::PatientThep;
+    once unsure_thep_impatient: filch_queue::ImpatientThep;
 }
 
 /// Queues whose thieves can take several tasks at once.

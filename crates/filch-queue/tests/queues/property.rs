@@ -51,10 +51,11 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
                     _ => thieves[thief].has_work_hint(),
                 };
                 assert!(model.is_empty() || seen, "the hint misses {} tasks", model.len());
-                // This thread is the owner, so a thief that waits for the owner would wait for ever.
-                if Q::PROMISES.steal_progress != Progress::WaitsForOwner {
-                    model.steal(thieves[thief].steal())?;
+                if Q::PROMISES.steal_progress == Progress::WaitsForOwner {
+                    // Or the thief would wait for this thread.
+                    owner.poll();
                 }
+                model.steal(thieves[thief].steal())?;
             }
             Operation::Poll => owner.poll(),
         }

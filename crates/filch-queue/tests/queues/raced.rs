@@ -334,7 +334,7 @@ fn a_task_behind_a_claim_is_seen() {
         #[cfg(feature = "fence-free")]
         {
             is_seen::<crate::delta::Least<filch_queue::FfThe>>();
-            is_seen::<crate::delta::Least<filch_queue::Thep>>();
+            is_seen::<crate::delta::Least<filch_queue::ImpatientThep>>();
         }
     }
 }

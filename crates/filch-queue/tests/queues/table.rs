@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use filch_queue::{Delivery, MemoryModel, Order, Progress, Promises, Queue};
+use filch_queue::{Delivery, MemoryModel, Order, Promises, Queue};
 
 /// A row's content, and the queue's promises.
 struct Row {
@@ -33,10 +33,9 @@ fn names_are_unique() {
 #[test]
 fn rows_agree_with_the_promises() {
     for Row { lists, but, promises, .. } in filch_queue::for_each_queue!(rows) {
-        let expected = match (promises.steal_progress, promises.delivery) {
-            (Progress::WaitsForOwner, _) => &["never"][..],
-            (_, Delivery::AtLeastOnce) => &["twice"],
-            (_, Delivery::ExactlyOnce) => &["once", "many"],
+        let expected = match promises.delivery {
+            Delivery::AtLeastOnce => &["twice"][..],
+            Delivery::ExactlyOnce => &["once", "many"],
         };
         assert!(expected.contains(&lists), "{}: `{lists}` is not one of {expected:?}", promises.name);
         let expected = match (promises.memory_model, promises.order) {

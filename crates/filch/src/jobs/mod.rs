@@ -6,8 +6,7 @@
 //! jobs, newest first, or steals others. A join needs a frame that stays; a job needs a place of 64 bytes in a block of
 //! its maker's.
 //!
-//! **Queues.** Any queue of [`filch_queue`] that returns each task once, except `PatientThep`, whose thief may wait for
-//! an owner that has finished. On a first-in, first-out queue, waits nest deeply.
+//! **Queues.** Any queue of [`filch_queue`] that returns each task once. On a first-in, first-out queue, waits nest deeply.
 //!
 //! **Threads.** Each run has its own threads, including the caller. [`Jobs::run`] starts them; a [`Team`] keeps them
 //! for the next run.

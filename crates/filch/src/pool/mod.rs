@@ -201,7 +201,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
 
     /// Called between a worker's announcement of its sleep, with a fence, and its last look. Ensures that the look sees
     /// all work whose owners have not seen the announcement.
-    fn settles(_: &Core<Self>) {}
+    fn settles(_: &Here<'_, Self>) {}
 
     /// Whether [settling](Plumbing::settles) is fast: otherwise a guest should not take a seat for a short call.
     fn settles_fast(&self) -> bool {

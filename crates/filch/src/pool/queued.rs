@@ -17,7 +17,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 use filch_memory::{Asymmetric, Atomic, Memory, Native, Ordering};
-use filch_queue::{Capacity, Delivery, Order, Owner, Queue, Steal, Task, Thief};
+use filch_queue::{Capacity, Delivery, MemoryModel, Order, Owner, Progress, Queue, Steal, Task, Thief};
 
 use super::frames::{self, OnFrames};
 use super::loot::{self, QueueSettings};
@@ -36,20 +36,13 @@ use crate::slot::{Job, Slot};
 use crate::worker_queue::Loot;
 
 /// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out,
-/// whose thieves do not wait for the owner's next step, and that returns each task once. The compiler refuses others:
+/// and that returns each task once. The compiler refuses others:
 ///
 /// ```compile_fail
 /// use filch::{ThreadPool, pool::Queued};
 /// use filch_queue::IdempotentLifo;
 ///
 /// let pool = ThreadPool::builder().pool::<Queued<IdempotentLifo>>().workers(2).build();
-/// ```
-///
-/// ```compile_fail
-/// use filch::{ThreadPool, pool::Queued};
-/// use filch_queue::PatientThep;
-///
-/// let pool = ThreadPool::builder().pool::<Queued<PatientThep>>().workers(2).build();
 /// ```
 ///
 /// When the queue is full, a fork runs its second branch after the first.
@@ -266,8 +259,13 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
 
     const ANSWERS_SIGNALS: bool = Self::ANSWERS;
     const KEEPS: bool = true;
-    // With a handle, and perhaps a request slot, for each pair of workers, this many take some 100 MiB.
-    const MAX_WORKERS: usize = if Q::THIEVES_ALIKE { MAX_WORKERS } else { 1 << 10 };
+    const MAX_WORKERS: usize = match Q::PROMISES.memory_model {
+        // Whoever is alone needs no fence.
+        MemoryModel::OneThread => 1,
+        _ if Q::THIEVES_ALIKE => MAX_WORKERS,
+        // With a handle, and perhaps a request slot, for each pair of workers, this many take some 100 MiB.
+        _ => 1 << 10,
+    };
 
     fn refusal(settings: &QueueSettings<Q>, wait: Wait, by_signal: bool) -> Option<&'static str> {
         settings.loot.and_then(|_| loot::refusal(wait, by_signal && Self::ANSWERS))
@@ -390,9 +388,12 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         !here.pool().is_empty()
     }
 
-    /// Makes visible all pushes of owners that did not see this worker.
-    fn settles(core: &Core<Self>) {
-        if core.pool.has_barriers {
+    /// Makes visible all pushes of owners that did not see this worker, for which no thief waits while it sleeps.
+    fn settles(here: &Here<'_, Self>) {
+        if matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner) {
+            here.pool().poll();
+        }
+        if here.pool().has_barriers {
             Native::heavy_barrier();
         } else {
             nap();

@@ -104,6 +104,10 @@ impl<P: Pool> Standing for Searching<'_, P> {
     fn core(&self) -> &Core<P> {
         self.spot.core
     }
+
+    fn settles(&self) {
+        P::settles(&self.spot.here);
+    }
 }
 
 /// The patience of a searching worker. An idle worker's lasts longer while guests come.
@@ -216,6 +220,10 @@ impl<P: Pool> Standing for Confined<'_, '_, P> {
 
     fn core(&self) -> &Core<P> {
         self.spot.core
+    }
+
+    fn settles(&self) {
+        P::settles(&self.spot.here);
     }
 }
 

@@ -103,6 +103,10 @@ impl<P: Pool> Standing for Joining<'_, P> {
     fn core(&self) -> &Core<P> {
         self.spot.core
     }
+
+    fn settles(&self) {
+        P::settles(&self.spot.here);
+    }
 }
 
 impl<P: Pool> Joiner for Joining<'_, P> {

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::here::Here;
 use crate::home::Home;
 use crate::own::Own;
-use crate::pool::{Plumbing, Pool};
+use crate::pool::Pool;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::waiting::Sleeper;
 
@@ -40,6 +40,9 @@ pub(super) trait Standing {
     type Pool: Pool;
 
     fn core(&self) -> &Core<Self::Pool>;
+
+    /// As its pool [does](crate::pool::Plumbing::settles), here.
+    fn settles(&self);
 }
 
 impl<S: Standing> Sleeper for S {
@@ -59,7 +62,7 @@ impl<S: Standing> Sleeper for S {
 
     fn settles(&self) {
         self.core().home.settles();
-        <S::Pool as Plumbing>::settles(self.core());
+        Standing::settles(self);
     }
 
     fn has_asked(&self) {

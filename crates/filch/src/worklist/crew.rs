@@ -166,6 +166,11 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         }
     }
 
+    /// The worker has gone home, perhaps with tasks in its queue: no thief waits for it.
+    pub(super) fn goes_home(&mut self) {
+        self.queue.poll();
+    }
+
     /// Drops the remaining tasks, when all workers have stopped; returns their number.
     pub(super) fn drop_tasks(&mut self) -> usize {
         let panic = &self.shared.panic;

@@ -4,8 +4,7 @@
 //! with Private Deques*, PPoPP 2013, and of Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*,
 //! PPoPP 2009: searches of graphs and trees, where a task makes others and returns nothing.
 //!
-//! **Queues.** Any queue of [`filch_queue`] except `PatientThep`, whose thief may wait for an owner that has gone home.
-//! This includes queues that fork–join cannot use: those that return the oldest task first and, for [`Idempotent`]
+//! **Queues.** Any queue of [`filch_queue`]. This includes queues that fork–join cannot use: those that return the oldest task first and, for [`Idempotent`]
 //! tasks in [`Worklist::run_idempotent`], those that may return a task twice.
 //!
 //! **Threads.** Each run has its own threads, including the caller: a worker of a thread pool that took part in two

@@ -189,6 +189,7 @@ impl<Q: Queue<Native>> Team<Q> {
             if shared.panic.catch(|| crew.live(&mut state.0, &work)).is_none() {
                 shared.breaks();
             }
+            crew.goes_home();
         };
         let states = states.map(|mut states| {
             let mut members: Vec<_> = crews.iter_mut().zip(&mut states).collect();

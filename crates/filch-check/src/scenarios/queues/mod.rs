@@ -20,7 +20,7 @@ pub use client::{Act, Client};
 pub use hint::hint;
 pub use program::{program, program_of_many};
 
-fn task(id: usize) -> Task {
+pub(super) fn task(id: usize) -> Task {
     Task::from_id(NonZeroUsize::new(id).expect("tasks are numbered from 1"))
 }
 

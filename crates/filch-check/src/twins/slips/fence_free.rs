@@ -5,10 +5,11 @@ use filch_queue::{FfCl, FfThe, Queue};
 
 use super::THE;
 use crate::harm::Harm;
+use crate::scenarios::fence_free::thieves_of_each_other;
 use crate::scenarios::queues::Client;
 use crate::sites::Slip;
 use crate::tso::{Processor, Tso};
-use crate::twins::mutant::{Mutant, buffer, merging, mutant};
+use crate::twins::mutant::{Mutant, buffer, merging, mutant, protocol};
 
 const FENCE_FREE: &str = "filch-queue/src/fence_free.rs";
 const FF_THE: &str = "filch-queue/src/ff_the.rs";
@@ -150,5 +151,29 @@ fn thep() -> Vec<Mutant> {
         Harm::Lost,
         "a push goes by a claim that is given back, and overwrites the oldest task",
     ));
+    all.extend(of_an_owner_at_rest());
     all
+}
+
+/// Of an owner that polls, so that no thief waits for it.
+fn of_an_owner_at_rest() -> [Mutant; 2] {
+    let silent = |silent| thieves_of_each_other::<Tso>(silent);
+    [
+        row::<Thep>(
+            ("no-fence-after-rest", Some(Slip::left_out((THEP, "get_up", "M::fence")))),
+            [1; 2],
+            Client::new(1, 1, ".-", &[1]),
+            buffer(2),
+            Harm::Twice,
+            "an owner's pop after its rest overtakes the end of that rest, and neither side sees the other",
+        ),
+        protocol(
+            "thep",
+            ("silent", true),
+            "two owners, a task each",
+            Harm::Hang,
+            "two owners that do not poll before they steal wait for each other's next pop",
+            silent,
+        ),
+    ]
 }
