@@ -32,7 +32,18 @@ pub const COMMON: &[Knob] = &[
         "what a worker without work does: sleep, or spin: never sleep",
         Takes::Words(std::borrow::Cow::Borrowed("sleep, spin")),
     ),
+    Knob::new(
+        "loss",
+        "what a thief does after it lost a race for a task: try-again, or give-up: it tries another victim, as in Lace's and Wool's papers",
+        Takes::Words(std::borrow::Cow::Borrowed("try-again, give-up")),
+    ),
 ];
+
+/// The largest number of failed leaps that can be asked for.
+pub const MOST_LEAPS: usize = 1 << 20;
+
+/// For as many as have proved right.
+pub const ADAPTIVE: &str = "adaptive";
 
 /// The parameters of every pool, which queues for worklists do not have.
 pub const POOL_KNOBS: &[Knob] = &[
@@ -46,6 +57,11 @@ pub const POOL_KNOBS: &[Knob] = &[
         "ticks",
         "when the clock ticks: asked (while a thief waits) or always, as the paper's clock",
         Takes::Words(std::borrow::Cow::Borrowed("asked, always")),
+    ),
+    Knob::new(
+        "leaps",
+        "failed leaps after which a waiting worker looks further: 1 as in Lace's paper, adaptive as in Wool; by default 8, or 1 if transitive",
+        Takes::NumberOr(1, MOST_LEAPS, std::borrow::Cow::Borrowed(ADAPTIVE)),
     ),
 ];
 

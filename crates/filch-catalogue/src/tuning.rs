@@ -97,6 +97,7 @@ impl Tuning {
 fn why_not_set(name: &str) -> Option<&'static str> {
     match name {
         "steal" => Some("its thieves take one task at a time"),
+        "leaps" => Some("tasks of worklists and jobs wait for no other task; it works for fork–join"),
         "interrupts" | "every" | "ticks" => {
             Some("tasks of worklists and jobs answer thieves themselves; it works for fork–join")
         }

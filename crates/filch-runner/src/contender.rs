@@ -215,6 +215,8 @@ struct Tally {
     run: u64,
     steals: u64,
     attempts: u64,
+    lost: u64,
+    aborted: u64,
 }
 
 impl Tally {
@@ -223,10 +225,19 @@ impl Tally {
         self.run += more.run;
         self.steals += more.stolen;
         self.attempts += more.attempts;
+        self.lost += more.lost;
+        self.aborted += more.aborted;
     }
 
-    fn each(self) -> [(&'static str, u64); 4] {
-        [("steals", self.steals), ("attempts", self.attempts), ("pushed", self.pushed), ("run", self.run)]
+    fn each(self) -> [(&'static str, u64); 6] {
+        [
+            ("steals", self.steals),
+            ("attempts", self.attempts),
+            ("lost", self.lost),
+            ("aborted", self.aborted),
+            ("pushed", self.pushed),
+            ("run", self.run),
+        ]
     }
 }
 

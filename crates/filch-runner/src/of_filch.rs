@@ -141,9 +141,10 @@ fn build<P: Pool<Settings: Tunable>>(
     also: impl FnOnce(P::Settings) -> P::Settings,
 ) -> Built<P> {
     let (own, settings) = tuning.apply::<P::Settings>(settings)?;
-    let PoolOptions { workers, wait, pin, interrupts, common, .. } = settings;
-    let Common { capacity, victims, idle } = common;
-    let builder = Builder::<P>::new().workers(workers).wait(wait).pin(pin).victims(victims).idle(idle);
+    let PoolOptions { workers, wait, leaps, pin, interrupts, common, .. } = settings;
+    let Common { capacity, victims, idle, on_loss } = common;
+    let builder = Builder::<P>::new().workers(workers).wait(wait).leaps(leaps).pin(pin);
+    let builder = builder.victims(victims).idle(idle).on_loss(on_loss);
     // As with every peer, the program runs on the pool's own threads.
     let builder = builder.settings(also(own)).caller_works(false);
     let builder = match interrupts {

@@ -175,6 +175,9 @@ const VALUES: &[(&str, &str)] = &[
     ("victims", "last"),
     ("victims", "next"),
     ("idle", "spin"),
+    ("loss", "give-up"),
+    ("leaps", "1"),
+    ("leaps", "adaptive"),
     ("interrupts", "flag"),
     ("every", "50us"),
     ("block", "sqrt"),
@@ -264,7 +267,7 @@ fn pushed_tasks_match_the_program() {
                 assert_eq!(Some(sum(&ran, "pushed")), ran.tasks, "{name} on {program:?}");
                 assert!(sum(&ran, "run") >= sum(&ran, "pushed"));
                 assert_eq!(ran.workers.len(), workers);
-                for counter in ["steals", "attempts", "pushed", "run"] {
+                for counter in ["steals", "attempts", "lost", "aborted", "pushed", "run"] {
                     assert_eq!(ran.counters[counter], sum(&ran, counter));
                 }
             }

@@ -1,7 +1,7 @@
 //! The table of pools: a new pool is a row here, and a runner.
 
 use filch::pool::{Clock, HeartbeatSettings, QueueSettings, Request, WoolSettings};
-use filch::{Interrupts, Wait};
+use filch::{Interrupts, Leaps, Wait};
 use filch_catalogue::{Lists, PoolSpec};
 use filch_queue::{Capacity, ChaseLev, Promises, Queue, Stealable};
 
@@ -47,6 +47,8 @@ pub struct PoolOptions {
     pub workers: usize,
     /// How a worker waits while a thief has the task that it needs.
     pub wait: Wait,
+    /// How often it tries that thief before it looks further.
+    pub leaps: Leaps,
     /// Whether workers are bound to processors.
     pub pin: bool,
     /// How long tasks are interrupted.
@@ -58,7 +60,8 @@ pub struct PoolOptions {
 impl PoolOptions {
     /// Returns the default settings with this number of workers.
     pub fn of(workers: usize) -> Self {
-        Self { workers, wait: Wait::default(), pin: false, interrupts: None, common: Common::default() }
+        let (wait, leaps, common) = (Wait::default(), Leaps::default(), Common::default());
+        Self { workers, wait, leaps, pin: false, interrupts: None, common }
     }
 }
 

@@ -99,8 +99,8 @@ fn described<Q: Queue<Params: Tunable>>(lists: Lists) -> QueueSpec {
 /// # Errors
 /// A sentence, if a setting is wrong.
 pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
-    let (params, Common { capacity, victims, idle }) = tuning.apply()?;
-    let list = Worklist::new(workers).queue::<Q>(params).victims(victims).idle(idle);
+    let (params, Common { capacity, victims, idle, on_loss }) = tuning.apply()?;
+    let list = Worklist::new(workers).queue::<Q>(params).victims(victims).idle(idle).on_loss(on_loss);
     Ok(match capacity {
         Some(capacity) => list.capacity(capacity),
         None => list,

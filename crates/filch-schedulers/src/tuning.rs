@@ -1,8 +1,10 @@
 //! The construction of queues and pools from their settings.
 
-use filch::{Idle, Interrupts, Victims};
-use filch_catalogue::values::{Parsed, number, period, word};
-use filch_catalogue::{PoolTuning, Tuning, Values};
+use std::num::NonZeroU32;
+
+use filch::{Idle, Interrupts, Leaps, OnLoss, Victims};
+use filch_catalogue::values::{Parsed, number, number_or, period, word};
+use filch_catalogue::{ADAPTIVE, MOST_LEAPS, PoolTuning, Tuning, Values};
 
 use crate::pools::PoolOptions;
 use crate::tunable::Tunable;
@@ -17,16 +19,20 @@ pub struct Common {
     pub victims: Victims,
     /// How workers wait for work.
     pub idle: Idle,
+    /// What thieves do that have lost a race.
+    pub on_loss: OnLoss,
 }
 
 impl Common {
     fn of(values: &Values<'_>) -> Parsed<Self> {
         let victims = Victims::EVERY.map(|victims| (victims.name(), victims));
         let idle = Idle::EVERY.map(|idle| (idle.name(), idle));
+        let on_loss = OnLoss::EVERY.map(|on_loss| (on_loss.name(), on_loss));
         Ok(Self {
             capacity: values.get("capacity", number(1, 1 << 20))?,
             victims: values.get_or("victims", Victims::default(), word(&victims))?,
             idle: values.get_or("idle", Idle::default(), word(&idle))?,
+            on_loss: values.get_or("loss", OnLoss::default(), word(&on_loss))?,
         })
     }
 }
@@ -67,9 +73,13 @@ impl ForPool for PoolTuning {
             let every = values.get("every", period)?;
             let by = by.map(|by| every.map_or(by, |period| by.every(period)));
             let is_steady = values.get("ticks", word(&[("asked", false), ("always", true)]))?.unwrap_or_default();
-            Ok(if is_steady { by.map(Interrupts::steady) } else { by })
+            let by = if is_steady { by.map(Interrupts::steady) } else { by };
+            let leaps = values.get("leaps", number_or(1, MOST_LEAPS, ADAPTIVE))?;
+            let after = |leaps: usize| NonZeroU32::new(leaps as u32).map_or(Leaps::default(), Leaps::After);
+            let leaps = leaps.map_or(Leaps::default(), |leaps| leaps.map_or(Leaps::Adaptive, after));
+            Ok((by, leaps))
         };
-        let interrupts = read().map_err(|why: String| format!("{}: {why}", self.pool()))?;
-        Ok((own, PoolOptions { common, interrupts, ..others }))
+        let (interrupts, leaps) = read().map_err(|why: String| format!("{}: {why}", self.pool()))?;
+        Ok((own, PoolOptions { common, interrupts, leaps, ..others }))
     }
 }

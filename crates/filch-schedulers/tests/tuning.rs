@@ -68,8 +68,9 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 17] = [
+const VALUES: [&str; 18] = [
     "128",
+    "give-up",
     "1",
     "one",
     "off",
@@ -118,7 +119,7 @@ fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
 #[test]
 fn pools_accept_the_parameters_of_their_queues_and_more() {
     use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, WoolSettings};
-    use filch::{Idle, Victims};
+    use filch::{Idle, Leaps, OnLoss, Victims};
     use filch_queue::{BwosL, ChaseLev, Lace, PdqS};
 
     let dealt: QueueSettings<PdqS> = own("pdq-s", "delta=100us:capacity=64");
@@ -133,12 +134,22 @@ fn pools_accept_the_parameters_of_their_queues_and_more() {
     assert_eq!((wool.chunk, wool.privatise_after), (NonZeroU32::new(1), NonZeroU32::new(20)));
     let slow: HeartbeatSettings<ChaseLev, Clock> = own("heartbeat", "beat=1ms");
     assert_eq!(slow.beat, Period(Duration::from_millis(1)));
-    let split = common("split", "victims=last:idle=spin:capacity=100").expect("valid parameters");
+    let split = common("split", "victims=last:idle=spin:loss=give-up:capacity=100").expect("valid parameters");
     assert_eq!((split.victims, split.idle, split.capacity), (Victims::Last, Idle::Spin, Some(100)));
+    assert_eq!(split.on_loss, OnLoss::GiveUp);
     let untouched = common("split", "").expect("valid parameters");
-    assert_eq!(untouched, Common { capacity: None, victims: Victims::Random, idle: Idle::Sleep });
+    assert_eq!(
+        untouched,
+        Common { victims: Victims::Random, idle: Idle::Sleep, on_loss: OnLoss::TryAgain, capacity: None }
+    );
+    let leaps = |rest| {
+        let applied = PoolTuning::parse("split", rest).expect(rest).apply::<()>(PoolOptions::of(2));
+        applied.expect(rest).1.leaps
+    };
+    let three = Leaps::After(NonZeroU32::new(3).expect("it is not 0"));
+    assert_eq!(["", "leaps=3", "leaps=adaptive"].map(leaps), [Leaps::ByStrategy, three, Leaps::Adaptive]);
     // Lists accept the same.
-    let list = tuning("the", "victims=last:idle=spin:capacity=100");
+    let list = tuning("the", "victims=last:idle=spin:loss=give-up:capacity=100");
     assert_eq!(list.apply(), Ok(((), split)));
 }
 
@@ -186,12 +197,14 @@ fn refusals_of_pool_settings_give_the_reason() {
         ("wool", "chunk=0", "is not a number from 1"),
         ("split", "victims=first", "is not one of random, last, next"),
         ("split", "idle=dance", "is not one of sleep, spin"),
+        ("split", "leaps=0", "is not a number from 1 to 1048576, and not adaptive"),
         ("split", "capacity=0", "is not a number from 1"),
         ("splitt", "", "did you mean `split`"),
     ] {
         let said = PoolTuning::parse(pool, rest).map(drop).expect_err(rest);
         assert!(said.contains(words), "{said}");
     }
+    assert!(refused("chase-lev", "leaps=1").contains("wait for no other"));
     for rest in ["every=1ms", "interrupts=signal"] {
         let said = refused("chase-lev", rest);
         assert!(said.contains("cannot be set: tasks of worklists and jobs answer thieves themselves"), "{said}");

@@ -17,7 +17,7 @@ use crate::guest::Guests;
 use crate::home::Home;
 use crate::interrupts::{self, By, Interrupts};
 use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_size, default_workers};
-use crate::policy::{Idle, Victims, Wait};
+use crate::policy::{Habits, Idle, Leaps, Wait};
 use crate::pool::{Pool, Room, Split};
 use crate::processors::{self, Deal};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
@@ -44,9 +44,9 @@ type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
 #[must_use]
 pub struct Builder<P: Pool = Split> {
     pub(crate) workers: Option<usize>,
-    wait: Wait,
-    victims: Victims,
-    idle: Idle,
+    pub(crate) wait: Wait,
+    pub(crate) leaps: Leaps,
+    pub(crate) habits: Habits,
     settings: P::Settings,
     pin: bool,
     /// Whether workers use all processors of the process, even if the thread that starts them is pinned.
@@ -68,8 +68,8 @@ impl<P: Pool> fmt::Debug for Builder<P> {
         f.debug_struct("Builder")
             .field("workers", &self.workers)
             .field("wait", &self.wait)
-            .field("victims", &self.victims)
-            .field("idle", &self.idle)
+            .field("leaps", &self.leaps)
+            .field("habits", &self.habits)
             .field("settings", &self.settings)
             .field("pin", &self.pin)
             .field("stack_size", &self.stack_size)
@@ -93,8 +93,8 @@ impl<P: Pool> Builder<P> {
         Self {
             workers: None,
             wait: Wait::default(),
-            victims: Victims::default(),
-            idle: Idle::default(),
+            leaps: Leaps::default(),
+            habits: Habits::default(),
             settings: P::Settings::default(),
             pin: false,
             unpin: false,
@@ -128,8 +128,8 @@ impl<P: Pool> Builder<P> {
         Builder {
             workers: self.workers,
             wait: self.wait,
-            victims: self.victims,
-            idle: self.idle,
+            leaps: self.leaps,
+            habits: self.habits,
             settings: Q::Settings::default(),
             pin: self.pin,
             unpin: self.unpin,
@@ -154,48 +154,6 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
-        self
-    }
-
-    /// Sets what a worker may run while it waits for a stolen task.
-    ///
-    /// ```
-    /// use filch::{ThreadPool, Wait};
-    ///
-    /// let pool = ThreadPool::builder().workers(2).wait(Wait::Leapfrog).build()?;
-    /// assert_eq!(pool.wait(), Wait::Leapfrog);
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    pub fn wait(mut self, wait: Wait) -> Self {
-        self.wait = wait;
-        self
-    }
-
-    /// Sets which victims a worker tries first. Default: [any](Victims::Random).
-    ///
-    /// ```
-    /// use filch::{ThreadPool, Victims};
-    ///
-    /// let pool = ThreadPool::builder().workers(2).victims(Victims::Last).build()?;
-    /// assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    pub fn victims(mut self, victims: Victims) -> Self {
-        self.victims = victims;
-        self
-    }
-
-    /// Sets what a worker does when it finds no work. Default: it [sleeps](Idle::Sleep).
-    ///
-    /// ```
-    /// use filch::{Idle, ThreadPool};
-    ///
-    /// let pool = ThreadPool::builder().workers(2).idle(Idle::Spin).build()?;
-    /// assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    pub fn idle(mut self, idle: Idle) -> Self {
-        self.idle = idle;
         self
     }
 
@@ -416,7 +374,7 @@ impl<P: Pool> Builder<P> {
         let ticks = by.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
         let kept_back = pools.first().map_or(0, P::kept_back);
-        let (common, spawned) = Common::new(workers, (self.wait, self.victims, self.idle), ticks, guests, kept_back);
+        let (common, spawned) = Common::new(workers, (self.wait, self.leaps), self.habits, ticks, guests, kept_back);
         Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH))
     }
 
@@ -424,7 +382,7 @@ impl<P: Pool> Builder<P> {
         // A signal interrupts the worker's own thread, even if a guest has the seat.
         let asks = self.pin || self.stack_size.is_some() || self.name.is_some();
         let asks = asks || self.on_start.is_some() || self.on_exit.is_some();
-        by != Some(By::Signal) && self.idle == Idle::Sleep && self.caller_works.unwrap_or(!asks)
+        by != Some(By::Signal) && self.habits.idle == Idle::Sleep && self.caller_works.unwrap_or(!asks)
     }
 
     fn stack_size_for(&self, workers: usize) -> usize {

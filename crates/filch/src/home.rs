@@ -24,6 +24,7 @@ use crate::registry::{Common, Spawning};
 use crate::spawn::Spawned;
 use crate::stats::Counters;
 use crate::thread_stack;
+use crate::trails::Trails;
 
 /// The part of a worker that does not depend on the type of its task pool.
 pub(crate) struct Home {
@@ -43,6 +44,10 @@ pub(crate) struct Home {
     random: Cell<Rng>,
     /// The victim of its last steal; at first itself.
     last_victim: Cell<usize>,
+    /// How many failed leaps have proved right before it looks further, if it [adapts](crate::Leaps::Adaptive).
+    pub(crate) leaps: Cell<u32>,
+    /// For a transitive leapfrogger's searches.
+    pub(crate) trails: Cell<Trails>,
     /// The middle of the thread's own stack.
     stack_middle: Cell<usize>,
     /// The nesting depth of jobs that the worker runs although its stack was [low](Home::is_stack_low).
@@ -64,6 +69,8 @@ impl Home {
                 aside: Aside::default(),
                 random: Cell::new(Rng::with_seed(index as u64)),
                 last_victim: Cell::new(index),
+                leaps: Cell::new(1),
+                trails: Cell::default(),
                 stack_middle: Cell::new(0),
                 reluctant: Cell::new(0),
             })
@@ -98,7 +105,7 @@ impl Home {
     /// Returns all workers, including this one, in the order in which this one looks for work.
     pub(crate) fn victims(&self) -> impl Iterator<Item = usize> + use<> {
         let (workers, last) = (self.common.workers(), self.last_victim.get());
-        self.common.victims.order(workers, self.index, last, self.random_below(workers))
+        self.common.habits.victims.order(workers, self.index, last, self.random_below(workers))
     }
 
     /// Records a steal from `victim`.
@@ -301,7 +308,7 @@ impl Sleeper for Home {
     }
 
     fn sleeps(&self) -> bool {
-        self.common.idle == Idle::Sleep
+        self.common.habits.idle == Idle::Sleep
     }
 
     fn has_asked(&self) {

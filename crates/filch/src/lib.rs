@@ -133,6 +133,7 @@ compile_error!(
 
 mod aside;
 mod build_error;
+mod build_policies;
 mod builder;
 mod core;
 mod deal;
@@ -174,6 +175,7 @@ mod team;
 mod thread_pool;
 mod thread_stack;
 mod ticker;
+mod trails;
 mod unwind;
 mod wait;
 mod worker;
@@ -187,7 +189,7 @@ pub use interrupts::{Interrupts, poll};
 pub use join::join;
 pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};
 pub use loops::{fold_blocks, for_each, map_reduce, map_reduce_fixed};
-pub use policy::{Idle, UnknownWait, Victims, Wait};
+pub use policy::{Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
 pub use scope::{Scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};
 pub use thread_pool::ThreadPool;

@@ -3,6 +3,7 @@
 //! Invariant: only [`Wait`] changes what a worker may run; the others change when and where it looks.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only by workers without
@@ -26,10 +27,10 @@ pub enum Wait {
     /// started, because perhaps only the blocked worker may run that. A worker that waits for a [scope](crate::scope())
     /// runs only tasks of that scope, so a task that blocks until another has started may wait until a worker is idle.
     Leapfrog,
-    /// As `Leapfrog`, but also follows tasks stolen from the thief. It has the same guarantees. Only for pools with a
+    /// As `Leapfrog`, but also follows tasks stolen from the thief, [when](Leaps) the thief has none. It has the same guarantees. Only for pools with a
     /// task stack: [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
     Transitive,
-    /// Leapfrogs first; after a few failures in a row, steals once as `Random` does. The default.
+    /// Leapfrogs first; after a [few](Leaps) failures in a row, steals once as `Random` does. The default.
     ///
     /// On fine tasks and two processors, all strategies take the same time within 2 % (UTS T3, 2 and 8 workers). On 48
     /// processors, Lace's authors found that strict leapfrogging stops scaling on the larger T3L, and that random
@@ -189,6 +190,115 @@ impl fmt::Display for Idle {
     }
 }
 
+/// What a thief does that has lost a race for a task, to another thief or to its owner. A setting of the
+/// [builder](crate::Builder::on_loss), of [worklists](crate::worklist::Worklist::on_loss) and [jobs](crate::jobs::Jobs::on_loss).
+///
+/// ```
+/// use filch::{OnLoss, ThreadPool};
+///
+/// let pool = ThreadPool::builder().workers(2).on_loss(OnLoss::GiveUp).build()?;
+/// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnLoss {
+    /// It tries again at once, as often as it takes: there is likely another task. The default.
+    #[default]
+    TryAgain,
+    /// It gives this victim up, as if it had nothing, and goes on to the next: as in the papers of Lace (figure 4) and Wool.
+    GiveUp,
+}
+
+impl OnLoss {
+    /// Both, the default first.
+    pub const EVERY: [Self; 2] = [Self::TryAgain, Self::GiveUp];
+
+    /// The name on command lines and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TryAgain => "try-again",
+            Self::GiveUp => "give-up",
+        }
+    }
+}
+
+impl fmt::Display for OnLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// After how many attempts in a row at the thief of the awaited task that found nothing a worker looks further, where its
+/// [strategy](Wait) lets it: [`LeapfrogRandom`](Wait::LeapfrogRandom) at anybody, once, and [`Transitive`](Wait::Transitive) at whoever
+/// stole from that thief. A setting of the [builder](crate::Builder::leaps).
+///
+/// ```
+/// use std::num::NonZeroU32;
+///
+/// use filch::{Leaps, ThreadPool, Wait};
+///
+/// // As in the paper: from anybody whenever the thief has nothing.
+/// let leaps = Leaps::After(NonZeroU32::MIN);
+/// let pool = ThreadPool::builder().workers(2).wait(Wait::LeapfrogRandom).leaps(leaps).build()?;
+/// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Leaps {
+    /// After 8 before it looks at anybody, and after 1 before it follows thieves. The default.
+    #[default]
+    ByStrategy,
+    /// After so many. 1: as in the paper of Lace (section 4.3); 32: as in its program today.
+    After(NonZeroU32),
+    /// After as many as have proved right, from 1 to 300, as in Wool: a third of them once looking further has found something, three times as
+    /// many once it has not.
+    Adaptive,
+}
+
+/// The last number of failed leaps at which an adaptive worker arrives.
+const MOST_LEAPS: u32 = 300;
+
+impl Leaps {
+    /// How many, for who waits so, where an adaptive worker has come to `adapted`.
+    pub(crate) fn before(self, wait: Wait, adapted: u32) -> u32 {
+        match self {
+            // With Lace's 32, oversubscribed workers, whose thief may not be running, would look elsewhere too late.
+            Self::ByStrategy => {
+                if wait == Wait::Transitive {
+                    1
+                } else {
+                    8
+                }
+            }
+            Self::After(leaps) => leaps.get(),
+            Self::Adaptive => adapted,
+        }
+    }
+
+    /// What an adaptive worker comes to that has looked further, after `adapted` failures, and `found` something or not.
+    pub(crate) fn adapt(adapted: u32, found: bool) -> u32 {
+        if found { (adapted / 3).max(1) } else { (adapted * 3).min(MOST_LEAPS) }
+    }
+}
+
+impl fmt::Display for Leaps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByStrategy => f.pad("by-strategy"),
+            Self::After(leaps) => leaps.fmt(f),
+            Self::Adaptive => f.pad("adaptive"),
+        }
+    }
+}
+
+/// What workers do that have nothing to do, of any kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Habits {
+    pub(crate) victims: Victims,
+    pub(crate) idle: Idle,
+    pub(crate) on_loss: OnLoss,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,5 +315,18 @@ mod tests {
         for victims in Victims::EVERY {
             assert_eq!(victims.order(1, 0, 0, 0).collect::<Vec<_>>(), [0]);
         }
+    }
+
+    #[test]
+    fn leaps_are_those_of_the_strategy_those_that_are_set_or_those_that_have_proved_right() {
+        assert_eq!([Wait::LeapfrogRandom, Wait::Transitive].map(|wait| Leaps::ByStrategy.before(wait, 5)), [8, 1]);
+        let seven = Leaps::After(NonZeroU32::new(7).unwrap());
+        assert_eq!(Wait::EVERY.map(|wait| seven.before(wait, 5)), [7; 4]);
+        assert_eq!(Wait::EVERY.map(|wait| Leaps::Adaptive.before(wait, 5)), [5; 4]);
+        let further = |found| move |adapted: &u32| Some(Leaps::adapt(*adapted, found));
+        let failed: Vec<u32> = std::iter::successors(Some(1), further(false)).take(8).collect();
+        assert_eq!(failed, [1, 3, 9, 27, 81, 243, 300, 300]);
+        let found: Vec<u32> = std::iter::successors(Some(300), further(true)).take(8).collect();
+        assert_eq!(found, [300, 100, 33, 11, 3, 1, 1, 1]);
     }
 }

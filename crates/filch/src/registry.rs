@@ -12,7 +12,7 @@ use filch_queue::{ChaseLev, Padded, Queue, Steal, Thief};
 
 use crate::deal::deal_alike;
 use crate::guest::Guests;
-use crate::policy::{Idle, Victims, Wait};
+use crate::policy::{Habits, Leaps, Wait};
 use crate::process;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
@@ -36,8 +36,8 @@ pub(crate) struct Common {
     /// Whether the pool is being dropped, so that workers leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     pub(crate) wait: Wait,
-    pub(crate) victims: Victims,
-    pub(crate) idle: Idle,
+    pub(crate) leaps: Leaps,
+    pub(crate) habits: Habits,
     /// The number of a worker's newest tasks that thieves leave to it.
     pub(crate) kept_back: usize,
     /// The ticks that thieves wait for, if workers answer on ticks.
@@ -56,7 +56,8 @@ impl Common {
     /// Returns the state of this many workers, and each worker's own side of its queue of spawned jobs.
     pub(crate) fn new(
         workers: usize,
-        (wait, victims, idle): (Wait, Victims, Idle),
+        (wait, leaps): (Wait, Leaps),
+        habits: Habits,
         ticks: Option<Ticks<Native>>,
         guests: Option<Guests>,
         kept_back: usize,
@@ -73,8 +74,8 @@ impl Common {
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
             wait,
-            victims,
-            idle,
+            leaps,
+            habits,
             kept_back,
         };
         (common, owners)

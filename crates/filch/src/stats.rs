@@ -82,6 +82,10 @@ counters! {
     steals,
     /// Attempts to steal, successful or not.
     attempts,
+    /// Attempts that lost a race for a task: [what then](crate::OnLoss).
+    lost,
+    /// Attempts that were refused, though there may have been a task: too close to the owner, for instance.
+    aborted,
     /// Tasks taken from other workers while waiting for a stolen one.
     leaps,
     /// Times the shared part grew, because the worker shared tasks.

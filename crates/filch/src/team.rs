@@ -18,11 +18,12 @@ use filch_queue::Queue;
 
 use crate::deal::deal_any;
 use crate::patience::Patience;
+use crate::policy::Habits;
 use crate::process;
 use crate::processors::{self, Bound, Deal};
 use crate::protocol::rounds::Rounds;
 use crate::unwind::{FirstPanic, abort_on_panic};
-use crate::worker_queue::{Habits, Loot, WorkerQueue};
+use crate::worker_queue::{Loot, WorkerQueue};
 
 /// Why a team could not be started. Threads started before have ended.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use filch_queue::{Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
 use crate::deal::{self, Hand};
 use crate::patience::Patience;
-use crate::policy::{Idle, Victims};
+use crate::policy::{Habits, OnLoss};
 
 /// The counts of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,10 @@ pub struct Tally {
     pub stolen: u64,
     /// Its attempts to steal.
     pub attempts: u64,
+    /// Those that lost a race, to another thief or to the owner.
+    pub lost: u64,
+    /// Those that were refused, though there may have been a task: too close to the owner, for instance.
+    pub aborted: u64,
 }
 
 /// How many tasks a thief takes at once, and the operation for it.
@@ -69,13 +73,6 @@ pub(crate) struct WorkerQueue<Q: Queue<Native>> {
     last_victim: usize,
     random: fastrand::Rng,
     pub(crate) tally: Tally,
-}
-
-/// The policies of a worker without tasks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Habits {
-    pub(crate) victims: Victims,
-    pub(crate) idle: Idle,
 }
 
 impl<Q: Queue<Native>> WorkerQueue<Q> {
@@ -165,8 +162,18 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
                     self.spoils = spoils;
                     return Some(task);
                 }
-                Steal::Retry => std::hint::spin_loop(),
-                Steal::Empty | Steal::Aborted | Steal::Pending => return None,
+                Steal::Retry => {
+                    self.tally.lost += 1;
+                    if self.habits.on_loss == OnLoss::GiveUp {
+                        return None;
+                    }
+                    std::hint::spin_loop();
+                }
+                Steal::Aborted => {
+                    self.tally.aborted += 1;
+                    return None;
+                }
+                Steal::Empty | Steal::Pending => return None,
             }
         }
     }

@@ -5,6 +5,7 @@
 mod common;
 
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, ThreadId};
@@ -12,7 +13,7 @@ use std::thread::{self, ThreadId};
 use common::{pool, pool_of, wait_for, watchdog};
 use filch::host::Crew;
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
-use filch::{Builder, ThreadPool, Wait};
+use filch::{Builder, Leaps, ThreadPool, Wait};
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Owner, Promises, Queue, Steal, Task, Thief};
 
@@ -329,8 +330,8 @@ fn a_leapfrogger_sleeps_though_others_have_unrelated_work() {
 /// The thief of a task has no tasks, since its own was stolen further, and waits for that.
 #[test]
 fn a_transitive_leapfrogger_follows_steals_to_the_next_thief() {
-    fn follows<P: Pool>() {
-        let pool = pool_of::<P>(3, Wait::Transitive);
+    fn follows<P: Pool>(leaps: Leaps) {
+        let pool = Builder::<P>::new().workers(3).wait(Wait::Transitive).leaps(leaps).build().unwrap();
         for _ in 0..20 {
             let [is_far, ran] = flags();
             let far = || {
@@ -341,9 +342,11 @@ fn a_transitive_leapfrogger_follows_steals_to_the_next_thief() {
         }
     }
     let _watchdog = watchdog("a steal further on");
-    follows::<Split>();
-    follows::<Wool>();
-    follows::<Wool<1, 1>>();
+    for leaps in [Leaps::default(), Leaps::After(NonZeroU32::new(5).unwrap()), Leaps::Adaptive] {
+        follows::<Split>(leaps);
+        follows::<Wool>(leaps);
+        follows::<Wool<1, 1>>(leaps);
+    }
 }
 
 /// Each job waits for another pool for a moment, and meanwhile its worker runs the next one on top of it, but not

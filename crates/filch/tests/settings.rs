@@ -14,7 +14,7 @@ use filch::pool::{
     Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Wool, WoolSettings,
 };
 use filch::worklist::Worklist;
-use filch::{BuildError, Builder, Idle, Interrupts, Victims, Wait, Worker};
+use filch::{BuildError, Builder, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
 use filch_queue::{Amount, ChaseLev, Dsq, Lace, Locked, PdqR, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq};
 
 fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
@@ -36,16 +36,22 @@ fn slow_sum<P: Pool>(mut w: Worker<'_, P>, from: u64, to: u64) -> u64 {
     a + b
 }
 
+/// Each order in which thieves try victims, and once without a second try after a lost race.
+fn orders() -> impl Iterator<Item = (Victims, OnLoss)> {
+    Victims::EVERY.map(|victims| (victims, OnLoss::TryAgain)).into_iter().chain([(Victims::Random, OnLoss::GiveUp)])
+}
+
 #[test]
 fn every_pool_steals_in_every_order_and_need_not_sleep() {
     let _watchdog = watchdog("an order");
     struct Compute;
     impl EveryPool for Compute {
         fn with<P: Pool>(&self) {
-            for victims in Victims::EVERY {
+            for (victims, on_loss) in orders() {
                 for idle in Idle::EVERY {
                     for workers in WORKERS {
-                        let pool = Builder::<P>::new().workers(workers).victims(victims).idle(idle).build().unwrap();
+                        let pool = Builder::<P>::new().workers(workers).victims(victims).on_loss(on_loss).idle(idle);
+                        let pool = pool.build().unwrap();
                         assert_eq!(pool.run(|w| fib(w, times(16, 6) as u64)), times(987, 8) as u64);
                         let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
                         assert_eq!(sum, 499_500);
@@ -53,6 +59,27 @@ fn every_pool_steals_in_every_order_and_need_not_sleep() {
                             assert_eq!(pool.stats().total().parks, 0);
                         }
                     }
+                }
+            }
+        }
+    }
+    Compute.every();
+}
+
+/// Those of the papers included: 1, and as many as have proved right.
+#[test]
+fn every_pool_waits_with_any_number_of_leaps() {
+    let _watchdog = watchdog("a leap");
+    struct Compute;
+    impl EveryPool for Compute {
+        fn with<P: Pool>(&self) {
+            let leaps = [1, 1000].map(|leaps| Leaps::After(NonZeroU32::new(leaps).unwrap()));
+            for leaps in leaps.into_iter().chain([Leaps::Adaptive]) {
+                let strategies = [Wait::LeapfrogRandom, Wait::Transitive].into_iter();
+                for wait in strategies.filter(|&wait| wait != Wait::Transitive || P::TRANSITIVE) {
+                    let pool = Builder::<P>::new().workers(3).wait(wait).leaps(leaps).build().unwrap();
+                    assert_eq!(pool.run(|w| fib(w, times(16, 6) as u64)), times(987, 8) as u64);
+                    assert_eq!(pool.run(|w| slow_sum(w, 0, times(64, 8) as u64)), times(2016, 28) as u64);
                 }
             }
         }
@@ -115,9 +142,9 @@ fn family<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, generations: u32, born: &'
 #[test]
 fn worklists_and_jobs_steal_in_every_order_and_need_not_nap() {
     let _watchdog = watchdog("a list");
-    for (victims, idle) in Victims::EVERY.into_iter().flat_map(|victims| Idle::EVERY.map(|idle| (victims, idle))) {
+    for ((victims, on_loss), idle) in orders().flat_map(|order| Idle::EVERY.map(|idle| (order, idle))) {
         for workers in WORKERS {
-            let list = Worklist::new(workers).victims(victims).idle(idle);
+            let list = Worklist::new(workers).victims(victims).on_loss(on_loss).idle(idle);
             let generations = times(10, 4) as u32;
             let count = list.run(
                 [generations],
@@ -131,7 +158,8 @@ fn worklists_and_jobs_steal_in_every_order_and_need_not_nap() {
             );
             assert_eq!(count.states.iter().sum::<usize>(), (2 << generations) - 1);
             let born = AtomicUsize::new(0);
-            let jobs = Jobs::new(workers).queue::<Lace>(lace::Policies::default()).victims(victims).idle(idle);
+            let jobs = Jobs::new(workers).queue::<Lace>(lace::Policies::default()).victims(victims);
+            let jobs = jobs.on_loss(on_loss).idle(idle);
             assert!(jobs.run(|w| family(w, generations, &born)).is_complete);
             assert_eq!(born.into_inner(), (2 << generations) - 1);
         }

@@ -34,7 +34,7 @@ use self::blocks::Spare;
 pub use self::handle::Job;
 pub use self::team::Team;
 pub use self::worker::JobWorker;
-use crate::policy::{Idle, Victims};
+use crate::policy::{Idle, OnLoss, Victims};
 use crate::worklist::Worklist;
 pub use crate::worklist::{StartError, Stop, Tally};
 
@@ -157,6 +157,18 @@ impl<Q: Queue<Native>> Jobs<Q> {
     #[must_use]
     pub fn idle(self, idle: Idle) -> Self {
         Self { settings: self.settings.idle(idle), ..self }
+    }
+
+    /// Sets what a thief does after it has lost a race for a job.
+    ///
+    /// ```
+    /// use filch::{OnLoss, jobs::Jobs};
+    ///
+    /// assert!(Jobs::new(2).on_loss(OnLoss::GiveUp).run(|w| w.spawn(|_| ())).is_complete);
+    /// ```
+    #[must_use]
+    pub fn on_loss(self, on_loss: OnLoss) -> Self {
+        Self { settings: self.settings.on_loss(on_loss), ..self }
     }
 
     /// Returns a handle that stops this system's runs early, from any thread: jobs that have not begun are dropped.

@@ -12,6 +12,7 @@ use crate::core::Core;
 use crate::here::IdleHere;
 use crate::job;
 use crate::patience::nap;
+use crate::policy::OnLoss;
 use crate::pool::Pool;
 use crate::protocol::state::{JobState, Status, Theft};
 use crate::protocol::waiting::wake_next;
@@ -29,8 +30,15 @@ pub(super) enum Find {
     Reluctantly(Box<Find>),
 }
 
+/// A task that this worker has stolen and claimed.
+pub(super) struct Won {
+    owner: usize,
+    job: NonNull<Job>,
+}
+
 impl<P: Pool> Spot<'_, P> {
-    /// Steals a task from `victim`, through any number of lost races; returns `None` if there is none.
+    /// Steals a task from `victim`, through any number of lost races unless thieves [give up](OnLoss); returns `None` if there
+    /// is none.
     pub(super) fn steal(&self, victim: usize) -> Option<NonNull<Job>> {
         self.steal_by(victim, |victim| P::steal(&self.here, victim))
     }
@@ -56,8 +64,17 @@ impl<P: Pool> Spot<'_, P> {
                     home.has_stolen_from(victim);
                     break Some(job);
                 }
-                Steal::Retry => std::hint::spin_loop(),
-                Steal::Empty | Steal::Aborted | Steal::Pending => {
+                Steal::Retry => {
+                    home.counters.lost.bump();
+                    if home.common.habits.on_loss == OnLoss::GiveUp {
+                        break None;
+                    }
+                    std::hint::spin_loop();
+                }
+                nothing => {
+                    if nothing == Steal::Aborted {
+                        home.counters.aborted.bump();
+                    }
                     home.common.want_tick();
                     break None;
                 }
@@ -192,14 +209,19 @@ impl<P: Pool> Spot<'_, P> {
         }
     }
 
-    /// Tries to steal from `victim`, and runs the loot. With a guard, runs the loot only if that theft is still in
-    /// progress after the steal; otherwise gives the loot back to its owner.
+    /// Tries to steal from `victim`, and runs the loot; with a guard as [`Spot::win`].
     pub(super) fn steal_and_run(&self, victim: usize, guard: Option<(&JobState<Native>, Theft)>) -> bool {
+        self.win(victim, guard).map(|won| self.run_won(won)).is_some()
+    }
+
+    /// Tries to steal from `victim`, and claims the loot, which the caller must [run](Spot::run_won). With a guard, keeps the loot
+    /// only if that theft is still in progress after the steal; otherwise gives the loot back to its owner.
+    pub(super) fn win(&self, victim: usize, guard: Option<(&JobState<Native>, Theft)>) -> Option<Won> {
         let is_cold = || guard.is_some_and(|(via, theft)| !self.is_warm(via, theft));
         if is_cold() {
-            return false;
+            return None;
         }
-        let Some(job) = self.steal(victim) else { return false };
+        let job = self.steal(victim)?;
         // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
         let state = &unsafe { job.as_ref() }.state;
         let owner = self.claim(victim, state);
@@ -208,14 +230,18 @@ impl<P: Pool> Spot<'_, P> {
         if is_cold() {
             let owner_sleeps = state.give_back();
             self.wake_owner(owner, owner_sleeps);
-            return false;
+            return None;
         }
+        Some(Won { owner, job })
+    }
+
+    /// Runs what this worker has stolen and claimed.
+    pub(super) fn run_won(&self, Won { owner, job }: Won) {
         if P::may_have_own(&self.here) {
             self.home().on_detour(|| self.run_stolen(owner, job));
         } else {
             self.run_stolen(owner, job);
         }
-        true
     }
 
     /// Whether the thief is still running that job, with nothing unrelated inside it.

@@ -6,22 +6,20 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
+use super::find::Won;
 use super::spot::{Spot, Standing};
 use crate::core::Core;
 use crate::front::Meanwhile;
 use crate::here::Here;
 use crate::patience::Patience;
-use crate::policy::Wait;
+use crate::policy::{Leaps, Wait};
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
 use crate::protocol::state::{JobState, Settled, Status, Theft};
 use crate::protocol::waiting::{Joiner, Sleeper, await_job};
 use crate::slot::Job;
+use crate::trails::{Trail, Trails};
 use crate::unwind::AbortOnUnwind;
-
-/// The number of consecutive failures to leapfrog before one attempt at a random victim. Lace has 32; with 8,
-/// oversubscribed workers, whose thief may not be running, look elsewhere sooner.
-const LEAPS_BEFORE_RANDOM: u32 = 8;
 
 /// Waits until `job`, stolen from this worker, is settled; `meanwhile` says whether it may help others.
 ///
@@ -42,15 +40,18 @@ pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, mea
 struct Joining<'w, P: Pool> {
     spot: Spot<'w, P>,
     helps: bool,
-    /// The number of consecutive failures to leapfrog.
+    /// The number of failures to leapfrog since it last looked further.
     failures: Cell<u32>,
+    /// Whether it has looked further since its last look before sleep.
+    has_searched: Cell<bool>,
     /// How many times it has idled, on a low stack, while there was work.
     looks: Cell<u32>,
 }
 
 impl<'w, P: Pool> Joining<'w, P> {
     fn new(spot: Spot<'w, P>, meanwhile: Meanwhile) -> Self {
-        Self { spot, helps: meanwhile == Meanwhile::Help, failures: Cell::new(0), looks: Cell::new(0) }
+        let helps = meanwhile == Meanwhile::Help;
+        Self { spot, helps, failures: Cell::new(0), has_searched: Cell::new(false), looks: Cell::new(0) }
     }
 
     fn strategy(&self) -> Wait {
@@ -67,6 +68,21 @@ impl<'w, P: Pool> Joining<'w, P> {
             Wait::Leapfrog | Wait::Transitive => std::slice::from_ref(&peers[theft.thief]),
             Wait::LeapfrogRandom | Wait::Random => peers,
         }
+    }
+
+    /// After a failure to leapfrog: looks further, if there have been enough of them.
+    fn further(&self, look: impl FnOnce() -> bool) -> bool {
+        let home = self.spot.home();
+        let (failures, adapted) = (self.failures.get() + 1, home.leaps.get());
+        self.failures.set(failures);
+        if failures < home.common.leaps.before(self.strategy(), adapted) {
+            return false;
+        }
+        self.failures.set(0);
+        self.has_searched.set(true);
+        let found = look();
+        home.leaps.set(Leaps::adapt(adapted, found));
+        found
     }
 
     fn run_any(&self) -> bool {
@@ -122,18 +138,17 @@ impl<P: Pool> Joiner for Joining<'_, P> {
             return false;
         }
         let found = if spot.home().is_stack_low() {
+            self.has_searched.set(true);
             self.leap_low(state, theft)
         } else {
             match self.strategy() {
                 // The guard: the thief may have finished the job and be running something unrelated.
                 Wait::Leapfrog => spot.steal_and_run(theft.thief, Some((state, theft))),
-                Wait::Transitive => leap_transitively(spot, state, theft),
-                Wait::LeapfrogRandom => {
-                    spot.steal_and_run(theft.thief, None) || {
-                        self.failures.set(self.failures.get() + 1);
-                        self.failures.get().is_multiple_of(LEAPS_BEFORE_RANDOM) && self.run_any()
-                    }
+                Wait::Transitive => {
+                    spot.steal_and_run(theft.thief, Some((state, theft)))
+                        || self.further(|| leap_transitively(spot, state, theft))
                 }
+                Wait::LeapfrogRandom => spot.steal_and_run(theft.thief, None) || self.further(|| self.run_any()),
                 Wait::Random => self.run_any(),
             }
         };
@@ -176,57 +191,54 @@ impl<P: Pool> Joiner for Joining<'_, P> {
         if self.helps && !self.strategy().is_strict() {
             return spot.sees_any() || home.has_own_spawned();
         }
+        if self.helps && self.strategy() == Wait::Transitive && !self.has_searched.replace(false) {
+            // Whoever else may have something to give has not been asked: the next leap does that.
+            self.failures.set(u32::MAX - 1);
+            return true;
+        }
         home.has_mail() || self.victims(theft).iter().any(|victim| P::has_work(&spot.here, victim))
     }
 }
 
-/// The job that led a transitive leapfrogger to a worker, and its theft, which must still be in progress.
-struct Trail<'s> {
-    state: &'s JobState<Native>,
-    theft: Theft,
-    /// The next entry of the thief's stack to look at.
-    next: usize,
+/// Searches, depth first, the workers that run descendants of the job in `state`, except its thief, for a task to steal; runs it.
+fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> bool {
+    let home = spot.home();
+    let mut trails = home.trails.take();
+    let won = search(spot, state, theft, &mut trails);
+    // The task that runs may search too.
+    home.trails.set(trails);
+    won.map(|won| spot.run_won(won)).is_some()
 }
 
-/// Searches, depth first, the workers that run descendants of the job in `state` for something to steal.
-fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> bool {
+fn search<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft, trails: &mut Trails) -> Option<Won> {
     let peers = spot.core.peers();
-    let mut seen = vec![false; peers.len()];
-    seen[spot.home().index] = true;
-    seen[theft.thief] = true;
-    if spot.steal_and_run(theft.thief, Some((state, theft))) {
-        return true;
-    }
-    let mut path = vec![Trail { state, theft, next: theft.base }];
-    while let Some(trail) = path.last_mut() {
-        let entry = peers[trail.theft.thief].pool.stolen_at(trail.next);
+    trails.begin(peers.len());
+    trails.is_new(spot.home().index);
+    trails.is_new(theft.thief);
+    trails.path.push(Trail { via: None, theft, next: theft.base });
+    while let Some(trail) = trails.path.last_mut() {
+        let at = (trail.theft.thief, trail.next);
+        let entry = peers[at.0].pool.stolen_at(at.1).map(|entry| (entry, entry.status()));
         trail.next += 1;
-        let further = match entry.map(|entry| (entry, entry.status())) {
-            Some((entry, Status::Stolen(theft))) if !seen[theft.thief] => {
-                Some(Trail { state: entry, theft, next: theft.base })
-            }
-            Some(_) => None,
-            None => {
-                path.pop();
-                continue;
-            }
-        };
         // Checked after reading the entry: if the theft that led here is still in progress, the entry was one of its
         // descendants.
-        if !spot.is_warm(trail.state, trail.theft) {
-            path.pop();
-        } else if let Some(further) = further {
-            seen[further.theft.thief] = true;
-            if spot.steal_and_run(further.theft.thief, Some((further.state, further.theft))) {
-                return true;
+        let via = trail.via.map_or(Some(state), |(worker, index)| peers[worker].pool.stolen_at(index));
+        let is_warm = entry.is_some() && via.is_some_and(|via| spot.is_warm(via, trail.theft));
+        if !is_warm {
+            trails.path.pop();
+        } else if let Some((entry, Status::Stolen(theft))) = entry
+            && trails.is_new(theft.thief)
+        {
+            if let Some(won) = spot.win(theft.thief, Some((entry, theft))) {
+                return Some(won);
             }
-            path.push(further);
+            trails.path.push(Trail { via: Some(at), theft, next: theft.base });
         }
         if !matches!(state.status(), Status::Stolen(_)) {
-            return false;
+            return None;
         }
     }
-    false
+    None
 }
 
 #[cfg(test)]
@@ -243,6 +255,7 @@ mod tests {
     fn both<T>(joining: &mut Joining<'_, Split>, see: impl Fn(&Joining<'_, Split>) -> T) -> (T, T) {
         let [helps, waits] = [true, false].map(|helps| {
             joining.helps = helps;
+            joining.has_searched.set(true);
             see(joining)
         });
         (helps, waits)

@@ -39,11 +39,11 @@ pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
 pub use team::Team;
 
-use crate::policy::{Idle, Victims};
+use crate::policy::{Habits, Idle, OnLoss, Victims};
 pub use crate::team::StartError;
 use crate::team::TeamSettings;
+use crate::worker_queue::Loot;
 pub use crate::worker_queue::Tally;
-use crate::worker_queue::{Habits, Loot};
 
 /// A worklist: its settings, and [`run`](Self::run).
 ///
@@ -184,6 +184,20 @@ impl<Q: Queue<Native>> Worklist<Q> {
     #[must_use]
     pub fn idle(self, idle: Idle) -> Self {
         Self { habits: Habits { idle, ..self.habits }, ..self }
+    }
+
+    /// Sets what a thief does after it has lost a race for a task.
+    ///
+    /// ```
+    /// use filch::OnLoss;
+    /// use filch::worklist::Worklist;
+    ///
+    /// let sum = Worklist::new(2).on_loss(OnLoss::GiveUp).run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
+    /// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
+    /// ```
+    #[must_use]
+    pub fn on_loss(self, on_loss: OnLoss) -> Self {
+        Self { habits: Habits { on_loss, ..self.habits }, ..self }
     }
 
     /// Returns a handle that stops this worklist's runs early, from any thread.
