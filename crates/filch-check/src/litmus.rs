@@ -30,6 +30,10 @@ pub enum Instruction {
     Read(usize),
     /// Exchanges a location's value, into the next register.
     Swap(usize, u64),
+    /// Writes a value to a location's upper half.
+    WriteHigh(usize, u32),
+    /// Reads a location's lower half into the next register.
+    ReadLow(usize),
     /// A full fence.
     Fence,
     /// The light side of an asymmetric fence.
@@ -38,7 +42,7 @@ pub enum Instruction {
     Heavy,
 }
 
-use Instruction::{Fence, Heavy, Light, Read, Swap, Write};
+use Instruction::{Fence, Heavy, Light, Read, ReadLow, Swap, Write, WriteHigh};
 
 /// A litmus shape, with the outcome that it asks about.
 #[derive(Clone, Copy, Debug)]
@@ -157,6 +161,35 @@ pub const SHAPES: &[Shape] = &[
         finals: false,
         allowed_from: Some(1),
     },
+    Shape {
+        name: "SB of halves",
+        threads: &[&[WriteHigh(0, 1), ReadLow(0)], &[Swap(0, 5)]],
+        asks: &[0, 0, 1 << 32 | 5],
+        finals: true,
+        allowed_from: Some(1),
+    },
+    Shape {
+        name: "SB of halves+fence",
+        threads: &[&[WriteHigh(0, 1), Fence, ReadLow(0)], &[Swap(0, 5)]],
+        asks: &[0, 0, 1 << 32 | 5],
+        finals: true,
+        allowed_from: None,
+    },
+    Shape {
+        name: "half after whole",
+        threads: &[&[Write(0, 3), WriteHigh(0, 1), Read(0), WriteHigh(0, 2)], &[Swap(0, 5), Read(0)]],
+        // The other's lower half, though it was written before this thread's.
+        asks: &[1 << 32 | 5, 0, 2 << 32 | 3],
+        finals: true,
+        allowed_from: None,
+    },
+    Shape {
+        name: "half before whole",
+        threads: &[&[WriteHigh(0, 1), Write(0, 3), Read(0)], &[Read(0), Read(0)]],
+        asks: &[3, 1 << 32, 3],
+        finals: false,
+        allowed_from: Some(0),
+    },
 ];
 
 /// What a shape came to.
@@ -188,7 +221,9 @@ pub fn run(shape: &Shape, bounds: &Bounds) -> Outcomes {
 fn program(shape: &Shape, outcomes: &Arc<Mutex<BTreeSet<Vec<u64>>>>) -> Program {
     type Words = Vec<<Tso as Memory>::AtomicU64>;
     let largest = shape.threads.iter().copied().flatten().map(|instruction| match *instruction {
-        Write(location, _) | Read(location) | Swap(location, _) => location + 1,
+        Write(location, _) | Read(location) | Swap(location, _) | WriteHigh(location, _) | ReadLow(location) => {
+            location + 1
+        }
         Fence | Light | Heavy => 0,
     });
     let memory: Arc<Words> = Arc::new((0..largest.max().unwrap_or(0)).map(|_| Atomic::new(0)).collect());
@@ -202,6 +237,8 @@ fn program(shape: &Shape, outcomes: &Arc<Mutex<BTreeSet<Vec<u64>>>>) -> Program 
                     Write(location, value) => memory[location].store(value, Ordering::Relaxed),
                     Read(location) => read.push(memory[location].load(Ordering::Relaxed)),
                     Swap(location, value) => read.push(memory[location].swap(value, Ordering::Relaxed)),
+                    WriteHigh(location, high) => Tso::store_high(&memory[location], 0, high, Ordering::Relaxed),
+                    ReadLow(location) => read.push(Tso::load_low(&memory[location], Ordering::Relaxed).into()),
                     Fence => Tso::fence(Ordering::SeqCst),
                     Light => Tso::light_barrier(),
                     Heavy => Tso::heavy_barrier(),

@@ -137,7 +137,7 @@ fn kind_of(text: &str) -> Kind {
             "store" | "write" | "publish" => Kind::Store,
             "fence" => Kind::Fence,
             "heavy_barrier" => Kind::Barrier,
-            "swap" | "compare_exchange" | "compare_exchange_weak" => Kind::Update,
+            "swap" | "compare_exchange" | "compare_exchange_weak" | "store_high" => Kind::Update,
             _ if word.starts_with("fetch_") => Kind::Update,
             _ => return None,
         })

@@ -38,7 +38,7 @@ fn events(shape: &Shape) -> Option<Candidate> {
                 }
                 Instruction::Fence => fences += 1,
                 // Not part of the published model.
-                Instruction::Heavy => return None,
+                Instruction::Heavy | Instruction::WriteHigh(..) | Instruction::ReadLow(_) => return None,
                 Instruction::Light => {}
             }
         }
@@ -172,6 +172,10 @@ const COUNTS: &[(&str, [(u64, usize); 4])] = &[
     // The barrier depends on every step of the others, so it has more orders than outcomes.
     ("SB+light+heavy", [(5, 3), (4, 3), (4, 3), (4, 3)]),
     ("SB+lights", [(3, 3), (4, 4), (4, 4), (4, 4)]),
+    ("SB of halves", [(3, 3), (6, 4), (6, 4), (6, 4)]),
+    ("SB of halves+fence", [(3, 3), (3, 3), (3, 3), (3, 3)]),
+    ("half after whole", [(12, 12), (25, 25), (39, 29), (39, 29)]),
+    ("half before whole", [(6, 6), (12, 6), (12, 6), (12, 6)]),
 ];
 
 #[test]

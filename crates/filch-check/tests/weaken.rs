@@ -11,43 +11,44 @@ use filch_check::tso::{Bounds, Tso};
 use filch_check::weaken::{self, Effort, On, Outcome, Report, Row, weaken};
 use filch_check::{Dependence, Scenario, Setting, scenarios};
 use filch_memory::Ordering;
+use filch_queue::lace::{Moves, Policies};
 use filch_queue::{ChaseLev, Lace, Queue};
 
 /// Capacity, tasks before, the owner's acts, each thief's steals.
 type Shape<'a> = (usize, usize, &'a str, &'a [usize]);
 
-fn scenarios_of<Q>(clients: &[Shape<'_>]) -> Vec<Scenario>
+fn scenarios_of<Q, P>(params: &P, clients: &[Shape<'_>]) -> Vec<Scenario>
 where
-    Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>,
+    Q: Queue<Tso, Params = P> + Queue<Loom, Params = P>,
+    P: Clone + Send + Sync + 'static,
 {
     let scenario = |&(capacity, before, owner, thieves): &Shape<'_>| {
         let on_tso = Client::new(capacity, before, owner, thieves);
         let on_c11 = on_tso.clone();
+        let [for_tso, for_c11] = [params.clone(), params.clone()];
         Scenario {
             subject: <Q as Queue<Tso>>::PROMISES.name,
             name: on_tso.to_string(),
             quick: (&[0, 1, 2, 4], true),
             delta: Dependence::None,
-            tso: Arc::new(move |_| program::<Tso, Q>(&on_tso, &Default::default())),
-            c11: Ok(Arc::new(move |_| program::<Loom, Q>(&on_c11, &Default::default()))),
+            tso: Arc::new(move |_| program::<Tso, Q>(&on_tso, &for_tso)),
+            c11: Ok(Arc::new(move |_| program::<Loom, Q>(&on_c11, &for_c11))),
         }
     };
     clients.iter().map(scenario).collect()
 }
 
-fn settled<Q>(clients: &[Shape<'_>]) -> Report
-where
-    Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>,
-{
+fn settled(scenarios: &[Scenario]) -> Report {
     let mut rows = Vec::new();
-    let report = weaken(&scenarios_of::<Q>(clients), &Effort::default(), &mut |row| rows.push(row.to_string()));
+    let report = weaken(scenarios, &Effort::default(), &mut |row| rows.push(row.to_string()));
     println!("{}\n{report}\n{:?} {:?}", rows.join("\n"), report.unreached, report.left_out);
     report
 }
 
 #[test]
 fn chase_lev_asks_for_what_it_needs() {
-    let report = settled::<ChaseLev>(&[(2, 0, "++--", &[2]), (2, 0, "+++", &[1]), (1, 0, "+-+-", &[1])]);
+    let report =
+        settled(&scenarios_of::<ChaseLev, _>(&(), &[(2, 0, "++--", &[2]), (2, 0, "+++", &[1]), (1, 0, "+-+-", &[1])]));
     assert!(report.is_settled(), "{report}");
     let fences: Vec<_> = report.rows.iter().filter(|row| row.weakening.site.kind == Kind::Fence).collect();
     assert_eq!(fences.len(), 4);
@@ -58,8 +59,11 @@ fn chase_lev_asks_for_what_it_needs() {
 
 #[test]
 fn lace_asks_for_what_it_needs() {
-    let report =
-        settled::<Lace>(&[(2, 0, "++-", &[1]), (1, 0, "+--+", &[1]), (2, 0, "++.", &[3]), (8, 6, ".---", &[5])]);
+    let clients: &[Shape<'_>] =
+        &[(2, 0, "++-", &[1]), (1, 0, "+--+", &[1]), (2, 0, "++.", &[3]), (2, 0, "++--", &[2]), (8, 6, ".---", &[5])];
+    let halves = Policies { moves: Moves::HalfStores, ..Policies::default() };
+    let both = [Policies::default(), halves].map(|policies| scenarios_of::<Lace, _>(&policies, clients));
+    let report = settled(&both.concat());
     assert!(report.left_out.is_empty());
     assert!(report.is_settled(), "{report}");
     // What a thief took may be published by a later word than the one it has loaded.

@@ -63,6 +63,25 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
         (0..count).map(|_| Atomic::new(null_mut())).collect()
     }
 
+    /// Replaces the upper half of a word, which is `former`, and leaves the lower half as it is. Precondition: only one thread at a
+    /// time replaces it, and each sees what the one before has done.
+    ///
+    /// An update of the whole word with this ordering, with one difference: until its thread has executed a sequentially consistent
+    /// [fence](Memory::fence), it may read a lower half from before the update, by [`Memory::load_low`].
+    ///
+    /// Cost: with [`Native`], a plain store on x86-64, where other targets update.
+    #[track_caller]
+    fn store_high(word: &Self::AtomicU64, former: u32, high: u32, order: Ordering) {
+        // The carry leaves the word.
+        word.fetch_add(u64::from(high.wrapping_sub(former)) << 32, order);
+    }
+
+    /// Reads the lower half of a word: for the thread that [replaces the upper half](Memory::store_high).
+    #[track_caller]
+    fn load_low(word: &Self::AtomicU64, order: Ordering) -> u32 {
+        word.load(order) as u32
+    }
+
     /// Executes a fence, as [`core::sync::atomic::fence`].
     #[track_caller]
     fn fence(order: Ordering);

@@ -4,6 +4,8 @@
 use alloc::alloc::{alloc_zeroed, handle_alloc_error};
 use alloc::boxed::Box;
 use core::alloc::Layout;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ptr::slice_from_raw_parts_mut;
 use core::sync::atomic::{self, Ordering};
@@ -55,6 +57,42 @@ unsafe impl Memory for Native {
         // SAFETY: the memory comes from the allocator, with the layout of this slice; a null pointer is all zeros
         // (`ptr::null_mut`).
         unsafe { Box::from_raw(slice_from_raw_parts_mut(memory, count)) }
+    }
+
+    /// Rust has no atomic accesses of different sizes to one place, so this is assembly, and what it means to Rust is an atomic update of
+    /// the whole word with release ordering. Others cannot tell it from one: their accesses are of the whole word, the processor stores the
+    /// half in one step, and writes it and everything before it in the program's order, which the assembler's block keeps the compiler to
+    /// as well. They see it later than an update, perhaps after their own updates of the lower half, which it leaves alone. Only the storing
+    /// thread could tell, by a lower half from before: `load_low` may read one, for its block may mean any older value; a load of the whole
+    /// word waits for the store, since no processor puts a load together from the store buffer and the cache.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    fn store_high(word: &Self::AtomicU64, _: u32, high: u32, _: Ordering) {
+        // SAFETY: four bytes within the word.
+        unsafe {
+            asm!(
+                "mov dword ptr [{word} + 4], {high:e}",
+                word = in(reg) word.as_ptr(),
+                high = in(reg) high,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    fn load_low(word: &Self::AtomicU64, _: Ordering) -> u32 {
+        let low: u32;
+        // SAFETY: four bytes within the word, which are read.
+        unsafe {
+            asm!(
+                "mov {low:e}, dword ptr [{word}]",
+                word = in(reg) word.as_ptr(),
+                low = lateout(reg) low,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        low
     }
 
     #[inline(always)]

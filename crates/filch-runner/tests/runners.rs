@@ -185,6 +185,7 @@ const VALUES: &[(&str, &str)] = &[
     ("fences", "symmetric"),
     ("grow", "one"),
     ("shrink", "all"),
+    ("moves", "half-stores"),
     ("spare", "0"),
     ("copying", "deferred"),
     ("contention", "retry"),

@@ -1,6 +1,6 @@
 //! The table of pools: a new pool is a row here, and a runner.
 
-use filch::pool::{Clock, HeartbeatSettings, QueueSettings, Request, WoolSettings};
+use filch::pool::{Clock, HeartbeatSettings, QueueSettings, Request, SplitSettings, WoolSettings};
 use filch::{Interrupts, Leaps, Wait};
 use filch_catalogue::{Lists, PoolSpec};
 use filch_queue::{Capacity, ChaseLev, Promises, Queue, Stealable};
@@ -84,7 +84,7 @@ pub fn described_pools() -> Vec<PoolSpec> {
             paper: "Lace (van Dijk, van de Pol, 2014)",
             progress: "owner wait-free, steal lock-free",
             capacity: "reserved stack, then inline",
-            ..with::<()>(DEFAULT_POOL, Stealable::Shared)
+            ..with::<SplitSettings>(DEFAULT_POOL, Stealable::Shared)
         },
         PoolSpec {
             summary: "direct task stack whose oldest tasks are public; a thief swaps the task's own word",

@@ -2,9 +2,10 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use filch::pool::{Beat, HeartbeatSettings, Period, QueueSettings, WoolSettings};
+use filch::pool::{Beat, HeartbeatSettings, Period, QueueSettings, SplitSettings, WoolSettings};
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
+use filch_queue::lace::Moves;
 use filch_queue::pdq::{receiver, sender};
 use filch_queue::{Amount, BlockSize, CrossTaking, Delegation, Prefetch, Queue, Revocation, dsq, lace, pad_ws, wsq};
 
@@ -82,7 +83,26 @@ impl Tunable for lace::Policies {
             grow: from.amount("grow", "how much the owner shares on request: as steal", default.grow)?,
             shrink: from.amount("shrink", "how much the owner takes back: as steal", default.shrink)?,
             steal: steal(from, default.steal)?,
+            moves: Moves::tuned(from)?,
         })
+    }
+}
+
+impl Tunable for Moves {
+    fn tuned(from: &Reader<'_>) -> Parsed<Self> {
+        let words = [("updates", Self::Updates), ("half-stores", Self::HalfStores)];
+        from.word(
+            "moves",
+            "how the owner moves split: updates, or half-stores, as in Lace's figure 4",
+            Self::default(),
+            &words,
+        )
+    }
+}
+
+impl Tunable for SplitSettings {
+    fn tuned(from: &Reader<'_>) -> Parsed<Self> {
+        Ok(Self { moves: Moves::tuned(from)? })
     }
 }
 

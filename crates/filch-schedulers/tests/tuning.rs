@@ -6,6 +6,7 @@ use std::time::Duration;
 use filch_catalogue::{Knob, POOLS, PoolTuning, QUEUES, Tuning, list_queues};
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
+use filch_queue::lace::Moves;
 use filch_queue::pdq::{receiver, sender};
 use filch_queue::{Amount, BlockSize, CrossTaking, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
 use filch_schedulers::{Common, ForPool, ForQueue, PoolOptions, SHORT_BLOCKS, Tunable};
@@ -37,8 +38,11 @@ fn parameters_reach_the_queue() {
     assert!(pdq.steals_many() && !tuning("pdq-s", "steal=one").steals_many() && !tuning("pdq-s", "").steals_many());
     let three = Amount::UpTo(NonZeroU32::new(3).expect("not 0"));
     assert_eq!(tuning("pdq-r", "steal=3").apply(), Ok((receiver::Params { share: three }, Common::default())));
-    let lace = lace::Policies { grow: Amount::One, shrink: Amount::All, steal: Amount::All };
-    assert_eq!(tuning("lace", "grow=one:shrink=all:steal=all").apply(), Ok((lace, Common::default())));
+    let lace = lace::Policies { grow: Amount::One, shrink: Amount::All, steal: Amount::All, moves: Moves::HalfStores };
+    assert_eq!(
+        tuning("lace", "grow=one:shrink=all:steal=all:moves=half-stores").apply(),
+        Ok((lace, Common::default()))
+    );
     let (padws, _) = tuning("padws", "block=4:cross=each:revocation=off:prefetch=always:keep=2:poll=8")
         .apply::<pad_ws::Params>()
         .expect("valid parameters");
@@ -68,7 +72,8 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 18] = [
+const VALUES: [&str; 19] = [
+    "half-stores",
     "128",
     "give-up",
     "1",

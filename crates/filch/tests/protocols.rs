@@ -26,7 +26,7 @@ use filch::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, h
 use filch::protocol::wool;
 use filch_memory::{Asymmetric, Memory, Native, Ordering, Sleep};
 use filch_queue::Amount;
-use filch_queue::lace::index::{SharedIndex, StealIndex};
+use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
 /// Counts its wake-ups.
 #[derive(Clone, Default)]
@@ -371,7 +371,7 @@ impl Shared {
 
 #[test]
 fn a_split_stack_shares_half_of_its_private_part_on_request() {
-    let (index, mut stack) = split::Owner::new::<Native>();
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2) };
     let grown = || (shared.owner.grown.get(), shared.owner.shrunk.get());
     // The first task is shared; then everything is private.
@@ -462,7 +462,7 @@ fn tasks_are_coarse_until_enough_fast_joins_and_again_after_a_long_wait() {
 
 #[test]
 fn a_split_stack_of_coarse_tasks_shares_them_all() {
-    let (index, mut stack) = split::Owner::new::<Native>();
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
     const CLOSED: (usize, usize) = (0, 7);
     let left = || shared.index.has_shared();
@@ -501,7 +501,7 @@ fn a_split_stack_of_coarse_tasks_shares_them_all() {
 
 #[test]
 fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_private() {
-    let (index, mut stack) = split::Owner::new::<Native>();
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.open(), (0, 7));
@@ -522,7 +522,7 @@ fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_priva
 
 /// Creates a stack whose owner keeps its forks above the task at `index` 0, which is shared.
 fn fine(owner: Owner) -> (split::Owner, Shared) {
-    let (index, mut stack) = split::Owner::new::<Native>();
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
     let shared = Shared { index, limits: Limits::closed(), owner };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     for _ in 0..=shared.owner.grain.window {
@@ -700,7 +700,7 @@ fn the_oldest_tasks_are_shared_without_a_request() {
 
 #[test]
 fn an_overdue_request_makes_a_split_stack_share_all() {
-    let (index, mut stack) = split::Owner::new::<Native>();
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
     let shared =
         Shared { index, limits: Limits::closed(), owner: Owner { grain: grain::Params::FINE, ..Owner::with(2) } };
     stack.pushed(&shared.stack(), &shared.owner, 0);

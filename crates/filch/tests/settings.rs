@@ -321,7 +321,7 @@ fn parameters_reach_the_queues() {
         assert_eq!(pool.run(|w| fib(w, 15)), 610);
         pool
     }
-    let greedy = lace::Policies { grow: Amount::All, shrink: Amount::One, steal: Amount::All };
+    let greedy = lace::Policies { grow: Amount::All, shrink: Amount::One, steal: Amount::All, ..Default::default() };
     computes::<Queued<Lace>>(QueueSettings::of(greedy).loot(3));
     let deferred = dsq::Params { copying: dsq::Copying::Deferred, ..Default::default() };
     computes::<Queued<Dsq>>(QueueSettings::of(deferred).clone());

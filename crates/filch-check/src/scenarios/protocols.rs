@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use filch::protocol::grain;
+use filch_queue::lace::Moves;
 
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
@@ -68,14 +69,25 @@ fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
 
 /// A thief that shares on the owner's behalf.
 fn seize(acts: &'static str, thieves: &'static [usize], grain: grain::Params, cost: Cost) -> Scenario {
+    seize_by((Moves::Updates, grain), acts, thieves, cost)
+}
+
+/// The same of owners that move split so.
+fn seize_by(
+    how @ (moves, grain): (Moves, grain::Params),
+    acts: &'static str,
+    thieves: &'static [usize],
+    cost: Cost,
+) -> Scenario {
     let none = seize::Mistake::None;
+    let halves = if moves == Moves::HalfStores { " by half stores" } else { "" };
     let kind = if grain == runtime::FICKLE { " fickle" } else { "" };
     scenario(
         "seize",
-        format!("{acts} {thieves:?}{kind}"),
+        format!("{acts} {thieves:?}{kind}{halves}"),
         cost,
-        move || seize::program::<Tso>(acts, thieves, grain, none),
-        move || seize::program::<Loom>(acts, thieves, grain, none),
+        move || seize::program::<Tso>(acts, thieves, how, none),
+        move || seize::program::<Loom>(acts, thieves, how, none),
     )
 }
 
@@ -108,6 +120,8 @@ fn runtime() -> Vec<Scenario> {
     use runtime::{COARSE, FICKLE};
 
     const FINE: grain::Params = grain::Params::FINE;
+    // As Lace's paper prints it for x86.
+    const HALVES: (Moves, grain::Params) = (Moves::HalfStores, FINE);
 
     const CHILD: &[&[usize]] = &[&[1], &[]];
     const CHILDREN: &[&[usize]] = &[&[1, 2], &[], &[]];
@@ -187,6 +201,12 @@ fn runtime() -> Vec<Scenario> {
         seize("++|--", &[2, 1], FINE, FullTso),
         seize("+++|-+-", &[2, 2], FINE, FullTso),
         seize("++--++|--", &[3], runtime::FICKLE, FullTso),
+        seize_by(HALVES, "++|-", &[2], Quick),
+        seize_by(HALVES, "++|--", &[2], QuickTso),
+        seize_by(HALVES, "+++|--", &[2], QuickTso),
+        seize_by(HALVES, "++|-+-", &[2], QuickTso),
+        seize_by(HALVES, "+++|---", &[3], Full),
+        seize_by(HALVES, "+++|-+-", &[2, 2], FullTso),
         kept(0, QuickTso),
         kept(1, QuickTso),
         kept(2, Full),

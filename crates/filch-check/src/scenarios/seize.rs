@@ -17,7 +17,7 @@ use filch::protocol::sleep::Dormitory;
 use filch::protocol::split;
 use filch::protocol::waiting::Sleeper;
 use filch_memory::{Asymmetric, Atomic, Cell, Memory, Ordering};
-use filch_queue::lace::index::{SharedIndex, StealIndex};
+use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
 use super::queues::lock;
 use crate::harm::ensure;
@@ -182,11 +182,11 @@ impl<M: Checker + Asymmetric> Worker<M> {
 pub fn program<M: Checker + Asymmetric>(
     acts: &'static str,
     thieves: &'static [usize],
-    grain: grain::Params,
+    (moves, grain): (Moves, grain::Params),
     mistake: Mistake,
 ) -> Program {
     let (before, after) = acts.split_once('|').unwrap_or(("", acts));
-    let (index, owner) = split::Owner::new();
+    let (index, owner) = split::Owner::new(moves);
     let (mut is_joined, mut forked) = (Vec::new(), Vec::new());
     for act in acts.chars().filter(|&act| act != '|') {
         if act == '+' {

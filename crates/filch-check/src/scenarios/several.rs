@@ -1,10 +1,10 @@
 //! The queues whose thieves can take several tasks at once.
 
 use filch_queue::dsq::{self, Contention, Copying};
-use filch_queue::lace::Policies;
+use filch_queue::lace::{Moves, Policies};
 use filch_queue::{Amount, Dsq, HendlerShavit, Lace, Wsq, wsq};
 
-use super::battery::{many, queue};
+use super::battery::{called, many, queue};
 use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
 use crate::{Scenario, Setting};
 
@@ -22,11 +22,20 @@ fn deferred(_: Setting) -> dsq::Params {
 }
 
 fn all(_: Setting) -> Policies {
-    Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All }
+    Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All, ..Policies::default() }
+}
+
+/// As the paper prints it for x86.
+fn halves(_: Setting) -> Policies {
+    Policies { moves: Moves::HalfStores, ..Policies::default() }
+}
+
+fn halves_all(setting: Setting) -> Policies {
+    Policies { moves: Moves::HalfStores, ..all(setting) }
 }
 
 fn one(_: Setting) -> Policies {
-    Policies { grow: Amount::One, shrink: Amount::One, steal: Amount::One }
+    Policies { grow: Amount::One, shrink: Amount::One, steal: Amount::One, ..Policies::default() }
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -141,5 +150,23 @@ fn lace() -> Vec<Scenario> {
     );
     let all = many::<Lace>(2, &[("++|.-+-", &[2], 2, QuickTso), ("+++|.+--", &[2, 1], 4, Full)], all, all);
     let one = queue::<Lace>(&[("+++|.-.-", &[2], 4, QuickTso), ("+++|.+--", &[2, 1], 4, Full)], one, one);
-    [half, all, one].concat()
+    let printed = queue::<Lace>(
+        &[
+            ("++|-", &[1], 2, Quick),
+            ("++--", &[2], 2, Quick),
+            ("++.", &[3], 2, Quick),
+            ("++|--", &[1, 1], 2, QuickTso),
+            ("+-+-", &[2], 1, QuickTso),
+            ("+++.--", &[3], 4, QuickTso),
+            ("++++++|.---", &[5], 8, QuickTso),
+            ("+++-+-", &[3], 2, QuickTso),
+            ("++++----", &[4], 4, Full),
+            ("+++-+--+-", &[2, 2], 4, FullTso),
+            ("++++-+---", &[2, 2], 4, FullTso),
+        ],
+        halves,
+        halves,
+    );
+    let printed_all = many::<Lace>(2, &[("+++|.+--", &[2, 1], 4, Full)], halves_all, halves_all);
+    [half, all, one, called("by half stores", [printed, printed_all].concat())].concat()
 }

@@ -10,7 +10,7 @@ use std::panic::Location;
 use corosensei::Yielder;
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering, Sleep};
 
-use super::machine::{Late, Machine, Mode, Op};
+use super::machine::{Bits, Late, Machine, Mode, Op};
 use super::record::Act;
 use crate::harm::ensure;
 use crate::sites::{How, Kind, Site};
@@ -130,6 +130,27 @@ unsafe impl Memory for Tso {
     type AtomicBool = Word<bool>;
     type AtomicPtr<T> = Word<*mut T>;
     type Cell<T> = Plain<T>;
+
+    /// A store to half of the word: the other half is what memory holds of it when the store arrives there, or when the thread reads it.
+    #[track_caller]
+    fn store_high(word: &Word<u64>, _: u32, high: u32, order: Ordering) {
+        let (site, location) = (Location::caller(), word.location);
+        let bits = Bits { value: u64::from(high) << 32, mask: u64::MAX << 32 };
+        let alone = machine(|machine| {
+            // An update to machines without half stores.
+            machine.order_at(site, Kind::Update, order);
+            is_alone(machine).then(|| machine.set_value(location, bits.over(machine.value(location))))
+        });
+        if alone.is_some() {
+            return;
+        }
+        if matches!(mistake_at(site, Kind::Update), Some(How::ByStore)) {
+            let (old, _) = read(Op::Load { location }, site, false);
+            store_value(location, bits.over(old), site);
+        } else {
+            store_bits(location, bits, site);
+        }
+    }
 
     #[track_caller]
     fn fence(order: Ordering) {
@@ -365,8 +386,8 @@ fn make_late_ones(site: Site) {
 
 #[cold]
 fn make_now(Late { op, site, guess, .. }: Late) {
-    if let Op::Store { location, value } = op {
-        return store_value(location, value, site);
+    if let Op::Store { location, bits } = op {
+        return store_bits(location, bits, site);
     }
     let (answer, succeeds) = read(op, site, false);
     if guess.is_some_and(|guess| guess != answer || !succeeds) {
@@ -394,15 +415,19 @@ type Apply = fn(u64, u64) -> u64;
 
 /// Stores a value for the running thread.
 fn store_value(location: u32, value: u64, site: Site) {
+    store_bits(location, Bits::whole(value), site);
+}
+
+fn store_bits(location: u32, bits: Bits, site: Site) {
     let stored = machine(|machine| {
         let thread = machine.running;
         if machine.recorder.is_some() {
             machine.threads[thread].site = Some(site);
         }
-        !machine.stores_are_steps && machine.try_buffer(thread, location, value)
+        !machine.stores_are_steps && machine.try_buffer(thread, location, bits)
     });
     if !stored {
-        ask(Op::Store { location, value }, site);
+        ask(Op::Store { location, bits }, site);
     }
 }
 
@@ -447,7 +472,7 @@ impl<T: Words> Atomic<T> for Word<T> {
         match mistake {
             Some(How::LeftOut) => return,
             Some(How::After(_)) => {
-                make_late(Op::Store { location, value }, site, None);
+                make_late(Op::Store { location, bits: Bits::whole(value) }, site, None);
                 return;
             }
             _ => {}

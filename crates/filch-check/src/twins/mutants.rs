@@ -3,6 +3,7 @@
 //! What must always hold: the control differs from the mutant in the mistake alone, or in δ.
 
 use filch::protocol::grain;
+use filch_queue::lace::Moves;
 
 use super::mutant::{Harm, Mutant, protocol};
 use super::{one_exposed, pdq, search, slips, wsq};
@@ -19,7 +20,7 @@ pub fn mutants() -> Vec<Mutant> {
 
 fn seize() -> Vec<Mutant> {
     use seize::Mistake;
-    let program = |mistake| seize::program::<Tso>("+|+", &[2], grain::Params::FINE, mistake);
+    let program = |mistake| seize::program::<Tso>("+|+", &[2], (Moves::Updates, grain::Params::FINE), mistake);
     let shows = "a task that has not been written is shared";
     vec![protocol("seize", ("rises-early", Mistake::RisesEarly), "+|+, one thief", Harm::Race, shows, program)]
 }

@@ -20,14 +20,18 @@
 //! * I4: no steal returns an index at or above the split in force at its compare-and-swap.
 //!
 //! **Edges.**
-//! * E1: `publish_first`'s store and `grow_by`'s addition (release) → the load and compare-and-swap in `steal_several`
+//! * E1: `publish_first`'s store and `raise`'s addition or half store (release) → the load and compare-and-swap in `steal_several`
 //!   (acquire): the slots below split are written before split passes them. Later read–modify–writes of the word, by
 //!   any thread, continue the release sequence.
 //!
-//! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences. Rust has no mixed-size atomics,
-//! so `shrink` and `grow` are each one read–modify–write of the whole word, and no fence is left: a thief's
-//! compare-and-swap either precedes the owner's subtraction, which then returns the exact tail, or follows it, and then
-//! the thief sees the smaller split.
+//! * F: the fence in `lower`, where split is moved by half stores, forbids that a thief wins an index above the new split
+//!   after the owner has read tail.
+//!
+//! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences ([`Moves::HalfStores`]). Rust has
+//! no mixed-size atomics, so by default `shrink` and `grow` are each one read–modify–write of the whole word, and no
+//! fence is left: a thief's compare-and-swap either precedes the owner's subtraction, which then returns the exact tail,
+//! or follows it, and then the thief sees the smaller split. The stores to half of the word are assembly, and mean an
+//! update of the whole word to Rust: [`Memory::store_high`].
 //!
 //! **Progress.** Owner wait-free, steal lock-free. **Departures.** The read–modify–writes above. By default `split`
 //! after growing and shrinking is the paper's mean; the paper tries no other [`Amount`]. A thief may take several
@@ -49,6 +53,18 @@ pub struct SharedIndex<M: Memory> {
 pub struct OwnerIndex {
     split: u32,
     all_stolen: bool,
+    moves: Moves,
+}
+
+/// How the owner moves split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Moves {
+    /// By updates of the word, up and down. The default.
+    #[default]
+    Updates,
+    /// By stores to half of the word, and a fence on the way down, as printed in the paper for x86. On other targets, which have no such
+    /// stores, by updates and that fence.
+    HalfStores,
 }
 
 /// The outcome of a thief's attempt on the indices. `I` is one index, or the first of several and their number.
@@ -78,10 +94,10 @@ const fn distance(a: u32, b: u32) -> i32 {
 }
 
 impl<M: Memory> SharedIndex<M> {
-    /// Makes the indices of an empty deque, and the owner's half of them.
-    pub fn new() -> (Self, OwnerIndex) {
+    /// Makes the indices of an empty deque whose owner moves split so, and the owner's half of them.
+    pub fn new(moves: Moves) -> (Self, OwnerIndex) {
         let shared = Self { word: Atomic::new(0), all_stolen: Atomic::new(true) };
-        (shared, OwnerIndex { split: 0, all_stolen: true })
+        (shared, OwnerIndex { split: 0, all_stolen: true, moves })
     }
 
     /// Tries to take the index at tail. Lock-free; one compare-and-swap if anything is shared.
@@ -102,7 +118,7 @@ impl<M: Memory> SharedIndex<M> {
         if self.all_stolen.load(Ordering::Relaxed) {
             return StealIndex::AllStolen;
         }
-        // E1: pairs with `publish_first` and `grow_by`.
+        // E1: pairs with `publish_first` and `raise`.
         // kept over Relaxed: it costs nothing on x86-64; the thief uses only what the compare-and-swap took, which
         // acquires too.
         let word = self.word.load(Ordering::Acquire);
@@ -163,9 +179,50 @@ impl OwnerIndex {
     /// taken some of them meanwhile.
     #[inline]
     pub fn shared<M: Memory>(&self, shared: &SharedIndex<M>) -> core::ops::Range<u32> {
-        // Relaxed: no thread relies on it.
-        let (tail, split) = unpack(shared.word.load(Ordering::Relaxed));
-        tail..split
+        self.tail(shared)..self.split
+    }
+
+    /// Returns tail, or what it was a while ago.
+    #[inline]
+    fn tail<M: Memory>(&self, shared: &SharedIndex<M>) -> u32 {
+        // Relaxed, both: no thread relies on it.
+        match self.moves {
+            Moves::Updates => unpack(shared.word.load(Ordering::Relaxed)).0,
+            Moves::HalfStores => M::load_low(&shared.word, Ordering::Relaxed),
+        }
+    }
+
+    /// Raises split, over tasks that have been written.
+    #[inline]
+    fn raise<M: Memory>(&mut self, shared: &SharedIndex<M>, by: u32) {
+        let split = self.split.wrapping_add(by);
+        // E1, both: pair with `steal_several`.
+        match self.moves {
+            // The addition to the high half overflows out of the word and leaves tail alone.
+            Moves::Updates => _ = shared.word.fetch_add(pack(0, by), Ordering::Release),
+            Moves::HalfStores => M::store_high(&shared.word, self.split, split, Ordering::Release),
+        }
+        self.split = split;
+    }
+
+    /// Lowers split, and returns the exact tail: later steals see the lower split.
+    #[inline]
+    fn lower<M: Memory>(&mut self, shared: &SharedIndex<M>, by: u32) -> u32 {
+        let split = self.split.wrapping_sub(by);
+        // Relaxed, all: this thread wrote what comes back, and a read–modify–write of any ordering continues the release
+        // sequence of E1 for the tasks that stay shared.
+        let tail = match self.moves {
+            Moves::Updates => unpack(shared.word.fetch_sub(pack(0, by), Ordering::Relaxed)).0,
+            Moves::HalfStores => {
+                M::store_high(&shared.word, self.split, split, Ordering::Relaxed);
+                // F: with the compare-and-swap in `steal_several`. Otherwise a thief wins an index above the new split, which
+                // is on its way, after this thread has read tail.
+                M::fence(Ordering::SeqCst);
+                M::load_low(&shared.word, Ordering::Relaxed)
+            }
+        };
+        self.split = split;
+        tail
     }
 
     /// Publishes the task at `index`, the only one that is not stolen. Precondition: [`OwnerIndex::is_all_stolen`], and
@@ -183,7 +240,7 @@ impl OwnerIndex {
     }
 
     /// Shares the older half, rounded up, of the private tasks `[split, head)`; returns how many. Precondition: not
-    /// [`OwnerIndex::is_all_stolen`], and the tasks have been written. One read–modify–write if anything is shared.
+    /// [`OwnerIndex::is_all_stolen`], and the tasks have been written. One read–modify–write, or a store, if anything is shared.
     #[inline]
     pub fn grow<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32) -> u32 {
         self.grow_by(shared, head, Amount::Half)
@@ -196,10 +253,7 @@ impl OwnerIndex {
         let private = head.wrapping_sub(self.split);
         let more = amount.of(private);
         if more != 0 {
-            // E1: pairs with `steal_several`. An addition to the high half overflows out of the word and leaves tail
-            // alone.
-            shared.word.fetch_add(pack(0, more), Ordering::Release);
-            self.split = self.split.wrapping_add(more);
+            self.raise(shared, more);
         }
         more
     }
@@ -215,25 +269,17 @@ impl OwnerIndex {
     #[inline]
     pub fn shrink_by<M: Memory>(&mut self, shared: &SharedIndex<M>, amount: Amount) -> bool {
         debug_assert!(!self.all_stolen, "the state rule: I1");
-        // Relaxed: it only chooses how much to ask for; the subtraction below returns the exact tail.
-        let (guess, split) = unpack(shared.word.load(Ordering::Relaxed));
-        debug_assert_eq!(split, self.split, "only the owner moves split: I2");
+        let split = self.split;
+        // It only chooses how much to ask for.
+        let guess = self.tail(shared);
         if guess != split {
-            let ask = amount.of(split.wrapping_sub(guess));
-            // Relaxed: this thread wrote what comes back, and a read–modify–write of any ordering continues the release
-            // sequence of E1 for the tasks that stay shared.
-            let (tail, _) = unpack(shared.word.fetch_sub(pack(0, ask), Ordering::Relaxed));
+            let tail = self.lower(shared, amount.of(split.wrapping_sub(guess)));
             if tail != split {
-                self.split = split.wrapping_sub(ask);
                 let past = distance(self.split, tail);
                 if past > 0 {
                     // Thieves had already passed the new split, so no thief can take anything until it is raised again.
                     let higher = split.wrapping_sub(amount.of(split.wrapping_sub(tail)));
-                    let back = higher.wrapping_sub(self.split);
-                    // Release for the tasks in between: E1, though their first publication already covers them.
-                    // kept over Relaxed: updates continue that first publication's release; this is a cold path.
-                    shared.word.fetch_add(pack(0, back), Ordering::Release);
-                    self.split = higher;
+                    self.raise(shared, higher.wrapping_sub(self.split));
                 }
                 return false;
             }

@@ -51,6 +51,7 @@ use alloc::vec::Vec;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+pub use self::index::Moves;
 use self::index::{OwnerIndex, SharedIndex, StealIndex};
 use crate::slots::HandshakeRing;
 use crate::{
@@ -105,6 +106,8 @@ pub struct Policies {
     pub shrink: Amount,
     /// How many of the shared tasks a thief takes that asks for several.
     pub steal: Amount,
+    /// How the owner moves split.
+    pub moves: Moves,
 }
 
 struct Shared<M: Memory> {
@@ -153,7 +156,7 @@ unsafe impl<M: Memory> Queue<M> for Lace {
 
     fn make(capacity: usize, thieves: usize, &policies: &Policies) -> (Owner<M>, Vec<Thief<M>>) {
         assert!(capacity <= MAX_CAPACITY, "the capacity is out of range");
-        let (index, owner) = SharedIndex::new();
+        let (index, owner) = SharedIndex::new(policies.moves);
         let shared = Arc::new(Shared {
             index: Padded(index),
             splitreq: Padded(Atomic::new(false)),

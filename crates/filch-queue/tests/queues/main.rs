@@ -96,6 +96,7 @@ queues! {
     once short_bwos_l: crate::tuned::ShortBwosL;
     many eager_dsq: crate::tuned::EagerDsq;
     many lace_all: crate::tuned::LaceAll;
+    many lace_halves: crate::tuned::LaceHalves;
     many lace_one: crate::tuned::LaceOne;
     many tight_wsq: crate::tuned::TightWsq;
 }
@@ -136,6 +137,7 @@ mod several {
         many eager_dsq: crate::tuned::EagerDsq;
         many generous_pdq_r2: crate::tuned::GenerousPdqR2;
         many lace_all: crate::tuned::LaceAll;
+        many lace_halves: crate::tuned::LaceHalves;
         many lace_one: crate::tuned::LaceOne;
         many tight_wsq: crate::tuned::TightWsq;
     }

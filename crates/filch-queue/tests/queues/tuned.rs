@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use filch_memory::Memory;
 use filch_queue::dsq::{Contention, Copying};
+use filch_queue::lace::Moves;
 use filch_queue::{
     Adws, Amount, BlockSize, BwosF, BwosL, CrossTaking, Delegation, Dsq, Lace, PadWs, PdqR2, Prefetch, Promises, Queue,
     Wsq, dsq, lace, pad_ws, pdq, wsq,
@@ -47,9 +48,11 @@ tuned! {
     EagerDsq: Dsq,
         dsq::Params { steal: Amount::All, copying: Copying::Deferred, contention: Contention::Retry };
     /// All tasks move at once.
-    LaceAll: Lace, lace::Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All };
+    LaceAll: Lace, lace::Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All, moves: Moves::Updates };
     /// Tasks move one by one.
-    LaceOne: Lace, lace::Policies { grow: Amount::One, shrink: Amount::One, steal: Amount::One };
+    LaceOne: Lace, lace::Policies { grow: Amount::One, shrink: Amount::One, steal: Amount::One, moves: Moves::Updates };
+    /// As the paper prints it for x86.
+    LaceHalves: Lace, lace::Policies { moves: Moves::HalfStores, ..lace::Policies::default() };
     /// Blocks of one task.
     ShortBwosL: BwosL, BlockSize::Entries(NonZeroUsize::MIN);
     /// Blocks of one task.

@@ -34,8 +34,8 @@
 //! Each worker has a pool, and pools operate on workers, so this file and `core.rs` refer to each other.
 //!
 //! Each kind of pool has its own type of settings, [`Pool::Settings`](Plumbing::Settings), for
-//! [`Builder::settings`](crate::Builder::settings): [`QueueSettings`], [`HeartbeatSettings`], [`WoolSettings`], or
-//! `()`.
+//! [`Builder::settings`](crate::Builder::settings): [`SplitSettings`], [`WoolSettings`],
+//! [`QueueSettings`] or [`HeartbeatSettings`].
 
 mod direct;
 mod frames;
@@ -48,7 +48,7 @@ mod wool;
 pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
 pub use loot::QueueSettings;
 pub use queued::Queued;
-pub use split::Split;
+pub use split::{Split, SplitSettings};
 pub use wool::{Wool, WoolSettings};
 
 use std::fmt::Debug;
@@ -246,7 +246,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
 /// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).
 ///
 /// The trait is sealed; [`Split`], [`Wool`], [`Queued`] and [`Heartbeat`] implement it. Its `Settings` are for
-/// [`Builder::settings`](crate::Builder::settings): `()` for a `Split`, else [`WoolSettings`], [`QueueSettings`] or
+/// [`Builder::settings`](crate::Builder::settings): [`SplitSettings`], [`WoolSettings`], [`QueueSettings`] or
 /// [`HeartbeatSettings`].
 pub trait Pool: Plumbing {
     /// Whether thieves can follow stolen tasks through the pool, as [transitive leapfrogging](crate::Wait::Transitive)

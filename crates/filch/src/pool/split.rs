@@ -21,7 +21,7 @@ use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 
 use filch_memory::Native;
-use filch_queue::lace::index::{SharedIndex, StealIndex};
+use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 use filch_queue::{Amount, ChaseLev, Padded, clock};
 
 use super::direct::{Direct, Share, index_of};
@@ -76,14 +76,32 @@ impl Split {
     }
 }
 
+/// What can be set of a [`Split`] pool.
+///
+/// ```
+/// use filch::Builder;
+/// use filch::pool::{Split, SplitSettings};
+/// use filch_queue::lace::Moves;
+///
+/// let as_printed = SplitSettings { moves: Moves::HalfStores };
+/// let pool = Builder::<Split>::new().workers(2).settings(as_printed).build()?;
+/// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SplitSettings {
+    /// How a worker moves the boundary between its shared and its private tasks.
+    pub moves: Moves,
+}
+
 impl Tuned for Split {
-    type Settings = ();
+    type Settings = SplitSettings;
 }
 
 // SAFETY: the index protocol gives out each task once; the limits are the protocol's.
 unsafe impl Direct for Split {
-    fn new(stack: Stack, words: Queued<ChaseLev>, (): &()) -> Self {
-        let (shared, owner) = split::Owner::new();
+    fn new(stack: Stack, words: Queued<ChaseLev>, &SplitSettings { moves }: &SplitSettings) -> Self {
+        let (shared, owner) = split::Owner::new(moves);
         Self { stack, shared: Padded(shared), turn: Turn::new(), owner: UnsafeCell::new(owner), words }
     }
 

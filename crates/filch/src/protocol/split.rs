@@ -28,7 +28,7 @@
 
 use filch_memory::Sleep;
 use filch_queue::Amount;
-use filch_queue::lace::index::{OwnerIndex, SharedIndex};
+use filch_queue::lace::index::{Moves, OwnerIndex, SharedIndex};
 
 use super::grain::Grain;
 use super::limits::Limits;
@@ -77,8 +77,8 @@ impl<M: Sleep> Stack<'_, M> {
 
 impl Owner {
     /// The indices of an empty stack, and the owner's part.
-    pub fn new<M: Sleep>() -> (SharedIndex<M>, Self) {
-        let (shared, index) = SharedIndex::new();
+    pub fn new<M: Sleep>(moves: Moves) -> (SharedIndex<M>, Self) {
+        let (shared, index) = SharedIndex::new(moves);
         (shared, Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None, vain: 0, vain_at: 0 })
     }
 

@@ -13,7 +13,7 @@ use filch::protocol::split;
 use filch::protocol::state::{JobState, Settled, Theft};
 use filch::protocol::waiting::{Joiner, Searcher, Sleeper, await_job, search};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
-use filch_queue::lace::index::{SharedIndex, StealIndex};
+use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
 use super::patience::{Awake, Rounds};
 use crate::scenario::Checker;
@@ -125,7 +125,7 @@ impl<M: Checker> Worker<M> {
     ) -> Vec<Self> {
         let mut owners = Vec::new();
         let desks = (0..workers).map(|_| {
-            let (index, owner) = split::Owner::new();
+            let (index, owner) = split::Owner::new(Moves::default());
             owners.push(owner);
             let slot = |_| Slot { state: JobState::default(), content: Cell::new(usize::MAX) };
             let slots = (0..CAPACITY).map(slot).collect();

@@ -54,7 +54,7 @@ impl Machine {
             },
             1 => match (own.buffer.front(), &own.extra) {
                 (None, _) => false,
-                (Some(entry), Some(extra)) => entry.location == extra.location,
+                (Some(entry), Some(extra)) => entry.replaces(extra),
                 (Some(_), None) => true,
             },
             _ => own.extra.is_some(),
@@ -72,8 +72,8 @@ impl Machine {
         match role {
             0 => match own.op {
                 Op::Load { location } => match own.pending(location) {
-                    Some(entry) => Footprint::Forward(thread, entry.store),
-                    None => Footprint::Read(location),
+                    Some(entry) if entry.bits.is_whole() => Footprint::Forward(thread, entry.store),
+                    _ => Footprint::Read(location),
                 },
                 Op::Store { location, .. } if self.processor.buffer == 0 => Footprint::Write(location, None),
                 Op::Update { location, expected: Some(expected), .. } if self.value(location) != expected => {

@@ -5,7 +5,7 @@
 //!
 //! **Processes.** Three for each thread, all scheduled alike: the thread itself; its store buffer, whose step moves the
 //! oldest entry to memory; with coalescing, the extra entry B between buffer and memory. The buffer's step then moves
-//! its oldest entry into B, on top of an entry of the same location or if B is empty, and B's step writes memory.
+//! its oldest entry into B, on top of an entry of the same location, of no more bits, or if B is empty, and B's step writes memory.
 //!
 //! **Steps.** Only what others can tell apart is a step to be scheduled: reading memory, writing memory, and reading
 //! the own buffer (which others cannot see, but which is ordered with that entry's leaving it). Filling the own
@@ -53,6 +53,33 @@ pub struct Processor {
     pub coalesces: bool,
 }
 
+/// What a store writes: the bits of a word that are in the mask, which are 0 elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bits {
+    pub(crate) value: u64,
+    pub(crate) mask: u64,
+}
+
+impl Bits {
+    pub(crate) const fn whole(value: u64) -> Self {
+        Self { value, mask: u64::MAX }
+    }
+
+    pub(crate) const fn is_whole(self) -> bool {
+        self.mask == u64::MAX
+    }
+
+    /// A word that was `below`.
+    pub(crate) const fn over(self, below: u64) -> u64 {
+        below & !self.mask | self.value
+    }
+
+    /// This one after an older one.
+    const fn after(self, older: Self) -> Self {
+        Self { value: self.over(older.value), mask: self.mask | older.mask }
+    }
+}
+
 /// What a thread is about to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
@@ -64,7 +91,7 @@ pub(crate) enum Op {
     /// With no buffer, or one that is full, or where stores are steps.
     Store {
         location: u32,
-        value: u64,
+        bits: Bits,
     },
     /// `expected`: of a compare-and-swap.
     Update {

@@ -4,7 +4,7 @@
 
 use super::thread::{Entry, Thread};
 use super::word::name;
-use super::{Machine, Op};
+use super::{Bits, Machine, Op};
 use crate::outcome::mix;
 use crate::tso::clock::MAX_PROCESSES;
 use crate::tso::record::Act;
@@ -32,25 +32,26 @@ impl Machine {
         let op = std::mem::replace(&mut self.threads[thread].op, Op::Run);
         match op {
             Op::Load { location } => self.load(process, thread, location),
-            Op::Store { location, value } if self.processor.buffer == 0 => {
+            Op::Store { location, bits } if self.processor.buffer == 0 => {
                 self.begin_write(process, location);
                 let own = &mut self.threads[thread];
                 own.stores += 1;
                 own.order[thread] += 1;
                 let (order, store) = (own.order, own.stores);
-                self.write(thread, location, value, store, order);
+                self.write(thread, location, bits, store, order);
                 if self.recorder.is_some() {
+                    let value = self.value(location);
                     self.record(thread, Act::Write { location, value });
                 }
             }
-            Op::Store { location, value } => {
+            Op::Store { location, bits } => {
                 let own = &mut self.threads[thread];
                 if let Some(nth) = (own.stores as usize).checked_sub(self.processor.buffer) {
                     let clock = own.drains[nth];
                     own.clock.join(&clock);
                 }
                 self.take_step(process, &[]);
-                let fits = self.try_buffer(thread, location, value);
+                let fits = self.try_buffer(thread, location, bits);
                 debug_assert!(fits, "an enabled store has room");
             }
             Op::Update { location, expected, argument, apply } => {
@@ -75,7 +76,7 @@ impl Machine {
                         let clock = self.threads[thread].clock;
                         self.threads[thread].drains.push(clock);
                     }
-                    self.write(thread, location, new, store, order);
+                    self.write(thread, location, Bits::whole(new), store, order);
                 }
                 self.threads[thread].result = (old, succeeds);
                 if self.recorder.is_some() {
@@ -115,7 +116,8 @@ impl Machine {
     }
 
     fn load(&mut self, process: usize, thread: usize, location: u32) {
-        if let Some(&Entry { value, store, .. }) = self.threads[thread].pending(location) {
+        let pending = self.threads[thread].pending(location).map(|entry| (entry.bits, entry.store));
+        if let Some((Bits { value, mask: u64::MAX }, store)) = pending {
             let step = self.take_step(process, &[]);
             let own = &mut self.threads[thread];
             own.forwarded.push((store, step));
@@ -127,8 +129,13 @@ impl Machine {
         } else {
             self.begin_read(process, location);
             self.observe(thread, location);
-            let value = self.value(location);
-            self.threads[thread].result = (value, true);
+            let own = &mut self.threads[thread];
+            if let Some((_, store)) = pending {
+                // Put together from the buffer and memory, and ordered with the stores' way there by that read.
+                own.fingerprint = mix(own.fingerprint, name(thread, store).into());
+            }
+            let value = own.all_pending(location).over(self.words[location as usize].value);
+            own.result = (value, true);
             if self.recorder.is_some() {
                 self.record(thread, Act::Load { location, value, forwarded: false });
             }
@@ -155,13 +162,14 @@ impl Machine {
         let step = self.take_step(process, &candidates);
         self.scratch = candidates;
         if self.processor.coalesces {
-            self.threads[thread].extra_drained = Some((step, entry.location));
+            self.threads[thread].extra_drained = Some((step, *entry));
         }
         self.wrote(entry.location, step);
-        self.write(thread, entry.location, entry.value, entry.store, entry.order);
+        self.write(thread, entry.location, entry.bits, entry.store, entry.order);
         self.left(thread, step);
         if self.recorder.is_some() {
-            self.record(thread, Act::Drain { location: entry.location, value: entry.value });
+            let value = self.value(entry.location);
+            self.record(thread, Act::Drain { location: entry.location, value });
         }
     }
 
@@ -171,7 +179,7 @@ impl Machine {
         let (steps, own) = (&self.steps, &mut self.threads[thread]);
         // To the same place, the older store's leaving might have come second; to another, it had to come first.
         let raced = match own.extra_drained.take() {
-            Some((step, location)) if location == entry.location => Some(step),
+            Some((step, older)) if entry.replaces(&older) => Some(step),
             Some((step, _)) => {
                 own.buffer_clock.join(&steps[step as usize].clock);
                 None
@@ -189,7 +197,7 @@ impl Machine {
         own.extra = Some(entry);
         self.left(thread, step);
         if self.recorder.is_some() {
-            self.record(thread, Act::Move { location: entry.location, value: entry.value });
+            self.record(thread, Act::Move { location: entry.location, value: entry.bits.value });
         }
     }
 
@@ -223,7 +231,7 @@ impl Machine {
             entries.extend(own.buffer.drain(..));
             for entry in entries {
                 self.wrote(entry.location, step);
-                self.write(other, entry.location, entry.value, entry.store, entry.order);
+                self.write(other, entry.location, entry.bits, entry.store, entry.order);
             }
         }
         if self.recorder.is_some() {

@@ -4,18 +4,25 @@
 
 use std::collections::VecDeque;
 
-use super::{Machine, Op, Site};
+use super::{Bits, Machine, Op, Site};
 use crate::tso::clock::{Clock, MAX_THREADS};
 use crate::tso::record::Act;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) location: u32,
-    pub(super) value: u64,
+    pub(super) bits: Bits,
     /// The store that made it.
     pub(super) store: u32,
     pub(super) clock: Clock,
     pub(super) order: Order,
+}
+
+impl Entry {
+    /// Whether this one may join an older one in the extra entry: whatever that writes, this one writes.
+    pub(super) fn replaces(&self, older: &Self) -> bool {
+        self.location == older.location && older.bits.mask & !self.bits.mask == 0
+    }
 }
 
 /// What a program may rely on: per thread, how many of its stores came before.
@@ -44,8 +51,8 @@ pub(crate) struct Thread {
     pub(super) clock: Clock,
     pub(super) buffer_clock: Clock,
     pub(super) extra_clock: Clock,
-    /// The extra entry's last way to memory, and of which location: a store to the same one might have joined it.
-    pub(super) extra_drained: Option<(u32, u32)>,
+    /// The extra entry's last way to memory, and what it was: a store that replaces it might have joined it.
+    pub(super) extra_drained: Option<(u32, Entry)>,
     /// The last store that joined another in the extra entry, which might have left before.
     pub(super) extra_joined: Option<u32>,
     /// The drains so far, where stores are steps: the entry that a store needs was left free by one of them.
@@ -94,6 +101,12 @@ impl Thread {
         self.buffer.iter().rev().chain(&self.extra).find(|entry| entry.location == location)
     }
 
+    /// What has not reached memory of `location`: all such stores together.
+    pub(super) fn all_pending(&self, location: u32) -> Bits {
+        let older_first = self.extra.iter().chain(&self.buffer).filter(|entry| entry.location == location);
+        older_first.fold(Bits { value: 0, mask: 0 }, |older, entry| entry.bits.after(older))
+    }
+
     pub(super) fn is_drained(&self) -> bool {
         self.buffer.is_empty() && self.extra.is_none()
     }
@@ -103,12 +116,12 @@ impl Machine {
     /// What a thread's buffer holds, oldest first, the extra entry before all.
     pub(crate) fn buffered(&self, thread: usize) -> impl Iterator<Item = (u32, u64)> {
         let thread = &self.threads[thread];
-        thread.extra.iter().chain(&thread.buffer).map(|entry| (entry.location, entry.value))
+        thread.extra.iter().chain(&thread.buffer).map(|entry| (entry.location, entry.bits.value))
     }
 
     /// Puts a store into the buffer, if it has room.
     #[inline]
-    pub(crate) fn try_buffer(&mut self, thread: usize, location: u32, value: u64) -> bool {
+    pub(crate) fn try_buffer(&mut self, thread: usize, location: u32, bits: Bits) -> bool {
         let limit = self.processor.buffer;
         let own = &mut self.threads[thread];
         if own.buffer.len() >= limit {
@@ -118,9 +131,9 @@ impl Machine {
         own.stores += 1;
         let store = own.stores;
         own.order[thread] += 1;
-        own.buffer.push_back(Entry { location, value, store, clock: own.clock, order: own.order });
+        own.buffer.push_back(Entry { location, bits, store, clock: own.clock, order: own.order });
         if self.recorder.is_some() {
-            self.record(thread, Act::Buffer { location, value });
+            self.record(thread, Act::Buffer { location, value: bits.value });
         }
         true
     }
@@ -163,8 +176,8 @@ impl Machine {
         let op = self.threads[thread].op;
         match op {
             Op::Fence if self.is_drained(thread) => self.pass_fence(thread),
-            Op::Store { location, value } if self.processor.buffer != 0 && !self.stores_are_steps => {
-                if !self.try_buffer(thread, location, value) {
+            Op::Store { location, bits } if self.processor.buffer != 0 && !self.stores_are_steps => {
+                if !self.try_buffer(thread, location, bits) {
                     return false;
                 }
                 // Room was made by a drain.

@@ -4,7 +4,7 @@
 //! comes after it.
 
 use super::thread::{Order, join};
-use super::{Machine, Mode, Site};
+use super::{Bits, Machine, Mode, Site};
 use crate::harm::{Harm, Wrong};
 use crate::outcome::mix;
 use crate::tso::clock::MAX_THREADS;
@@ -130,9 +130,13 @@ impl Machine {
         }
     }
 
-    pub(super) fn write(&mut self, thread: usize, location: u32, value: u64, store: u32, order: Order) {
+    pub(super) fn write(&mut self, thread: usize, location: u32, bits: Bits, store: u32, mut order: Order) {
         let word = &mut self.words[location as usize];
-        word.value = value;
+        if !bits.is_whole() {
+            // The rest is somebody else's.
+            join(&mut order, &word.order);
+        }
+        word.value = bits.over(word.value);
         word.version += 1;
         word.writer = name(thread, store);
         word.order = order;

@@ -1,6 +1,7 @@
 //! Mistakes in filch's own protocols.
 
 use filch::protocol::{grain, wool::Params};
+use filch_queue::lace::Moves;
 
 use crate::harm::Harm;
 use crate::scenarios::{guest, lineage, passing, rounds, runtime, seize, wool};
@@ -142,7 +143,8 @@ fn of_seats() -> Vec<Mutant> {
 
 fn of_seizing() -> Vec<Mutant> {
     let row = |name, slip, acts, harm, shows| {
-        let program = move || seize::program::<Tso>(acts, &[2], grain::Params::FINE, seize::Mistake::None);
+        let program =
+            move || seize::program::<Tso>(acts, &[2], (Moves::Updates, grain::Params::FINE), seize::Mistake::None);
         row("seize", (name, slip), format!("{acts}, one thief"), harm, shows, program)
     };
     vec![

@@ -1,6 +1,7 @@
 //! Mistakes in the deques of which a part is shared, or all is claimed by one word: Hendler–Shavit, Lace, the split queue with a lock, WSQ.
 
 use filch_queue::dsq::{Copying, Params};
+use filch_queue::lace::{Moves, Policies};
 use filch_queue::{Dsq, HendlerShavit, Lace, Wsq};
 
 use super::SPIN_LOCK;
@@ -60,7 +61,24 @@ fn hendler_shavit() -> Vec<Mutant> {
 }
 
 fn lace() -> Vec<Mutant> {
+    let halves = Policies { moves: Moves::HalfStores, ..Policies::default() };
     vec![
+        slipped::<Lace>(
+            ("no-fence-in-shrink", Slip::left_out((INDEX, "lower", "M::fence"))),
+            &halves,
+            Client::new(2, 2, ".--", &[2]),
+            buffer(1),
+            no_task(Harm::Twice),
+            "the owner reads tail before its half store of split arrives, and a thief wins what the owner has taken back",
+        ),
+        slipped::<Lace>(
+            ("grow-by-whole-store", Slip::by_store((INDEX, "raise", "M::store_high"))),
+            &halves,
+            Client::new(4, 4, "..", &[3, 1]),
+            buffer(0),
+            no_task(Harm::Twice),
+            "a steal between the owner's load and its store of the whole word is undone",
+        ),
         slip::<Lace>(
             "no-empty-test",
             Slip::altered((LACE, "push", "ring.put"), |_| 0),
@@ -70,14 +88,14 @@ fn lace() -> Vec<Mutant> {
         ),
         slip::<Lace>(
             "shrink-by-store",
-            Slip::by_store((INDEX, "shrink_by", "fetch_sub")),
+            Slip::by_store((INDEX, "lower", "fetch_sub")),
             Client::new(1, 1, "-", &[1]),
             no_task(Harm::Twice),
             "a steal between the owner's load and its store of the index word is undone",
         ),
         slip::<Lace>(
             "stale-tail",
-            Slip::stale((INDEX, "shrink_by", "word.load"), (INDEX, "shrink_by", "fetch_sub")),
+            Slip::stale((INDEX, "tail", "word.load"), (INDEX, "lower", "fetch_sub")),
             Client::new(1, 1, "-", &[1]),
             no_task(Harm::Twice),
             "the owner takes a task that was stolen between its look at tail and its lowering of split",
@@ -91,14 +109,14 @@ fn lace() -> Vec<Mutant> {
         ),
         slip::<Lace>(
             "grow-by-store",
-            Slip::by_store((INDEX, "grow_by", "fetch_add")),
+            Slip::by_store((INDEX, "raise", "fetch_add")),
             Client::new(3, 1, "-++--", &[3]),
             no_task(Harm::Twice),
             "a steal between the owner's load and its store of the index word is undone",
         ),
         slip::<Lace>(
             "no-second-adjustment",
-            Slip::stale((INDEX, "shrink_by", "word.load"), (INDEX, "shrink_by", "fetch_sub")),
+            Slip::stale((INDEX, "tail", "word.load"), (INDEX, "lower", "fetch_sub")),
             Client::new(4, 4, ".--", &[4]),
             no_task(Harm::Twice),
             "split is lowered below tail, and the owner takes stolen tasks for private ones",
