@@ -123,7 +123,7 @@ fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
 
 #[test]
 fn pools_accept_the_parameters_of_their_queues_and_more() {
-    use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, WoolSettings};
+    use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, SplitSettings, WoolSettings};
     use filch::{Idle, Leaps, OnLoss, Victims};
     use filch_queue::{BwosL, ChaseLev, Lace, PdqS};
 
@@ -135,6 +135,8 @@ fn pools_accept_the_parameters_of_their_queues_and_more() {
     assert_eq!((many("steal=half"), many("steal=one"), many("")), (Ok(true), Ok(false), Ok(false)));
     let blocks: QueueSettings<BwosL> = own("bwos-l", "block=64");
     assert_eq!(blocks.params, BlockSize::Entries(NonZeroUsize::new(64).expect("not 0")));
+    let split: SplitSettings = own("split", "moves=half-stores");
+    assert_eq!(split.moves, Moves::HalfStores);
     let wool: WoolSettings = own("wool", "chunk=1:privatise=20");
     assert_eq!((wool.chunk, wool.privatise_after), (NonZeroU32::new(1), NonZeroU32::new(20)));
     let slow: HeartbeatSettings<ChaseLev, Clock> = own("heartbeat", "beat=1ms");

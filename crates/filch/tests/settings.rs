@@ -11,7 +11,8 @@ use std::time::Duration;
 use common::{EveryPool, Thrown, WORKERS, payload_of, picked, throw, thrown_by, times, wait_for, watchdog};
 use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{
-    Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Wool, WoolSettings,
+    Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Split, SplitSettings, Wool,
+    WoolSettings,
 };
 use filch::worklist::Worklist;
 use filch::{BuildError, Builder, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
@@ -85,6 +86,25 @@ fn every_pool_waits_with_any_number_of_leaps() {
         }
     }
     Compute.every();
+}
+
+/// As Lace's paper prints it for x86.
+#[test]
+fn split_moved_by_half_stores_loses_no_task() {
+    let _watchdog = watchdog("half stores");
+    fn computes<P: Pool>(settings: &P::Settings) {
+        for workers in [1, 2, 8] {
+            let pool = Builder::<P>::new().workers(workers).settings(settings.clone()).build().unwrap();
+            for _ in 0..times(20, 1) {
+                assert_eq!(pool.run(|w| fib(w, times(16, 6) as u64)), times(987, 8) as u64);
+            }
+            let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
+            assert_eq!(sum, 499_500);
+        }
+    }
+    let moves = lace::Moves::HalfStores;
+    computes::<Split>(&SplitSettings { moves });
+    computes::<Queued<Lace>>(&QueueSettings::of(lace::Policies { moves, ..lace::Policies::default() }));
 }
 
 /// A worker that never sleeps needs no wake-up to find any kind of work, and dropping the pool waits for spawned jobs.
