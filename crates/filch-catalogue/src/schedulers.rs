@@ -24,8 +24,8 @@ pub const COMMON: &[Knob] = &[
     CAPACITY,
     Knob::new(
         "victims",
-        "which victim a thief tries first: random, last (its last successful one) or next (by number)",
-        Takes::Words(std::borrow::Cow::Borrowed("random, last, next")),
+        "which victim a thief tries first: random, last (its last successful one) or next (by number); or one: no other than a random one",
+        Takes::Words(std::borrow::Cow::Borrowed("random, last, next, one")),
     ),
     Knob::new(
         "idle",
@@ -114,7 +114,7 @@ impl QueueSpec {
     /// ```
     /// use filch_catalogue::QUEUES;
     ///
-    /// let queue = QUEUES.iter().find(|queue| queue.name == "pdq-s").unwrap();
+    /// let queue = QUEUES.iter().find(|queue| queue.name == "pdq-s-told").unwrap();
     /// assert!(queue.knobs().iter().any(|knob| knob.name == "delta"));
     /// ```
     pub fn knobs(&self) -> Vec<Knob> {
@@ -129,7 +129,7 @@ impl QueueSpec {
 ///
 /// assert_eq!(POOLS[0].name, "split");
 /// let private: Vec<_> = POOLS.iter().filter(|pool| pool.stealable == "on request").map(|pool| pool.name).collect();
-/// assert!(private.contains(&"pdq-r"));
+/// assert!(private.contains(&"pdq-r-async"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PoolSpec {

@@ -8,15 +8,15 @@ use crate::names::unknown;
 use crate::schedulers::{POOLS, QUEUES};
 use crate::values::{Knob, Parsed, Share, Values, assignment, share};
 
-/// A queue for worklists with settings, as in `pdq-s:delta=50us:steal=half`.
+/// A queue for worklists with settings, as in `pdq-s-told:delta=50us:steal=half`.
 ///
 /// ```
 /// use filch_catalogue::Tuning;
 ///
-/// let tuning = Tuning::parse("pdq-s", "delta=50us:steal=half")?;
-/// assert_eq!(tuning.to_string(), "pdq-s:delta=50us:steal=half");
+/// let tuning = Tuning::parse("pdq-s-told", "delta=50us:steal=half")?;
+/// assert_eq!(tuning.to_string(), "pdq-s-told:delta=50us:steal=half");
 /// assert!(tuning.steals_many());
-/// assert!(Tuning::parse("pdq-s", "delta=soon").unwrap_err().contains("is not a time"));
+/// assert!(Tuning::parse("pdq-s-told", "delta=soon").unwrap_err().contains("is not a time"));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -105,14 +105,14 @@ fn why_not_set(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A pool with settings, as in `pdq-r:interrupts=signal:every=1ms`.
+/// A pool with settings, as in `pdq-r-async:interrupts=signal:every=1ms`.
 ///
 /// ```
 /// use filch_catalogue::PoolTuning;
 ///
-/// let pool = PoolTuning::parse("pdq-s", "delta=50us:interrupts=flag:every=1ms")?;
-/// assert_eq!(pool.to_string(), "pdq-s:delta=50us:interrupts=flag:every=1ms");
-/// assert!(PoolTuning::parse("pdq-s", "every=1ms").is_err(), "no interrupts");
+/// let pool = PoolTuning::parse("pdq-s-told", "delta=50us:interrupts=flag:every=1ms")?;
+/// assert_eq!(pool.to_string(), "pdq-s-told:delta=50us:interrupts=flag:every=1ms");
+/// assert!(PoolTuning::parse("pdq-s-told", "every=1ms").is_err(), "no interrupts");
 /// assert!(PoolTuning::parse("split", "steal=half").unwrap_err().contains("one task at a time"));
 /// # Ok::<(), String>(())
 /// ```

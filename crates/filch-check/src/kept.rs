@@ -144,9 +144,11 @@ pub const SETTLED: &[Settled] = &[
     settled("idem-fifo", 4, 2),
     settled("idem-de", 4, 3),
     settled("one-exposed", 5, 0),
-    settled("pdq-r", 4, 0),
-    settled("pdq-r2", 4, 0),
-    settled("pdq-s", 4, 0),
+    settled("pdq-r", 5, 0),
+    settled("pdq-r2", 5, 0),
+    settled("pdq-r-async", 4, 0),
+    settled("pdq-r2-async", 4, 0),
+    settled("pdq-s-told", 4, 0),
     #[cfg(target_arch = "x86_64")]
     settled("ff-the", 11, 3),
     #[cfg(target_arch = "x86_64")]

@@ -203,7 +203,7 @@ pub(crate) struct Run {
     /// Size of the program, apart from --set [default: compare]
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
-    /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or `pdq-r:interrupts=signal`: see `filch
+    /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or `pdq-r-async:interrupts=signal`: see `filch
     /// list pools` and `filch list parameters` [default: split; for worklist programs chase-lev; for job programs wsq]
     #[arg(long, value_name = "NAME", conflicts_with = "peer")]
     pub(crate) pool: Option<String>,

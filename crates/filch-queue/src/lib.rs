@@ -63,8 +63,9 @@
 //! | [`Adws`] | a check for requests | everything, when the owner answers |
 //! | [`Wsq`] | one atomic update per push, two per pop | everything, several at once |
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
-//! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers |
-//! | [`PdqS`] | a check for an idle thief, then the clock | everything, when the owner deals |
+//! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers, for which a thief waits |
+//! | [`PdqRAsync`], [`PdqR2Async`] | a check for requests | everything, when the owner answers |
+//! | [`PdqSTold`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
 //! `FfThe`, `FfCl`, `Thep` and `ImpatientThep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
@@ -100,7 +101,9 @@
 //! | `one-exposed` | 43 | 23, 1 locked | 25 | 24 |
 //! | `pdq-r` | 42 | 49 | 22 | 25 |
 //! | `pdq-r2` | 42 | 50 | 23 | 25 |
-//! | `pdq-s` | 42 | 45 | 23 | 25 |
+//! | `pdq-r-async` | 42 | 49 | 23 | 25 |
+//! | `pdq-r2-async` | 42 | 50 | 23 | 25 |
+//! | `pdq-s-told` | 42 | 45 | 23 | 25 |
 //! | `idem-lifo` | 42 | 42 | 30 | 20 |
 //! | `idem-fifo` | 29 | 29 | 18 | 17 |
 //! | `idem-de` | 53 | 53 | 34 | 25 |
@@ -203,10 +206,10 @@ pub use one_exposed::OneExposed;
 pub use pad_ws::PadWs;
 pub use padded::Padded;
 #[cfg(feature = "std")]
-pub use pdq::PdqS;
-pub use pdq::{PdqR, PdqR2};
+pub use pdq::PdqSTold;
+pub use pdq::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
-pub use roles::{Full, Owner, Queue, Steal, StealMany, Thief};
+pub use roles::{Full, Hand, Owner, Queue, Steal, StealMany, Thief};
 pub use task::Task;
 pub use the::The;
 #[cfg(feature = "fence-free")]

@@ -37,6 +37,22 @@ pub trait Owner<T> {
     #[inline]
     fn poll(&mut self) {}
 
+    /// Calls that are to be answered are, and until the next push or poll nobody waits for this owner: before it sleeps, or goes
+    /// home, in a pool of a queue whose thieves do not [withdraw](Queue::WITHDRAWS).
+    #[inline]
+    fn rest(&mut self) {}
+
+    /// Says whether there is something to give besides what is in the queue, such as a part of the task that runs: thieves that look first
+    /// whether to ask see it. An owner that answers may take that back, so it says it again whenever it looks up.
+    #[inline]
+    fn offers(&mut self, _more: bool) {}
+
+    /// Whether somebody would get a task if there were one more in the queue. Unless the queue knows who asks: whether it is empty.
+    #[inline]
+    fn is_wanting(&self) -> bool {
+        self.len_hint() == 0
+    }
+
     /// Returns about how many tasks there are. Thieves may be taking some of them; a queue that does not know how many
     /// shared tasks are left may count them as one.
     fn len_hint(&self) -> usize;
@@ -61,7 +77,8 @@ pub trait Thief<T> {
     fn steal(&mut self) -> Steal<T>;
 
     /// Settles this thief's outstanding request. Call it before the thread sleeps or leaves, until it returns `None`: a
-    /// returned task belongs to this thief, as if stolen.
+    /// returned task belongs to this thief, as if stolen. Where a request cannot be
+    /// [withdrawn](Queue::WITHDRAWS), it waits for the owner's next operation.
     #[inline]
     #[must_use = "a task returned belongs to the caller and is lost if ignored"]
     fn quiesce(&mut self) -> Option<T> {
@@ -135,6 +152,10 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// need one handle for each queue instead of one for each pair of workers.
     const THIEVES_ALIKE: bool = false;
 
+    /// Whether a thief that has asked may go away, since [`quiesce`](crate::Thief::quiesce) withdraws its request. Otherwise it waits for the
+    /// answer; its own owner's end has to answer others meanwhile, and each owner has to [rest](crate::Owner::rest) before it is silent.
+    const WITHDRAWS: bool = true;
+
     /// Does what [`Thief::steal`](crate::Thief::steal) does, for any number of threads at once.
     ///
     /// ```
@@ -174,6 +195,43 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// # Panics
     /// If `capacity` is more than the algorithm can count or memory can hold.
     fn make(capacity: usize, thieves: usize, params: &Self::Params) -> (Self::Owner, Vec<Self::Thief>);
+
+    /// Makes the queues of the workers of one pool, at least one: each worker's end of its own, and its handles on the others'. In some
+    /// algorithms a worker has one place where it receives tasks, whoever gives them.
+    ///
+    /// # Safety
+    /// The handles that belong to one worker are used by one thread at a time.
+    ///
+    /// # Panics
+    /// As [`make`](Self::make).
+    unsafe fn make_together(workers: usize, capacity: usize, params: &Self::Params) -> Vec<Hand<Self, M>> {
+        deal(workers, |_| {
+            let (owner, handles) = Self::make(capacity, workers - 1, params);
+            let mut handles = handles.into_iter();
+            (owner, move |_| handles.next().expect("one for each of the others"))
+        })
+    }
+}
+
+/// A worker's end of its own queue, and its handles on the others', by worker; its own place holds nothing.
+pub type Hand<Q, M = Native> = (<Q as Queue<M>>::Owner, Vec<Option<<Q as Queue<M>>::Thief>>);
+
+/// Makes each worker's queue, and deals out the handles on it, each made for the worker of that number.
+pub(crate) fn deal<O, T, H: FnMut(usize) -> T>(
+    workers: usize,
+    mut make: impl FnMut(usize) -> (O, H),
+) -> Vec<(O, Vec<Option<T>>)> {
+    let mut thieves: Vec<Vec<Option<T>>> = (0..workers).map(|_| Vec::with_capacity(workers)).collect();
+    let owners: Vec<O> = (0..workers)
+        .map(|victim| {
+            let (owner, mut handle) = make(victim);
+            for (thief, row) in thieves.iter_mut().enumerate() {
+                row.push((thief != victim).then(|| handle(thief)));
+            }
+            owner
+        })
+        .collect();
+    owners.into_iter().zip(thieves).collect()
 }
 
 #[cold]

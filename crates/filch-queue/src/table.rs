@@ -65,8 +65,10 @@ macro_rules! for_each_queue {
             once one_exposed: $crate::OneExposed;
             many pdq_r: $crate::PdqR;
             many pdq_r2: $crate::PdqR2;
+            many pdq_r_async: $crate::PdqRAsync;
+            many pdq_r2_async: $crate::PdqR2Async;
             #[cfg(feature = "std")]
-            many pdq_s: $crate::PdqS;
+            many pdq_s_told: $crate::PdqSTold;
             twice idem_lifo: $crate::IdempotentLifo;
             twice idem_fifo: $crate::IdempotentFifo;
             twice idem_de: $crate::IdempotentDeque;

@@ -217,6 +217,7 @@ struct Tally {
     attempts: u64,
     lost: u64,
     aborted: u64,
+    given: u64,
 }
 
 impl Tally {
@@ -227,9 +228,10 @@ impl Tally {
         self.attempts += more.attempts;
         self.lost += more.lost;
         self.aborted += more.aborted;
+        self.given += more.given;
     }
 
-    fn each(self) -> [(&'static str, u64); 6] {
+    fn each(self) -> [(&'static str, u64); 7] {
         [
             ("steals", self.steals),
             ("attempts", self.attempts),
@@ -237,6 +239,7 @@ impl Tally {
             ("aborted", self.aborted),
             ("pushed", self.pushed),
             ("run", self.run),
+            ("given", self.given),
         ]
     }
 }

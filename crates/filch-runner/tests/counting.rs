@@ -40,8 +40,8 @@ fn forks_have_the_fences_of_their_queue() {
         ("chase-lev-asym", 0, 0),
         ("lace", 0, 0),
         ("split", 0, 0),
-        ("pdq-r", 0, 0),
-        ("pdq-s", 0, 0),
+        ("pdq-r-async", 0, 0),
+        ("pdq-s-told", 0, 0),
         ("heartbeat", 0, 0),
     ] {
         for ran in ran(name, ("fib", &[("n", "20")]), 1) {
@@ -59,7 +59,9 @@ fn forks_have_the_fences_of_their_queue() {
 /// Each task of a worklist is pushed and popped once.
 #[test]
 fn tasks_of_worklists_have_the_fences_of_their_queue() {
-    for (name, fences, locked) in [("chase-lev", 1, 0), ("the", 1, 0), ("lace", 0, 0), ("pdq-r", 0, 0), ("wsq", 0, 3)] {
+    for (name, fences, locked) in
+        [("chase-lev", 1, 0), ("the", 1, 0), ("lace", 0, 0), ("pdq-r-async", 0, 0), ("wsq", 0, 3)]
+    {
         for ran in ran(name, ("trees", &[("tree", "thin"), ("depth", "12")]), 1) {
             assert_eq!(ran.tasks, Some(8191));
             for (counter, each) in [("fences", fences), ("locked", locked)] {

@@ -251,7 +251,7 @@ fn pushed_tasks_match_the_program() {
     for (name, program, tasks) in [
         ("chase-lev", ("trees", &[("tree", "fat"), ("fanout", "12")][..]), Some(1885)),
         ("bwos-f", ("trees", &[("tree", "comb"), ("depth", "1000")]), Some(2001)),
-        ("pdq-r", ("trees", &[("tree", "thin"), ("depth", "10")]), Some(2047)),
+        ("pdq-r-async", ("trees", &[("tree", "thin"), ("depth", "10")]), Some(2047)),
         ("idem-lifo", ("spanning-tree", &[("graph", "kgraph"), ("n", "2000")]), Some(2000)),
         ("wsq", ("wsq", &[("jobs", "3000")]), Some(3001)),
         ("idem-fifo", ("closure", &[("n", "2000")]), None),
@@ -329,7 +329,7 @@ fn refusals_give_a_reason() {
         ("split", order(fib, 1, &[("steal", "half")]), "one task at a time"),
         ("padws", order(fib, 1, &[("blck", "4")]), "did you mean `block`"),
         ("lace", order(fib, 2, &[("steal", "half"), ("wait", "leapfrog")]), "leapfrog"),
-        ("pdq-r", order(fib, 2, &[("steal", "half"), ("interrupts", "signal")]), "signal"),
+        ("pdq-r-async", order(fib, 2, &[("steal", "half"), ("interrupts", "signal")]), "signal"),
         ("chase-lev", order(LISTS[0], 2, &[("interrupts", "flag")]), "answer thieves themselves"),
     ] {
         let refused = runs(name, &order).expect_err(words);

@@ -14,6 +14,10 @@ use crate::words;
 /// enough to fill; and they are few, since each block has cache lines of its own.
 pub const SHORT_BLOCKS: &str = "block=4:capacity=8192";
 
+/// What is set of the pools on [`PdqR`](filch_queue::PdqR) and [`PdqR2`](filch_queue::PdqR2) unless somebody sets something else: their
+/// thieves pick a victim anew each time.
+pub const ONE_VICTIM: &str = "victims=one";
+
 /// Returns the row of the pool on a queue, which has the queue's guarantees.
 fn on<Q: Queue<Params: Tunable>>(summary: &'static str, progress: &'static str) -> PoolSpec {
     let Promises { name, paper, capacity, stealable, memory_model, .. } = Q::PROMISES;
@@ -176,12 +180,29 @@ pub fn described_pools() -> Vec<PoolSpec> {
             "a private ring; the owner grants a position on request",
             "owner wait-free, steal by request",
         ),
-        on::<filch_queue::PdqR>(
-            "a private deque; the owner hands over its oldest task on request",
+        PoolSpec {
+            defaults: ONE_VICTIM,
+            ..on::<filch_queue::PdqR>(
+                "a private deque, as in figure 2; a thief asks one victim at random and waits for its oldest task",
+                "owner wait-free, steal waits for the owner's answer",
+            )
+        },
+        PoolSpec {
+            defaults: ONE_VICTIM,
+            ..on::<filch_queue::PdqR2>(
+                "pdq-r with the acquire of figure 8: thieves do not ask an empty owner",
+                "owner wait-free, steal waits for the owner's answer",
+            )
+        },
+        on::<filch_queue::PdqRAsync>(
+            "pdq-r whose thieves do not wait: they come back for the answer, or withdraw; a claim is a swap",
             "owner wait-free, steal by request",
         ),
-        on::<filch_queue::PdqR2>("pdq-r whose thieves do not ask an empty owner", "owner wait-free, steal by request"),
-        on::<filch_queue::PdqS>(
+        on::<filch_queue::PdqR2Async>(
+            "pdq-r-async whose thieves do not ask an empty owner",
+            "owner wait-free, steal by request",
+        ),
+        on::<filch_queue::PdqSTold>(
             "a private deque; the owner deals a task to an idle thief every 30 µs or so",
             "owner wait-free, steal by the owner's clock",
         ),

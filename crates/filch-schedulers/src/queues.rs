@@ -24,7 +24,7 @@ use crate::words;
 ///         Q::PROMISES.paper
 ///     }
 /// }
-/// assert!(with_queue("pdq-s", Paper).is_some_and(|paper| paper.contains("Private Deques")));
+/// assert!(with_queue("pdq-s-told", Paper).is_some_and(|paper| paper.contains("Private Deques")));
 /// assert!(with_queue("pdq-x", Paper).is_none());
 /// ```
 pub trait QueueUser {
@@ -60,7 +60,7 @@ macro_rules! queues {
         /// The rows of all queues for the catalogue.
         ///
         /// ```
-        /// assert!(filch_schedulers::described_queues().iter().any(|queue| queue.name == "pdq-s" && queue.own[0].name == "steal"));
+        /// assert!(filch_schedulers::described_queues().iter().any(|queue| queue.name == "pdq-s-told" && queue.own[0].name == "steal"));
         /// ```
         pub fn described_queues() -> Vec<QueueSpec> {
             vec![$(described::<$queue>(lists!($lists))),+]

@@ -30,14 +30,18 @@ fn parameters_reach_the_queue() {
     let entries = NonZeroUsize::new(64).expect("not 0");
     assert_eq!(blocks.apply(), Ok((BlockSize::Entries(entries), with_capacity(1000))));
     assert_eq!(tuning("bwos-f", "block=sqrt").apply(), Ok((BlockSize::SquareRoot, Common::default())));
-    let pdq = tuning("pdq-s", "delta=5us:steal=all-but-one");
+    let pdq = tuning("pdq-s-told", "delta=5us:steal=all-but-one");
     assert_eq!(
         pdq.apply(),
         Ok((sender::Params { share: Amount::AllButOne, gap: Duration::from_micros(5) }, Common::default()))
     );
-    assert!(pdq.steals_many() && !tuning("pdq-s", "steal=one").steals_many() && !tuning("pdq-s", "").steals_many());
+    assert!(
+        pdq.steals_many()
+            && !tuning("pdq-s-told", "steal=one").steals_many()
+            && !tuning("pdq-s-told", "").steals_many()
+    );
     let three = Amount::UpTo(NonZeroU32::new(3).expect("not 0"));
-    assert_eq!(tuning("pdq-r", "steal=3").apply(), Ok((receiver::Params { share: three }, Common::default())));
+    assert_eq!(tuning("pdq-r-async", "steal=3").apply(), Ok((receiver::Params { share: three }, Common::default())));
     let lace = lace::Policies { grow: Amount::One, shrink: Amount::All, steal: Amount::All, moves: Moves::HalfStores };
     assert_eq!(
         tuning("lace", "grow=one:shrink=all:steal=all:moves=half-stores").apply(),
@@ -63,11 +67,11 @@ fn invalid_settings_are_refused() {
     assert!(refused("chase-lev", "capacity").contains("NAME=VALUE"));
     assert_eq!(refused("bwos-l", "block=0"), "bwos-l: block=`0` is not a number from 1 to 65536, and not sqrt");
     assert!(refused("bwos-l", "steal=half").contains("its thieves take one task at a time"));
-    assert!(refused("pdq-r", "steal=most").contains("is not one of one, half, all, all-but-one, or a number"));
+    assert!(refused("pdq-r-async", "steal=most").contains("is not one of one, half, all, all-but-one, or a number"));
     assert!(refused("wsq", "steal=all").contains("one or half"));
     assert!(refused("locked", "capacity=0").contains("is not a number from 1"));
     for (time, words) in [("30", "write it as"), ("us", "at most an hour"), ("2h", "write it as"), ("99999s", "hour")] {
-        assert!(refused("pdq-s", &format!("delta={time}")).contains(words), "{time}");
+        assert!(refused("pdq-s-told", &format!("delta={time}")).contains(words), "{time}");
     }
 }
 
@@ -125,9 +129,9 @@ fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
 fn pools_accept_the_parameters_of_their_queues_and_more() {
     use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, SplitSettings, WoolSettings};
     use filch::{Idle, Leaps, OnLoss, Victims};
-    use filch_queue::{BwosL, ChaseLev, Lace, PdqS};
+    use filch_queue::{BwosL, ChaseLev, Lace, PdqSTold};
 
-    let dealt: QueueSettings<PdqS> = own("pdq-s", "delta=100us:capacity=64");
+    let dealt: QueueSettings<PdqSTold> = own("pdq-s-told", "delta=100us:capacity=64");
     assert_eq!(dealt.params.gap, Duration::from_micros(100));
     let lace: QueueSettings<Lace> = own("lace", "steal=half:grow=one");
     assert_eq!((lace.params.steal, lace.params.grow), (Amount::Half, Amount::One));
@@ -251,7 +255,7 @@ fn interrupts_reach_the_pool() {
     use filch::Interrupts;
 
     let interrupts = |rest| {
-        let tuning = PoolTuning::parse("pdq-r", rest)?;
+        let tuning = PoolTuning::parse("pdq-r-async", rest)?;
         Ok::<_, String>(tuning.apply::<receiver::Params>(PoolOptions::of(1))?.1.interrupts)
     };
     assert_eq!(interrupts(""), Ok(None));
@@ -266,7 +270,7 @@ fn interrupts_reach_the_pool() {
         ("ticks=always", "ticks needs interrupts"),
         ("interrupts=off:every=2ms", "every needs interrupts"),
         ("interrupts=flag:every=0", "not a positive time"),
-        ("block=4", "there is no parameter of pdq-r called `block`"),
+        ("block=4", "there is no parameter of pdq-r-async called `block`"),
     ] {
         let said = interrupts(rest).expect_err(rest);
         assert!(said.contains(words), "{said}");

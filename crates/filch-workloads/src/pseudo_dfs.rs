@@ -6,9 +6,10 @@
 //! apart.
 //!
 //! A visit takes some ten nanoseconds, less than any queue needs for a task. Therefore a task is a whole bag. After a
-//! given number of visits (`items`, S in the source) its worker answers thieves, and shares the older half of its bag
-//! if it has no other bag to give. The source calls this coalescing. With `task=node` every vertex is a task of its
-//! own, which shows the benefit of coalescing.
+//! given number of visits (`items`, S in the source) its worker answers thieves: by the older half of its bag if it has
+//! no other bag to give, as in the source; with `split=one` by one vertex; with `split=eager` it shares half before
+//! anybody asks. The source calls this coalescing. With `task=node` every vertex is a task of its own, which shows the
+//! benefit of coalescing.
 //!
 //! **What it stresses.** Splitting, and the delay until a thief gets an answer. The grid has much work everywhere, and
 //! locality; the other graphs have neither order nor even degrees.
@@ -17,9 +18,9 @@
 //! Private Deques*, PPoPP 2013, figure 6 b, on graphs of 40 million vertices. The span is the longest path that the
 //! search happens to take.
 
-use filch::worklist::{Queue, Team};
+use filch::worklist::{Bags, Queue, Split, Team};
 use filch_catalogue::ParamError;
-use filch_catalogue::programs::pseudo_dfs::{Params, Task};
+use filch_catalogue::programs::pseudo_dfs::{self, Params, Task};
 
 use crate::answer::{Answer, Listed};
 use crate::graph::{Marking, Marks, ROOT};
@@ -30,7 +31,12 @@ impl Prepare for Params {
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let marks = Marks::new(self.input.name, &self.input)?;
-        Ok(Instance { marks, task: self.task, items: self.items })
+        let split = match self.split {
+            pseudo_dfs::Split::Half => Split::Half,
+            pseudo_dfs::Split::One => Split::One,
+            pseudo_dfs::Split::Eager => Split::Eager,
+        };
+        Ok(Instance { marks, task: self.task, bags: Bags { items: self.items, split } })
     }
 }
 
@@ -39,7 +45,7 @@ impl Prepare for Params {
 pub struct Instance {
     marks: Marks,
     task: Task,
-    items: usize,
+    bags: Bags,
 }
 
 impl Marking for Instance {
@@ -86,7 +92,7 @@ impl Lists for Instance {
         let this = &*self;
         let run = team.run_bags(
             [vec![ROOT]],
-            self.items,
+            self.bags,
             |_| 0,
             |crew, count, bag: &mut Vec<u32>| {
                 if let Some(vertex) = bag.pop() {

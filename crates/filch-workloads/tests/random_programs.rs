@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split, Wool};
 use filch::{Builder, DEFAULT_DEQUE_CAPACITY, Idle, Victims, Wait};
-use filch_queue::{ChaseLev, HendlerShavit, Lace, Locked, PdqR, Queue, StealMany, Task};
+use filch_queue::{ChaseLev, HendlerShavit, Lace, Locked, PdqRAsync, Queue, StealMany, Task};
 use filch_workloads::random_programs::{Settings, check_on, empties_alive};
 
 const WORKERS: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 8] };
@@ -83,7 +83,7 @@ fn check_waiting(wait: Wait) {
             if !matches!(wait, Wait::Leapfrog) {
                 check_greedy::<Lace>(workers, wait, 2);
                 check_greedy::<HendlerShavit>(workers, wait, 64);
-                check_greedy::<PdqR>(workers, wait, 4);
+                check_greedy::<PdqRAsync>(workers, wait, 4);
                 check_greedy::<Locked>(workers, wait, 4096);
             }
         }

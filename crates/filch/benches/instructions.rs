@@ -86,7 +86,8 @@ mod count {
         by_handle::<Heartbeat<ChaseLev, Clock>>("heartbeat", handles);
         by_handle::<Heartbeat<ChaseLev, Request>>("heartbeat-request", handles);
         by_closure::<Queued<ChaseLev>>("chase-lev, closures");
-        for name in ["abp", "chase-lev", "chase-lev-asym", "lace", "locked", "one-exposed", "pdq-r", "the", "wsq"] {
+        for name in ["abp", "chase-lev", "chase-lev-asym", "lace", "locked", "one-exposed", "pdq-r-async", "the", "wsq"]
+        {
             on_queue(name);
         }
     }

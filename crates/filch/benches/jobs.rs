@@ -7,7 +7,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use filch::jobs::{JobWorker, Jobs};
 use filch_queue::{
-    BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqR, Queue, Wsq,
+    BwosL, ChaseLev, ChaseLevAsym, Dsq, HendlerShavit, Lace, Locked, OneExposed, PadWs, PdqRAsync, Queue, Wsq,
 };
 
 /// As in the table of WSQ.
@@ -28,7 +28,7 @@ trait Queues {
         self.with::<Dsq>();
         self.with::<HendlerShavit>();
         self.with::<OneExposed>();
-        self.with::<PdqR>();
+        self.with::<PdqRAsync>();
         self.with::<Locked>();
     }
 }

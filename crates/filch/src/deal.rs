@@ -5,18 +5,20 @@
 use std::sync::Arc;
 
 use filch_memory::Native;
-use filch_queue::{Owner, Queue, Steal, Stealable, Task, Thief};
+use filch_queue::{Hand, Owner, Queue, Steal, Stealable, Task, Thief};
 
 /// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the attempt may
 /// [wait](filch_queue::Progress::WaitsForOwner), that answer lasts, so no two workers wait for each other.
 ///
-/// Where thieves need the owner's answer, waits for it a while, and then withdraws the request. Afterwards nothing is
-/// outstanding that only this thief could take, so it may sleep or run something else; where a request cannot be
-/// withdrawn, the owner revokes its grant.
+/// Where thieves need the owner's answer, waits for it a while, and then withdraws the request; or, unless the queue lets
+/// it [withdraw](Queue::WITHDRAWS), waits until the answer comes, and `insists` now and then, for owners that answer only
+/// when they are interrupted. Afterwards nothing is outstanding that only this thief could take, so it may sleep or run
+/// something else; where what was granted cannot be withdrawn, the owner revokes its grant.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,
     mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
+    insists: impl Fn(),
 ) -> Steal<Task> {
     // On average, a running owner forks or deals within this time; under Miri, where that may take any time, it limits
     // how long a test waits.
@@ -25,11 +27,16 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
     owner.poll();
     let mut stolen = attempt(thief);
     if matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
-        for round in 1..=PATIENCE {
-            if stolen != Steal::Pending {
-                return stolen;
+        let mut round = 0_u32;
+        while stolen == Steal::Pending {
+            round = round.wrapping_add(1);
+            if Q::WITHDRAWS && round > PATIENCE {
+                return thief.quiesce().map_or(Steal::Pending, Steal::Task);
             }
-            if round % PAUSES == 0 {
+            if round.is_multiple_of(PAUSES) {
+                if !Q::WITHDRAWS {
+                    insists();
+                }
                 // The owner may need this processor, and can answer only while the request stands.
                 std::thread::yield_now();
             } else {
@@ -38,30 +45,17 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
             owner.poll();
             stolen = attempt(thief);
         }
-        if stolen == Steal::Pending {
-            stolen = thief.quiesce().map_or(Steal::Pending, Steal::Task);
-        }
     }
     stolen
 }
 
-/// A worker's end of its own queue, and its thief handles on the others', by worker; `None` for itself.
-pub(crate) type Hand<Q> = (<Q as Queue<Native>>::Owner, Vec<Option<<Q as Queue<Native>>::Thief>>);
-
 /// Makes a queue for each worker, and deals out the handles.
-pub(crate) fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
-    let mut thieves: Vec<Vec<Option<Q::Thief>>> = (0..workers).map(|_| Vec::with_capacity(workers)).collect();
-    let owners: Vec<Q::Owner> = (0..workers)
-        .map(|victim| {
-            let (owner, handles) = Q::make(capacity, workers - 1, params);
-            let mut handles = handles.into_iter();
-            for (thief, row) in thieves.iter_mut().enumerate() {
-                row.push(if thief == victim { None } else { handles.next() });
-            }
-            owner
-        })
-        .collect();
-    owners.into_iter().zip(thieves).collect()
+///
+/// # Safety
+/// One thread at a time uses the handles of one worker.
+pub(crate) unsafe fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
+    // SAFETY: the caller's promise.
+    unsafe { Q::make_together(workers, capacity, params) }
 }
 
 /// Makes a queue for each worker, and one handle on each for all thieves.

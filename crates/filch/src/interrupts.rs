@@ -28,7 +28,7 @@ use crate::here::Here;
 /// [`Builder::interrupts`](crate::Builder::interrupts). From *Scheduling Parallel Programs by Work Stealing with
 /// Private Deques* (Acar, Charguéraud and Rainey, 2013).
 ///
-/// Interrupts are for pools whose thieves need an answer, such as that of [`PdqR`](filch_queue::PdqR). Workers answer
+/// Interrupts are for pools whose thieves need an answer, such as that of [`PdqRAsync`](filch_queue::PdqRAsync). Workers answer
 /// at each fork and join; during a task that does neither for milliseconds, thieves cannot get its worker's earlier
 /// forks. By default nothing interrupts such a task. While no thief waits there are no ticks, and interrupts cost
 /// nothing.
@@ -38,9 +38,9 @@ use crate::here::Here;
 ///
 /// use filch::pool::Queued;
 /// use filch::{Builder, Interrupts};
-/// use filch_queue::PdqR;
+/// use filch_queue::PdqRAsync;
 ///
-/// let builder = Builder::<Queued<PdqR>>::new().workers(2);
+/// let builder = Builder::<Queued<PdqRAsync>>::new().workers(2);
 /// let pool = builder.interrupts(Interrupts::flag().every(Duration::from_millis(1))).build()?;
 /// let (_, b) = pool.install(|| {
 ///     filch::join(
@@ -98,7 +98,7 @@ impl Interrupts {
     /// use filch::pool::Queued;
     /// use filch::{Builder, Interrupts};
     ///
-    /// let builder = Builder::<Queued<filch_queue::PdqR>>::new().workers(2);
+    /// let builder = Builder::<Queued<filch_queue::PdqRAsync>>::new().workers(2);
     /// let pool = builder.interrupts(Interrupts::signal()).build()?;
     /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
     /// # }

@@ -112,6 +112,8 @@ pub enum Victims {
     /// The victim of its last steal, then as [`Random`](Self::Random): that victim probably has more tasks, but then
     /// all thieves come to the same few victims.
     Last,
+    /// A random worker, and no other before the next look: as the papers' thieves do.
+    One,
     /// The next worker by number, then the others in turn: neighbours share a cache where workers are
     /// [pinned](crate::Builder::pin).
     Next,
@@ -119,17 +121,17 @@ pub enum Victims {
 
 impl Victims {
     /// All policies, the default first.
-    pub const EVERY: [Self; 3] = [Self::Random, Self::Last, Self::Next];
+    pub const EVERY: [Self; 4] = [Self::Random, Self::Last, Self::Next, Self::One];
 
     /// Returns all workers, including `index`, in the order in which worker `index` looks for work. `last` is the
     /// victim of its last steal, `random` any worker.
     pub(crate) fn order(self, workers: usize, index: usize, last: usize, random: usize) -> impl Iterator<Item = usize> {
         let (first, start) = match self {
-            Self::Random => (None, random),
+            Self::Random | Self::One => (None, random),
             Self::Last => (Some(last), random),
             Self::Next => (None, index + 1),
         };
-        let in_turn = (start..workers).chain(0..start);
+        let in_turn = (start..workers).chain(0..start).take(if self == Self::One { 1 } else { workers });
         first.into_iter().chain(in_turn.filter(move |&victim| Some(victim) != first))
     }
 
@@ -139,6 +141,7 @@ impl Victims {
             Self::Random => "random",
             Self::Last => "last",
             Self::Next => "next",
+            Self::One => "one",
         }
     }
 }
@@ -312,6 +315,7 @@ mod tests {
         assert_eq!(order(Victims::Last, 1, 3, 3), [3, 4, 0, 1, 2]);
         assert_eq!(order(Victims::Next, 1, 4, 3), [2, 3, 4, 0, 1]);
         assert_eq!(order(Victims::Next, 4, 4, 3), [0, 1, 2, 3, 4]);
+        assert_eq!(order(Victims::One, 1, 4, 3), [3]);
         for victims in Victims::EVERY {
             assert_eq!(victims.order(1, 0, 0, 0).collect::<Vec<_>>(), [0]);
         }

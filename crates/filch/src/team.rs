@@ -222,7 +222,8 @@ pub(crate) struct TeamSettings<'s, Q: Queue<Native>> {
 
 impl<Q: Queue<Native>> TeamSettings<'_, Q> {
     fn queues(&self) -> Vec<WorkerQueue<Q>> {
-        let hands = deal_any::<Q>(self.workers, self.capacity, self.params).into_iter();
+        // SAFETY: one thread at a time uses a worker's queue, which has that worker's handles.
+        let hands = unsafe { deal_any::<Q>(self.workers, self.capacity, self.params) }.into_iter();
         hands.enumerate().map(|(index, hand)| WorkerQueue::new(index, hand, self.loot, self.habits)).collect()
     }
 

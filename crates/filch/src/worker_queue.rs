@@ -2,9 +2,9 @@
 
 use filch_memory::Native;
 use filch_memory::count::stealing;
-use filch_queue::{Owner as _, Queue, Steal, StealMany, Task, Thief as _};
+use filch_queue::{Hand, Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
-use crate::deal::{self, Hand};
+use crate::deal;
 use crate::patience::Patience;
 use crate::policy::{Habits, OnLoss};
 
@@ -25,6 +25,8 @@ pub struct Tally {
     pub lost: u64,
     /// Those that were refused, though there may have been a task: too close to the owner, for instance.
     pub aborted: u64,
+    /// Items that it has split off its [bags](crate::worklist::Bag) for others.
+    pub given: u64,
 }
 
 /// How many tasks a thief takes at once, and the operation for it.
@@ -100,6 +102,24 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         self.owner.poll();
     }
 
+    /// Answers thieves for the last time in a while.
+    pub(crate) fn rest(&mut self) {
+        self.owner.poll();
+        // It may have left a bag by a panic.
+        self.owner.offers(false);
+        self.owner.rest();
+    }
+
+    /// Whether somebody would take a task, and there are others.
+    pub(crate) fn is_wanting(&self) -> bool {
+        self.thieves.len() > 1 && self.owner.is_wanting()
+    }
+
+    /// Says whether there is something to give besides what is in the queue.
+    pub(crate) fn offers(&mut self, more: bool) {
+        self.owner.offers(more);
+    }
+
     /// Whether there are other workers, and nothing here for them to steal.
     #[inline]
     pub(crate) fn wants_tasks(&self) -> bool {
@@ -147,12 +167,13 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         let thief = self.thieves[victim].as_mut()?;
         loop {
             self.tally.attempts += 1;
-            let stolen = deal::steal_by::<Q>(&mut self.owner, thief, |thief| {
+            let attempt = |thief: &mut Q::Thief| {
                 stealing(|| match self.loot {
                     None => thief.steal(),
                     Some(loot) => loot.take(thief, &mut self.spoils),
                 })
-            });
+            };
+            let stolen = deal::steal_by::<Q>(&mut self.owner, thief, attempt, || {});
             match stolen {
                 Steal::Task(task) => {
                     self.last_victim = victim;

@@ -20,7 +20,7 @@ use filch::jobs::Jobs;
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::worklist::{StartError, Worklist};
 use filch::{BuildError, Builder, Interrupts, ThreadPool};
-use filch_queue::{ChaseLev, ChaseLevAsym, PdqR, PdqS};
+use filch_queue::{ChaseLev, ChaseLevAsym, PdqRAsync, PdqSTold};
 use libc::{EAGAIN, ENOSYS, EPERM};
 use refusing::{From, aborts, child, in_a_fork, refuse, succeeds};
 
@@ -100,7 +100,7 @@ fn without_threads_there_is_an_error() {
 #[ignore = "run by another"]
 fn has_no_more_threads() {
     // Each worker refuses threads to itself, and the threads it starts inherit that; this thread starts the ticker.
-    let builder = ThreadPool::builder().workers(2).pool::<Queued<PdqR>>();
+    let builder = ThreadPool::builder().workers(2).pool::<Queued<PdqRAsync>>();
     let builder = builder.interrupts(Interrupts::flag()).on_start(|_| refuse(&THREADS, EAGAIN, From::Everybody));
     match builder.build() {
         // The last worker refused threads only after all had started.
@@ -126,7 +126,7 @@ fn has_no_barriers() {
     works_anew::<Split>();
     works_anew::<Queued<ChaseLev>>();
     works_anew::<Queued<ChaseLevAsym>>();
-    works_anew::<Queued<PdqS>>();
+    works_anew::<Queued<PdqSTold>>();
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn knows_little() {
     assert!(matches!(pinned.start(), Err(StartError::Pin { source }) if source.raw_os_error() == Some(error)));
     assert_eq!(pinned.run(0..10_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 45);
     for interrupts in [Interrupts::flag(), Interrupts::signal()] {
-        works(&Builder::<Queued<PdqR>>::new().workers(2).interrupts(interrupts).build().unwrap());
+        works(&Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(interrupts).build().unwrap());
     }
 }
 
@@ -246,7 +246,7 @@ fn unknown_limits_are_guessed() {
 #[test]
 #[ignore = "run by another"]
 fn has_no_signals() {
-    let builder = || Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal());
+    let builder = || Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(Interrupts::signal());
     let pool = builder().build().unwrap();
     refuse(&[libc::SYS_tgkill, libc::SYS_tkill], error_asked_for(), From::Everybody);
     works(&pool);
@@ -326,7 +326,7 @@ fn without_memory_there_is_an_error_or_a_message() {
 fn forks_a_process() {
     let pool = ThreadPool::new(2).unwrap();
     let clocked = Builder::<Heartbeat<ChaseLev>>::new().workers(2).build().unwrap();
-    let ticking = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal()).build().unwrap();
+    let ticking = Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(Interrupts::signal()).build().unwrap();
     works(&pool);
     let mut team = Worklist::new(2).start().unwrap();
     team.run([0_u32], |_| (), |_, (), _| ());

@@ -15,7 +15,7 @@ use common::{EveryPool, pool_of, thrown_by, times, wait_for, watchdog};
 use filch::host::MayDangle;
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Wait, Worker};
-use filch_queue::{ChaseLev, PdqR};
+use filch_queue::{ChaseLev, PdqRAsync};
 
 /// Time for workers to fall asleep. Each step takes a thousand times as long under Miri.
 const A_WHILE: Duration = if cfg!(miri) { Duration::from_secs(1) } else { Duration::from_micros(200) };
@@ -107,7 +107,7 @@ fn configured_threads_run_all_calls_themselves() {
 #[cfg_attr(miri, ignore = "there are no signals")]
 fn pools_with_signals_have_no_guests() {
     let _alive = watchdog("pools with signals");
-    let plain = ThreadPool::builder().workers(2).pool::<Queued<PdqR>>();
+    let plain = ThreadPool::builder().workers(2).pool::<Queued<PdqRAsync>>();
     let pool = plain.interrupts(Interrupts::signal()).caller_works(true).build().unwrap();
     for _ in 0..50 {
         thread::sleep(A_WHILE);

@@ -17,7 +17,7 @@ use filch::host::{
 };
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
-use filch_queue::{ChaseLev, PdqR};
+use filch_queue::{ChaseLev, PdqRAsync};
 
 type Made = (Crew, Lease, Vec<Seat>);
 
@@ -26,7 +26,7 @@ const KINDS: [fn(usize, Wait) -> Made; 5] = [
     |workers, wait| Builder::<Split>::new().workers(workers).wait(wait).seats().unwrap(),
     |workers, wait| Builder::<Wool>::new().workers(workers).wait(wait).seats().unwrap(),
     |workers, wait| Builder::<Queued<ChaseLev>>::new().workers(workers).wait(wait).seats().unwrap(),
-    |workers, wait| Builder::<Queued<PdqR>>::new().workers(workers).wait(wait).seats().unwrap(),
+    |workers, wait| Builder::<Queued<PdqRAsync>>::new().workers(workers).wait(wait).seats().unwrap(),
     |workers, wait| Builder::<Heartbeat<ChaseLev, Request>>::new().workers(workers).wait(wait).seats().unwrap(),
 ];
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
-use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqS};
+use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqSTold};
 
 /// Signals affect the whole process.
 #[cfg(unix)]
@@ -95,7 +95,9 @@ fn a_polling_task_shares_everything() {
     answers::<Queued<ChaseLev>>();
     answers::<Queued<PdqR>>();
     answers::<Queued<PdqR2>>();
-    answers::<Queued<PdqS>>();
+    answers::<Queued<PdqRAsync>>();
+    answers::<Queued<PdqR2Async>>();
+    answers::<Queued<PdqSTold>>();
     answers::<Queued<Adws>>();
     answers::<Queued<PadWs>>();
 }
@@ -107,7 +109,9 @@ fn a_signal_interrupts_a_task_that_does_not_poll() {
     let _alone = ALONE.lock();
     answers_signals::<Queued<PdqR>>();
     answers_signals::<Queued<PdqR2>>();
-    answers_signals::<Queued<PdqS>>();
+    answers_signals::<Queued<PdqRAsync>>();
+    answers_signals::<Queued<PdqR2Async>>();
+    answers_signals::<Queued<PdqSTold>>();
     answers_signals::<Queued<Adws>>();
     answers_signals::<Queued<PadWs>>();
 }
@@ -119,7 +123,7 @@ fn nothing_ticks_while_no_thief_waits() {
     let _alone = ALONE.lock();
     for interrupts in [Interrupts::signal(), Interrupts::flag()] {
         // A worker alone in its pool is a thief only before and after its task.
-        let pool = pool::<Queued<PdqR>>(1, Some(interrupts.every(Duration::from_micros(10))));
+        let pool = pool::<Queued<PdqRAsync>>(1, Some(interrupts.every(Duration::from_micros(10))));
         let ticks = || pool.stats().total().interrupts;
         let during = pool.install(|| {
             let before = ticks();
@@ -158,7 +162,9 @@ fn programs_are_right_under_many_signals() {
     holds::<Split>();
     holds::<Queued<PdqR>>();
     holds::<Queued<PdqR2>>();
-    holds::<Queued<PdqS>>();
+    holds::<Queued<PdqRAsync>>();
+    holds::<Queued<PdqR2Async>>();
+    holds::<Queued<PdqSTold>>();
     holds::<Queued<Adws>>();
     holds::<Queued<PadWs>>();
 }
@@ -184,7 +190,7 @@ fn the_programs_own_handler_stays_in_use_and_is_restored() {
     let former = unsafe { libc::signal(libc::SIGURG, own_address) };
     {
         // The first worker wants ticks until the second one has become a worker.
-        let builder = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::signal());
+        let builder = Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(Interrupts::signal());
         let late = |worker| std::thread::sleep(Duration::from_millis(20 * worker as u64));
         let pool = builder.on_start(late).build().expect("the pool starts");
         pool.run(|mut w| w.join(|_| (), |_| ()));
@@ -192,7 +198,7 @@ fn the_programs_own_handler_stays_in_use_and_is_restored() {
         assert_eq!(CALLS.load(Ordering::Relaxed), 0, "a tick does not call the program's handler");
     }
     {
-        let pools = [(); 2].map(|()| pool::<Queued<PdqR>>(2, Some(Interrupts::signal())));
+        let pools = [(); 2].map(|()| pool::<Queued<PdqRAsync>>(2, Some(Interrupts::signal())));
         assert_ne!(handler(), own_address);
         let before = CALLS.load(Ordering::Relaxed);
         // SAFETY: the signal has a handler.
@@ -212,7 +218,8 @@ fn the_programs_own_handler_stays_in_use_and_is_restored() {
 
 #[test]
 fn a_period_of_zero_is_refused() {
-    let built = Builder::<Queued<PdqR>>::new().workers(2).interrupts(Interrupts::flag().every(Duration::ZERO)).build();
+    let built =
+        Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(Interrupts::flag().every(Duration::ZERO)).build();
     let error = built.expect_err("a period of zero is impossible").to_string();
     assert!(error.contains("zero"), "{error}");
 }
@@ -221,7 +228,7 @@ fn a_period_of_zero_is_refused() {
 #[test]
 fn a_task_may_drop_its_own_interrupted_pool() {
     let _alone = ALONE.lock();
-    let pool = pool::<Queued<PdqR>>(2, Some(Interrupts::signal()));
+    let pool = pool::<Queued<PdqRAsync>>(2, Some(Interrupts::signal()));
     let (sender, receiver) = std::sync::mpsc::channel();
     let handed = std::sync::Arc::new(Mutex::new(Some(pool)));
     let taken = std::sync::Arc::clone(&handed);
@@ -260,7 +267,7 @@ fn the_handler_respects_the_flags_and_mask_of_the_programs_own() {
     };
     let former = exchange(Some(&action));
     {
-        let _pool = pool::<Queued<PdqR>>(1, Some(Interrupts::signal()));
+        let _pool = pool::<Queued<PdqRAsync>>(1, Some(Interrupts::signal()));
         let installed = exchange(None);
         assert_ne!(installed.sa_sigaction, action.sa_sigaction);
         assert_ne!(installed.sa_flags & libc::SA_ONSTACK, 0);

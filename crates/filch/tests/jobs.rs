@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{Counted, EveryQueue, WORKERS, throw, thrown_by, wait_for, watchdog};
 use filch::jobs::{Job, JobWorker, Jobs, Stop};
-use filch_queue::{Dsq, HendlerShavit, Locked, PdqR, Queue, StealMany, Task, Wsq};
+use filch_queue::{Dsq, HendlerShavit, Locked, PdqRAsync, Queue, StealMany, Task, Wsq};
 
 fn jobs<Q: Queue>(workers: usize, capacity: usize) -> Jobs<Q> {
     Jobs::new(workers).capacity(capacity).queue::<Q>(Q::Params::default())
@@ -191,7 +191,7 @@ fn thieves_that_take_several_tasks() {
     several::<Dsq>();
     several::<HendlerShavit>();
     several::<Locked>();
-    several::<PdqR>();
+    several::<PdqRAsync>();
 }
 
 #[test]

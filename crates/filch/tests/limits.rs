@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use filch::pool::{Heartbeat, Queued};
 use filch::{BuildError, Builder, ThreadPool};
-use filch_queue::{ChaseLev, Lace, PdqR, The, Unfenced};
+use filch_queue::{ChaseLev, Lace, PdqRAsync, The, Unfenced};
 
 fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -81,10 +81,10 @@ fn asks_for_too_many() {
 #[test]
 fn too_many_workers_are_an_error() {
     assert_success(&child_under(&format!("-v {}", 4 << 20), "asks_for_too_many", &[]));
-    let too_many = Builder::<Queued<PdqR>>::new().workers(5000).build();
+    let too_many = Builder::<Queued<PdqRAsync>>::new().workers(5000).build();
     assert!(matches!(too_many, Err(BuildError::Pairs { workers: 5000, .. })));
     assert!(too_many.unwrap_err().to_string().contains("5000 workers are too many"));
-    let too_many = Builder::<Heartbeat<PdqR>>::new().workers(5000).build();
+    let too_many = Builder::<Heartbeat<PdqRAsync>>::new().workers(5000).build();
     assert!(matches!(too_many, Err(BuildError::Pairs { .. })));
     let two = Builder::<Queued<Unfenced<The>>>::new().workers(2).build();
     assert!(two.unwrap_err().to_string().contains("does not fence, so it must be alone"));

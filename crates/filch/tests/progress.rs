@@ -16,7 +16,9 @@ use blocking::{Forks, Run, STACK_SIZE, Scheduler, Step, check};
 use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Scope, ThreadPool, Wait, Worker};
-use filch_queue::{BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqS, Queue, Stealable, The};
+use filch_queue::{
+    BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqSTold, Queue, Stealable, The,
+};
 
 struct Pools<P: Pool> {
     pools: [ThreadPool<P>; 2],
@@ -176,13 +178,18 @@ impl<Q: Queue> Scheduler for Systems<Q> {
 const SEEDS: u64 = 12;
 
 fn check_all<P: Pool>(forks: Forks) {
+    check_with::<P>(forks, |builder| builder);
+}
+
+fn check_with<P: Pool>(forks: Forks, set: impl Fn(Builder<P>) -> Builder<P>) {
     for wait in Wait::EVERY {
         if wait == Wait::Transitive && !P::TRANSITIVE {
             continue;
         }
         for workers in [2, 3, 4, 8] {
             let settings = format!("{}, {wait}, {workers} workers", type_name::<P>());
-            let build = || Builder::<P>::new().workers(workers).wait(wait).stack_size(STACK_SIZE).build().unwrap();
+            let builder = || Builder::<P>::new().workers(workers).wait(wait).stack_size(STACK_SIZE);
+            let build = || set(builder()).build().unwrap();
             check(&settings, SEEDS, || Pools { pools: [build(), build()], forks });
         }
     }
@@ -228,8 +235,17 @@ fn on_queues_that_share_on_request() {
     // The owner of this queue never shares a lone task.
     check_all::<Queued<Dsq>>(Forks::OutOfReach);
     check_queue::<OneExposed>();
-    check_queue::<PdqR>();
-    check_queue::<PdqS>();
+    check_queue::<PdqRAsync>();
+    check_queue::<PdqSTold>();
+}
+
+/// A thief waits for the answer, so an owner that blocks has to be interrupted.
+#[cfg(all(unix, not(miri)))]
+#[test]
+fn on_queues_whose_thieves_wait() {
+    let interrupted = filch::Interrupts::signal().every(std::time::Duration::from_micros(200));
+    check_with::<Queued<PdqR>>(forks_of::<PdqR>(), |builder| builder.interrupts(interrupted));
+    check_with::<Queued<PdqR2>>(forks_of::<PdqR2>(), |builder| builder.interrupts(interrupted));
 }
 
 #[test]
@@ -243,6 +259,6 @@ fn in_job_systems() {
     check_jobs::<ChaseLev>();
     check_jobs::<The>();
     check_jobs::<Lace>();
-    check_jobs::<PdqR>();
-    check_jobs::<PdqS>();
+    check_jobs::<PdqRAsync>();
+    check_jobs::<PdqSTold>();
 }

@@ -16,7 +16,9 @@ use filch::pool::{
 };
 use filch::worklist::Worklist;
 use filch::{BuildError, Builder, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
-use filch_queue::{Amount, ChaseLev, Dsq, Lace, Locked, PdqR, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq};
+use filch_queue::{
+    Amount, ChaseLev, Dsq, Lace, Locked, PdqRAsync, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq,
+};
 
 fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
     if n < 2 {
@@ -345,7 +347,7 @@ fn parameters_reach_the_queues() {
     computes::<Queued<Lace>>(QueueSettings::of(greedy).loot(3));
     let deferred = dsq::Params { copying: dsq::Copying::Deferred, ..Default::default() };
     computes::<Queued<Dsq>>(QueueSettings::of(deferred).clone());
-    computes::<Queued<PdqR>>(QueueSettings::of(pdq::receiver::Params { share: Amount::All }).loot(usize::MAX));
+    computes::<Queued<PdqRAsync>>(QueueSettings::of(pdq::receiver::Params { share: Amount::All }).loot(usize::MAX));
     computes::<Wool>(WoolSettings { chunk: NonZeroU32::new(1), privatise_after: NonZeroU32::new(1) });
     computes::<Wool<1, 1>>(WoolSettings { chunk: NonZeroU32::new(u32::MAX), ..WoolSettings::default() });
     computes::<Heartbeat<ChaseLev, Request>>(HeartbeatSettings::default().clone());
@@ -371,10 +373,10 @@ fn contradictory_settings_are_refused_with_a_reason() {
             _ => refused(built.map(drop), "leapfrog"),
         }
     }
-    refused(looting::<PdqR>(2).interrupts(Interrupts::signal()).build().map(drop), "signal");
+    refused(looting::<PdqRAsync>(2).interrupts(Interrupts::signal()).build().map(drop), "signal");
     let never = HeartbeatSettings::<ChaseLev> { beat: Period(Duration::ZERO), ..HeartbeatSettings::default() };
     refused(Builder::<Heartbeat<ChaseLev>>::new().workers(2).settings(never).build().map(drop), "zero");
     // Owners that answer no requests are not interrupted.
     assert!(looting::<Locked>(2).interrupts(Interrupts::signal()).build().is_ok());
-    assert!(looting::<PdqR>(2).interrupts(Interrupts::flag()).build().is_ok());
+    assert!(looting::<PdqRAsync>(2).interrupts(Interrupts::flag()).build().is_ok());
 }

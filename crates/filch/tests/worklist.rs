@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 
 use common::{EveryQueue, WORKERS, watchdog};
-use filch::worklist::{Bag, Worklist};
+use filch::worklist::{Bag, Bags, Split, Worklist};
 use filch_queue::{
-    Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, Prefetch, Queue, Revocation,
-    pad_ws,
+    Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, PdqR, PdqR2, PdqR2Async,
+    PdqRAsync, Prefetch, Queue, Revocation, pad_ws,
 };
 
 fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
@@ -80,15 +80,16 @@ fn idempotent_tasks_are_run_at_least_once() {
 
 #[test]
 fn bags_are_emptied() {
-    struct Bags;
-    impl EveryQueue for Bags {
+    struct Emptied;
+    impl EveryQueue for Emptied {
         fn with<Q: Queue>(&self) {
             const SIZE: usize = 3000;
-            for (workers, items) in WORKERS.into_iter().flat_map(|n| [(n, 1), (n, 64)]) {
+            let ways = [(1, Split::Half), (64, Split::Half), (1, Split::One), (64, Split::One), (64, Split::Eager)];
+            for (workers, (items, split)) in WORKERS.into_iter().flat_map(|n| ways.map(|way| (n, way))) {
                 let runs: Vec<AtomicUsize> = (0..SIZE).map(|_| AtomicUsize::new(0)).collect();
                 list::<Q>(workers, 16).run_bags(
                     [vec![0_usize]],
-                    items,
+                    Bags { items, split },
                     |_| (),
                     |_, (), nodes| {
                         let node = nodes.pop().expect("an item");
@@ -101,9 +102,45 @@ fn bags_are_emptied() {
         }
     }
     let _watchdog = watchdog("bags");
-    Bags.every();
+    Emptied.every();
     let mut one = vec![1];
-    assert_eq!((one.split(), Bag::is_empty(&one)), (None, false));
+    assert_eq!((one.split(), one.split_one(), Bag::is_empty(&one)), (None, None, false));
+    assert_eq!(vec![1, 2, 3].split_one(), Some(vec![1]));
+}
+
+/// A thief that asks gets half of the bag, or one item of it, while its owner has nothing else to give.
+#[test]
+fn a_bag_is_split_for_who_asks() {
+    fn first_loot<Q: Queue>(split: Split) -> usize {
+        let others_have_some = AtomicUsize::new(0);
+        let outcome = list::<Q>(2, 16).run_bags(
+            [(0..8_usize).collect::<Vec<_>>()],
+            Bags { items: 1, split },
+            |_| None,
+            |crew, loot, items| {
+                if crew.index() > 0 {
+                    loot.get_or_insert(items.len());
+                    others_have_some.store(1, SeqCst);
+                }
+                // The first worker holds on to what it has until something of it is with the other one.
+                if others_have_some.load(SeqCst) > 0 {
+                    items.pop();
+                }
+            },
+        );
+        let given: u64 = outcome.tallies.iter().map(|tally| tally.given).sum();
+        let loot = outcome.states[1].expect("the other worker has run something");
+        assert!(given >= loot as u64, "{given} items were given, and {loot} at first");
+        loot
+    }
+    fn is_split<Q: Queue>() {
+        assert_eq!([Split::Half, Split::One].map(first_loot::<Q>), [4, 1], "{}", Q::PROMISES.name);
+    }
+    let _watchdog = watchdog("a bag that is asked for");
+    is_split::<PdqR>();
+    is_split::<PdqR2>();
+    is_split::<PdqRAsync>();
+    is_split::<PdqR2Async>();
 }
 
 /// Counts the values that are alive.

@@ -11,7 +11,7 @@
 //! The task pool is [`Split`](filch::pool::Split), the direct task stack, in closure style. Environment variables, read
 //! when a pool is built, change this:
 //!
-//! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r` or `heartbeat-request`;
+//! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r-async` or `heartbeat-request`;
 //! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a
 //!   [`join`](join());
 //! * `FILCH_CALLER`: whether a thread from outside runs its calls itself, in place of a sleeping worker: `1` always,

@@ -10,10 +10,10 @@ use std::io;
 use filch::host::{Crew, Lease, Seat};
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
-use filch_queue::{ChaseLev, Lace, PdqR, The};
+use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
 
 /// The task pools that `FILCH_POOL` may name.
-const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"];
+const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r-async", "heartbeat-request"];
 
 /// Returns the value of a variable, unless it is unset or empty.
 fn variable(name: &str) -> io::Result<Option<String>> {
@@ -52,7 +52,7 @@ pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, V
         Some("chase-lev") => builder.pool::<Queued<ChaseLev>>().seats(),
         Some("lace") => builder.pool::<Queued<Lace>>().seats(),
         Some("the") => builder.pool::<Queued<The>>().seats(),
-        Some("pdq-r") => builder.pool::<Queued<PdqR>>().seats(),
+        Some("pdq-r-async") => builder.pool::<Queued<PdqRAsync>>().seats(),
         Some("heartbeat-request") => builder.pool::<Heartbeat<ChaseLev, Request>>().seats(),
         Some(other) => {
             let why = format!("there is no such pool; there are {}", POOLS.join(", "));

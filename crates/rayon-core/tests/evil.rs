@@ -20,7 +20,7 @@ mod children;
 
 use children::{End, Order, StandardError};
 
-const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"];
+const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r-async", "heartbeat-request"];
 const WAITS: [&str; 4] = ["leapfrog", "transitive", "leapfrog-random", "random"];
 
 /// Panics when dropped, the given number of times: the payload is another `Evil`, one less evil.

@@ -89,7 +89,7 @@ fn child() {
 
 #[test]
 fn nobody_waits_for_ever() {
-    for pool in ["split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"] {
+    for pool in ["split", "wool", "chase-lev", "lace", "the", "pdq-r-async", "heartbeat-request"] {
         for wait in ["leapfrog", "transitive", "leapfrog-random", "random"] {
             if wait == "transitive" && !["split", "wool"].contains(&pool) {
                 continue;

@@ -57,7 +57,7 @@ fn child() {
 
 #[test]
 fn every_pool_and_strategy_computes() {
-    for pool in ["", "split", "wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"] {
+    for pool in ["", "split", "wool", "chase-lev", "lace", "the", "pdq-r-async", "heartbeat-request"] {
         for threads in ["1", "3"] {
             assert_eq!(said(&[("FILCH_POOL", pool), ("RAYON_NUM_THREADS", threads)]).0, threads);
         }

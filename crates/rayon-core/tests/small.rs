@@ -477,7 +477,8 @@ fn every_pool_and_strategy() {
     if env::var_os("FILCH_POOL").is_some() || env::var_os("FILCH_WAIT").is_some() {
         return;
     }
-    let pools = ["wool", "chase-lev", "lace", "the", "pdq-r", "heartbeat-request"].map(|pool| ("FILCH_POOL", pool));
+    let pools =
+        ["wool", "chase-lev", "lace", "the", "pdq-r-async", "heartbeat-request"].map(|pool| ("FILCH_POOL", pool));
     let waits = ["leapfrog", "transitive", "random"].map(|wait| ("FILCH_WAIT", wait));
     for (name, value) in pools.into_iter().chain(waits) {
         let output = Command::new(env::current_exe().unwrap()).env(name, value).output().unwrap();

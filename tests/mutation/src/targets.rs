@@ -80,14 +80,14 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/adws.rs", &["adws::", "raced::", "shared::"], &["adws"]),
     Target {
         units: Some("amount::"),
-        ..queue("crates/filch-queue/src/amount.rs", &["lace", "dsq::", "pdq_r"], &["lace", "dsq", "pdq-r2"])
+        ..queue("crates/filch-queue/src/amount.rs", &["lace", "dsq::", "pdq_r"], &["lace", "dsq", "pdq-r2-async"])
     },
     queue("crates/filch-queue/src/blocks.rs", &["bwos_l::", "pad_ws::"], &["bwos-l", "padws"]),
     queue("crates/filch-queue/src/bwos_f.rs", &["bwos_f::"], &["bwos-f"]),
     queue("crates/filch-queue/src/bwos_l.rs", &["bwos_l::"], &["bwos-l"]),
     queue("crates/filch-queue/src/chase_lev.rs", &["chase_lev::"], &["chase-lev"]),
     queue("crates/filch-queue/src/chase_lev_asym.rs", &["chase_lev_asym::"], &["chase-lev-asym"]),
-    Target { units: Some("clock::"), ..queue("crates/filch-queue/src/clock.rs", &["pdq_s::"], &["pdq-s"]) },
+    Target { units: Some("clock::"), ..queue("crates/filch-queue/src/clock.rs", &["pdq_s_told::"], &["pdq-s-told"]) },
     queue("crates/filch-queue/src/delegation.rs", &["adws::", "pad_ws::", "raced::"], &["adws", "padws"]),
     queue("crates/filch-queue/src/dsq.rs", &["dsq::", "shared::"], &["dsq"]),
     Target {
@@ -110,9 +110,12 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/locked.rs", &["locked::"], &["locked"]),
     queue("crates/filch-queue/src/one_exposed.rs", &["one_exposed::", "shared::"], &["one-exposed"]),
     queue("crates/filch-queue/src/pad_ws.rs", &["pad_ws::", "raced::"], &["padws"]),
-    queue("crates/filch-queue/src/pdq/mod.rs", &["pdq_"], &["pdq-r", "pdq-s"]),
-    queue("crates/filch-queue/src/pdq/receiver.rs", &["pdq_r"], &["pdq-r", "pdq-r2"]),
-    queue("crates/filch-queue/src/pdq/sender.rs", &["pdq_s::"], &["pdq-s"]),
+    queue("crates/filch-queue/src/pdq/mod.rs", &["pdq_"], &["pdq-r", "pdq-r-async", "pdq-s-told"]),
+    queue("crates/filch-queue/src/pdq/asking.rs", &["pdq_r"], &["pdq-r", "pdq-r2", "pdq-r-async", "pdq-r2-async"]),
+    queue("crates/filch-queue/src/pdq/receiver.rs", &["pdq_r"], &["pdq-r", "pdq-r2", "pdq-r-async", "pdq-r2-async"]),
+    queue("crates/filch-queue/src/pdq/waits.rs", &["pdq_r"], &["pdq-r", "pdq-r2", "pdq-r-async", "pdq-r2-async"]),
+    queue("crates/filch-queue/src/pdq/withdraws.rs", &["pdq_r"], &["pdq-r", "pdq-r2", "pdq-r-async", "pdq-r2-async"]),
+    queue("crates/filch-queue/src/pdq/sender.rs", &["pdq_s_told::"], &["pdq-s-told"]),
     queue("crates/filch-queue/src/roles.rs", &["abp::", "adws::", "roles::"], &[]),
     queue("crates/filch-queue/src/slots.rs", &["abp::", "lace::", "wsq::", "idem_lifo::"], &["abp", "lace"]),
     queue("crates/filch-queue/src/spin_lock.rs", &["the::", "dsq::"], &["the", "dsq"]),

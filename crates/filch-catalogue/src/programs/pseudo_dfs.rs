@@ -12,12 +12,23 @@ pub enum Task {
 
 const TASKS: &[(&str, Task)] = &[("bag", Task::Bag), ("node", Task::Node)];
 
+/// When a worker splits its bag, and what it gives away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    Half,
+    One,
+    Eager,
+}
+
+const SPLITS: &[(&str, Split)] = &[("half", Split::Half), ("one", Split::One), ("eager", Split::Eager)];
+
 /// The graph, and how it is searched.
 #[derive(Clone, Debug)]
 pub struct Params {
     pub input: Input,
     pub task: Task,
     pub items: usize,
+    pub split: Split,
 }
 
 impl spec::Params for Params {
@@ -38,6 +49,11 @@ impl spec::Params for Params {
                 help: "visits before a worker leaves its bag to answer thieves",
                 default: "128",
             },
+            ParamSpec {
+                name: "split",
+                help: "half or one: of a bag, when a thief's request is answered; or eager: half, before anybody asks",
+                default: "half",
+            },
         ],
         quick: &[("n", "262144")],
         compare: &[("n", "1000000")],
@@ -49,12 +65,15 @@ impl spec::Params for Params {
             input: Input::parse(Self::SPEC.name, settings)?,
             task: settings.word("task", settings.text("task"), TASKS)?,
             items: settings.whole("items", 1, 1 << 40, "")? as usize,
+            split: settings.word("split", settings.text("split"), SPLITS)?,
         })
     }
 
     fn values(&self) -> Vec<String> {
         let task = TASKS.iter().find(|&&(_, task)| task == self.task).map_or("", |(name, _)| name);
-        self.input.values().into_iter().chain([task.to_owned(), self.items.to_string()]).collect()
+        let split = SPLITS.iter().find(|&&(_, split)| split == self.split).map_or("", |(name, _)| name);
+        let own = [task.to_owned(), self.items.to_string(), split.to_owned()];
+        self.input.values().into_iter().chain(own).collect()
     }
 
     fn memory_bytes(&self) -> u64 {

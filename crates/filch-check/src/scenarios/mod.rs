@@ -8,6 +8,7 @@ pub mod fence_free;
 pub mod guest;
 pub mod lineage;
 pub mod passing;
+pub mod private;
 mod protocols;
 pub mod queues;
 pub mod rounds;
@@ -22,11 +23,12 @@ use filch_queue::chase_lev_asym::Fences;
 use filch_queue::pdq::sender;
 use filch_queue::{
     Abp, ChaseLev, ChaseLevAsym, ChaseLevFixed, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked,
-    OneExposed, PdqR, PdqR2, PdqS, Queue, The,
+    OneExposed, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqSTold, Queue, The,
 };
 
 use self::battery::{Params, Row, battery, called, client, hint, queue};
-use self::cost::Cost::{Full, FullTso, Quick, QuickTso};
+use self::cost::Cost::{self, Full, FullTso, Quick, QuickTso};
+use self::private::Part;
 use crate::c11::Loom;
 use crate::scenario::Scenario;
 use crate::tso::Tso;
@@ -163,9 +165,11 @@ pub fn all() -> Vec<Scenario> {
         |_| (),
         |_| (),
     ));
-    all.extend(queue::<PdqR>(&private(), |_| Default::default(), |_| Default::default()));
-    all.extend(queue::<PdqR2>(&private(), |_| Default::default(), |_| Default::default()));
-    all.extend(queue::<PdqS>(&private(), |_| dealing(), |_| dealing()));
+    all.extend(waiting::<PdqR>());
+    all.extend(waiting::<PdqR2>());
+    all.extend(queue::<PdqRAsync>(&private(), |_| Default::default(), |_| Default::default()));
+    all.extend(queue::<PdqR2Async>(&private(), |_| Default::default(), |_| Default::default()));
+    all.extend(queue::<PdqSTold>(&private(), |_| dealing(), |_| dealing()));
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free::scenarios());
     all.extend(late());
@@ -203,6 +207,24 @@ const fn private() -> [Row; 10] {
         ("+++.-+--", &[2, 2], 2, FullTso),
         ("++-+--+.-", &[3, 3], 1, FullTso),
     ]
+}
+
+/// Private deques whose thieves wait.
+fn waiting<Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>>() -> Vec<Scenario> {
+    // Who asks whom, where one or two have tasks: also each other, and one after the other by way of the same desk.
+    const WORKERS: &[(&[Part], Cost)] = &[
+        (&[(1, &[]), (0, &[0])], Quick),
+        (&[(2, &[]), (0, &[0])], Quick),
+        (&[(1, &[1]), (1, &[0])], QuickTso),
+        (&[(2, &[1]), (0, &[0])], QuickTso),
+        (&[(1, &[]), (1, &[]), (0, &[0, 1])], QuickTso),
+        (&[(2, &[]), (0, &[0]), (0, &[0])], QuickTso),
+        (&[(2, &[]), (0, &[0]), (0, &[1])], FullTso),
+        (&[(1, &[1]), (1, &[0]), (0, &[0])], FullTso),
+    ];
+    let mut all = queue::<Q>(&private(), |_| Default::default(), |_| Default::default());
+    all.extend(private::scenarios::<Q>(WORKERS, |_| Default::default(), |_| Default::default()));
+    all
 }
 
 /// Without the clock, which would make a scenario another one each time.
@@ -261,7 +283,9 @@ fn late() -> Vec<Scenario> {
     all.extend(late::<OneExposed>(&[ALL, ASKED], |_| (), |_| ()));
     all.extend(late::<PdqR>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<PdqR2>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
-    all.extend(late::<PdqS>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
+    all.extend(late::<PdqRAsync>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<PdqR2Async>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<PdqSTold>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
     all
 }
 
@@ -287,6 +311,8 @@ fn hints() -> Vec<Scenario> {
     all.extend(hint::<IdempotentDeque>(ROWS, |_| (), |_| ()));
     all.extend(hint::<PdqR>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<PdqR2>(ROWS, |_| Default::default(), |_| Default::default()));
-    all.extend(hint::<PdqS>(ROWS, |_| dealing(), |_| dealing()));
+    all.extend(hint::<PdqRAsync>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<PdqR2Async>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<PdqSTold>(ROWS, |_| dealing(), |_| dealing()));
     all
 }

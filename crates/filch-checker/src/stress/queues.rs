@@ -339,6 +339,7 @@ mod tests {
         type Params = Q::Params;
 
         const PROMISES: Promises = Q::PROMISES;
+        const WITHDRAWS: bool = Q::WITHDRAWS;
 
         fn make(capacity: usize, thieves: usize, params: &Q::Params) -> (Self::Owner, Vec<Q::Thief>) {
             let (owner, thieves) = Q::make(capacity, thieves, params);

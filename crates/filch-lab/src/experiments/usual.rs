@@ -46,7 +46,7 @@ const VARIANTS: &[&str] = &[
 const POOLS: &[&str] = &["split", "chase-lev"];
 const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];
 /// The queues of worklist programs; the last one is for tasks that may run twice.
-const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r", "idem-lifo"];
+const LISTS: &[&str] = &["chase-lev", "lace", "bwos-l", "pdq-r-async", "idem-lifo"];
 
 /// A session of about one minute on two processors, or of fifteen seconds for quick sizes.
 pub(crate) fn experiment() -> Experiment {

@@ -61,9 +61,14 @@ fn every_scheduler_computes_the_same_answer() {
 #[test]
 fn worklist_programs_run_on_queues() {
     let small = ["run", "closure", "--set", "n=2000", "--workers", "2", "--repeat", "2", "--json", "-"];
-    for pool in
-        ["chase-lev", "idem-lifo", "bwos-f", "bwos-l:block=4:capacity=64", "pdq-r:steal=half", "pdq-s:delta=5us"]
-    {
+    for pool in [
+        "chase-lev",
+        "idem-lifo",
+        "bwos-f",
+        "bwos-l:block=4:capacity=64",
+        "pdq-r-async:steal=half",
+        "pdq-s-told:delta=5us",
+    ] {
         let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool]].concat())));
         assert_eq!(runs.len(), 2);
         for run in runs {
@@ -82,7 +87,7 @@ fn worklist_programs_run_on_queues() {
             assert!(steals <= attempts || pool.contains("half") && attempts > 0);
         }
     }
-    let interrupted = "pdq-r:interrupts=signal:every=1ms";
+    let interrupted = "pdq-r-async:interrupts=signal:every=1ms";
     let run =
         &lines(&stdout(&well(&["run", "fib", "--set", "n=15", "--pool", interrupted, "--repeat", "1", "--json", "-"])))
             [0];

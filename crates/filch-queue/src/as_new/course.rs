@@ -149,6 +149,7 @@ impl<'q> Course<'q> {
 
     /// Answers whatever thieves have asked for: there is nothing.
     fn settle(&mut self) {
+        self.owner.poll();
         for thief in 0..self.thieves.len() {
             self.quiesce(thief);
             self.attempt(thief);

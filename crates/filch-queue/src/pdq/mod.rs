@@ -4,12 +4,12 @@
 //! Private Deques*, PPoPP 2013, <https://doi.org/10.1145/2442516.2442538>.
 //!
 //! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
-//! the thief has asked ([`PdqR`], [`PdqR2`]), or because a clock says so and the thief is idle ([`PdqS`]). It hands the
-//! tasks over on a desk that belongs to the two of them. There is no race for a task, so there is no fence; and any
-//! deque will do, and any policy of how much to give.
+//! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so and
+//! the thief is idle ([`PdqSTold`]). It hands the tasks over on a desk. There is no race for a task, so there is no
+//! fence; and any deque will do, and any policy of how much to give.
 //!
-//! Invariant: the owner touches a desk's bag between its claiming a request and its answer, the thief at all other
-//! times.
+//! Invariant: the owner touches what lies on a desk between its claiming a request and its answer, the thief at all
+//! other times.
 
 use alloc::collections::VecDeque;
 
@@ -17,13 +17,16 @@ use filch_memory::{Cell, Memory};
 
 use crate::{Amount, Task};
 
+mod asking;
 pub mod receiver;
 #[cfg(feature = "std")]
 pub mod sender;
+mod waits;
+mod withdraws;
 
-pub use receiver::{PdqR, PdqR2};
+pub use receiver::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 #[cfg(feature = "std")]
-pub use sender::PdqS;
+pub use sender::PdqSTold;
 
 const PAPER: &str = "Acar, Charguéraud and Rainey, Work Stealing with Private Deques, PPoPP 2013";
 
@@ -34,48 +37,58 @@ enum Wish {
     Many,
 }
 
-/// Where an owner puts what it gives to one thief: a number that the protocol interprets, and a bag.
+/// Where an owner puts what it gives to one thief: a number that the protocol interprets, the first task, and a bag for
+/// the others.
 struct Desk<M: Memory> {
     state: M::AtomicU32,
+    first: M::Cell<Option<Task>>,
     bag: M::Cell<VecDeque<Task>>,
 }
 
 impl<M: Memory> Desk<M> {
     fn new(state: u32) -> Self {
-        // Room for one task, so that giving one never allocates.
-        Self { state: filch_memory::Atomic::new(state), bag: Cell::new(VecDeque::with_capacity(1)) }
+        Self { state: filch_memory::Atomic::new(state), first: Cell::new(None), bag: Cell::new(VecDeque::new()) }
     }
 
-    /// Moves the oldest tasks into the bag. There is at least one task, and the bag is empty.
+    /// Puts the oldest tasks, of which there is at least one, on the desk, on which there are none. One alone never allocates.
     ///
     /// # Safety
     /// The caller is the owner and has claimed this desk's request without having answered it.
     unsafe fn give(&self, tasks: &mut VecDeque<Task>, wish: Wish, share: Amount) {
-        let count = match wish {
-            Wish::One => 1,
-            Wish::Many => share.of(u32::try_from(tasks.len()).unwrap_or(u32::MAX)) as usize,
+        let more = match wish {
+            Wish::One => 0,
+            Wish::Many => share.of(u32::try_from(tasks.len()).unwrap_or(u32::MAX)) as usize - 1,
         };
-        self.bag.with_mut(|bag| {
-            // SAFETY: the caller's promise: the thief does not touch the bag before the answer.
-            unsafe { &mut *bag }.extend(tasks.drain(..count));
-        });
+        let oldest = tasks.pop_front();
+        // SAFETY: the caller's promise: the thief does not touch the desk before the answer.
+        self.first.with_mut(|first| unsafe { *first = oldest });
+        if more > 0 {
+            self.bag.with_mut(|bag| {
+                // SAFETY: as above.
+                unsafe { &mut *bag }.extend(tasks.drain(..more));
+            });
+        }
     }
 
-    /// Empties the bag into `loot`, which is empty.
+    /// The first task; the others, of which there are none unless there was a [wish](Wish::Many) for them, are put into `loot`, which is
+    /// empty.
     ///
     /// # Safety
-    /// The caller is the thief and has no unanswered request.
-    unsafe fn take(&self, loot: &mut VecDeque<Task>) {
-        self.bag.with_mut(|bag| {
-            // SAFETY: the caller's promise: the owner does not touch the bag after its answer.
-            core::mem::swap(unsafe { &mut *bag }, loot);
-        });
+    /// The caller is the thief, whose only request has been granted.
+    unsafe fn take(&self, wish: Wish, loot: &mut VecDeque<Task>) -> Task {
+        if wish == Wish::Many {
+            // SAFETY: the caller's promise: the owner does not touch the desk after its answer.
+            self.bag.with_mut(|bag| core::mem::swap(unsafe { &mut *bag }, loot));
+        }
+        // SAFETY: as above.
+        self.first.with_mut(|first| unsafe { (*first).take() }).expect("what was granted")
     }
 }
 
-/// Moves up to `max` received tasks to the caller's loot; returns how many.
-fn pass_on(loot: &mut VecDeque<Task>, max: usize, to: &mut alloc::vec::Vec<Task>) -> usize {
-    let count = loot.len().min(max);
-    to.extend(loot.drain(..count));
-    count
+/// What a thief of several gets: the first one and as much of the rest as it wants, at most `max` in all; returns how many.
+fn pass_on(first: Task, loot: &mut VecDeque<Task>, max: usize, to: &mut alloc::vec::Vec<Task>) -> usize {
+    let more = loot.len().min(max - 1);
+    to.push(first);
+    to.extend(loot.drain(..more));
+    1 + more
 }

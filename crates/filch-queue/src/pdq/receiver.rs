@@ -3,46 +3,53 @@
 //! **Paper.** [That of the folder](super), section 3, figure 2; and its alternative acquire, figure 8, the comparison
 //! in Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
-//! **Idea.** A thief writes its number into the victim's request cell. The victim reads the cell at each push and pop,
-//! takes out the request, and answers on the thief's desk with its oldest tasks or with none. In PDQ-R2 a worker that
-//! has run out of tasks blocks its own cell, so that no thief asks it until it has some again.
+//! **Idea.** A thief writes its number into the victim's request cell. The victim looks at the cell at each push and pop, and answers
+//! on the thief's desk with its oldest tasks or with none. In PDQ-R2 a worker that has run out of tasks blocks its own cell, so that
+//! nobody asks it until it has some again.
+//!
+//! **Forms.** [`PdqR`] and [`PdqR2`] are the paper's: a thief that has asked waits for the answer, and answers others meanwhile; so it
+//! has one desk, for all its victims. In ours, [`PdqRAsync`] and [`PdqR2Async`], a thief goes away and comes back, and may withdraw, so that
+//! a victim that does not run stalls nobody; it has a desk with each victim. They differ in three places: who claims a request how
+//! (`claim`), whether a thief may ask (`ask`), and what it does when it wants to leave (`quiesce`).
 //!
 //! **Fields.** Each on its own line.
-//! * `has_tasks`: whether the deque holds a task. Written by the owner when that changes; read by thieves.
-//! * `request`: the thief that asks, and for how many; or none, or a block by the owner. Thieves set it by
-//!   compare-and-swap; the owner claims it by a swap; the thief that set it may withdraw it.
-//! * `desks`: one for each thief. The number shows whether the request has been answered: written by the thief before
-//!   it asks, by the owner as the answer.
-//! * private to the owner: `tasks`, oldest first, and whether it has blocked the cell.
-//! * private to a thief: whether it has asked; `loot`, which it has received and not returned.
+//! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that changes; read by thieves.
+//! * `request`: who asks, and for how many; or nobody, or the owner does not want to be asked. Set by thieves, by
+//!   compare-and-swap; claimed by the owner, by a swap, or, in the paper's form, by a load and, after the answer, a store;
+//!   withdrawn, in ours, by the thief that set it.
+//! * `desks`: one for each thief. The number says whether the request has been answered: written by the thief before it
+//!   asks, by the owner as the answer. In the paper's form the queues of a pool have the same desks, and the thief clears the number
+//!   when it has seen the answer.
+//! * the owner's own: `tasks`, oldest first, and whether it has blocked its cell.
+//! * a thief's own: whether it has asked; `loot`, which it has received and not returned.
 //!
 //! **Invariants.**
-//! * I1: a thief has at most one request, in the cell or claimed.
-//! * I2: the side that takes a request out of the cell, by one atomic update, settles it: the owner by an answer, the
-//!   thief because there will be none.
+//! * I1: a desk is for at most one request, in a cell or claimed.
+//! * I2: who takes a request out of the cell settles it: the owner by an answer, the thief because there will be none. That is
+//!   one atomic update; where no thief withdraws the owner is alone in taking requests out, and need not be so quick.
 //!
 //! **Edges.**
-//! * E1: the compare-and-swap in `ask` (release) → the swap in `claim` (acquire): the thief's `PENDING` and its last
-//!   use of the bag come before the owner's answer.
-//! * E2: the store of the answer (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
+//! * E1: the compare-and-swap in `ask` (release) → the look at the cell in `claim` (acquire): the thief's `PENDING` and its last use of
+//!   the desk come before the owner's answer.
+//! * E2: the store of the answer (release) → its load in `collect` (acquire): the desk, and the contents of the tasks.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
-//! depends on the owner's next operation, unless it withdraws (it then waits only for an answer already claimed).
-//! **Capacity.** Grows.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
+//! depends on the owner's next operation, though not in our form if it withdraws (it then waits only for an answer under
+//! way). **Capacity.** Grows.
 //!
-//! **Departures.** The paper's thief waits for its answer. Ours leaves and comes back, and may withdraw, so that a
-//! victim that does not run stalls no thief. Therefore the owner claims a request by a swap before it answers: with a
-//! load and two stores, as in the paper, it could send a task to a thief that has gone. Each thief has a desk with each
-//! victim instead of one for all. Figure 2 also clears the thief's own request cell once it has received a task; in
-//! PDQ-R that could erase another thief's request, and that thief would wait for ever (a known mistake in the checker).
+//! **Departures** of the paper's form. Figure 2 also clears the thief's own request cell once it has received a task; in PDQ-R that could
+//! erase somebody's request, and the asker would wait for ever (a twin in the checker); here nobody does, and in PDQ-R2 a worker opens its
+//! cell when it pushes. An owner that sleeps or goes home blocks its cell in PDQ-R too: the paper's workers spin to the end. A cell is a
+//! number beside the task instead of a task or one of two marks, since any word can be a task; both are on one line. Whom to ask next is
+//! the scheduler's to say. **Of ours**, also: a request is claimed by a swap before it is answered, since with a load and a store a task
+//! could be sent to somebody who has gone (a twin).
 //!
 //! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `poll` is its `communicate`; `reject`
 //! is `claim(BLOCKED)`.
 //!
-//! **Scenarios.** `pdq_r` and `pdq_r2` in the battery and the property tests, `pdq_r` and `generous_pdq_r2` in the
-//! many-at-once tests; `pdq-r` and `pdq-r2` in the checker.
+//! **Scenarios.** `pdq_r`, `pdq_r2`, `pdq_r_async` and `pdq_r2_async` in the battery and the property tests, the first three and
+//! `generous_pdq_r2_async` in the many-at-once tests; the queues' names in the checker, and `private deques`: workers that ask each other.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -50,20 +57,47 @@ use core::fmt::Debug;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use super::{Desk, PAPER, Wish, pass_on};
+pub use super::asking::Thief;
+use super::asking::wish;
+use super::{Desk, PAPER, waits, withdraws};
+use crate::roles::deal;
 use crate::{
-    Amount, Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany,
-    StealOrder, Stealable, Task,
+    Amount, Capacity, Delivery, Full, Hand, MemoryModel, Order, Padded, Progress, Promises, Queue, StealOrder,
+    Stealable, Task,
 };
 
-/// The private deque whose thieves ask: see the [module](self).
+/// The private deque whose thieves ask and wait, as in the paper: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
 /// use filch_queue::{Owner, PdqR, Queue, Steal, Task, Thief};
 ///
 /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
-/// let (mut owner, mut thieves) = <PdqR as Queue>::make(8, 1, &Default::default());
+/// // Two queues that belong together: worker 2 asks workers 0 and 1.
+/// // SAFETY: all handles are used by this thread.
+/// let mut hands = unsafe { <PdqR as Queue>::make_together(3, 8, &Default::default()) };
+/// hands[0].0.push(task(1)).unwrap();
+/// hands[1].0.push(task(2)).unwrap();
+/// assert_eq!(hands[2].1[0].as_mut().unwrap().steal(), Steal::Pending); // has asked
+/// assert_eq!(hands[2].1[1].as_mut().unwrap().steal(), Steal::Aborted); // and waits for that answer
+/// hands[0].0.poll();
+/// assert_eq!(hands[2].1[0].as_mut().unwrap().steal(), Steal::Task(task(1)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PdqR;
+
+/// As [`PdqR`], and an owner without tasks is not asked, by name: see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct PdqR2;
+
+/// The private deque whose thieves ask and go away, by name: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{Owner, PdqRAsync, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let (mut owner, mut thieves) = <PdqRAsync as Queue>::make(8, 1, &Default::default());
 /// for n in 1..=3 {
 ///     owner.push(task(n)).unwrap();
 /// }
@@ -72,16 +106,16 @@ use crate::{
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct PdqR;
+pub struct PdqRAsync;
 
-/// [`PdqR`], except that thieves do not ask an owner without tasks: see the [module](self).
+/// [`PdqRAsync`], except that thieves do not ask an owner without tasks: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
-/// use filch_queue::{Owner, PdqR2, Queue, Steal, StealMany, Task};
+/// use filch_queue::{Owner, PdqR2Async, Queue, Steal, StealMany, Task};
 ///
 /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
-/// let (mut owner, mut thieves) = <PdqR2 as Queue>::make(8, 1, &Default::default());
+/// let (mut owner, mut thieves) = <PdqR2Async as Queue>::make(8, 1, &Default::default());
 /// for n in 1..=4 {
 ///     owner.push(task(n)).unwrap();
 /// }
@@ -92,7 +126,7 @@ pub struct PdqR;
 /// assert_eq!(loot, [task(1), task(2)]);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct PdqR2;
+pub struct PdqR2Async;
 
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -102,46 +136,41 @@ pub struct Params {
 }
 
 // The values of the request cell: one of these, or a code.
-const FREE: u32 = 0;
-const BLOCKED: u32 = 1;
-const FIRST_CODE: u32 = 2;
+pub(super) const FREE: u32 = 0;
+pub(super) const BLOCKED: u32 = 1;
+pub(super) const FIRST_CODE: u32 = 2;
 
 // The states of a desk.
-const PENDING: u32 = 0;
-const DECLINED: u32 = 1;
-const GRANTED: u32 = 2;
+pub(super) const PENDING: u32 = 0;
+pub(super) const DECLINED: u32 = 1;
+pub(super) const GRANTED: u32 = 2;
+/// Nothing: where the desk is for all victims, it may be used.
+pub(super) const CLEAR: u32 = 3;
 
-struct Shared<M: Memory> {
-    has_tasks: Padded<M::AtomicBool>,
-    request: Padded<M::AtomicU32>,
-    desks: Box<[Padded<Desk<M>>]>,
+pub(super) type Desks<M> = Arc<[Padded<Desk<M>>]>;
+
+pub(super) struct Shared<M: Memory> {
+    pub(super) has_tasks: Padded<M::AtomicBool>,
+    pub(super) request: Padded<M::AtomicU32>,
+    pub(super) desks: Desks<M>,
     share: Amount,
 }
 
-// SAFETY: one side at a time touches a desk's bag, by the invariant of the module above; a task may go to another
+// SAFETY: one side at a time touches what lies on a desk, by the invariant of the module above; a task may go to another
 // thread.
 unsafe impl<M: Memory> Sync for Shared<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Shared<M> {}
 
-/// The owner's side of a [`PdqR`] deque, or, blocking, of a [`PdqR2`] one.
-pub struct Owner<M: Memory = Native, const BLOCKS: bool = false> {
+/// The owner's side. It blocks its cell when it runs out of tasks, or only when it rests; and its thieves wait, or may withdraw.
+pub struct Owner<M: Memory = Native, const BLOCKS: bool = false, const WAITS: bool = false> {
     shared: Arc<Shared<M>>,
     tasks: VecDeque<Task>,
     /// Whether the request cell is `BLOCKED`.
     is_blocked: bool,
 }
 
-/// A thief's side of a [`PdqR`] or [`PdqR2`] deque.
-pub struct Thief<M: Memory = Native> {
-    shared: Arc<Shared<M>>,
-    index: u32,
-    /// The outstanding request.
-    asked: Option<u32>,
-    loot: VecDeque<Task>,
-}
-
-const fn promises(name: &'static str) -> Promises {
+const fn promises(name: &'static str, waits: bool) -> Promises {
     Promises {
         name,
         paper: PAPER,
@@ -149,7 +178,8 @@ const fn promises(name: &'static str) -> Promises {
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
         capacity: Capacity::Grows,
-        may_abort: false,
+        // Whose request is outstanding elsewhere does not ask, nor who finds that somebody else has asked.
+        may_abort: waits,
         steal_progress: Progress::OwnerDependent,
         stealable: Stealable::OnRequest,
         memory_model: MemoryModel::Rust,
@@ -158,54 +188,105 @@ const fn promises(name: &'static str) -> Promises {
     }
 }
 
-fn make<M: Memory, const BLOCKS: bool>(
+fn desks<M: Memory>(thieves: usize) -> Desks<M> {
+    let is_in_range = u32::try_from(thieves).is_ok_and(|count| count < (u32::MAX - FIRST_CODE) / 2);
+    assert!(is_in_range, "the number of thieves is out of range");
+    (0..thieves).map(|_| Padded(Desk::new(CLEAR))).collect()
+}
+
+/// A queue for one victim.
+fn victim<M: Memory, const BLOCKS: bool, const WAITS: bool>(
     capacity: usize,
-    thieves: usize,
+    desks: Desks<M>,
     params: Params,
-) -> (Owner<M, BLOCKS>, Vec<Thief<M>>) {
-    let count = u32::try_from(thieves).ok().filter(|&count| count < (u32::MAX - FIRST_CODE) / 2);
-    let count = count.expect("the number of thieves is out of range");
+) -> (Owner<M, BLOCKS, WAITS>, impl Fn(usize) -> Thief<M, WAITS>) {
     let shared = Arc::new(Shared {
         has_tasks: Padded(Atomic::new(false)),
         request: Padded(Atomic::new(if BLOCKS { BLOCKED } else { FREE })),
-        desks: (0..thieves).map(|_| Padded(Desk::new(DECLINED))).collect(),
+        desks,
         share: params.share,
     });
-    let thief = |index| Thief { shared: Arc::clone(&shared), index, asked: None, loot: VecDeque::with_capacity(1) };
-    let thieves = (0..count).map(thief).collect();
-    (Owner { shared, tasks: VecDeque::with_capacity(capacity), is_blocked: BLOCKS }, thieves)
+    let owner = Owner { shared: Arc::clone(&shared), tasks: VecDeque::with_capacity(capacity), is_blocked: BLOCKS };
+    (owner, move |index| Thief { shared: Arc::clone(&shared), index: index as u32, asked: None, loot: VecDeque::new() })
+}
+
+fn make<M: Memory, const BLOCKS: bool, const WAITS: bool>(
+    capacity: usize,
+    thieves: usize,
+    params: Params,
+) -> (Owner<M, BLOCKS, WAITS>, Vec<Thief<M, WAITS>>) {
+    let (owner, thief) = victim(capacity, desks(thieves), params);
+    (owner, (0..thieves).map(thief).collect())
 }
 
 // SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for PdqR {
-    type Owner = Owner<M, false>;
-    type Thief = Thief<M>;
+    type Owner = Owner<M, false, true>;
+    type Thief = Thief<M, true>;
     type Params = Params;
 
-    const PROMISES: Promises = promises("pdq-r");
+    const PROMISES: Promises = promises("pdq-r", true);
+    const WITHDRAWS: bool = false;
 
-    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Owner<M, false>, Vec<Thief<M>>) {
+    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
         make(capacity, thieves, params)
+    }
+
+    unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Vec<Hand<Self, M>> {
+        let desks = desks(workers);
+        deal(workers, |_| victim(capacity, Arc::clone(&desks), params))
     }
 }
 
 // SAFETY: by the invariants and edges in the module documentation.
 unsafe impl<M: Memory> Queue<M> for PdqR2 {
-    type Owner = Owner<M, true>;
+    type Owner = Owner<M, true, true>;
+    type Thief = Thief<M, true>;
+    type Params = Params;
+
+    const PROMISES: Promises = promises("pdq-r2", true);
+    const WITHDRAWS: bool = false;
+
+    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
+        make(capacity, thieves, params)
+    }
+
+    unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Vec<Hand<Self, M>> {
+        let desks = desks(workers);
+        deal(workers, |_| victim(capacity, Arc::clone(&desks), params))
+    }
+}
+
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for PdqRAsync {
+    type Owner = Owner<M, false, false>;
     type Thief = Thief<M>;
     type Params = Params;
 
-    const PROMISES: Promises = promises("pdq-r2");
+    const PROMISES: Promises = promises("pdq-r-async", false);
 
-    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Owner<M, true>, Vec<Thief<M>>) {
+    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
         make(capacity, thieves, params)
     }
 }
 
-impl<M: Memory, const BLOCKS: bool> Owner<M, BLOCKS> {
+// SAFETY: the invariants and edges of the file's head.
+unsafe impl<M: Memory> Queue<M> for PdqR2Async {
+    type Owner = Owner<M, true, false>;
+    type Thief = Thief<M>;
+    type Params = Params;
+
+    const PROMISES: Promises = promises("pdq-r2-async", false);
+
+    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
+        make(capacity, thieves, params)
+    }
+}
+
+impl<M: Memory, const BLOCKS: bool, const WAITS: bool> Owner<M, BLOCKS, WAITS> {
     #[inline]
     fn communicate(&mut self) {
-        // Relaxed: a request seen late is answered late; the swap acquires.
+        // Relaxed: a request that is seen late is answered late; `claim` acquires.
         if self.shared.request.load(Ordering::Relaxed) >= FIRST_CODE {
             self.claim(FREE);
         }
@@ -214,19 +295,30 @@ impl<M: Memory, const BLOCKS: bool> Owner<M, BLOCKS> {
     /// Leaves `instead` in the request cell, and answers the request that was there, if any.
     #[cold]
     fn claim(&mut self, instead: u32) {
-        let Self { shared, tasks, .. } = self;
-        // E1: pairs with the compare-and-swap in `ask`.
-        let request = shared.request.swap(instead, Ordering::Acquire);
+        // E1: in both forms it pairs with the compare-and-swap in `ask`.
+        let request = if WAITS {
+            waits::request_or(&*self.shared.request, instead)
+        } else {
+            withdraws::request_and(&*self.shared.request, instead)
+        };
         let Some(code) = request.checked_sub(FIRST_CODE) else { return };
+        self.answer(code);
+        if WAITS {
+            // Relaxed: it publishes nothing, and nobody else changes the cell while a request is in it.
+            self.shared.request.store(instead, Ordering::Relaxed);
+        }
+    }
+
+    fn answer(&mut self, code: u32) {
+        let Self { shared, tasks, .. } = self;
         let desk = &shared.desks[(code / 2) as usize];
         if tasks.is_empty() {
             // Relaxed: it publishes nothing.
             desk.state.store(DECLINED, Ordering::Relaxed);
             return;
         }
-        let wish = if code % 2 == 0 { Wish::One } else { Wish::Many };
-        // SAFETY: the swap has claimed this thief's request, and the answer is next.
-        unsafe { desk.give(tasks, wish, shared.share) };
+        // SAFETY: this thief's request has been claimed, and the answer is next.
+        unsafe { desk.give(tasks, wish(code), shared.share) };
         // E2: pairs with the load in `collect`.
         desk.state.store(GRANTED, Ordering::Release);
         if tasks.is_empty() {
@@ -236,7 +328,7 @@ impl<M: Memory, const BLOCKS: bool> Owner<M, BLOCKS> {
 
     #[inline]
     fn has_no_tasks(&self) {
-        // Relaxed: it publishes nothing, and a thief that sees it late asks in vain.
+        // Relaxed: it publishes nothing, and whoever sees it late asks in vain.
         self.shared.has_tasks.store(false, Ordering::Relaxed);
     }
 
@@ -246,14 +338,24 @@ impl<M: Memory, const BLOCKS: bool> Owner<M, BLOCKS> {
         // Relaxed: a thief asks before it gets anything.
         self.shared.has_tasks.store(true, Ordering::Relaxed);
         if self.is_blocked {
-            self.is_blocked = false;
-            // Relaxed: no thief changes a blocked cell, and it publishes nothing.
-            self.shared.request.store(FREE, Ordering::Relaxed);
+            self.unblock();
         }
+    }
+
+    fn block(&mut self) {
+        if !core::mem::replace(&mut self.is_blocked, true) {
+            self.claim(BLOCKED);
+        }
+    }
+
+    fn unblock(&mut self) {
+        self.is_blocked = false;
+        // Relaxed: nobody else changes a blocked cell, and it publishes nothing.
+        self.shared.request.store(FREE, Ordering::Relaxed);
     }
 }
 
-impl<M: Memory, const BLOCKS: bool> crate::Owner<Task> for Owner<M, BLOCKS> {
+impl<M: Memory, const BLOCKS: bool, const WAITS: bool> crate::Owner<Task> for Owner<M, BLOCKS, WAITS> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
         if self.tasks.is_empty() {
@@ -267,9 +369,8 @@ impl<M: Memory, const BLOCKS: bool> crate::Owner<Task> for Owner<M, BLOCKS> {
     #[inline]
     fn pop(&mut self) -> Option<Task> {
         let Some(task) = self.tasks.pop_back() else {
-            if BLOCKS && !self.is_blocked {
-                self.is_blocked = true;
-                self.claim(BLOCKED);
+            if BLOCKS {
+                self.block();
             }
             self.communicate();
             return None;
@@ -284,107 +385,37 @@ impl<M: Memory, const BLOCKS: bool> crate::Owner<Task> for Owner<M, BLOCKS> {
 
     #[inline]
     fn poll(&mut self) {
+        if WAITS && self.is_blocked && !self.tasks.is_empty() {
+            // It has rested with tasks.
+            self.unblock();
+        }
         self.communicate();
+    }
+
+    fn rest(&mut self) {
+        if WAITS {
+            self.block();
+        }
+    }
+
+    fn offers(&mut self, more: bool) {
+        // Relaxed: the owner's own value.
+        if self.tasks.is_empty() && self.shared.has_tasks.load(Ordering::Relaxed) != more {
+            if more {
+                self.has_tasks_again();
+            } else {
+                self.has_no_tasks();
+            }
+        }
+    }
+
+    #[inline]
+    fn is_wanting(&self) -> bool {
+        // Relaxed: a request that is seen late is answered late.
+        self.tasks.is_empty() && self.shared.request.load(Ordering::Relaxed) >= FIRST_CODE
     }
 
     fn len_hint(&self) -> usize {
         self.tasks.len()
-    }
-}
-
-impl<M: Memory> Thief<M> {
-    #[inline]
-    fn desk(&self) -> &Desk<M> {
-        &self.shared.desks[self.index as usize]
-    }
-
-    /// Puts a request into the cell, if the owner may have tasks and no other thief is asking.
-    fn ask(&mut self, wish: Wish) -> Steal<()> {
-        // Relaxed: old or not, the owner answers from what it has.
-        if !self.shared.has_tasks.load(Ordering::Relaxed) {
-            return Steal::Empty;
-        }
-        // Relaxed: published by E1.
-        self.desk().state.store(PENDING, Ordering::Relaxed);
-        let code = FIRST_CODE + 2 * self.index + u32::from(wish == Wish::Many);
-        // E1: pairs with the swap in `claim`. Relaxed on failure: nothing is used.
-        match self.shared.request.compare_exchange(FREE, code, Ordering::Release, Ordering::Relaxed) {
-            Ok(_) => {
-                self.asked = Some(code);
-                Steal::Pending
-            }
-            Err(BLOCKED) => Steal::Empty,
-            // The owner has to answer another thief first.
-            Err(_) => Steal::Pending,
-        }
-    }
-
-    /// Collects the answer to the outstanding request into `loot`, if it has come.
-    fn collect(&mut self) -> Steal<()> {
-        // E2: pairs with the store in `claim`.
-        let state = self.desk().state.load(Ordering::Acquire);
-        if state == PENDING {
-            return Steal::Pending;
-        }
-        self.asked = None;
-        if state == DECLINED {
-            return Steal::Empty;
-        }
-        let Self { shared, loot, .. } = self;
-        // SAFETY: the only request has been answered.
-        unsafe { shared.desks[self.index as usize].take(loot) };
-        Steal::Task(())
-    }
-
-    /// Makes sure that `loot` has a task.
-    fn obtain(&mut self, wish: Wish) -> Steal<()> {
-        if !self.loot.is_empty() {
-            Steal::Task(())
-        } else if self.asked.is_some() {
-            self.collect()
-        } else {
-            self.ask(wish)
-        }
-    }
-}
-
-impl<M: Memory> crate::Thief<Task> for Thief<M> {
-    fn steal(&mut self) -> Steal<Task> {
-        self.obtain(Wish::One).map(|()| self.loot.pop_front().expect("`loot` has a task"))
-    }
-
-    /// Withdraws the request, or waits for the answer if the owner has claimed it.
-    fn quiesce(&mut self) -> Option<Task> {
-        if let Some(code) = self.asked {
-            // Relaxed, both: the request published nothing that any thread will use, and nothing is used here.
-            match self.shared.request.compare_exchange(code, FREE, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => self.asked = None,
-                // I2: the owner is between its claim and its answer.
-                Err(_) => {
-                    while self.collect() == Steal::Pending {
-                        M::spin_loop();
-                    }
-                }
-            }
-        }
-        self.loot.pop_front()
-    }
-
-    /// Counts tasks on this thief's desk, not on others'.
-    #[inline]
-    fn has_work_hint(&self) -> bool {
-        // Relaxed, both: whatever orders the push before this call makes them recent enough.
-        let may_be_on_desk = || self.asked.is_some() && self.desk().state.load(Ordering::Relaxed) != DECLINED;
-        self.shared.has_tasks.load(Ordering::Relaxed) || !self.loot.is_empty() || may_be_on_desk()
-    }
-}
-
-impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Asks for as many as [`Params::share`] allows. The next attempts return what exceeds `max`.
-    fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
-        if max == 0 {
-            return Steal::Empty;
-        }
-        self.obtain(Wish::Many).map(|()| pass_on(&mut self.loot, max, loot))
     }
 }

@@ -38,8 +38,8 @@
 //!
 //! **Names.** The paper's `s` is a desk's number, `INCOMING` is `INCOMING`, its `d` is the clock's.
 //!
-//! **Scenarios.** `pdq_s`, and `eager_pdq_s` without the clock, in the battery, the property and the many-at-once tests;
-//! `pdq-s`, without the clock, in the checker.
+//! **Scenarios.** `pdq_s_told`, and `eager_pdq_s_told` without the clock, in the battery, the property and the many-at-once tests;
+//! `pdq-s-told`, without the clock, in the checker.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -62,11 +62,11 @@ use crate::{
 /// use core::num::NonZeroUsize;
 /// use core::time::Duration;
 /// use filch_queue::pdq::sender::Params;
-/// use filch_queue::{Owner, PdqS, Queue, Steal, Task, Thief};
+/// use filch_queue::{Owner, PdqSTold, Queue, Steal, Task, Thief};
 ///
 /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
 /// let params = Params { gap: Duration::ZERO, ..Params::default() }; // deals whenever possible
-/// let (mut owner, mut thieves) = <PdqS as Queue>::make(8, 1, &params);
+/// let (mut owner, mut thieves) = <PdqSTold as Queue>::make(8, 1, &params);
 /// for n in 1..=3 {
 ///     owner.push(task(n)).unwrap();
 /// }
@@ -75,7 +75,7 @@ use crate::{
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct PdqS;
+pub struct PdqSTold;
 
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,14 +114,14 @@ unsafe impl<M: Memory> Sync for Shared<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Shared<M> {}
 
-/// The owner's side of a [`PdqS`] deque.
+/// The owner's side of a [`PdqSTold`] deque.
 pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
     tasks: VecDeque<Task>,
     clock: Poisson,
 }
 
-/// A thief's side of a [`PdqS`] deque.
+/// A thief's side of a [`PdqSTold`] deque.
 pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
     index: usize,
@@ -131,13 +131,13 @@ pub struct Thief<M: Memory = Native> {
 }
 
 // SAFETY: by the invariants and edges in the module documentation.
-unsafe impl<M: Memory> Queue<M> for PdqS {
+unsafe impl<M: Memory> Queue<M> for PdqSTold {
     type Owner = Owner<M>;
     type Thief = Thief<M>;
     type Params = Params;
 
     const PROMISES: Promises = Promises {
-        name: "pdq-s",
+        name: "pdq-s-told",
         paper: PAPER,
         order: Order::Lifo,
         steals: StealOrder::Unordered,
@@ -158,7 +158,7 @@ unsafe impl<M: Memory> Queue<M> for PdqS {
             desks: (0..thieves).map(|_| Padded(Desk::new(BUSY))).collect(),
             share: params.share,
         });
-        let thief = |index| Thief { shared: Arc::clone(&shared), index, wants: None, loot: VecDeque::with_capacity(1) };
+        let thief = |index| Thief { shared: Arc::clone(&shared), index, wants: None, loot: VecDeque::new() };
         let thieves = (0..thieves).map(thief).collect();
         (Owner { shared, tasks: VecDeque::with_capacity(capacity), clock: Poisson::new(params.gap) }, thieves)
     }
@@ -262,7 +262,7 @@ impl<M: Memory> Thief<M> {
     }
 
     /// Becomes idle, if the owner may have tasks.
-    fn ask(&mut self, wish: Wish) -> Steal<()> {
+    fn ask(&mut self, wish: Wish) -> Steal<Task> {
         // Relaxed: a hint.
         if !self.shared.has_tasks.load(Ordering::Relaxed) {
             return Steal::Empty;
@@ -287,8 +287,8 @@ impl<M: Memory> Thief<M> {
         }
     }
 
-    /// Collects dealt tasks into `loot`, if there are any.
-    fn collect(&mut self) -> Steal<()> {
+    /// Collects what has been dealt, if anything has: the first task, with the others in `loot`.
+    fn collect(&mut self, wants: u32) -> Steal<Task> {
         // E2: pairs with the store in `deal`.
         if self.desk().state.load(Ordering::Acquire) != DEALT {
             self.want();
@@ -296,43 +296,43 @@ impl<M: Memory> Thief<M> {
         }
         self.wants = None;
         let Self { shared, loot, .. } = self;
-        // SAFETY: the owner has dealt, and will not deal again before this thief is idle again.
-        unsafe { shared.desks[self.index].take(loot) };
-        Steal::Task(())
+        let wish = if wants == WANTS_ONE { Wish::One } else { Wish::Many };
+        // SAFETY: the owner has dealt, and will not again before this thief is idle again.
+        Steal::Task(unsafe { shared.desks[self.index].take(wish, loot) })
     }
 
-    /// Makes sure that `loot` has a task.
-    fn obtain(&mut self, wish: Wish) -> Steal<()> {
-        if !self.loot.is_empty() {
-            Steal::Task(())
-        } else if self.wants.is_some() {
-            self.collect()
-        } else {
-            self.ask(wish)
+    /// The first task of what there is, with the others in `loot`.
+    fn obtain(&mut self, wish: Wish) -> Steal<Task> {
+        if let Some(task) = self.loot.pop_front() {
+            return Steal::Task(task);
+        }
+        match self.wants {
+            Some(wants) => self.collect(wants),
+            None => self.ask(wish),
         }
     }
 }
 
 impl<M: Memory> crate::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
-        self.obtain(Wish::One).map(|()| self.loot.pop_front().expect("`loot` has a task"))
+        self.obtain(Wish::One)
     }
 
     /// Stops being idle, or waits for incoming tasks.
     fn quiesce(&mut self) -> Option<Task> {
-        if let Some(wants) = self.wants {
-            // Relaxed, both: no thread has touched the bag, and nothing is used here.
-            match self.desk().state.compare_exchange(wants, BUSY, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => self.wants = None,
-                // I1: the owner is dealing, or has dealt.
-                Err(_) => {
-                    while self.collect() == Steal::Pending {
-                        M::spin_loop();
-                    }
-                }
+        let Some(wants) = self.wants else { return self.loot.pop_front() };
+        // Relaxed, both: the desk has not been touched, and nothing is used here.
+        if self.desk().state.compare_exchange(wants, BUSY, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.wants = None;
+            return None;
+        }
+        // I1: the owner is dealing, or has dealt.
+        loop {
+            match self.collect(wants) {
+                Steal::Pending => M::spin_loop(),
+                answer => return answer.task(),
             }
         }
-        self.loot.pop_front()
     }
 
     /// Counts tasks on this thief's desk, not on others'.
@@ -350,6 +350,6 @@ impl<M: Memory> StealMany<Task> for Thief<M> {
         if max == 0 {
             return Steal::Empty;
         }
-        self.obtain(Wish::Many).map(|()| pass_on(&mut self.loot, max, loot))
+        self.obtain(Wish::Many).map(|first| pass_on(first, &mut self.loot, max, loot))
     }
 }

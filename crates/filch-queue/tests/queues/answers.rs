@@ -104,6 +104,7 @@ fn live<Q: Queue>(capacity: usize, life: &str) -> String {
                 format!("{act}{}", said(stolen.map(|task| number(task) + 1)))
             }
             'A'..='C' => {
+                crate::answers_waiting::<Q, _>(&mut owner);
                 let task = thieves[act as usize - 'A' as usize].quiesce();
                 inside -= usize::from(task.is_some());
                 format!("{act}{}", task.map_or(String::new(), |task| (number(task) + 1).to_string()))

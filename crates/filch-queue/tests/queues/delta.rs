@@ -21,6 +21,7 @@ unsafe impl<M: Memory, Q: Queue<M, Params = Delta>, const DELTA: usize> Queue<M>
     type Params = ();
 
     const PROMISES: Promises = Q::PROMISES;
+    const WITHDRAWS: bool = Q::WITHDRAWS;
 
     fn make(capacity: usize, thieves: usize, (): &()) -> (Q::Owner, Vec<Q::Thief>) {
         // SAFETY: `Bounded` has the δ of the assumed bound, `Least` is for memory without store buffers.

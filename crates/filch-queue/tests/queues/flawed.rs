@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use filch_queue::as_new::Trial;
 use filch_queue::{
-    Adws, ChaseLev, Full, IdempotentLifo, Lace, Locked, Owner, PdqR, Promises, Queue, Steal, StealMany, Task, The,
+    Adws, ChaseLev, Full, IdempotentLifo, Lace, Locked, Owner, PdqRAsync, Promises, Queue, Steal, StealMany, Task, The,
     Thief,
 };
 
@@ -67,6 +67,7 @@ unsafe impl<Q: Queue<Params: Default>> Queue for Flawed<Q> {
     type Params = Flaw;
 
     const PROMISES: Promises = Q::PROMISES;
+    const WITHDRAWS: bool = Q::WITHDRAWS;
 
     fn make(capacity: usize, thieves: usize, &flaw: &Flaw) -> (Self::Owner, Vec<Self::Thief>) {
         let (owner, thieves) = Q::make(capacity, thieves, &Q::Params::default());
@@ -191,7 +192,7 @@ fn a_queue_without_a_flaw_passes() {
     passes::<ChaseLev>();
     passes::<The>();
     passes::<Lace>();
-    passes::<PdqR>();
+    passes::<PdqRAsync>();
     passes::<Adws>();
     passes::<IdempotentLifo>();
     let of_many = Trial::new(CAPACITY, &Flaw::None).of_many();
@@ -203,9 +204,9 @@ fn thieves_that_are_turned_away_are_found() {
     for after in [0, LATE] {
         fails::<ChaseLev>(Flaw::EmptyAfter(after));
         fails::<Lace>(Flaw::EmptyAfter(after));
-        fails::<PdqR>(Flaw::EmptyAfter(after));
+        fails::<PdqRAsync>(Flaw::EmptyAfter(after));
         fails::<Adws>(Flaw::PendingAfter(after));
-        fails::<PdqR>(Flaw::PendingAfter(after));
+        fails::<PdqRAsync>(Flaw::PendingAfter(after));
         fails::<The>(Flaw::RetriesAfter(after));
     }
     fails::<ChaseLev>(Flaw::OneSided);
@@ -218,7 +219,7 @@ fn thieves_that_are_turned_away_are_found() {
 fn owners_that_answer_nobody_are_found() {
     for after in [0, LATE] {
         fails::<Adws>(Flaw::DeafAfter(after));
-        fails::<PdqR>(Flaw::DeafAfter(after));
+        fails::<PdqRAsync>(Flaw::DeafAfter(after));
         fails::<Lace>(Flaw::DeafAfter(after));
     }
     fails::<ChaseLev>(Flaw::Backwards);
@@ -239,7 +240,7 @@ fn miscounts_are_found() {
     for error in [-1, 1] {
         fails::<ChaseLev>(Flaw::Length(error));
         fails::<The>(Flaw::Length(error));
-        fails::<PdqR>(Flaw::Length(error));
+        fails::<PdqRAsync>(Flaw::Length(error));
     }
     for hint in [false, true] {
         fails::<ChaseLev>(Flaw::Hint(hint));

@@ -24,7 +24,7 @@ use core::num::NonZeroUsize;
 use std::hash::{BuildHasher, RandomState};
 
 use filch_memory::Memory;
-use filch_queue::{MemoryModel, Queue, Task};
+use filch_queue::{MemoryModel, Owner, Queue, Task};
 
 /// Returns the task with the number `n`.
 fn task(n: usize) -> Task {
@@ -34,6 +34,13 @@ fn task(n: usize) -> Task {
 /// Returns the number of a task.
 fn number(task: Task) -> usize {
     task.id().get() - 1
+}
+
+/// Before thieves settle on this thread what they have asked for: an owner whose thieves wait for it answers.
+fn answers_waiting<Q: Queue<M>, M: Memory>(owner: &mut Q::Owner) {
+    if !Q::WITHDRAWS {
+        owner.poll();
+    }
 }
 
 /// Returns `many`, or `few` where each step takes a thousand times as long.
@@ -103,7 +110,7 @@ queues! {
 
 #[cfg(feature = "std")]
 queues! {
-    many eager_pdq_s: crate::tuned::EagerPdqS;
+    many eager_pdq_s_told: crate::tuned::EagerPdqSTold;
 }
 
 // With an infinite δ.
@@ -135,7 +142,7 @@ mod several {
 
     queues! {
         many eager_dsq: crate::tuned::EagerDsq;
-        many generous_pdq_r2: crate::tuned::GenerousPdqR2;
+        many generous_pdq_r2_async: crate::tuned::GenerousPdqR2Async;
         many lace_all: crate::tuned::LaceAll;
         many lace_halves: crate::tuned::LaceHalves;
         many lace_one: crate::tuned::LaceOne;
@@ -144,6 +151,6 @@ mod several {
 
     #[cfg(feature = "std")]
     queues! {
-        many eager_pdq_s: crate::tuned::EagerPdqS;
+        many eager_pdq_s_told: crate::tuned::EagerPdqSTold;
     }
 }

@@ -215,6 +215,7 @@ fn follow<Q: Queue<Thief: StealMany<Task>>>(
             Operation::Poll => owner.poll(),
         }
     }
+    crate::answers_waiting::<Q, _>(&mut owner);
     for thief in &mut thieves {
         while let Some(task) = thief.quiesce() {
             model.steal(Steal::Task(task))?;

@@ -60,6 +60,7 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
             Operation::Poll => owner.poll(),
         }
     }
+    crate::answers_waiting::<Q, _>(&mut owner);
     for thief in &mut thieves {
         while let Some(task) = thief.quiesce() {
             model.steal(filch_queue::Steal::Task(task))?;

@@ -10,7 +10,7 @@ use filch_queue::{
 };
 
 use crate::gated::{Gate, Gated, install, remove};
-use crate::{number, task};
+use crate::{answers_waiting, number, task};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -126,6 +126,7 @@ pub(crate) fn interrupted_thief<Q: Queue<Gated>>() {
                 let pops = || core::iter::from_fn(|| owner.pop()).collect::<Vec<_>>();
                 let interrupted = interrupt(before, || thieves[0].steal().task(), pops);
                 taken.extend(interrupted.meanwhile.into_iter().chain(interrupted.act));
+                answers_waiting::<Q, _>(&mut owner);
                 taken.extend(core::iter::from_fn(|| thieves[0].quiesce()));
                 taken.extend(core::iter::from_fn(|| owner.pop()));
                 let mut taken: Vec<usize> = taken.into_iter().map(number).collect();
@@ -186,6 +187,7 @@ fn interrupts<Q: Queue<Gated>>(
     if pushed % 2 == 1 {
         // It wants nothing any more, but the owner does not know that yet.
         taken.extend(thieves[0].steal().task());
+        answers_waiting::<Q, _>(&mut owner);
         taken.extend(thieves[0].quiesce());
     }
     taken.extend((0..own).filter_map(|_| owner.pop()));
@@ -227,6 +229,7 @@ fn interrupts<Q: Queue<Gated>>(
         assert!(served.is_some(), "{what}: a thief gets nothing any more");
         taken.extend(served);
     }
+    answers_waiting::<Q, _>(&mut owner);
     for _ in 0..thieves.len() {
         taken.extend(thieves.iter_mut().flat_map(|thief| core::iter::from_fn(|| thief.quiesce())));
         taken.extend(core::iter::from_fn(|| owner.pop()));

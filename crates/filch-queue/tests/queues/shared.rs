@@ -1,6 +1,6 @@
 //! Owners that do other work for long, and poll: thieves get all their tasks, down to the last.
 
-use filch_queue::{Adws, ChaseLev, Dsq, HendlerShavit, Lace, OneExposed, Owner, PdqR, Queue, Steal, Thief, Wsq};
+use filch_queue::{Adws, ChaseLev, Dsq, HendlerShavit, Lace, OneExposed, Owner, PdqRAsync, Queue, Steal, Thief, Wsq};
 
 use crate::tuned::{EagerAdws, EagerDsq, LaceAll, LaceOne, TightWsq};
 use crate::{number, task};
@@ -34,7 +34,7 @@ fn an_owner_that_polls_keeps_nothing() {
         ("one-exposed", left::<OneExposed>),
         ("adws", left::<Adws>),
         ("eager adws", left::<EagerAdws>),
-        ("pdq-r", left::<PdqR>),
+        ("pdq-r-async", left::<PdqRAsync>),
         ("chase-lev", left::<ChaseLev>),
     ];
     for tasks in 1..=9 {

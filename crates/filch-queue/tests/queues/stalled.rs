@@ -8,7 +8,7 @@ use filch_queue::as_new::Trial;
 use filch_queue::{Delivery, Full, Owner, Progress, Queue, Stealable, Thief};
 
 use crate::gated::{Gate, Gated, install, remove};
-use crate::{number, task};
+use crate::{answers_waiting, number, task};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -102,6 +102,7 @@ fn stall<Q: Queue<Gated>>(before: &[usize], has_asked: bool) -> bool {
         taken.extend(stolen.map(number));
         thieves.push(thief);
     }
+    answers_waiting::<Q, _>(&mut owner);
     for _ in 0..thieves.len() {
         taken.extend(thieves.iter_mut().flat_map(|thief| core::iter::from_fn(|| thief.quiesce())).map(number));
         taken.extend(core::iter::from_fn(|| owner.pop()).map(number));

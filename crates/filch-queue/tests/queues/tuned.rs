@@ -8,8 +8,8 @@ use filch_memory::Memory;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::lace::Moves;
 use filch_queue::{
-    Adws, Amount, BlockSize, BwosF, BwosL, CrossTaking, Delegation, Dsq, Lace, PadWs, PdqR2, Prefetch, Promises, Queue,
-    Wsq, dsq, lace, pad_ws, pdq, wsq,
+    Adws, Amount, BlockSize, BwosF, BwosL, CrossTaking, Delegation, Dsq, Lace, PadWs, PdqR2Async, Prefetch, Promises,
+    Queue, Wsq, dsq, lace, pad_ws, pdq, wsq,
 };
 
 macro_rules! tuned {
@@ -24,6 +24,7 @@ macro_rules! tuned {
             type Params = ();
 
             const PROMISES: Promises = Promises { $($promise: $kept,)? ..<$queue as Queue<M>>::PROMISES };
+            const WITHDRAWS: bool = <$queue as Queue<M>>::WITHDRAWS;
 
             fn make(capacity: usize, thieves: usize, (): &()) -> (Self::Owner, Vec<Self::Thief>) {
                 <$queue as Queue<M>>::make(capacity, thieves, &$params)
@@ -35,13 +36,13 @@ macro_rules! tuned {
 #[cfg(feature = "std")]
 tuned! {
     /// Deals whenever possible, as much as possible.
-    EagerPdqS: filch_queue::PdqS, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO },
+    EagerPdqSTold: filch_queue::PdqSTold, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO },
         answers_by_clock: false;
 }
 
 tuned! {
     /// Gives all tasks but one.
-    GenerousPdqR2: PdqR2, pdq::receiver::Params { share: Amount::AllButOne };
+    GenerousPdqR2Async: PdqR2Async, pdq::receiver::Params { share: Amount::AllButOne };
     /// No spare slots, so that a push meets thieves at its slot.
     TightWsq: Wsq, wsq::Params { spare: 0 };
     /// Every parameter differs from the paper.

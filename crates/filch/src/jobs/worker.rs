@@ -58,6 +58,8 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Returns the worker's queue and tally when the run is over.
     pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
+        // No thief is to wait for a worker that has gone.
+        self.queue.rest();
         let tally = std::mem::take(&mut self.queue.tally);
         (self.queue, Tally { pushed: self.blocks.taken(), ..tally })
     }

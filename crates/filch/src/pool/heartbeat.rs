@@ -336,6 +336,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
     fn create(workers: usize, room: Room, settings: &HeartbeatSettings<Q, B>) -> io::Result<Vec<Self>> {
         // The first fork's beat starts the clock, if there is one.
         let has_clock = B::period(&settings.beat).is_some() && workers > 1;
+        const { assert!(Q::WITHDRAWS, "an owner that only forks does not come to the queue, where a thief may wait for it") };
         let queues = Queued::create(workers, room, &QueueSettings::of(settings.queue.clone()))?;
         let pools = queues.into_iter().map(|words| Self {
             latent: UnsafeCell::default(),
@@ -408,7 +409,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         Self::act_if_due(here);
-        let loot = here.pool().words().steal_from(victim.home.index);
+        let loot = here.pool().words().steal_from(victim.home.index, || {});
         if loot.is_empty() {
             Self::ask(here.core(), victim);
         }

@@ -43,10 +43,10 @@ use crate::worker_queue::Loot;
 ///
 /// use filch::Builder;
 /// use filch::pool::{QueueSettings, Queued};
-/// use filch_queue::{Lace, PdqS, pdq::sender};
+/// use filch_queue::{Lace, PdqSTold, pdq::sender};
 ///
 /// let often = sender::Params { gap: Duration::from_micros(5), ..Default::default() };
-/// let dealt = Builder::<Queued<PdqS>>::new().workers(2).settings(QueueSettings::of(often)).build()?;
+/// let dealt = Builder::<Queued<PdqSTold>>::new().workers(2).settings(QueueSettings::of(often)).build()?;
 /// assert_eq!(dealt.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 ///
 /// let by_halves = QueueSettings::default().loot(usize::MAX);
@@ -141,7 +141,9 @@ impl<Q: Queue<Native>> Queued<Q> {
         let spoils = unsafe { &mut *pool.spoils.get() };
         let attempt = |handle: &mut Q::Thief| loot.take(handle, spoils);
         // SAFETY: an attempt is a queue operation.
-        let first = match unsafe { pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt)) } {
+        let first = match unsafe {
+            pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt, || here.home().common.want_tick()))
+        } {
             Steal::Task(task) => task_to_job(task),
             other => return other.map(task_to_job),
         };

@@ -199,6 +199,9 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Shares all of the worker's tasks, and wakes sleepers, because the worker is about to sleep and will not answer.
     fn share_all(_: &Here<'_, Self>) {}
 
+    /// Called before a worker sleeps or leaves: it answers no thief until it looks for work again.
+    fn rests(_: &Here<'_, Self>) {}
+
     /// Called between a worker's announcement of its sleep, with a fence, and its last look. Ensures that the look sees
     /// all work whose owners have not seen the announcement.
     fn settles(_: &Here<'_, Self>) {}

@@ -151,6 +151,13 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         unsafe { self.with_owner(Owner::poll) };
     }
 
+    /// Answers thieves that wait for it, before something else begins.
+    fn answer(self) {
+        if !Q::WITHDRAWS {
+            self.poll();
+        }
+    }
+
     /// Pushes a job, and wakes nobody; returns whether there was room.
     ///
     /// # Safety
@@ -185,14 +192,15 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         was_kept
     }
 
-    pub(super) fn steal_from(self, victim: usize) -> Steal<NonNull<Job>> {
+    /// `insists`: as [`steal_by`] has it.
+    pub(super) fn steal_from(self, victim: usize, insists: impl Fn()) -> Steal<NonNull<Job>> {
         let stolen = match &self.seen().thieves {
             Thieves::Everybodys(thieves) => Q::steal_alike(&thieves[victim]),
             Thieves::Own(thieves) => {
                 // SAFETY: the handle is borrowed for the attempt, a queue operation, as is its use of the owner's end.
                 unsafe {
                     let Some(thief) = self.handle(thieves, victim) else { return Steal::Empty };
-                    self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal))
+                    self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal, insists))
                 }
             }
         };
@@ -305,7 +313,8 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             let (owners, thieves) = deal_alike::<Q>(workers, capacity, params);
             owners.into_iter().map(|owner| (owner, Thieves::Everybodys(Arc::clone(&thieves)))).collect()
         } else {
-            let hands = deal_any::<Q>(workers, capacity, params).into_iter();
+            // SAFETY: a worker's handles stay with it, and it is one thread at a time.
+            let hands = unsafe { deal_any::<Q>(workers, capacity, params) }.into_iter();
             hands.map(|(owner, thieves)| (owner, Thieves::Own(UnsafeCell::new(thieves)))).collect()
         };
         Ok(hands.into_iter().map(queued).collect())
@@ -359,8 +368,21 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         here.pool().interrupt()
     }
 
+    fn begins(idle: &IdleHere<'_, '_, Self>) {
+        idle.pool().answer();
+    }
+
+    fn share_all(here: &Here<'_, Self>) {
+        here.pool().answer();
+    }
+
+    fn rests(here: &Here<'_, Self>) {
+        // SAFETY: an operation of the queue.
+        unsafe { here.pool().with_owner(Owner::rest) };
+    }
+
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        here.pool().steal_from(victim.home.index)
+        here.pool().steal_from(victim.home.index, || here.home().common.want_tick())
     }
 
     fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {

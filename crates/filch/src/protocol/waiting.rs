@@ -64,6 +64,9 @@ pub trait Sleeper {
     /// Called once its requests are visible, to notify owners that answer only at certain times.
     fn has_asked(&self) {}
 
+    /// Called before the worker stops answering thieves, so that none waits for it.
+    fn rests(&self) {}
+
     /// Called before the worker sleeps.
     fn parks(&self) {}
 
@@ -218,6 +221,7 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
                 // Others may have left the work that it saw to this worker.
                 relied_on |= place.cancel(sleepers) || is_idle;
             } else {
+                worker.rests();
                 worker.parks();
                 if is_idle {
                     place.rest();
@@ -242,6 +246,9 @@ pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
     if stays {
         // The worker's own thread searches as if it had been woken (I2).
         place.cancel(worker.dormitory().sleepers());
+    }
+    if !stays {
+        worker.rests();
     }
     if stays || !place.vacate() {
         place.hand_over();
@@ -310,6 +317,7 @@ fn sleep_on<J: Joiner>(worker: &J, state: &JobState<J::Memory>, theft: Theft) ->
     if worker.sees_any(theft) || !state.announce_sleep() {
         return place.cancel(sleepers);
     }
+    worker.rests();
     worker.parks();
     place.sleep();
     true

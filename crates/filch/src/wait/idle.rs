@@ -44,6 +44,7 @@ fn live<P: Pool>(here: Here<'_, P>) {
     while let Some(find) = worker.find() {
         worker.run(find);
     }
+    worker.spot.rests();
     mem::forget(living);
 }
 
@@ -107,6 +108,10 @@ impl<P: Pool> Standing for Searching<'_, P> {
 
     fn settles(&self) {
         P::settles(&self.spot.here);
+    }
+
+    fn falls_silent(&self) {
+        self.spot.rests();
     }
 }
 
@@ -224,6 +229,10 @@ impl<P: Pool> Standing for Confined<'_, '_, P> {
 
     fn settles(&self) {
         P::settles(&self.spot.here);
+    }
+
+    fn falls_silent(&self) {
+        self.spot.rests();
     }
 }
 

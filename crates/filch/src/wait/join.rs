@@ -123,6 +123,10 @@ impl<P: Pool> Standing for Joining<'_, P> {
     fn settles(&self) {
         P::settles(&self.spot.here);
     }
+
+    fn falls_silent(&self) {
+        self.spot.rests();
+    }
 }
 
 impl<P: Pool> Joiner for Joining<'_, P> {

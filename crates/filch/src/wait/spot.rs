@@ -28,6 +28,11 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.here.home()
     }
 
+    /// Answers nobody from here on, until it looks for work again.
+    pub(super) fn rests(&self) {
+        P::rests(&self.here);
+    }
+
     /// Returns this place, for a job to run here meanwhile.
     pub(super) fn below(&self) -> Here<'_> {
         // SAFETY: the front and head are exact; and the job cannot use this spot, by the invariant above.
@@ -43,6 +48,9 @@ pub(super) trait Standing {
 
     /// As its pool [does](crate::pool::Plumbing::settles), here.
     fn settles(&self);
+
+    /// It answers nobody from here on.
+    fn falls_silent(&self);
 }
 
 impl<S: Standing> Sleeper for S {
@@ -67,6 +75,10 @@ impl<S: Standing> Sleeper for S {
 
     fn has_asked(&self) {
         self.core().home.has_asked();
+    }
+
+    fn rests(&self) {
+        self.falls_silent();
     }
 
     fn parks(&self) {

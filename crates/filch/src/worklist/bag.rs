@@ -1,5 +1,54 @@
 //! Bags: many small pieces of work as one divisible task.
 
+/// How the bags of a [worklist](super::Worklist::run_bags) are worked on.
+///
+/// ```
+/// use filch::worklist::{Bags, Split, Worklist};
+/// use filch_queue::PdqR;
+///
+/// let one_by_one = Bags { items: 16, split: Split::One };
+/// let outcome = Worklist::new(2).queue::<PdqR>(Default::default()).run_bags(
+///     [vec![1_u32]],
+///     one_by_one,
+///     |_| 0,
+///     |_, count, nodes: &mut Vec<u32>| {
+///         let node = nodes.pop().unwrap();
+///         *count += 1;
+///         if node < 1 << 10 {
+///             nodes.extend([2 * node, 2 * node + 1]);
+///         }
+///     },
+/// );
+/// assert_eq!(outcome.states.iter().sum::<u32>(), (1 << 11) - 1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bags {
+    /// After how many calls a worker looks up from its bag.
+    pub items: usize,
+    /// When it splits the bag, and what it gives.
+    pub split: Split,
+}
+
+impl From<usize> for Bags {
+    /// The default way to split.
+    fn from(items: usize) -> Self {
+        Self { items, split: Split::default() }
+    }
+}
+
+/// When a worker that looks up from its bag splits it, and what it gives away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// Half, when a thief's request is answered, as in the paper on private deques; on queues that do not know who asks as `Eager`. The
+    /// default.
+    #[default]
+    Half,
+    /// One item, at the same time.
+    One,
+    /// Half, whenever the worker has no other task to give.
+    Eager,
+}
+
 /// A task of many items that can be split: see [`Worklist::run_bags`](super::Worklist::run_bags).
 ///
 /// ```
@@ -13,8 +62,14 @@ pub trait Bag: Send + Sized {
     /// Whether the bag is empty.
     fn is_empty(&self) -> bool;
 
+    /// Returns the number of items.
+    fn len(&self) -> usize;
+
     /// Moves about half of the items to another bag; returns `None` if that is not worthwhile.
     fn split(&mut self) -> Option<Self>;
+
+    /// Takes one item out, as another bag; `None` if it is not worth it.
+    fn split_one(&mut self) -> Option<Self>;
 }
 
 /// Uses the vector as a stack, for instance of nodes that a search has found, and splits off the older half at its
@@ -24,8 +79,16 @@ impl<T: Send> Bag for Vec<T> {
         self.is_empty()
     }
 
+    fn len(&self) -> usize {
+        self.len()
+    }
+
     fn split(&mut self) -> Option<Self> {
         let half = self.len() / 2;
         (half > 0).then(|| self.drain(..half).collect())
+    }
+
+    fn split_one(&mut self) -> Option<Self> {
+        (self.len() > 1).then(|| self.drain(..1).collect())
     }
 }

@@ -94,6 +94,21 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.queue.poll();
     }
 
+    /// Whether somebody would take a part of a bag.
+    pub(super) fn is_wanting(&self) -> bool {
+        self.queue.is_wanting()
+    }
+
+    /// Says whether there is a bag that could be split.
+    pub(super) fn offers(&mut self, more: bool) {
+        self.queue.offers(more);
+    }
+
+    /// So many items are about to be pushed for others.
+    pub(super) fn gives(&mut self, items: usize) {
+        self.queue.tally.given += items as u64;
+    }
+
     /// Whether to divide a divisible task, because there is nothing for others to steal.
     #[inline]
     pub fn wants_tasks(&self) -> bool {
@@ -168,7 +183,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
 
     /// The worker has gone home, perhaps with tasks in its queue: no thief waits for it.
     pub(super) fn goes_home(&mut self) {
-        self.queue.poll();
+        self.queue.rest();
     }
 
     /// Drops the remaining tasks, when all workers have stopped; returns their number.

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, StealMany, Task};
 
-pub use bag::Bag;
+pub use bag::{Bag, Bags, Split};
 pub use crew::Crew;
 #[doc(no_inline)]
 pub use filch_queue::Queue;
@@ -308,8 +308,9 @@ impl<Q: Queue<Native>> Worklist<Q> {
 
     /// Runs `work` repeatedly on each bag until it is empty, and likewise on bags split off and pushed.
     ///
-    /// `work` should take an item out of the bag, and may add others. After every `items` calls a worker answers
-    /// thieves, and splits its bag if it has no other for them. More items cost less; fewer share sooner.
+    /// `work` should take an item out of the bag, and may add others. After so many calls a worker answers thieves, and
+    /// splits its bag for one that asks if it has no other for it; or as [`Bags`] says. More items cost less; fewer share
+    /// sooner.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -335,7 +336,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     pub fn run_bags<B, S, W>(
         &self,
         bags: impl IntoIterator<Item = B>,
-        items: usize,
+        items: impl Into<Bags>,
         state: impl Fn(usize) -> S + Sync,
         work: W,
     ) -> Outcome<S>

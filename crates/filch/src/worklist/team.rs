@@ -6,7 +6,7 @@ use filch_memory::Native;
 use filch_queue::{ChaseLev, Delivery, Padded, Queue};
 
 use super::crew::Shared;
-use super::{Bag, Crew, Idempotent, Item, Outcome, Stop};
+use super::{Bag, Bags, Crew, Idempotent, Item, Outcome, Split, Stop};
 use crate::team::Members;
 
 /// Threads and queues for worklists, kept from one list to the next. [`Worklist::start`](super::Worklist::start) makes
@@ -18,9 +18,9 @@ use crate::team::Members;
 ///
 /// ```
 /// use filch::worklist::Worklist;
-/// use filch_queue::PdqR;
+/// use filch_queue::PdqRAsync;
 ///
-/// let mut team = Worklist::new(2).queue::<PdqR>(Default::default()).start()?;
+/// let mut team = Worklist::new(2).queue::<PdqRAsync>(Default::default()).start()?;
 /// let words = ["fork", "join", "steal"].map(str::to_owned);
 /// let letters = team.run(&words, |_| 0, |_, letters, word: &String| *letters += word.len());
 /// let sum = team.run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
@@ -128,7 +128,7 @@ impl<Q: Queue<Native>> Team<Q> {
     pub fn run_bags<B, S, W>(
         &mut self,
         bags: impl IntoIterator<Item = B>,
-        items: usize,
+        items: impl Into<Bags>,
         state: impl Fn(usize) -> S + Sync,
         work: W,
     ) -> Outcome<S>
@@ -137,24 +137,38 @@ impl<Q: Queue<Native>> Team<Q> {
         S: Send,
         W: Fn(&mut Crew<'_, Box<B>, Q>, &mut S, &mut B) + Sync,
     {
+        let Bags { items, split } = items.into();
         assert!(items > 0, "a worker must process at least one item between looks");
         self.run(bags.into_iter().map(Box::new), state, |crew, state, mut bag| {
-            loop {
+            let mut has_offered = false;
+            'bag: loop {
                 for _ in 0..items {
                     if bag.is_empty() {
-                        return;
+                        break 'bag;
                     }
                     work(crew, state, &mut bag);
                 }
                 if crew.is_stopped() {
-                    return;
+                    break;
                 }
-                if crew.wants_tasks()
-                    && let Some(half) = bag.split()
-                {
-                    crew.push(Box::new(half));
+                let part = match split {
+                    Split::Eager if crew.wants_tasks() => bag.split(),
+                    Split::Half if crew.is_wanting() => bag.split(),
+                    Split::One if crew.is_wanting() => bag.split_one(),
+                    _ => None,
+                };
+                if let Some(part) = part {
+                    crew.gives(part.len());
+                    crew.push(Box::new(part));
                 }
                 crew.poll();
+                if split != Split::Eager {
+                    crew.offers(true);
+                    has_offered = true;
+                }
+            }
+            if has_offered {
+                crew.offers(false);
             }
         })
     }

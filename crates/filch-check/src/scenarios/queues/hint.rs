@@ -71,6 +71,9 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
             let mut owner = lock(&owners).take().expect("the owner has ended");
             let mut thieves = [&thieves, &lookers].map(|thief| lock(thief).take().expect("the thief has ended"));
             for _ in 0..2 {
+                if !Q::WITHDRAWS {
+                    owner.poll();
+                }
                 taken += std::iter::from_fn(|| thieves[0].quiesce()).count();
                 taken += std::iter::from_fn(|| owner.pop()).count();
                 owner.poll();

@@ -150,6 +150,9 @@ fn program_with<M: Checker, Q: Queue<M>>(
         let mut owner = lock(&owner).take().expect("the owner has ended");
         let last = lock(&taken).begin();
         loop {
+            if !Q::WITHDRAWS {
+                owner.poll();
+            }
             let before = lock(&taken).all().count();
             for (index, thief) in thieves.iter_mut().enumerate() {
                 if let Some(task) = thief.quiesce() {
