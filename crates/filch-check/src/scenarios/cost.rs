@@ -1,4 +1,4 @@
-//! What scenarios cost, and hence where they run.
+//! The cost of a scenario, which decides where it runs.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use crate::scenario::{Dependence, Make, Scenario, Setting};
 /// The usual sizes of store buffers.
 const SIZES: &[usize] = &[0, 1, 2, 4];
 
-/// How much a scenario costs.
+/// The cost of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cost {
     /// Quick on both memories.
     Quick,
     /// Quick on TSO.
     QuickTso,
-    /// Quick on TSO with buffers of one size alone: the largest, where everything can happen that can on smaller ones.
+    /// Quick on TSO with the largest buffer size alone, which allows every behaviour of the smaller ones.
     QuickOnce,
     /// Quick on neither.
     Full,

@@ -1,8 +1,8 @@
-//! Jobs, their parents, and the places that they lie in: [`Lineage`] and [`Returned`] as `jobs/worker.rs` of filch uses them.
+//! Jobs, their parents, and their places: [`Lineage`] and [`Returned`] as filch's `jobs/worker.rs` uses them.
 //!
-//! What is checked: whatever was done in a job and below it comes before what is done once it is over, by whoever ends it and by
-//! whoever waits for it; a place is used again only when its last user has done with it; and who asks for a job that was there
-//! before is told so.
+//! Checks: everything done in a job and below it happens before what follows its end, both for the worker that ends it
+//! and for a waiter. A place is reused only after its last user is done with it. A query about an earlier job in the
+//! same place is answered as such.
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
@@ -15,19 +15,19 @@ use crate::Program;
 use crate::harm::ensure;
 use crate::scenario::Checker;
 
-/// A parent and its children, and what they do.
+/// A parent, its children, and their work.
 struct Family<M: Memory> {
     parent: Lineage<M>,
     children: [Lineage<M>; 2],
-    /// What a child has to do, and has done.
+    /// Per child, whether its work is done.
     work: [M::Cell<bool>; 2],
-    /// Whether the first child, and after it the second, has been passed on.
+    /// Per child, whether it has been passed on.
     passed: [M::AtomicBool; 2],
     /// How often the parent has ended.
     ended: Mutex<usize>,
 }
 
-/// Whether the parent is known, and so has a life to ask for.
+/// The parent's life, by which other threads can ask about it if it is known.
 const LIFE: u32 = 1;
 
 impl<M: Checker> Family<M> {
@@ -43,7 +43,7 @@ impl<M: Checker> Family<M> {
         Arc::new(family)
     }
 
-    /// The parent has another child.
+    /// Adds a child to the parent.
     fn make(&self, child: usize) {
         self.parent.add(1);
         self.children[child].begin(Some(NonNull::from(&self.parent)), false);
@@ -60,7 +60,7 @@ impl<M: Checker> Family<M> {
         }
     }
 
-    /// Runs a child, which has no other.
+    /// Runs a child, which has no children.
     fn run(&self, child: usize) {
         M::note(|| format!("runs child {child}"));
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
@@ -99,19 +99,19 @@ fn program_of(threads: Vec<(&str, Body)>, finally: Body) -> Program {
     Program { threads: threads.into_iter().map(|(name, body)| (name.to_owned(), body)).collect(), finally }
 }
 
-/// How a worker finishes a child and then its parent, which it has been running.
+/// How a worker finishes a child and then the child's parent, which it is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finishing {
     /// One after the other.
     OneByOne,
-    /// The same, and asks in between whether the other child is over.
+    /// One after the other, asking in between whether the other child is over.
     Asking,
     /// Both parts of the parent together.
     Together,
 }
 
-/// One worker makes two children, passes one of them on and runs the other. A third thread asks so many times whether the parent
-/// is over, if that is known.
+/// One worker makes two children, passes one on and runs the other. If the parent is known, a third thread asks `looks`
+/// times whether it is over.
 pub fn family<M: Checker>(finishing: Finishing, looks: Option<usize>) -> Program {
     let family = Family::<M>::new(looks.is_some());
     let [first, second, third, last] = [(); 4].map(|()| Arc::clone(&family));
@@ -152,7 +152,7 @@ pub fn family<M: Checker>(finishing: Finishing, looks: Option<usize>) -> Program
     program_of(threads, Box::new(check))
 }
 
-/// One worker makes a child that another runs, and then a second that a third worker runs.
+/// One worker makes two children in turn; a second and a third worker run one each.
 pub fn one_after_the_other<M: Checker>() -> Program {
     let family = Family::<M>::new(false);
     let [first, second, third, last] = [(); 4].map(|()| Arc::clone(&family));
@@ -176,14 +176,15 @@ pub fn one_after_the_other<M: Checker>() -> Program {
     )
 }
 
-/// A block of one place, whose owner makes a job in it that another worker runs, looks so many times whether the place has
-/// been given back, and then makes the next one. A third thread has the first job's name, and asks whether it is over.
+/// The owner of a block with one place makes a job in it, which another worker runs. The owner checks up to `looks`
+/// times whether the place has been returned, and if so makes the next job. A third thread has the first job's name and
+/// asks whether that job is over.
 pub fn reuse<M: Checker>(looks: usize) -> Program {
     struct Block<M: Memory> {
         roots: [Lineage<M>; 2],
         place: Lineage<M>,
         returned: Returned<M>,
-        /// What is in the place.
+        /// The content of the place.
         content: M::Cell<usize>,
         result: M::Cell<usize>,
     }
@@ -209,7 +210,7 @@ pub fn reuse<M: Checker>(looks: usize) -> Program {
         if (0..looks).any(|_| first.returned.all(1)) {
             M::note(|| "makes the next job in the same place".into());
             make(&first, 2);
-            // Which the owner runs itself.
+            // The owner runs this job itself.
             first.returned.by_owner();
             assert!(!first.returned.all(2), "places are given back that were not handed out");
         }
@@ -227,7 +228,7 @@ pub fn reuse<M: Checker>(looks: usize) -> Program {
         second.roots[0].finish(1);
     };
     let ask = move || {
-        // SAFETY: all places stay.
+        // SAFETY: all places stay alive.
         let descent = unsafe { third.place.descent_from(1, NonNull::from(&third.roots[0])) };
         assert_ne!(descent, Descent::Unrelated, "the job of another life was asked for its parent");
         if third.place.is_over(1) {

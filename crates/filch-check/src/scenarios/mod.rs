@@ -33,7 +33,7 @@ use crate::c11::Loom;
 use crate::scenario::Scenario;
 use crate::tso::Tso;
 
-/// What owner and thieves of a Chase–Lev deque do, whether it grows or is full.
+/// The clients of a Chase–Lev deque, growing or bounded.
 const CHASE_LEV: &[Row] = &[
     ("+|-", &[1], 1, Quick),
     ("++|-", &[2], 2, Quick),
@@ -51,7 +51,7 @@ const CHASE_LEV: &[Row] = &[
     ("+++-+--+-", &[2, 2], 2, FullTso),
 ];
 
-/// All scenarios, those of one queue or protocol together.
+/// Returns all scenarios, grouped by queue or protocol.
 pub fn all() -> Vec<Scenario> {
     let mut all = Vec::new();
     all.extend(battery::<Locked>(
@@ -137,7 +137,7 @@ pub fn all() -> Vec<Scenario> {
         |_| Fences::Asymmetric,
         |_| Fences::Asymmetric,
     ));
-    // Where the system has no barriers.
+    // The fallback for systems without barriers.
     all.extend(queue::<ChaseLevAsym>(
         &[("++|-", &[1, 1], 2, Quick), ("++|--", &[2], 2, QuickTso), ("+++--", &[2], 1, QuickTso)],
         |_| Fences::Symmetric,
@@ -178,7 +178,7 @@ pub fn all() -> Vec<Scenario> {
     all
 }
 
-/// For the pools that deliver at least once.
+/// The clients of pools that deliver at least once.
 const IDEMPOTENT: &[Row] = &[
     ("+|-", &[1, 1], 1, Quick),
     ("+|-+", &[1], 1, Quick),
@@ -193,7 +193,7 @@ const IDEMPOTENT: &[Row] = &[
     ("+++-++--+-", &[4], 2, FullTso),
 ];
 
-/// For the private deques, whose thieves need two attempts for a task.
+/// The clients of private deques, whose thieves need two attempts per task.
 const fn private() -> [Row; 10] {
     [
         ("+|.-", &[2], 1, Quick),
@@ -209,9 +209,10 @@ const fn private() -> [Row; 10] {
     ]
 }
 
-/// Private deques whose thieves wait.
+/// The scenarios of private deques whose thieves wait.
 fn waiting<Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>>() -> Vec<Scenario> {
-    // Who asks whom, where one or two have tasks: also each other, and one after the other by way of the same desk.
+    // Per worker: its number of tasks and its victims. Includes mutual requests and successive requests through one
+    // desk.
     const WORKERS: &[(&[Part], Cost)] = &[
         (&[(1, &[]), (0, &[0])], Quick),
         (&[(2, &[]), (0, &[0])], Quick),
@@ -227,12 +228,12 @@ fn waiting<Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>>() -> V
     all
 }
 
-/// Without the clock, which would make a scenario another one each time.
+/// Parameters without the clock, which would make a scenario differ from run to run.
 fn dealing() -> sender::Params {
     sender::Params { gap: Duration::ZERO, ..sender::Params::default() }
 }
 
-/// The pools that deliver at least once.
+/// The scenarios of a pool that delivers at least once.
 fn idempotent<Q>() -> Vec<Scenario>
 where
     Q: Queue<Tso, Params = ()> + Queue<Loom, Params = ()>,
@@ -247,12 +248,13 @@ where
 const OWN_STORE: &str =
     "loom lets a thread read an update that its own later store has overwritten unread, which C11 does not";
 
-/// Thieves that sleep while the owner goes round, alone and two of them; of queues whose owner answers, also while they ask.
+/// One or two thieves that stall for a whole cycle of the owner, and where owners answer requests, during a request
+/// too.
 fn late() -> Vec<Scenario> {
     use filch_queue::{Adws, BwosF, BwosL, Dsq, HendlerShavit, PadWs, Wsq, wsq};
 
     const ALL: &[Row] = &[
-        // Who loses one of two tasks to another thief may not say that there is none.
+        // A thief that loses one of two tasks to another thief may not report an empty queue.
         ("++|", &[1, 1], 2, QuickTso),
         ("+|-+-+-+", &[1], 1, QuickTso),
         ("+|-+-+", &[1, 1], 1, QuickTso),
@@ -289,7 +291,7 @@ fn late() -> Vec<Scenario> {
     all
 }
 
-/// What each queue tells a worker that looks once, while others take tasks.
+/// The hint of each queue to a worker that looks once while others take tasks.
 fn hints() -> Vec<Scenario> {
     const ROWS: &[Row] = &[("+++|-", &[1], 4, QuickTso)];
     let mut all = Vec::new();

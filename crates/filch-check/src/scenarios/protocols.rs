@@ -17,7 +17,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     [runtime(), direct_stack(), jobs(), rounds()].into_iter().flatten().collect()
 }
 
-/// A program of filch's own protocols, on each memory.
+/// A program of filch's own protocols, on both memories.
 macro_rules! protocol {
     ($subject:literal, $name:literal, $cost:expr, $program:ident $arguments:tt) => {
         scenario(
@@ -33,7 +33,7 @@ macro_rules! protocol {
     };
 }
 
-/// On TSO alone: a place to sleep that is woken by somebody who has not seen anybody there.
+/// A scenario for TSO alone, in which a thread that saw nobody in a place wakes it.
 fn sleeping(
     subject: &'static str,
     name: impl Into<String>,
@@ -50,12 +50,12 @@ fn sleeping(
     }
 }
 
-/// So many jobs for one worker.
+/// `jobs` jobs posted to one worker.
 fn posted(jobs: usize) -> Scenario {
     sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), QuickTso, move || runtime::posted::<Tso>(jobs))
 }
 
-/// So many guests in the seat of a worker to which a job is posted.
+/// `guests` guests in the seat of a worker to which a job is posted.
 fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
     let name = format!("{guests} in the seat of a sleeper, {}", if waits { "where each waits" } else { "and a job" });
     scenario(
@@ -67,12 +67,12 @@ fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
     )
 }
 
-/// A thief that shares on the owner's behalf.
+/// A thief shares tasks on the owner's behalf.
 fn seize(acts: &'static str, thieves: &'static [usize], grain: grain::Params, cost: Cost) -> Scenario {
     seize_by((Moves::Updates, grain), acts, thieves, cost)
 }
 
-/// The same of owners that move split so.
+/// Like [`seize`], for owners that move the split point as `moves` says.
 fn seize_by(
     how @ (moves, grain): (Moves, grain::Params),
     acts: &'static str,
@@ -91,7 +91,7 @@ fn seize_by(
     )
 }
 
-/// So many pieces of work, and as many workers that search and sleep.
+/// `workers` workers search for as many pieces of work, and sleep.
 fn search(workers: usize, cost: Cost) -> Scenario {
     let name = format!("{workers} searching for {workers} pieces of work");
     let tso = sleeping("runtime", name, cost, move || runtime::pieces::<Tso>(workers));
@@ -101,26 +101,26 @@ fn search(workers: usize, cost: Cost) -> Scenario {
     Scenario { c11: Ok(Arc::new(move |_| runtime::pieces::<Loom>(workers))), ..tso }
 }
 
-/// Heartbeat's clock, so many beats.
+/// Heartbeat's clock, for `beats` beats.
 fn beat(beats: usize, cost: Cost) -> Scenario {
     let name = format!("{beats} beats and a clock that rests");
     sleeping("beat", name, cost, move || runtime::beat::<Tso>(beats))
 }
 
-/// The clock of interrupts, of whose ticks a thief has wanted so many in vain.
+/// The clock of interrupts, after a thief has wanted `in_vain` ticks in vain.
 fn ticks(in_vain: usize, cost: Cost) -> Scenario {
     let name = format!("a request after {in_vain} ticks wanted in vain");
     sleeping("ticks", name, cost, move || runtime::ticks::<Tso>(in_vain))
 }
 
-/// Forking, joining, sleeping, ending.
+/// Fork, join, sleep and shutdown.
 fn runtime() -> Vec<Scenario> {
     use runtime::Others::{GiveBack, Live, Try};
     use runtime::Waiting::{Leaps, Sleeps};
     use runtime::{COARSE, FICKLE};
 
     const FINE: grain::Params = grain::Params::FINE;
-    // As Lace's paper prints it for x86.
+    // The x86 version in Lace's paper.
     const HALVES: (Moves, grain::Params) = (Moves::HalfStores, FINE);
 
     const CHILD: &[&[usize]] = &[&[1], &[]];
@@ -221,7 +221,7 @@ fn runtime() -> Vec<Scenario> {
     ]
 }
 
-/// A job that a thief keeps, while its owner waits, for itself and so many others.
+/// A thief keeps a job for itself and `others` more thieves while the owner waits.
 fn kept(others: usize, cost: Cost) -> Scenario {
     let none = passing::Mistake::None;
     sleeping("runtime", format!("a job that is kept, and {others} who come for it"), cost, move || {
@@ -229,7 +229,7 @@ fn kept(others: usize, cost: Cost) -> Scenario {
     })
 }
 
-/// Jobs with parents, in places that are used again.
+/// Jobs with parents, in places that are reused.
 fn jobs() -> Vec<Scenario> {
     use lineage::Finishing::{Asking, OneByOne, Together};
 
@@ -252,7 +252,7 @@ fn jobs() -> Vec<Scenario> {
     ]
 }
 
-/// Threads that come again and again.
+/// Threads that take part in repeated rounds.
 fn rounds() -> Vec<Scenario> {
     let row = |threads: usize, rounds: u32, is_told: bool, cost| {
         scenario(
@@ -272,13 +272,14 @@ fn rounds() -> Vec<Scenario> {
     ]
 }
 
-/// Wool's direct task stack, with boundaries that move.
+/// Wool's direct task stack, with moving boundaries.
 fn direct_stack() -> Vec<Scenario> {
     use filch::protocol::wool::Params;
     use runtime::{COARSE, FICKLE};
     use wool::{Client, program, wake_up};
 
-    // The owner's acts, those above a stolen task, the thieves' steals; the chunk, after how many joins to privatise; the cost.
+    // The owner's acts, those above a stolen task, the thieves' steals, the chunk, the joins before privatising, the
+    // cost.
     type Row = (&'static str, &'static str, &'static [usize], u32, u32, Cost);
     const NEVER: u32 = u32::MAX;
     const ROWS: &[Row] = &[
@@ -320,7 +321,7 @@ fn direct_stack() -> Vec<Scenario> {
             move || program::<Loom>(&client, &params),
         )
     };
-    // What the owner does before it looks for the sleeper.
+    // What the owner does before it checks for the sleeper.
     const FINE: grain::Params = grain::Params::FINE;
     const SLEEPS: &[(&str, u32, u32, grain::Params, &str, Cost)] = &[
         ("", 4, NEVER, FINE, "", Quick),

@@ -1,4 +1,4 @@
-//! A caller and its threads: every round is done by all, nobody sleeps through one, and what it was about passes both ways.
+//! A caller and its threads: all threads do every round, none sleeps through one, and data passes both ways.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use crate::{Checker, Program};
 
 type Threads = Vec<(String, Box<dyn FnOnce()>)>;
 
-/// What belongs to the caller, and is lent to the threads in each round.
+/// The caller's data, lent to the threads in each round.
 struct Lent<M: Memory> {
     rounds: Rounds<M, u32>,
     /// Written by the caller before each round.
     number: M::Cell<u32>,
-    /// What each thread has made of it: written by it in each round, and read by the caller afterwards.
+    /// Per thread, its result: the thread writes it in each round, and the caller reads it afterwards.
     done: Vec<M::Cell<u32>>,
 }
 
-/// So many threads, which come for so many rounds; then they are told to leave, or have known it before.
+/// `threads` threads do `rounds` rounds; then the caller tells them to leave, or they know when to stop.
 pub fn program<M: Checker>(threads: usize, rounds: u32, is_told: bool) -> Program {
     let lent = Arc::new(Lent::<M> {
         rounds: Rounds::default(),
@@ -30,9 +30,9 @@ pub fn program<M: Checker>(threads: usize, rounds: u32, is_told: bool) -> Progra
     let calls = move || {
         for round in 1..=rounds {
             M::note(|| format!("calls for round {round}"));
-            // SAFETY: the caller's between rounds; the checker reports any other access at the same time.
+            // SAFETY: the cell is the caller's between rounds; the checker reports any other access at the same time.
             caller.number.with_mut(|number| unsafe { *number = round });
-            // SAFETY: there are so many threads, of which none has been told to leave, and one caller, which waits below.
+            // SAFETY: `threads` threads exist, none has been told to leave, and the only caller waits below.
             unsafe { caller.rounds.begin(threads as u32, Some(round)) };
             caller.rounds.wait(|| false);
             M::note(|| format!("round {round} is over"));

@@ -1,4 +1,4 @@
-//! The queues whose thieves can take several tasks at once.
+//! The scenarios of queues whose thieves can take several tasks at once.
 
 use filch_queue::dsq::{self, Contention, Copying};
 use filch_queue::lace::{Moves, Policies};
@@ -8,7 +8,7 @@ use super::battery::{called, many, queue};
 use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
 use crate::{Scenario, Setting};
 
-/// No spare slots, so that the ring is as small as it says.
+/// No spare slots, so that the ring has exactly its nominal size.
 fn tight(_: Setting) -> wsq::Params {
     wsq::Params { spare: 0 }
 }
@@ -25,7 +25,7 @@ fn all(_: Setting) -> Policies {
     Policies { grow: Amount::All, shrink: Amount::All, steal: Amount::All, ..Policies::default() }
 }
 
-/// As the paper prints it for x86.
+/// The paper's x86 version.
 fn halves(_: Setting) -> Policies {
     Policies { moves: Moves::HalfStores, ..Policies::default() }
 }
@@ -135,7 +135,7 @@ fn hendler_shavit() -> Vec<Scenario> {
     [one_by_one, several].concat()
 }
 
-/// The split deque with other policies than the paper's.
+/// The split deque with policies other than the paper's.
 fn lace() -> Vec<Scenario> {
     let half = many::<Lace>(
         3,

@@ -1,6 +1,6 @@
-//! Beats and ticks: a clock's thread that sleeps when nobody wants the time.
+//! Beats and ticks: a clock's thread sleeps when no thread wants the time.
 //!
-//! What must always hold: a beat that was taken, or a tick that is wanted, is followed by another.
+//! Invariant: another beat follows a beat that was taken, and another tick follows when one is wanted.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use filch_memory::{Atomic, Ordering};
 use crate::Program;
 use crate::scenario::Checker;
 
-/// A worker takes so many beats, waits for each and once more, and closes; the clock sleeps when it may. If it sleeps through
-/// a beat that was taken, the worker waits for ever.
+/// A worker waits for and takes `beats` beats, waits for one more, and closes. The clock sleeps when it may. If it
+/// sleeps after a beat was taken, the worker waits for ever.
 pub fn beat<M: Checker>(beats: usize) -> Program {
     let due = Arc::new(Due::<M>::new(true));
     let clock = Arc::new(Clock::new([Arc::clone(&due)]));
@@ -40,8 +40,8 @@ pub fn beat<M: Checker>(beats: usize) -> Program {
     }
 }
 
-/// A thief wants a tick so many times in vain, then makes a request, and wants another, as if it went to sleep; the owner answers on
-/// ticks only. If the last tick comes before the request can be seen, the thief waits for ever.
+/// A thief wants a tick `in_vain` times in vain, makes a request, and wants another tick, as if it went to sleep. The
+/// owner answers on ticks only. If the last tick comes before the request is visible, the thief waits for ever.
 pub fn ticks<M: Checker>(in_vain: usize) -> Program {
     struct Shared<M: Checker> {
         ticks: Ticks<M>,

@@ -1,6 +1,6 @@
-//! Counts of work, and whoever asks whether all of it is done.
+//! Counts of work, and a reader that asks whether all work is done.
 //!
-//! What must always hold: the end is found only if there is no work left.
+//! Invariant: a reader finds the end only if no work is left.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use crate::harm::ensure;
 use crate::scenario::Checker;
 use crate::scenarios::queues::lock;
 
-/// Two workers pass pieces of work through a cell each, counting them; a third asks whether all is done.
+/// Two workers pass pieces of work on and count them; a reader asks whether all work is done.
 pub fn termination<M: Checker>(looks: usize) -> Program {
     struct Shared<M: Memory> {
         counts: [Counts<M>; 2],
@@ -32,7 +32,7 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
         first.counts[0].finished();
     };
     let other = move || {
-        // Two looks for the piece, then it stays unfinished.
+        // After two looks the piece stays unfinished.
         for _ in 0..2 {
             if second.passed.load(Ordering::Acquire) {
                 second.counts[1].created(1);
@@ -63,13 +63,13 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
     }
 }
 
-/// Worker 0 has a task that worker 1 may steal; each sets out and comes home. A third asks whether all are at home.
+/// Worker 0 has a task that worker 1 may steal; each sets out and comes home. A reader asks whether both are at home.
 pub fn all_home<M: Checker>(looks: usize) -> Program {
     struct Shared<M: Memory> {
         counts: [Counts<M>; 2],
         /// Worker 0's queue: whether the task is in it.
         task: M::AtomicBool,
-        /// Whether it has been run.
+        /// Whether the task has been run.
         done: M::AtomicBool,
     }
     let shared: Arc<Shared<M>> =

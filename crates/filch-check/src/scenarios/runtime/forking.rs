@@ -1,6 +1,6 @@
 //! Small trees of tasks, and an owner whose forks must wake a sleeper.
 //!
-//! What must always hold: every task runs once, and its result reaches its joiner.
+//! Invariant: every task runs once, and its result reaches its joiner.
 
 use std::cell::Cell as Plain;
 use std::sync::{Arc, Mutex};
@@ -17,14 +17,14 @@ use crate::Program;
 use crate::scenario::Checker;
 use crate::scenarios::queues::lock;
 
-/// What the workers other than the first do.
+/// What the workers other than worker 0 do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Try to steal so many times.
+    /// Try to steal this many times.
     Try(usize),
     /// Steal once and give the loot back.
     GiveBack,
-    /// Steal whatever there is, or sleep, until the root is done; after so many rounds without finding anything.
+    /// Steal, or sleep after this many rounds without a find, until the root is done.
     Live(u32),
 }
 
@@ -73,13 +73,13 @@ pub fn fork_join<M: Checker>(
     Program { threads, finally }
 }
 
-/// A worker that says when it sleeps, looks for one task, and finds none the first times.
+/// A worker that says when it sleeps and looks for one task, or only naps.
 struct Napper<M: Memory> {
     worker: Worker<M>,
-    /// Odd while it is asleep or about to be; `SERVED` in the end.
+    /// Odd while the worker is asleep or about to be; `SERVED` in the end.
     phase: Arc<M::AtomicU32>,
     sleeps: Plain<u32>,
-    /// How often it goes to sleep, or sees something in its last look, instead of looking for work.
+    /// If set, the worker does not look for work, but goes to sleep, or sees something in its last look, this often.
     naps: Option<u32>,
     rounds: Plain<u32>,
     served: Plain<bool>,
@@ -149,11 +149,11 @@ impl<M: Checker> Searcher for Napper<M> {
     }
 }
 
-/// Worker 1 wants one task and sleeps until it gets it. Worker 0 forks and joins, as `+` and `-` say, and once the other
-/// sleeps it forks again: this must wake the sleeper.
+/// Worker 1 wants one task and sleeps until it gets it. Worker 0 forks (`+`) and joins (`-`), and once worker 1 sleeps
+/// it forks again, which must wake worker 1.
 ///
-/// With `naps`, worker 1 does not look for work but goes to sleep so often: what it finds is of no account. Before it first sleeps it
-/// stays awake for so many rounds, which it is known for.
+/// With `naps`, worker 1 does not look for work but goes to sleep `naps` times; its finds do not matter. Before its
+/// first sleep it stays visibly awake for `rounds` rounds.
 pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, grain: grain::Params) -> Program {
     const LEAVES: &[&[usize]] = &[&[] as &[usize]; CAPACITY + 1];
     let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES, grain);
@@ -181,7 +181,7 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, 
             if now == SERVED {
                 break;
             }
-            // Asleep, and not about to be woken, which nobody but this worker does.
+            // Asleep, and not about to be woken: only this worker wakes it.
             if now % 2 == 1 && worker.dormitory().place(1).would_help(|_| true) {
                 M::note(|| "sees the other asleep".into());
                 let is_overlooked = grain == COARSE && worker.desk().index.has_shared();

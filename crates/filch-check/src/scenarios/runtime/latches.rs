@@ -1,6 +1,6 @@
-//! Whoever waits until others have ended their parts: a worker, or a thread of no pool.
+//! A worker, or a thread outside any pool, waits until others have ended their parts.
 //!
-//! What must always hold: what the others did is there when the wait is over.
+//! Invariant: what the others did is visible when the wait is over.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::worker::{Team, Waiting, Worker};
 use crate::Program;
 use crate::scenario::Checker;
 
-/// Who waits for a latch: a worker.
+/// A worker that waits for a latch.
 struct Waits<M: Memory>(Arc<Team<M>>, usize);
 
 impl<M: Memory> Clone for Waits<M> {
@@ -30,14 +30,14 @@ impl<M: Checker> Waiter for Waits<M> {
     }
 }
 
-/// A worker waits until so many others have each ended a thing; what they did is there then.
+/// A worker waits until `things` other threads have each ended a thing; what they did is visible then.
 pub fn latch<M: Checker>(things: usize) -> Program {
     let worker = Worker::<M>::team(1, Waiting::Sleeps, &[], grain::Params::FINE).pop().expect("a worker");
     let waits = Waits(Arc::clone(&worker.team), 0);
     ended::<M, _>(things, waits, move |is_over, _| search(&worker, ANY_MEANWHILE, is_over))
 }
 
-/// As [`latch`], and it is no worker that waits.
+/// Like [`latch`], but the waiter is not a worker.
 pub fn event<M: Checker>(things: usize) -> Program {
     ended::<M, _>(things, Arc::new(Event::<M>::default()), |is_over, event| {
         while !is_over() {
@@ -67,7 +67,7 @@ where
             M::note(|| "ends a thing".into());
             // SAFETY: a cell of the program; the checker reports any other access at the same time.
             frame.done[thing].with_mut(|done| unsafe { *done = 1 });
-            // SAFETY: each thread ends one thing; the frame is kept by the program.
+            // SAFETY: each thread ends one thing; the program keeps the frame.
             unsafe { Latch::end(&raw const frame.latch) };
         };
         threads.push((format!("thread {}", thing + 1), Box::new(end)));

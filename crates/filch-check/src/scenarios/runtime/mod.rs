@@ -1,11 +1,14 @@
 //! filch's own protocols, together: fork, join, steal, leapfrog, sleep, wake; latches, mail, searching.
 //!
-//! A worker here is a worker of the default pool reduced to its protocols, which are those that ship: [`split`](filch::protocol::split) forks and joins,
-//! [`waiting`](filch::protocol::waiting) waits, [`JobState`](filch::protocol::state::JobState) says who has a task, [`Dormitory`](filch::protocol::sleep::Dormitory) who sleeps, [`Latch`](filch::protocol::latch::Latch) what has
-//! ended. What is restated is how a thief takes a task and runs it: filch's slots and closures are made for speed on one memory.
+//! A worker here is a worker of the default pool, reduced to its protocols. The protocols are those that ship:
+//! [`split`](filch::protocol::split) forks and joins, [`waiting`](filch::protocol::waiting) waits,
+//! [`JobState`](filch::protocol::state::JobState) tracks who has a task,
+//! [`Dormitory`](filch::protocol::sleep::Dormitory) who sleeps, and [`Latch`](filch::protocol::latch::Latch) what has
+//! ended. Only the way a thief takes and runs a task is restated: filch's slots and closures are made for speed on one
+//! memory.
 //!
-//! What is checked: every task of a small tree runs once, its result reaches its joiner, nobody sleeps for ever, and a
-//! task's memory is never used by two threads without an order between them.
+//! Checks: every task of a small tree runs once, its result reaches its joiner, no worker sleeps for ever, and no two
+//! threads use a task's memory without an order between them.
 
 mod clocks;
 mod counting;

@@ -1,6 +1,6 @@
-//! How long a worker looks before it sleeps.
+//! How long a worker searches before it sleeps.
 //!
-//! What must always hold: whoever waits for others says so to the checker, or goes to sleep after finitely many rounds.
+//! Invariant: a thread that waits for others tells the checker, or goes to sleep after finitely many rounds.
 
 use std::marker::PhantomData;
 
@@ -27,11 +27,11 @@ impl<M: Memory> Patience for Rounds<M> {
         M::spin_loop();
     }
 
-    /// One more chance would be one more round of the same.
+    /// Does nothing: one more chance would only repeat the last round.
     fn renew(&mut self) {}
 }
 
-/// It waits until something changes, or not at all.
+/// Waits until something changes, or not at all.
 pub(super) struct Awake<M>(bool, PhantomData<M>);
 
 impl<M> Awake<M> {

@@ -1,6 +1,6 @@
-//! Jobs that are posted to a worker that sleeps, or that waits for its task.
+//! Jobs posted to a worker that sleeps, or that waits for its task.
 //!
-//! What must always hold: a worker does not sleep while there is a job for it.
+//! Invariant: a worker does not sleep while there is a job for it.
 
 use std::cell::Cell as Plain;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::worker::{Joining, Waiting, Worker};
 use crate::Program;
 use crate::scenario::Checker;
 
-/// So many jobs are posted to a worker that waits for them, and sleeps whenever it has none. If it sleeps through one, it sleeps for ever.
+/// A worker waits for `jobs` posted jobs and sleeps whenever it has none. If it sleeps through one, it sleeps for ever.
 pub fn posted<M: Checker>(jobs: usize) -> Program {
     let worker = Worker::<M>::team(1, Waiting::Sleeps, &[], grain::Params::FINE).pop().expect("a worker");
     let team = Arc::clone(&worker.team);
@@ -34,7 +34,7 @@ pub fn posted<M: Checker>(jobs: usize) -> Program {
     }
 }
 
-/// The thief of a task posts a job to its owner, and is not done before the owner has run it.
+/// The thief of a task posts a job to the task's owner, and finishes the task only after the owner has run the job.
 pub fn posted_to_a_joiner<M: Checker>() -> Program {
     const TREE: &[&[usize]] = &[&[1], &[]];
     let mut team = Worker::<M>::team(2, Waiting::Sleeps, TREE, grain::Params::FINE);

@@ -1,6 +1,6 @@
-//! Idle workers that search, sleep, and are woken for what others publish.
+//! Idle workers search, sleep, and are woken for what others publish.
 //!
-//! What must always hold: nobody sleeps while there is a piece for it.
+//! Invariant: no worker sleeps while there is a piece for it.
 
 use std::cell::Cell as Plain;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use super::patience::Rounds;
 use crate::Program;
 use crate::scenario::Checker;
 
-/// Idle workers that search, sleep and wake each other: pieces of work are published, all at once, and each of as many workers wants
-/// one. All but the last sleep when it begins, and the last is about to look once more before it sleeps too. A worker that sleeps while
-/// there is a piece for it sleeps for ever.
+/// Idle workers search, sleep and wake each other. A publisher publishes `workers` pieces of work at once, one for each
+/// worker. At the start all workers but the last sleep; the last is about to look once more before it sleeps too. A
+/// worker that sleeps while there is a piece for it sleeps for ever.
 pub fn pieces<M: Checker>(workers: usize) -> Program {
     struct Shared<M: Memory> {
         dormitory: Dormitory<M>,
@@ -43,7 +43,7 @@ pub fn pieces<M: Checker>(workers: usize) -> Program {
         type Find = ();
         type Patience = Rounds<M>;
         fn patience(&self) -> Rounds<M> {
-            // The last one begins in the middle of a search.
+            // The last worker begins in the middle of a search.
             Rounds::new(u32::from(self.me + 1 == self.shared.dormitory.len()))
         }
         fn find(&self) -> Option<()> {
@@ -87,13 +87,13 @@ pub fn pieces<M: Checker>(workers: usize) -> Program {
     Program { threads, finally: Box::new(|| ()) }
 }
 
-/// An owner pushes a task, without a fence, to a queue that anybody can steal from, and does nothing else, as in a long task. So many
-/// lie in the queue before, and as many thieves take one of them, or the new one; one more thief sleeps until there is one for it. Before
-/// it does so it passes a barrier for the owner.
+/// An owner pushes a task without a fence to a queue that all others can steal from, and does nothing else, as in a
+/// long task. The queue holds `before` tasks at the start, and as many thieves take one task each, old or new. One more
+/// thief sleeps until there is a task for it; before it sleeps it executes a barrier on the owner's behalf.
 pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
     struct Shared<M: Memory> {
         dormitory: Dormitory<M>,
-        /// A queue: how many tasks have been pushed, and how many taken.
+        /// A queue: the number of tasks pushed, and the number taken.
         pushed: M::AtomicUsize,
         taken: M::AtomicUsize,
     }
@@ -123,7 +123,7 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
             self.me
         }
         fn settles(&self) {
-            // As where the system has barriers.
+            // As on a system with barriers.
             self.dormitory().place(self.me).settled();
             M::heavy_barrier();
         }

@@ -1,6 +1,6 @@
-//! A worker, reduced to its protocols: it forks and joins, steals, runs what it stole, reads its mail.
+//! A worker reduced to its protocols: it forks, joins, steals, runs its loot, and reads its mail.
 //!
-//! What must always hold: a worker's stack is its own from `head` up; a task's content is used by whoever has the task.
+//! Invariant: a worker's stack is its own from `head` up; only the thread that has a task uses its content.
 
 use std::cell::{Cell as Plain, RefCell};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use super::patience::{Awake, Rounds};
 use crate::scenario::Checker;
 use crate::scenarios::queues::lock;
 
-/// Slots of a worker's stack: more than any tree here needs.
+/// The slots of a worker's stack: more than any tree here needs.
 pub(super) const CAPACITY: usize = 6;
 /// Limits compare addresses.
 pub(super) const SLOT: usize = 64;
@@ -36,12 +36,12 @@ pub(super) struct Slot<M: Memory> {
     pub(super) content: M::Cell<usize>,
 }
 
-/// What the others see of a worker.
+/// The part of a worker that others see.
 pub(super) struct Desk<M: Memory> {
     pub(super) index: SharedIndex<M>,
     pub(super) limits: Limits<M>,
     pub(super) slots: Vec<Slot<M>>,
-    /// How many jobs have been posted to it.
+    /// The number of jobs posted to the worker.
     pub(super) mail: M::AtomicUsize,
 }
 
@@ -51,18 +51,18 @@ pub(super) struct Team<M: Memory> {
     pub(super) dormitory: Dormitory<M>,
     pub(super) closing: M::AtomicBool,
     pub(super) waiting: Waiting,
-    /// For each task, the numbers of its parts.
+    /// Per task, the numbers of its parts.
     pub(super) tree: &'static [&'static [usize]],
     /// How often each task ran.
     pub(super) ran: Mutex<Vec<usize>>,
 }
 
-/// What a worker does whose task is stolen.
+/// What a worker does when its task is stolen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Leapfrogs, and sleeps when there is nothing to steal.
     Sleeps,
-    /// Tries to leapfrog so many times, and then stays awake.
+    /// Tries to leapfrog this many times, and then stays awake.
     Leaps(usize),
 }
 
@@ -71,11 +71,11 @@ pub(super) struct Worker<M: Memory> {
     pub(super) team: Arc<Team<M>>,
     pub(super) me: usize,
     pub(super) owner: RefCell<split::Owner>,
-    /// How many posted jobs it has run.
+    /// The number of posted jobs that the worker has run.
     pub(super) read: Plain<usize>,
-    /// Rounds that it stays awake when it is idle and finds nothing.
+    /// The number of rounds without a find for which an idle worker stays awake.
     pub(super) patience: u32,
-    /// Whether it gives back what it steals.
+    /// Whether the worker gives back what it steals.
     pub(super) gives_back: bool,
 }
 
@@ -100,7 +100,7 @@ impl<M: Checker> Sharer for Worker<M> {
         false
     }
 
-    /// Nothing takes any time.
+    /// Returns 0: nothing takes any time.
     fn now(&self) -> Time {
         0
     }
@@ -110,10 +110,10 @@ impl<M: Checker> Sharer for Worker<M> {
     }
 }
 
-/// Owners that share whatever they fork.
+/// The parameters of owners that share every fork.
 pub const COARSE: grain::Params =
     grain::Params { window: u32::MAX, doubt: u32::MAX, ready: 0, vain: 0, fine: 0, patience: 0 };
-/// Owners that share what they fork until the second join, and again once they have been asked.
+/// The parameters of owners that share every fork until the second join, and again after a request.
 pub const FICKLE: grain::Params = grain::Params { window: 1, doubt: 1, ready: 1, vain: 2, fine: 0, patience: 0 };
 
 impl<M: Checker> Worker<M> {
@@ -165,12 +165,12 @@ impl<M: Checker> Worker<M> {
         (0..self.team.desks.len()).filter(move |&victim| victim != me)
     }
 
-    /// Its stack is empty, and it runs something.
+    /// Begins to run something on an empty stack.
     pub(super) fn begins(&self) {
         self.owner.borrow_mut().begins(&self.stack(), self);
     }
 
-    /// Runs a task on the stack from `head` up; the result is the number of tasks in its subtree.
+    /// Runs a task on the stack from `head` up, and returns the number of tasks in its subtree.
     pub(super) fn run(&self, task: usize, head: usize) -> usize {
         M::note(|| format!("runs task {task}"));
         lock(&self.team.ran)[task] += 1;
@@ -213,7 +213,7 @@ impl<M: Checker> Worker<M> {
         }
     }
 
-    /// Wins a slot of a worker, or asks it for more.
+    /// Wins a slot of a worker, or asks the worker for more.
     pub(super) fn steal(&self, victim: usize) -> Option<(usize, usize)> {
         let desk = &self.team.desks[victim];
         M::note(|| format!("tries worker {victim}"));
@@ -230,7 +230,7 @@ impl<M: Checker> Worker<M> {
         }
     }
 
-    /// Runs what was won, on the stack from `head` up, or gives it back.
+    /// Runs a won task on the stack from `head` up, or gives it back.
     pub(super) fn run_stolen(&self, (victim, index): (usize, usize), head: usize) {
         let slot = &self.team.desks[victim].slots[index];
         slot.state.claim(self.me, head);
@@ -255,7 +255,7 @@ impl<M: Checker> Worker<M> {
         found.inspect(|&found| self.run_stolen(found, head)).is_some()
     }
 
-    /// Runs what has been posted to this worker.
+    /// Runs the jobs posted to this worker.
     pub(super) fn read_mail(&self) -> bool {
         let posted = self.desk().mail.load(Ordering::Acquire);
         posted > self.read.replace(posted)
@@ -265,7 +265,7 @@ impl<M: Checker> Worker<M> {
         self.desk().mail.load(Ordering::Acquire) > self.read.get()
     }
 
-    /// An idle worker's life, until the team closes.
+    /// Lives as an idle worker until the team closes.
     pub(super) fn live(&self) {
         // Relaxed: the fences of the sleep protocol order it, as they would work.
         search(self, ANY, &|| self.team.closing.load(Ordering::Relaxed));
@@ -318,7 +318,7 @@ impl<M: Checker> Searcher for Worker<M> {
 /// A worker whose task is stolen.
 pub(super) struct Joining<'w, M: Memory> {
     pub(super) worker: &'w Worker<M>,
-    /// What it runs meanwhile lies from here up.
+    /// Tasks that it runs meanwhile use the stack from here up.
     pub(super) head: usize,
     pub(super) leaps: Plain<usize>,
 }
@@ -351,7 +351,7 @@ impl<M: Checker> Joiner for Joining<'_, M> {
             return false;
         }
         self.leaps.set(self.leaps.get() + 1);
-        // A failure is not to be waited after while there are leaps left.
+        // After a failure, do not wait while leaps are left.
         self.worker.steal_and_run(theft.thief, self.head) || self.worker.team.waiting != Waiting::Sleeps
     }
 
