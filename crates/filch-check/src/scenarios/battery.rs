@@ -31,7 +31,7 @@ pub(super) fn queue<Q: Queue<Tso> + Queue<Loom>>(
     battery::<Q>(rows, client, programs, tso, c11)
 }
 
-/// As [`queue`], with thieves that ask for up to `most` tasks at once.
+/// Like [`queue`], with thieves that ask for up to `most` tasks at once.
 pub(super) fn many<Q>(most: usize, rows: &[Row], tso: Params<Q, Tso>, c11: Params<Q, Loom>) -> Vec<Scenario>
 where
     Q: Queue<Tso, Thief: StealMany<Task>> + Queue<Loom, Thief: StealMany<Task>>,
@@ -40,7 +40,7 @@ where
     battery::<Q>(rows, |row| client(row).asking_for(most), programs, tso, c11)
 }
 
-/// How a client becomes a program on memory `M`.
+/// Makes a client's program on memory `M`.
 type Make<Q, M> = fn(&Client, &<Q as Queue<M>>::Params) -> Program;
 pub(super) type Programs<Q> = (Make<Q, Tso>, Make<Q, Loom>);
 
@@ -67,7 +67,7 @@ pub(super) fn battery<Q: Queue<Tso> + Queue<Loom>>(
     rows.iter().map(scenario).collect()
 }
 
-/// What a queue tells a worker that is about to sleep.
+/// Tests a queue's hint to a worker that is about to sleep.
 pub(super) fn hint<Q: Queue<Tso> + Queue<Loom>>(
     rows: &[Row],
     tso: Params<Q, Tso>,
@@ -87,7 +87,7 @@ pub(super) fn hint<Q: Queue<Tso> + Queue<Loom>>(
     rows.iter().map(scenario).collect()
 }
 
-/// These scenarios under another name, so that no two of a queue are called the same.
+/// Adds `name` to the scenarios' names, so that the names of a queue's scenarios are distinct.
 pub(super) fn called(name: &str, mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
     for scenario in &mut scenarios {
         scenario.name = format!("{} {name}", scenario.name);

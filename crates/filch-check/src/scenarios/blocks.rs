@@ -1,4 +1,4 @@
-//! The scenarios of the queues in blocks, and of those that delegate.
+//! The scenarios of block-based and of delegating queues.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -12,7 +12,7 @@ fn entries(entries: usize) -> BlockSize {
     BlockSize::Entries(NonZeroUsize::new(entries).expect("a block has entries"))
 }
 
-/// Two blocks of two entries at capacity 2; four of one at 2, for what lies between blocks.
+/// Two blocks of two entries at capacity 2, and four of one entry at capacity 2, for the steps between blocks.
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut all = Vec::new();
     let twos: &[Row] = &[
@@ -30,7 +30,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     ];
     let ones: &[Row] = &[
         ("++|-", &[1, 1], 1, Quick),
-        // A block comes back as it was.
+        // A block returns to its old state.
         ("++|--++", &[1], 2, Quick),
         ("+++|--+", &[2], 2, QuickTso),
         ("++++|-+", &[3], 2, QuickTso),
@@ -56,7 +56,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ("+++-++---", &[4], 2, FullTso),
     ];
     all.extend(called("in twos", queue::<PadWs>(small, |_| pad(2, plain()), |_| pad(2, plain()))));
-    // Delegation uses a block up while a lower one is open.
+    // Delegation uses up a block while a lower one is open.
     let ones: &[Row] = &[
         ("+++", &[1], 2, Quick),
         ("++|--++", &[1], 2, Quick),
@@ -102,7 +102,7 @@ fn eager() -> Delegation {
     Delegation { cross_taking: CrossTaking::Each, prefetch: Prefetch::Always, ..plain() }
 }
 
-/// A granted task is for its thief alone, and the owner keeps one and looks for requests only now and then.
+/// A granted task is for its thief alone; the owner keeps one task and polls for requests only now and then.
 fn strict() -> Delegation {
     Delegation {
         cross_taking: CrossTaking::Off,

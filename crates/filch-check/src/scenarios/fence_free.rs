@@ -1,4 +1,4 @@
-//! The scenarios of the queues that are right only where store buffers are bounded.
+//! The scenarios of queues that are correct only with bounded store buffers.
 
 use std::sync::{Arc, Mutex};
 
@@ -26,8 +26,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ("++++++-----", &[3], 8, FullTso),
         ("++++|-+---", &[2, 1], 7, FullTso),
     ];
-    // Thieves that look for the echo twice and give up; and thieves that wait, for an owner that goes on taking, or polls (`.`)
-    // before it waits, idles or leaves.
+    // Thieves that look for the echo twice and give up, and thieves that wait for an owner that goes on taking, or
+    // polls (`.`) before it waits, idles or leaves.
     let all = [
         queue::<FfThe>(rows, delta, delta),
         queue::<FfCl>(rows, delta, delta),
@@ -77,8 +77,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     all
 }
 
-/// Two owners of THEP deques with a task each, of which each steals from the other and then takes what is left of its own. Unless they
-/// are `silent`, they poll before they steal, as whoever may wait for a thief has to.
+/// Two owners of THEP deques with one task each steal from each other, and then each takes what is left of its own.
+/// Unless they are `silent`, they poll before they steal, as any thread that may wait for a thief must.
 pub fn thieves_of_each_other<M: Checker>(silent: bool) -> Program {
     let [mut first, mut second] = [1, 2].map(|id| {
         let (mut owner, mut thieves) = <Thep as Queue<M>>::make(1, 1, &Delta::INFINITE);
@@ -112,12 +112,12 @@ pub fn thieves_of_each_other<M: Checker>(silent: bool) -> Program {
 }
 
 fn exactly(delta: usize) -> Delta {
-    // SAFETY: the processor is an abstract machine, and a task taken twice is what the check is to find.
+    // SAFETY: the processor is an abstract machine, and the check is meant to find a task taken twice.
     unsafe { Delta::new(delta) }
 }
 
-/// What needs no bound: a task is published to its thief. Here owner and thief never come for the same task, or both swap
-/// for it, or the thief waits for the echo.
+/// Scenarios that need no bound: a task is published to its thief. Owner and thief never reach for the same task, or
+/// both swap for it, or the thief waits for the echo.
 fn published() -> Vec<Scenario> {
     const APART: Row = ("+++-", &[1], 4, Quick);
     let mut all = [

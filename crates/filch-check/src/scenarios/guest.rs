@@ -1,11 +1,11 @@
-//! A guest in the seat of a worker that sleeps: who has the seat when, and that nothing is left undone.
+//! A guest in the seat of a sleeping worker: who has the seat when, and that no work is left undone.
 //!
-//! The worker's own thread is idle: it looks for jobs, and rests when there is none. A guest takes its seat if it can, waits there for
-//! something perhaps, and leaves. Meanwhile one job is posted to the worker, or what the guest waits for comes. [`search`], [`leave`] and the [`Dormitory`] are those that
-//! ship.
+//! The worker's own thread is idle: it looks for jobs, and sleeps when there are none. A guest takes the seat if it
+//! can, may wait there for an event, and leaves. Meanwhile one job is posted to the worker, or the event happens.
+//! [`search`], [`leave`] and the [`Dormitory`] are those that ship.
 //!
-//! What is checked: two threads never use the seat without an order between them, and the job is run, or the own thread sees that the
-//! guest need not wait any more: otherwise it sleeps for ever.
+//! Checks: two threads never use the seat without an order between them, and the job is run, or the own thread sees
+//! that the event has happened; otherwise it sleeps for ever.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::{Checker, Program};
 
 struct Shared<M: Memory> {
     dormitory: Dormitory<M>,
-    /// How many jobs have been run in the seat.
+    /// The number of jobs that have been run in the seat.
     seat: M::Cell<usize>,
     jobs: M::AtomicUsize,
-    /// What a guest waits for.
+    /// Whether the event that a guest waits for has happened.
     has_come: M::AtomicBool,
 }
 
@@ -31,10 +31,10 @@ impl<M: Memory> Shared<M> {
     }
 }
 
-/// Whoever has the seat, and whether there are jobs.
+/// A thread that may have the seat, and whether there are jobs.
 struct Seated<M: Memory>(Arc<Shared<M>>, bool);
 
-/// None.
+/// No patience at all.
 struct Impatient;
 
 impl Patience for Impatient {
@@ -117,7 +117,8 @@ impl<M: Checker> Seated<M> {
     }
 }
 
-/// So many guests come, one after the other. One job is posted; or each waits in the seat for something that comes in its stead.
+/// `guests` guests come in turn. One job is posted; or, if a guest `waits`, the event that each waits for in the seat
+/// happens.
 pub fn program<M: Checker>(guests: usize, waits: bool) -> Program {
     let shared = Arc::new(Shared::<M> {
         dormitory: Dormitory::new(1),

@@ -1,8 +1,8 @@
 //! Jobs, their parents, and their places: [`Lineage`] and [`Returned`] as filch's `jobs/worker.rs` uses them.
 //!
 //! Checks: everything done in a job and below it happens before what follows its end, both for the worker that ends it
-//! and for a waiter. A place is reused only after its last user is done with it. A query about an earlier job in the
-//! same place is answered as such.
+//! and for a waiter. A place is reused only after its last user is done with it. A thread that asks
+//! about an earlier job of a place is told so.
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};

@@ -1,10 +1,11 @@
-//! A job that a thief keeps for whoever comes, while its owner waits for it: what pools do whose thieves take several tasks at once.
+//! A thief keeps a job for any thief while the job's owner waits for it, as in pools whose thieves take several tasks
+//! at once.
 //!
-//! [`JobState`] and the owner's wait are those that ship; the queue in which the thief keeps the job is one word, of which a swap says who
-//! has won it.
+//! [`JobState`] and the owner's wait are those that ship. The queue in which the thief keeps the job is one word; a
+//! swap on it decides who wins the job.
 //!
-//! What is checked: the job runs once, whoever runs it learns whose it is, its result reaches the owner, and the owner does not sleep for
-//! ever, whenever it went to sleep.
+//! Checks: the job runs once, the thread that runs it learns the owner's identity, its result reaches the owner, and
+//! the owner does not sleep for ever, whenever it went to sleep.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub enum Mistake {
     /// None.
     #[default]
     None,
-    /// Whoever takes the job over wakes whom it took the job from.
+    /// The thief that takes the job over wakes the keeper instead of the owner.
     WakesTheKeeper,
 }
 
@@ -38,7 +39,7 @@ const OWNER: usize = 0;
 const KEEPER: usize = 1;
 
 impl<M: Checker> Shared<M> {
-    /// Takes the job out of the keeper's queue, if it is there, and runs it.
+    /// Takes the job out of the keeper's queue, if it is still there, and runs it.
     fn win(&self, thief: usize, mistake: Mistake) {
         // The queue's own edge.
         if self.word.swap(0, Ordering::Acquire) == 0 {
@@ -58,7 +59,7 @@ impl<M: Checker> Shared<M> {
 /// The owner, which finds nothing else to run.
 struct Waits<M: Memory>(Arc<Shared<M>>);
 
-/// It has none left.
+/// The patience of an owner that has none left.
 struct Impatience<M>(std::marker::PhantomData<M>);
 
 impl<M: Memory> Patience for Impatience<M> {
@@ -115,7 +116,7 @@ impl<M: Checker> Joiner for Waits<M> {
     }
 }
 
-/// A thief keeps the job; it and `others` further thieves each try to win it; its owner waits.
+/// A thief keeps the job; it and `others` more thieves each try to win it; the owner waits.
 pub fn kept<M: Checker>(others: usize, mistake: Mistake) -> Program {
     let shared = Arc::new(Shared::<M> {
         state: JobState::default(),

@@ -1,6 +1,6 @@
-//! Workers with private deques that were made together: each runs what it has, asks others in turn, runs what it gets, and goes home.
+//! Workers with private deques made together: each runs its tasks, asks others in turn, runs what it gets, and ends.
 //!
-//! What must always hold: every task is run once, whoever runs it sees what its maker wrote, and everybody comes home.
+//! Invariant: every task runs once, the worker that runs it sees what its maker wrote, and every worker ends.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::c11::Loom;
 use crate::scenario::{Checker, Dependence, Scenario};
 use crate::tso::Tso;
 
-/// The number of tasks that a worker makes, and whom it asks for one.
+/// The number of tasks that a worker makes, and the victims it asks for one.
 pub type Part = (usize, &'static [usize]);
 
-/// By task: what its maker wrote, and how often it has been run.
+/// Per task, what its maker wrote, and how often it has run.
 struct Tasks<M: Memory> {
     contents: Vec<M::Cell<usize>>,
     runs: Vec<M::AtomicUsize>,
@@ -27,14 +27,14 @@ struct Tasks<M: Memory> {
 
 impl<M: Memory> Tasks<M> {
     fn run(&self, id: usize) {
-        // SAFETY: whoever is given the task may read what was written before it was pushed; the checker reports any race.
+        // SAFETY: a task's taker may read what was written before the task was pushed; the checker reports any race.
         assert_eq!(self.contents[id].with(|contents| unsafe { *contents }), id, "the contents of a task");
         // Relaxed: read when all threads have ended.
         self.runs[id].fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// A program of so many workers.
+/// Returns the program of one worker per part.
 pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> Program {
     let count: usize = parts.iter().map(|&(made, _)| made).sum();
     let tasks = Arc::new(Tasks::<M> {
@@ -50,7 +50,7 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
         next += made;
         let live = move || {
             for id in own {
-                // SAFETY: nobody else knows of the task before it is pushed.
+                // SAFETY: no other thread knows of the task before it is pushed.
                 tasks.contents[id].with_mut(|contents| unsafe { *contents = id });
                 assert!(owner.push(task(id)).is_ok(), "a private deque grows");
             }
@@ -91,7 +91,7 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
     Program { threads, finally }
 }
 
-/// What such workers do, in words.
+/// Describes what the workers do.
 pub fn said(parts: &[Part]) -> String {
     let mut said = "workers".to_owned();
     for (made, asks) in parts {
@@ -101,7 +101,7 @@ pub fn said(parts: &[Part]) -> String {
     said
 }
 
-/// Scenarios of the workers in each row.
+/// Returns a scenario for the workers of each row.
 pub(super) fn scenarios<Q: Queue<Tso> + Queue<Loom>>(
     rows: &'static [(&'static [Part], Cost)],
     tso: Params<Q, Tso>,

@@ -1,11 +1,11 @@
-//! A thief shares on behalf of an owner that answers nobody: who does what to the owner's part, and who gets which task.
+//! A thief shares tasks on behalf of an owner that does not answer requests.
 //!
-//! The owner works in closure style: its head lies in memory. It forks and joins, as `+` and `-` say. Thieves steal, and where nothing is
-//! shared they ask and insist. [`split`], the [`Head`] and the [`Turn`] are those that ship; the order of the owner's steps on its
-//! fast path is restated.
+//! The owner works in closure style: its head is in memory. It forks (`+`) and joins (`-`). Thieves steal; if nothing
+//! is shared they ask and insist. [`split`], the [`Head`] and the [`Turn`] are those that ship; the order of the
+//! owner's steps on its fast path is restated.
 //!
-//! What is checked: no task is run twice, nor one left out that is joined; nobody uses a task's place or the owner's part at the same time
-//! as another, and the owner gets to the end.
+//! Checks: no task runs twice, every joined task runs, no two threads use a task's place or the owner's part at the
+//! same time, and the owner reaches its end.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,10 +23,10 @@ use super::queues::lock;
 use crate::harm::ensure;
 use crate::{Checker, Program};
 
-/// What can be wrong.
+/// Mistakes that a check must find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mistake {
-    /// Nothing.
+    /// None.
     #[default]
     None,
     /// The head rises before the task is written.
@@ -36,7 +36,7 @@ pub enum Mistake {
 const CAPACITY: usize = 4;
 const SLOT: usize = 64;
 
-/// Where a slot lies. Nobody looks there.
+/// Returns a slot's address, which is never dereferenced.
 fn address(slot: usize) -> *mut u8 {
     std::ptr::without_provenance_mut((slot + 1) * SLOT)
 }
@@ -47,7 +47,7 @@ fn slot_at(head: *mut u8) -> usize {
 
 struct Slot<M: Memory> {
     task: M::Cell<usize>,
-    /// Its thief has done with it.
+    /// Whether its thief is done with it.
     is_done: M::AtomicBool,
 }
 
@@ -64,7 +64,7 @@ struct Shared<M: Memory> {
     ran: Mutex<Vec<usize>>,
 }
 
-/// A worker: the owner is number 0.
+/// A worker; the owner is number 0.
 struct Worker<M: Memory>(Arc<Shared<M>>, usize);
 
 impl<M: Checker> Sleeper for Worker<M> {
@@ -84,7 +84,7 @@ impl<M: Checker> Sharer for Worker<M> {
         false
     }
 
-    /// Nothing takes any time.
+    /// Returns 0: nothing takes any time.
     fn now(&self) -> Time {
         0
     }
@@ -100,13 +100,13 @@ impl<M: Checker + Asymmetric> Worker<M> {
         split::Stack { shared: index, limits, bottom: address(0).addr(), slot_size: SLOT, capacity: CAPACITY }
     }
 
-    /// With the owner's part.
+    /// Calls `f` with the owner's part.
     fn with<R>(&self, f: impl FnOnce(&mut split::Owner) -> R) -> R {
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
         self.0.owner.with_mut(|owner| f(unsafe { &mut *owner }))
     }
 
-    /// The owner, on its cold path.
+    /// Calls `f` with the owner's part, as the owner does on its cold path.
     fn enter<R>(&self, f: impl FnOnce(&mut split::Owner) -> R) -> R {
         let _turn = self.0.turn.enter();
         self.with(f)
@@ -152,7 +152,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
         self.enter(|owner| owner.joined(&self.stack()));
     }
 
-    /// Steals one task if there is one; else asks for it, and insists, and tries again if that was of use.
+    /// Steals a task if one is shared; otherwise asks and insists, and tries again if that shared any.
     fn steal(&self) {
         let Shared { index, limits, head, turn, slots, .. } = &*self.0;
         match index.steal() {
@@ -178,7 +178,8 @@ impl<M: Checker + Asymmetric> Worker<M> {
     }
 }
 
-/// The owner forks and joins; some of it, up to `|`, before the thieves come, each of which tries to steal so many times.
+/// The owner forks and joins; the acts before `|` precede the thieves. Each thief tries to steal as often as `thieves`
+/// says.
 pub fn program<M: Checker + Asymmetric>(
     acts: &'static str,
     thieves: &'static [usize],

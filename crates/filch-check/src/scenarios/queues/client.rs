@@ -1,10 +1,10 @@
-//! What owner and thieves of a queue do, as in `++|+- ss c2`.
+//! What the owner and the thieves of a queue do, as in `++|+- ss c2`.
 //!
-//! What must always hold: two clients that are shown alike do the same.
+//! Invariant: two clients that are displayed alike do the same.
 
 use super::ends::Ends;
 
-/// What the owner does.
+/// An act of the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Pushes the next task.
@@ -18,28 +18,29 @@ pub enum Act {
 /// A client of a queue.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// Of the queue.
+    /// The queue's capacity.
     pub capacity: usize,
-    /// Tasks that lie in the queue at the start.
+    /// The number of tasks in the queue at the start.
     pub before: usize,
-    /// What the owner does.
+    /// The owner's acts.
     pub owner: Vec<Act>,
     /// How often each thief tries to steal.
     pub thieves: Vec<usize>,
-    /// How many tasks a thief asks for, if it asks for several.
+    /// The number of tasks that a thief asks for at once, if several.
     pub most: Option<usize>,
-    /// Whether a thief takes back its last request when it has tried often enough.
+    /// Whether a thief withdraws its last request after its last attempt.
     pub withdraws: bool,
-    /// Whether each operation has its turn: for a queue that hides its steps behind a lock which is not the memory's.
+    /// Whether operations take turns, for a queue whose steps are hidden behind a lock that is not the memory's.
     pub in_turns: bool,
-    /// Whether the queue must be as good as new in the end, and not only usable, and answer as it promises: all but one with a known
-    /// mistake, of which the first harm must be the one that is looked for, and a twin, which promises no more than it has to.
+    /// Whether the queue must answer as it promises and be as good as new in the end, not only usable. False for a
+    /// queue with a known mistake, whose first harm must be the expected one, and for a twin, which promises no more
+    /// than it must.
     pub leaves_new: bool,
     pub(super) ends: Ends,
 }
 
 impl Client {
-    /// A client whose owner does what the letters say: `+` push, `-` pop, `.` poll.
+    /// Makes a client whose owner acts by letter: `+` pushes, `-` pops, `.` polls.
     ///
     /// # Panics
     /// On any other letter.
@@ -64,25 +65,26 @@ impl Client {
         }
     }
 
-    /// The same client, whose thieves ask for up to `most` tasks in each attempt.
+    /// Makes the thieves ask for up to `most` tasks in each attempt.
     #[must_use]
     pub fn asking_for(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
     }
 
-    /// The same client, whose thieves take back their last request.
+    /// Makes the thieves withdraw their last request.
     #[must_use]
     pub fn withdrawing(self) -> Self {
         Self { withdraws: true, ..self }
     }
 
-    /// The same client of a twin, or of a queue with a known mistake.
+    /// Makes it the client of a twin, or of a queue with a known mistake.
     #[must_use]
     pub fn of_twin(self) -> Self {
         Self { leaves_new: false, ..self }
     }
 
-    /// The same client of a queue whose operations are single steps, which the checker could not exchange.
+    /// Makes it the client of a queue whose operations are single steps, which the checker could not exchange
+    /// otherwise.
     #[must_use]
     pub fn in_turns(self) -> Self {
         Self { in_turns: true, ..self }

@@ -1,6 +1,6 @@
-//! Whether a queue is as good as new when its client has ended.
+//! Checks that a queue is as good as new after its client has ended.
 //!
-//! What must always hold: what is not tried again was left in a state that has passed: see [`outcome`](crate::outcome).
+//! Invariant: a queue that is not tried again was left in a state that has passed; see [`outcome`](crate::outcome).
 
 use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
@@ -15,20 +15,20 @@ use super::lock;
 use crate::outcome::mix;
 use crate::scenario::Checker;
 
-/// What is known of the ends of a client's executions, on all machines: see [`outcome`](crate::outcome).
+/// What is known of the ends of a client's executions, on all machines; see [`outcome`](crate::outcome).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// For each kind of queue.
+    /// Per kind of queue, how a new one behaves.
     new: HashMap<u64, Arc<Endings>>,
     /// The outcomes that have left a queue as good as new.
     passed: HashSet<u64>,
 }
 
 impl Ends {
-    /// Proves a queue as good as new, unless one was that was left in the same state.
+    /// Proves that a queue is as good as new, unless a queue in the same state was proved before.
     pub(super) fn prove<M: Checker, Q: Queue<M>>(
         &self,
         trial: &Trial<Q, M>,
@@ -54,7 +54,7 @@ impl Ends {
     }
 }
 
-/// Hashes what is written.
+/// A writer that hashes what is written.
 struct Letters<'h>(&'h mut DefaultHasher);
 
 impl Write for Letters<'_> {

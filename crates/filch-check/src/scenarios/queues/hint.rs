@@ -1,6 +1,6 @@
-//! Whether a queue says that it has work while it has.
+//! Checks that a queue with work says that it has work.
 //!
-//! What must always hold: the client leaves a task, so that there is one all the time.
+//! Invariant: the client leaves a task, so that there is always one.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,8 +11,8 @@ use super::{Act, Client, lock, task};
 use crate::Program;
 use crate::scenario::Checker;
 
-/// A program in which a worker looks whether there is work, once, while the owner and another thief act: of the tasks that lie
-/// in the queue before, the client must leave one.
+/// Returns a program in which a worker looks for work once while the owner and another thief act. The client must leave
+/// at least one of the tasks that are in the queue at the start.
 pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
     let (mut owner, mut thieves) = Q::make(client.capacity, 2, params);
     let taken = Arc::new(Mutex::new(0));
@@ -20,7 +20,7 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
         assert!(owner.push(task(id)).is_ok(), "there is room for what lies there before");
     }
     let (looker, mut thief) = (thieves.remove(1), thieves.remove(0));
-    // Who has ended leaves its side here.
+    // Each thread leaves its side of the queue here when it ends.
     let owners: Ended<Q::Owner> = Arc::default();
     let [thieves, lookers]: [Ended<Q::Thief>; 2] = Default::default();
     let (mine, yours, others) = (Arc::clone(&owners), Arc::clone(&thieves), Arc::clone(&lookers));

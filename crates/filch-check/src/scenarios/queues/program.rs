@@ -1,6 +1,6 @@
-//! The program of a client: every task that was pushed is taken, and accounted for.
+//! The program of a client: every pushed task is taken and accounted for.
 //!
-//! What must always hold: a thread's side of the queue is its own until it has ended.
+//! Invariant: a thread's side of the queue is its own until it has ended.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use crate::Program;
 use crate::harm::ensure;
 use crate::scenario::Checker;
 
-/// The order of operations that are single steps: none, if the queue has steps of its own.
+/// The order of operations that are single steps, or `None` if the queue has steps of its own.
 struct Turns<M: Memory>(Option<M::AtomicU32>);
 
 impl<M: Memory> Turns<M> {
@@ -26,13 +26,13 @@ impl<M: Memory> Turns<M> {
     }
 }
 
-/// What a thief does in one attempt: it asks for so many tasks, and gets them in its bag.
+/// One attempt of a thief: asks for up to this many tasks and puts them into its bag.
 type Attempt<T> = fn(&mut T, usize, &mut Vec<Task>) -> Steal<usize>;
 
-/// The program of a client of queue `Q`.
+/// Returns the program of a client of queue `Q`.
 ///
 /// # Panics
-/// If its thieves ask for several tasks at once: [`program_of_many`] is for these.
+/// If the thieves ask for several tasks at once; use [`program_of_many`] for those.
 pub fn program<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
     assert!(client.most.is_none(), "the thieves ask for several tasks at once");
     let attempt: Attempt<Q::Thief> = |thief, _, bag| {
@@ -44,7 +44,7 @@ pub fn program<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> 
     program_with::<M, Q>(client, params, attempt, |trial| trial)
 }
 
-/// The program of a client of queue `Q` whose thieves ask for several tasks at once.
+/// Returns the program of a client of queue `Q` whose thieves ask for several tasks at once.
 pub fn program_of_many<M: Checker, Q: Queue<M, Thief: StealMany<Task>>>(
     client: &Client,
     params: &Q::Params,
@@ -175,7 +175,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
         if leaves_new {
             return ends.prove::<M, Q>(&trial, &params, &mut owner, &mut thieves);
         }
-        // It is not only empty but usable.
+        // The queue is not only empty but usable.
         let first = lock(&taken).pushed + 1;
         let ids: Vec<usize> = (first..first + capacity.min(2)).filter(|&id| owner.push(task(id)).is_ok()).collect();
         ensure!(!ids.is_empty(), NoRoom, "the emptied queue takes no task");
@@ -199,7 +199,7 @@ fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents
     }
 }
 
-/// The thief of this number has taken a task, in an attempt that began then.
+/// Records that a thief has taken a task, in an attempt that began at `from`.
 fn loot<M: Checker>(
     task: Task,
     (thief, from): (usize, usize),

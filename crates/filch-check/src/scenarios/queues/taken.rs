@@ -1,6 +1,6 @@
-//! The account: who took which task, and what belongs to each.
+//! The account: who took which task, and the data of each task.
 //!
-//! What must always hold: whatever a queue promises and does not keep is a panic here.
+//! Invariant: every promise that a queue breaks is a panic here.
 
 use std::collections::HashMap;
 
@@ -10,36 +10,36 @@ use filch_queue::{Delivery, Promises, StealOrder, Stealable};
 use crate::harm::ensure;
 use crate::scenario::Checker;
 
-/// Who got which tasks, in order.
+/// The tasks that each thread got, in order.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) by_owner: Vec<usize>,
     pub(super) by_thieves: Vec<Vec<usize>>,
     pub(super) pushed: usize,
-    /// Tasks pushed when a pop found nothing.
+    /// The number of tasks pushed when a pop last found nothing.
     pub(super) found_empty_at: usize,
-    /// Beginnings and ends of operations so far.
+    /// The time: the number of operations begun and of fruitless operations ended so far.
     pub(super) now: usize,
-    /// For each task taken, when whoever took it first had begun to.
+    /// Per taken task, when the operation that took it first began.
     pub(super) taken_from: HashMap<usize, usize>,
-    /// The operations that have ended and took nothing: when they began and ended, and whether a thief said that there was nothing.
+    /// The operations that took nothing: when they began and ended, and whether a thief reported an empty queue.
     pub(super) vain: Vec<(usize, usize, bool)>,
 }
 
 impl Taken {
-    /// An operation begins; returns when.
+    /// Begins an operation, and returns the time.
     pub(super) fn begin(&mut self) -> usize {
         self.now += 1;
         self.now
     }
 
-    /// An operation that began then has ended without a task.
+    /// Ends an operation that began at `from` and took no task.
     pub(super) fn end_in_vain(&mut self, from: usize, is_empty: bool) {
         self.now += 1;
         self.vain.push((from, self.now, is_empty));
     }
 
-    /// An operation that began then has taken a task.
+    /// Records that an operation that began at `from` took a task.
     pub(super) fn take(&mut self, id: usize, from: usize) {
         self.taken_from.entry(id).or_insert(from);
     }
@@ -61,12 +61,12 @@ impl Taken {
         self.all().filter(|&taken| taken == id).count()
     }
 
-    /// `before`: tasks that had been pushed before the threads began.
+    /// Checks the promises; `before` is the number of tasks pushed before the threads began.
     pub(super) fn check(&self, promises: &Promises, before: usize) {
         for id in 1..=self.pushed {
             let count = self.count(id);
             ensure!(count > 0, Lost, "task {id} was lost");
-            // At least once has no limit: each operation of the owner can bring a task back.
+            // At-least-once delivery has no limit: each operation of the owner can bring a task back.
             let is_once = promises.delivery == Delivery::ExactlyOnce;
             ensure!(count == 1 || !is_once, Twice, "task {id} was taken {count} times");
         }
@@ -75,8 +75,8 @@ impl Taken {
         if let ([loot], (StealOrder::OldestFirst, Delivery::ExactlyOnce)) = (&self.by_thieves[..], order) {
             assert!(loot.is_sorted(), "the only thief got its tasks in the order {loot:?}");
         }
-        // A thief finds nothing only if each task that is still there is being reached for, by somebody who comes to nothing. What
-        // is pushed later may be on its way to memory.
+        // A thief may report an empty queue only if another operation that takes nothing is reaching for each remaining
+        // task. A task pushed later may still be on its way to memory.
         let is_all = promises.stealable == Stealable::All;
         for (index, &(from, to, _)) in self.vain.iter().enumerate().filter(|(_, (.., is_empty))| is_all && *is_empty) {
             let left = self.taken_from.iter().filter(|&(&id, &since)| id <= before && since > to).count();
@@ -92,7 +92,7 @@ impl Taken {
     }
 }
 
-/// What belongs to each task, by its number.
+/// The data of each task, by its number.
 pub(super) struct Contents<M: Checker>(Vec<M::Cell<usize>>);
 
 /// What a cell holds once its task has been taken.
@@ -108,7 +108,7 @@ impl<M: Checker> Contents<M> {
         self.0[id].with_mut(|cell| unsafe { *cell = id });
     }
 
-    /// By who takes a task. If only one may, the first writes, and counting finds the others; if several may, all read.
+    /// Called by a task's taker. If only one may take it, the first writes, and counting finds others; else all read.
     pub(super) fn take(&self, id: usize, taken: &Taken, delivery: Delivery) {
         let is_once = delivery == Delivery::ExactlyOnce;
         let Some(cell) = self.0.get(id).filter(|_| !is_once || taken.count(id) == 0) else { return };
