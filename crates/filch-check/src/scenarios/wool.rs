@@ -1,13 +1,12 @@
-//! Wool's direct task stack: an owner that forks and joins, thieves, and every task accounted for.
+//! Wool's direct task stack: an owner that forks and joins, thieves, and an account of every task.
 //!
-//! The protocol is the one that ships, [`Shared`], [`Owner`] and [`JobState`]; when the owner answers, and what it forks above a
-//! stolen task, the [`Client`] says.
+//! The protocol is the one that ships: [`Shared`], [`Owner`] and [`JobState`]. The [`Client`] says when the owner
+//! answers, and what it forks above a stolen task.
 //!
-//! What is checked: every task runs once; its memory is never used by two threads without an order between them, and what its
-//! thief leaves there reaches its joiner; and in the end `bot` is back at the bottom, so that no task to come is hidden from
-//! thieves.
+//! Checks: every task runs once; no two threads use a task's memory without an order between them; what a thief leaves
+//! there reaches the joiner; in the end `bot` is back at the bottom, so that thieves can see every later task.
 //!
-//! [`wake_up`] adds the limits and a thief that sleeps. The owner there is the one that ships, [`public::Owner`].
+//! [`wake_up`] adds the limits and a thief that sleeps. Its owner is the one that ships, [`public::Owner`].
 
 use std::cell::{Cell as Plain, RefCell};
 use std::fmt::{self, Display, Formatter};
@@ -29,27 +28,27 @@ use crate::Program;
 use crate::harm::ensure;
 use crate::scenario::Checker;
 
-/// What an owner finds that waits for a thief.
+/// The state that an owner finds when it waits for a thief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The thief may yet put the task back.
+    /// The thief may still put the task back.
     Open,
     /// The thief is running it.
     Runs,
-    /// It has been run.
+    /// The task has been run.
     Done,
     /// The thief has put it back, and the owner has taken it.
     TakenBack,
 }
 
-/// A direct task stack, whose thieves take the oldest public task.
+/// A direct task stack; thieves take the oldest public task.
 struct Stack<M: Memory> {
     shared: Shared<M>,
     states: Vec<JobState<M>>,
 }
 
 impl<M: Memory> Stack<M> {
-    /// An empty stack with so many slots.
+    /// Returns an empty stack with `slots` slots, and its owner.
     fn new(slots: usize, &params: &Params) -> (Self, Owner) {
         let (shared, owner) = Shared::new(params, slots as u32);
         (Self { shared, states: (0..slots).map(|_| JobState::default()).collect() }, owner)
@@ -60,12 +59,12 @@ impl<M: Memory> Stack<M> {
         owner.push(&self.states[index], index as u32);
     }
 
-    /// Owner: makes more slots public if thieves have run out of them. There are `top` tasks.
+    /// Owner: makes more slots public if thieves have run out of them. The stack has `top` tasks.
     fn answer(&self, owner: &mut Owner, top: usize) {
         owner.publish(&self.shared, |index| &self.states[index as usize], top as u32, self.states.len() as u32);
     }
 
-    /// Owner: takes the newest task back; `false` if a thief has it.
+    /// Owner: takes the newest task back, or returns `false` if a thief has it.
     fn take_back(&self, owner: &mut Owner, index: usize) -> bool {
         if index >= owner.public() as usize {
             return true;
@@ -77,7 +76,7 @@ impl<M: Memory> Stack<M> {
         taken
     }
 
-    /// Owner: what has become of a task that a thief had.
+    /// Owner: checks the fate of a task that a thief won.
     fn look(&self, index: usize) -> Fate {
         match self.states[index].status() {
             Status::Fresh => Fate::Open,
@@ -88,7 +87,7 @@ impl<M: Memory> Stack<M> {
         }
     }
 
-    /// Owner: the newest task has been waited for.
+    /// Owner: its wait for the newest task is over.
     fn joined(&self, owner: &mut Owner, index: usize) {
         owner.joined(&self.shared, &self.states[index], index as u32);
     }
@@ -105,7 +104,7 @@ impl<M: Memory> Stack<M> {
         self.states[index].finish(false);
     }
 
-    /// Whether thieves begin at the bottom, and every slot is free.
+    /// Checks that thieves begin at the bottom and every slot is free.
     fn is_clean(&self) -> Result<(), String> {
         match self.shared.bot() {
             0 if self.states.iter().all(JobState::is_fresh) => Ok(()),
@@ -118,10 +117,10 @@ impl<M: Memory> Stack<M> {
 /// What the threads do.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
-    /// What the owner does: `+` forks, `-` joins the newest task, `.` answers thieves. What stands before a bar has been done before the
-    /// thieves begin; `s` there is a steal by a thief that is gone. It joins what is left in the end.
+    /// The owner's acts: `+` forks, `-` joins the newest task, `.` answers thieves. The acts before a bar precede the
+    /// thieves; `s` there is a steal by a thief that is gone. In the end the owner joins what is left.
     pub owner: &'static str,
-    /// What it does above the first stolen task that it waits for.
+    /// The owner's acts above the first stolen task that it waits for.
     pub above: &'static str,
     /// How often each thief tries to steal.
     pub thieves: &'static [usize],
@@ -137,25 +136,25 @@ impl Display for Client {
     }
 }
 
-/// Slots of the stack: one more than any client here needs.
+/// The slots of the stack: one more than any client here needs.
 const SLOTS: usize = 6;
-/// What the cell of a slot without a task holds.
+/// The cell of a slot without a task.
 const EMPTY: usize = usize::MAX;
-/// What it holds once the task has been run, less the task's number.
+/// The cell of a slot whose task has run, less the task's number.
 const RAN: usize = 100;
 
 struct Table<M: Memory> {
     stack: Stack<M>,
-    /// By slot: the task, then its result.
+    /// Per slot, the task, then its result.
     cells: Vec<M::Cell<usize>>,
-    /// By slot: the task.
+    /// Per slot, the task.
     tasks: Mutex<[usize; SLOTS]>,
-    /// By task: how often it ran.
+    /// Per task, how often it ran.
     ran: Mutex<Vec<usize>>,
 }
 
 impl<M: Checker> Table<M> {
-    /// Runs the task in a slot, and leaves its result there.
+    /// Runs the task in a slot and leaves its result there.
     fn run(&self, slot: usize) {
         let task = lock(&self.tasks)[slot];
         M::note(|| format!("runs task {task}"));
@@ -165,12 +164,13 @@ impl<M: Checker> Table<M> {
         }
     }
 
-    /// Whoever runs a task once more leaves its cell alone: counting finds it, and says more than a race does.
+    /// Whether the task has run only once. A second run leaves the cell alone: the count finds it and tells more than a
+    /// race.
     fn ran_once(&self, task: usize) -> bool {
         lock(&self.ran)[task] == 1
     }
 
-    /// One attempt by a thief, who runs what it gets.
+    /// Tries to steal once, and runs the loot.
     fn steal(&self) {
         M::note(|| "steal".into());
         let stolen = self.stack.steal();
@@ -181,7 +181,7 @@ impl<M: Checker> Table<M> {
         }
     }
 
-    /// Finds one thing in a slot's cell and leaves another.
+    /// Checks that a slot's cell holds `from`, and replaces it by `to`.
     fn turn(&self, slot: usize, from: usize, to: usize) {
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
         let found = self.cells[slot].with(|cell| unsafe { *cell });
@@ -196,7 +196,7 @@ struct Worker<M: Memory> {
     owner: Owner,
     /// The number of tasks on the stack.
     height: usize,
-    /// What to do above a stolen task.
+    /// The acts above a stolen task.
     above: &'static str,
 }
 
@@ -237,7 +237,7 @@ impl<M: Checker> Worker<M> {
         }
     }
 
-    /// Waits for the thief of the newest task; returns whether the task came back.
+    /// Waits for the thief of the newest task, and returns whether the task came back.
     fn wait(&mut self, slot: usize) -> bool {
         let table = Arc::clone(&self.table);
         let fate = loop {
@@ -255,7 +255,7 @@ impl<M: Checker> Worker<M> {
     }
 }
 
-/// The program of a client.
+/// Returns the program of a client.
 pub fn program<M: Checker>(client: &Client, params: &Params) -> Program {
     let (stack, owner) = Stack::new(SLOTS, params);
     let cells = (0..SLOTS).map(|_| Cell::new(EMPTY)).collect();
@@ -295,7 +295,7 @@ pub fn program<M: Checker>(client: &Client, params: &Params) -> Program {
     Program { threads, finally }
 }
 
-/// A stack, its owner's limits, and where the owner and the only thief sleep.
+/// A stack, its owner's limits, and the sleeping places of the owner and the only thief.
 struct Desk<M: Memory> {
     stack: Stack<M>,
     limits: Limits<M>,
@@ -338,7 +338,7 @@ impl<M: Checker> Sharer for Tenant<M> {
         false
     }
 
-    /// Nothing takes any time.
+    /// Returns 0: nothing takes any time.
     fn now(&self) -> Time {
         0
     }
@@ -387,8 +387,8 @@ impl<M: Checker> Tenant<M> {
     }
 }
 
-/// A thief wants one task and sleeps until it gets it. The owner forks and joins, as `+` and `-` say, and once it sees the thief asleep
-/// it forks again: this must wake the thief.
+/// A thief wants one task and sleeps until it gets it. The owner forks (`+`) and joins (`-`), and once it sees the
+/// thief asleep it forks again, which must wake the thief.
 pub fn wake_up<M: Checker>(acts: &'static str, params: Params, grain: grain::Params) -> Program {
     let (shared, owner) = public::Owner::new(params, SLOTS as u32);
     let desk = Arc::new(Desk::<M> {
@@ -409,7 +409,7 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params, grain: grain::Par
             if now == SERVED {
                 break;
             }
-            // Asleep, and not about to be woken, which nobody but the owner does.
+            // Asleep, and not about to be woken: only the owner wakes it.
             if now % 2 == 1 && desk.dormitory.place(THIEF).would_help(|_| true) {
                 M::note(|| "sees the thief asleep".into());
                 tenant.push();
