@@ -117,8 +117,7 @@ impl<M: Checker> Seated<M> {
     }
 }
 
-/// `guests` guests come in turn. One job is posted; or, if a guest `waits`, the event that each waits for in the seat
-/// happens.
+/// `guests` guests come in turn. One job is posted; or each guest `waits` in the seat for an event, which happens.
 pub fn program<M: Checker>(guests: usize, waits: bool) -> Program {
     let shared = Arc::new(Shared::<M> {
         dormitory: Dormitory::new(1),

@@ -211,8 +211,7 @@ const fn private() -> [Row; 10] {
 
 /// The scenarios of private deques whose thieves wait.
 fn waiting<Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>>() -> Vec<Scenario> {
-    // Per worker: its number of tasks and its victims. Includes mutual requests and successive requests through one
-    // desk.
+    // Per worker: its number of tasks and its victims. Some ask each other, or one after the other at the same desk.
     const WORKERS: &[(&[Part], Cost)] = &[
         (&[(1, &[]), (0, &[0])], Quick),
         (&[(2, &[]), (0, &[0])], Quick),
@@ -248,8 +247,7 @@ where
 const OWN_STORE: &str =
     "loom lets a thread read an update that its own later store has overwritten unread, which C11 does not";
 
-/// One or two thieves that stall for a whole cycle of the owner, and where owners answer requests, during a request
-/// too.
+/// One or two thieves that stall while the owner comes full circle; where owners answer requests, also during one.
 fn late() -> Vec<Scenario> {
     use filch_queue::{Adws, BwosF, BwosL, Dsq, HendlerShavit, PadWs, Wsq, wsq};
 

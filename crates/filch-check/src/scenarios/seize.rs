@@ -178,8 +178,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
     }
 }
 
-/// The owner forks and joins; the acts before `|` precede the thieves. Each thief tries to steal as often as `thieves`
-/// says.
+/// The owner forks and joins; its acts before `|` precede the thieves, each of which tries to steal as often as given.
 pub fn program<M: Checker + Asymmetric>(
     acts: &'static str,
     thieves: &'static [usize],

@@ -164,8 +164,8 @@ impl<M: Checker> Table<M> {
         }
     }
 
-    /// Whether the task has run only once. A second run leaves the cell alone: the count finds it and tells more than a
-    /// race.
+    /// Whether the task ran only once. A second run leaves the cell alone: the count says more about it than a race
+    /// does.
     fn ran_once(&self, task: usize) -> bool {
         lock(&self.ran)[task] == 1
     }

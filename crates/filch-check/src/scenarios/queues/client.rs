@@ -83,8 +83,7 @@ impl Client {
         Self { leaves_new: false, ..self }
     }
 
-    /// Makes it the client of a queue whose operations are single steps, which the checker could not exchange
-    /// otherwise.
+    /// Makes it the client of a queue whose operations are single steps, which the checker cannot exchange by itself.
     #[must_use]
     pub fn in_turns(self) -> Self {
         Self { in_turns: true, ..self }
