@@ -10,7 +10,7 @@ use crate::{Dependence, Scenario, Setting, c11};
 pub enum Room {
     /// Bounded TSO.
     Tso {
-        /// Entries of each store buffer.
+        /// The number of entries in each store buffer.
         buffer: usize,
         /// Whether an entry beyond the buffer merges stores to one location.
         coalesces: bool,
@@ -53,7 +53,7 @@ pub struct Wanted {
     pub all: bool,
     /// Whether to check on bounded TSO.
     pub tso: bool,
-    /// On C11.
+    /// Whether to check on C11.
     pub c11: bool,
     /// The sizes of the buffers; empty: the usual ones.
     pub buffers: Vec<usize>,
@@ -68,7 +68,7 @@ pub fn plan(scenarios: &[Scenario], wanted: &Wanted) -> Vec<Check> {
         (wanted.subjects.is_empty() || wanted.subjects.iter().any(|subject| subject == scenario.subject))
             && wanted.scenario.as_ref().is_none_or(|name| *name == scenario.name)
     };
-    // Whoever names a scenario wants it whatever it costs.
+    // Naming a scenario selects it whatever its cost.
     let all = wanted.all || wanted.scenario.is_some();
     for scenario in scenarios.iter().filter(named) {
         let mut add = |room, delta, should_hold| {
@@ -117,7 +117,7 @@ fn rooms(scenario: &Scenario, all: bool, buffers: &[usize]) -> Vec<Room> {
 /// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Result {
-    /// Executions explored.
+    /// The number of executions explored.
     pub executions: u64,
     /// How it ended.
     pub outcome: Outcome,
@@ -143,11 +143,11 @@ pub enum Outcome {
 /// Limits of one check.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Executions.
+    /// The maximum number of executions.
     pub executions: u64,
-    /// Time, on C11.
+    /// The time limit, on C11.
     pub time: Option<Duration>,
-    /// The preemptions in one execution on C11; `None`: no limit.
+    /// The maximum number of preemptions in one execution on C11; `None`: no limit.
     pub preemptions: Option<u8>,
     /// Asked from time to time whether to stop.
     pub stop: fn() -> bool,
@@ -229,11 +229,11 @@ impl Check {
         (explored.executions, outcome)
     }
 
-    /// Returns the shortest failing history found within `time`, or that of `schedule`, and the schedule that leads to it. `None` on
-    /// C11, which has no histories.
+    /// Returns the shortest failing history found within `time`, or that of `schedule`, and the schedule that leads to
+    /// it. Returns `None` on C11, which has no histories.
     ///
     /// # Errors
-    /// A schedule that this scenario cannot follow.
+    /// If this scenario cannot follow the schedule.
     pub fn history(
         &self,
         schedule: &Schedule,

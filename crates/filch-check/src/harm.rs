@@ -1,6 +1,6 @@
-//! What is wrong with an execution: a kind of harm, and a message for the reader.
+//! The harm that an execution does: its kind, and a message for the reader.
 //!
-//! What must always hold: no decision depends on the message.
+//! Invariant: no decision depends on the message.
 
 use std::any::Any;
 use std::fmt::{self, Display, Formatter};
@@ -12,21 +12,21 @@ pub enum Harm {
     Twice,
     /// A task was never taken.
     Lost,
-    /// The emptied queue takes no task.
+    /// The emptied queue accepts no task.
     NoRoom,
-    /// A pop found nothing, though there was something.
+    /// A pop found nothing, although the queue had a task.
     NotEmpty,
     /// The end of all work was announced too early.
     EarlyEnd,
     /// The end of all work was never announced.
     NoEnd,
-    /// A thread waits for ever.
+    /// A thread waits forever.
     Hang,
     /// A worker ran something that is not a task.
     NotATask,
-    /// Tasks to come are hidden from thieves.
+    /// Tasks pushed later are hidden from thieves.
     Hidden,
-    /// Two threads use the same memory without an order between them.
+    /// Two threads access the same memory without an order between them.
     Race,
     /// An assertion failed.
     Panic,

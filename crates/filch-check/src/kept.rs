@@ -8,10 +8,11 @@
 //! thieves.tail.store(new, Ordering::Release);
 //! ```
 //!
-//! `over` names the weaker ordering with which every scenario passes, or `nothing` for a fence that could be removed. For the failure of
-//! a compare-and-swap it is `Relaxed on failure`; `and` joins several. The reason ends with the comment, or where the next one begins.
+//! `over` names the weaker ordering with which every scenario passes, or `nothing` for a fence that could be removed.
+//! For the failure of a compare-and-swap it is `Relaxed on failure`; `and` joins several. The reason extends to the end
+//! of the comment or to the start of the next reason.
 //!
-//! What must always hold: a reason matches a weakening that passes; any other is reported as stale.
+//! Invariant: a reason matches a weakening that passes; any other is reported as stale.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::RangeInclusive;
@@ -25,9 +26,9 @@ use crate::sources::{SOURCES, code_of, is_of};
 /// A weakening with which every scenario passes, and the reason not to make it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The source file, from the workspace's folder of crates.
+    /// The source file, relative to the workspace's `crates` folder.
     pub file: &'static str,
-    /// Where the reason begins.
+    /// The line on which the reason begins.
     pub line: u32,
     /// The lines of the operation.
     pub operation: RangeInclusive<u32>,
@@ -62,7 +63,7 @@ impl Display for Kept {
 /// Returns all reasons, by file and line.
 ///
 /// # Panics
-/// If the ordering or the operation of one cannot be read.
+/// If the ordering or the operation of a reason cannot be parsed.
 pub fn reasons() -> &'static [Kept] {
     static REASONS: LazyLock<Vec<Kept>> =
         LazyLock::new(|| SOURCES.iter().flat_map(|&(file, text)| in_file(file, text)).collect());
@@ -114,9 +115,9 @@ fn in_file(file: &'static str, text: &str) -> Vec<Kept> {
 pub struct Settled {
     /// The queue or protocol.
     pub subject: &'static str,
-    /// Weakenings that make a scenario fail.
+    /// The number of weakenings that make a scenario fail.
     pub necessary: usize,
-    /// Weakenings that pass, and are not made for a [reason](Kept).
+    /// The number of weakenings that pass and are not made, for a [reason](Kept).
     pub kept: usize,
 }
 
@@ -124,7 +125,7 @@ const fn settled(subject: &'static str, necessary: usize, kept: usize) -> Settle
     Settled { subject, necessary, kept }
 }
 
-/// The results for all subjects. Each subject that shares a protocol counts it.
+/// The results for all subjects. Every subject that shares a protocol counts its call sites.
 pub const SETTLED: &[Settled] = &[
     settled("locked", 0, 0),
     settled("the", 9, 3),

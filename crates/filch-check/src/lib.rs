@@ -1,21 +1,21 @@
-//! The proof room: filch's queues and protocols, as they ship, in every execution of small programs.
+//! The model checkers: they run filch's queues and protocols, as they ship, in every execution of small programs.
 //!
-//! Every algorithm of filch is written once, against [`filch_memory::Memory`]. Here are two more memories, on which the same
-//! source runs under a checker: [`tso::Tso`], the machine TSO\[S\], whose threads have store buffers of S entries; and
-//! [`c11::Loom`], Rust's own memory model as far as the crate `loom` goes. A [`Scenario`] is a small program — an owner, one or two
-//! thieves, a few tasks — with a question at its end: is every task there, once? The explorers run it in every way that it
-//! can run, up to the order of steps that does not matter.
+//! Every algorithm of filch is written once, against [`filch_memory::Memory`]. This crate adds two memories, on which
+//! the same source runs under a checker: [`tso::Tso`], the machine TSO\[S\], whose threads have store buffers of S
+//! entries; and [`c11::Loom`], Rust's own memory model as far as the crate `loom` implements it. A [`Scenario`] is a
+//! small program — an owner, one or two thieves, a few tasks — that ends with a check: was every task taken exactly
+//! once? The explorers run every execution of it, up to the order of independent steps.
 //!
-//! * [`tso`]: the machine, the explorer with its partial-order reduction, the shortest failing history, its repetition.
+//! * [`tso`]: the machine, the explorer with its partial-order reduction, the shortest failing history, and its replay.
 //! * [`c11`]: the same scenarios on loom, and what loom cannot express.
-//! * [`scenarios`]: what is run: a battery for each queue, and filch's protocols for forking, joining, sleeping, ending.
-//! * [`check`]: which scenario on which machine, and what is expected of it. The fence-free queues hold for a δ that is
-//!   large enough and must break for one that is one smaller, and on C11.
-//! * [`litmus`]: programs of a few instructions whose outcomes are published, to check the checker itself.
-//! * [`twins`]: known mistakes, most of them made in the shipped source at a call site, to check that they are found.
-//! * [`weaken`]: makes each ordering and each fence of the shipped source weaker, one at a time; a scenario must fail.
-//! * [`sites`]: the call sites where that is done.
-//! * [`kept`]: the orderings that are stronger than any scenario needs, with the reasons that stand beside them in the sources.
+//! * [`scenarios`]: a battery for each queue, and filch's protocols for forking, joining, sleeping and termination.
+//! * [`check`]: which scenario runs on which machine, and the expected verdict. The fence-free queues pass with a large
+//!   enough δ, and must fail with a δ one smaller, and on C11.
+//! * [`litmus`]: programs of a few instructions with published outcomes, to check the checker itself.
+//! * [`twins`]: known mistakes, most of them made at a call site of the shipped source, to check that they are found.
+//! * [`weaken`]: weakens each ordering and each fence of the shipped source, one at a time; a scenario must fail.
+//! * [`sites`]: the call sites that it changes.
+//! * [`kept`]: the orderings that are stronger than any scenario needs, with their reasons from the sources.
 //!
 //! ```
 //! use filch_check::scenarios::queues::{Client, program};
@@ -33,9 +33,9 @@
 //!
 //! # What a pass means
 //!
-//! Nothing goes wrong in any execution of these programs, on machines with these bounds. They are small; but the mistakes that
-//! the papers and our own tests know of show in programs of this size, which is what the known mistakes are for. Numbers of
-//! executions are exact: a change that loses some shows in the tests.
+//! Every execution of these programs passes, on machines with these bounds. The programs are small, but the known
+//! mistakes, from the papers and from our own tests, show in programs of this size: the mutants check that. The numbers
+//! of executions are exact: a change that loses some fails the tests.
 
 pub mod c11;
 pub mod check;

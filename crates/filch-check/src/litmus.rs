@@ -1,7 +1,7 @@
-//! Litmus shapes: programs of a few instructions whose outcomes are published, to check the checker.
+//! Litmus shapes: programs of a few instructions with published outcomes, to check the checker.
 //!
-//! **Sources.** Owens, Sarkar, Sewell, *A Better x86 Memory Model: x86-TSO*, TPHOLs 2009 (SB, MP, LB, IRIW, n6); Alglave,
-//! Maranget, Tautschnig, *Herding Cats*, TOPLAS 2014, for the names and shapes of R, S and 2+2W.
+//! **Sources.** Owens, Sarkar, Sewell, *A Better x86 Memory Model: x86-TSO*, TPHOLs 2009 (SB, MP, LB, IRIW, n6);
+//! Alglave, Maranget, Tautschnig, *Herding Cats*, TOPLAS 2014, for the names and shapes of R, S and 2+2W.
 //!
 //! ```
 //! use filch_check::litmus;
@@ -21,14 +21,14 @@ use filch_memory::{Asymmetric, Atomic, Memory, Ordering};
 use crate::Program;
 use crate::tso::{Bounds, Explored, Tso, explore};
 
-/// An instruction of a litmus shape. Locations are numbers from 0; they hold 0 at the start.
+/// An instruction of a litmus shape. Locations are numbered from 0 and initially hold 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
     /// Writes a value to a location.
     Write(usize, u64),
     /// Reads a location into the next register.
     Read(usize),
-    /// Exchanges a location's value, into the next register.
+    /// Swaps a location's value into the next register.
     Swap(usize, u64),
     /// Writes a value to a location's upper half.
     WriteHigh(usize, u32),
@@ -38,29 +38,29 @@ pub enum Instruction {
     Fence,
     /// The light side of an asymmetric fence.
     Light,
-    /// Its heavy side.
+    /// The heavy side of an asymmetric fence.
     Heavy,
 }
 
 use Instruction::{Fence, Heavy, Light, Read, ReadLow, Swap, Write, WriteHigh};
 
-/// A litmus shape, with the outcome that it asks about.
+/// A litmus shape, with the outcome in question.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Its name.
     pub name: &'static str,
     /// The instructions of each thread.
     pub threads: &'static [&'static [Instruction]],
-    /// The outcome in question: the registers in the order of the threads, then, where `finals` is set, every
-    /// location's last value.
+    /// The outcome in question: the registers in the order of the threads, then, if `finals` is set, every location's
+    /// last value.
     pub asks: &'static [u64],
     /// Whether outcomes include the locations' last values.
     pub finals: bool,
-    /// The least buffer that allows it; `None`: no buffer does.
+    /// The smallest buffer that allows the outcome; `None`: no buffer does.
     pub allowed_from: Option<usize>,
 }
 
-/// The published shapes, and what fences make of two of them.
+/// The published shapes, and variants of two of them with fences.
 pub const SHAPES: &[Shape] = &[
     Shape {
         name: "SB",
@@ -123,7 +123,7 @@ pub const SHAPES: &[Shape] = &[
         threads: &[&[Write(0, 1), Write(2, 1), Read(1)], &[Write(1, 1), Write(3, 1), Read(0)]],
         asks: &[0, 0],
         finals: false,
-        // One entry holds the second store; the first had to leave before.
+        // One entry holds the second store; the first must have left the buffer before.
         allowed_from: Some(2),
     },
     Shape {
@@ -178,7 +178,7 @@ pub const SHAPES: &[Shape] = &[
     Shape {
         name: "half after whole",
         threads: &[&[Write(0, 3), WriteHigh(0, 1), Read(0), WriteHigh(0, 2)], &[Swap(0, 5), Read(0)]],
-        // The other's lower half, though it was written before this thread's.
+        // Reads the other thread's lower half, although it was written before this thread's.
         asks: &[1 << 32 | 5, 0, 2 << 32 | 3],
         finals: true,
         allowed_from: None,
@@ -192,17 +192,17 @@ pub const SHAPES: &[Shape] = &[
     },
 ];
 
-/// What a shape came to.
+/// The result of exploring a shape.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
-    /// Every outcome that some execution has.
+    /// The outcomes of all executions.
     pub outcomes: BTreeSet<Vec<u64>>,
-    /// The exploration's own figures.
+    /// The statistics of the exploration.
     pub explored: Explored,
 }
 
 impl Outcomes {
-    /// Whether some execution has this outcome.
+    /// Returns whether some execution has this outcome.
     pub fn allows(&self, outcome: &[u64]) -> bool {
         self.outcomes.contains(outcome)
     }

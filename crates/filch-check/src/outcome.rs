@@ -1,12 +1,13 @@
 //! The outcome of an execution, as one number: everything its threads have read and everything they leave behind.
 //!
-//! The end of a program may check its threads' results at length. It runs alone, so it explores nothing; but it runs after
-//! every execution, and most executions end alike. A thread's actions follow from the values it has read. So if all threads have read
-//! the same values and leave the same values, the results are the same: what has passed once need not be checked again, on any machine.
+//! The end of a program may check its threads' results at length. It runs alone, so it explores nothing; but it runs
+//! after every execution, and most executions end alike. A thread's actions follow from the values it has read. So if
+//! all threads have read the same values and leave the same values, the results are the same: a result that has passed
+//! once need not be checked again, on any machine.
 //!
-//! What must always hold: two executions have the same number only if they agree in this. Addresses differ from run to run and may be
-//! reused, so an address counts by its rank among those its thread has written. Cells that are not atomic do not count: atomic values
-//! say which thread may use them next.
+//! Invariant: two executions have the same number only if they agree in these values. Addresses differ from run to run
+//! and may be reused, so an address counts by its rank among the addresses its thread has written. Cells that are not
+//! atomic do not count: the atomic values determine which thread may use them next.
 
 /// Smaller values are task numbers, which are stored as addresses, or null.
 const LEAST_ADDRESS: u64 = 1 << 12;
@@ -22,7 +23,7 @@ const THREADS: usize = 8;
 pub(crate) struct Outcome {
     /// What each thread has read.
     read: [u64; THREADS],
-    /// Each address with the thread that first wrote it, and how many it had written before.
+    /// Each address with the thread that first wrote it, and the number of addresses that thread had written before.
     addresses: Vec<(u64, u64)>,
 }
 
@@ -53,7 +54,7 @@ impl Outcome {
         }
     }
 
-    /// Returns what stands for a value that may be an address.
+    /// Returns the stand-in for a value that may be an address.
     pub(crate) fn name(&self, value: u64) -> u64 {
         self.addresses.iter().find(|&&(address, _)| address == value).map_or(value, |&(_, name)| !name)
     }

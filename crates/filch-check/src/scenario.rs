@@ -12,8 +12,8 @@ pub trait Checker: Sleep {
     /// Notes in the history what the running thread does.
     fn note(text: impl FnOnce() -> String);
 
-    /// Returns, at the end of a program, a number for everything its threads have read and left behind. Two executions of the program
-    /// with the same number have left the same.
+    /// Returns, at the end of a program, a number for everything its threads have read and left behind. Two executions
+    /// of the program with the same number have left the same values.
     fn outcome() -> u64;
 }
 
@@ -44,13 +44,14 @@ pub struct Scenario {
     pub subject: &'static str,
     /// What its threads do.
     pub name: String,
-    /// Whether it is small enough for the test command: on bounded TSO, the buffer sizes, unless it depends on [δ](Dependence); and on C11.
+    /// Whether it is small enough for the test command: on bounded TSO, the buffer sizes, unless it depends on
+    /// [δ](Dependence); and on C11.
     pub quick: (&'static [usize], bool),
     /// How it depends on δ.
     pub delta: Dependence,
-    /// On bounded TSO.
+    /// Makes its program for bounded TSO.
     pub tso: Make,
-    /// On C11, or the reason why it cannot run there.
+    /// Makes its program for C11, or the reason why it cannot run there.
     pub c11: Result<Make, &'static str>,
 }
 
@@ -61,7 +62,7 @@ pub enum Dependence {
     None,
     /// It passes if δ is large enough.
     Holds,
-    /// As `Holds`, and it has enough tasks to fail with any smaller δ, and wherever buffers have no bound.
+    /// As `Holds`, and it has enough tasks to fail with any smaller δ, and wherever buffers are unbounded.
     Exact,
 }
 

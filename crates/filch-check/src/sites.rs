@@ -1,4 +1,4 @@
-//! The call sites of a program's atomic operations, and the change made at one of them.
+//! The call sites of a program's atomic operations, and a change made at one of them.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -81,7 +81,7 @@ impl Display for Weakening {
     }
 }
 
-/// A mistake at a call site of the shipped source: another operation, not another ordering.
+/// A mistake at a call site of the shipped source: a different operation rather than a different ordering.
 ///
 /// A call site is the only line of a function that contains a text, and the text names the operation: `top.load`.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ pub struct Slip {
     at: At,
     kind: Kind,
     how: How,
-    /// The thread that makes it; `None`: all threads.
+    /// The thread that makes the mistake; `None`: all threads.
     thread: Option<usize>,
 }
 
@@ -104,13 +104,13 @@ pub(crate) struct At {
 pub(crate) enum How {
     LeftOut,
     ByStore,
-    /// Made once the thread has made the operation there.
+    /// Runs after the thread's operation at that site.
     After(At),
-    /// Reads or writes another number.
+    /// Reads or writes a different number.
     Altered(fn(u64) -> u64),
-    /// Answers what the thread last read there.
+    /// Returns the value that the thread last read at that site.
     Stale(At),
-    /// Reports success in any case.
+    /// Always reports success.
     Unchecked,
 }
 
@@ -150,7 +150,7 @@ impl Slip {
         Self { at: At::find(place), kind: kind_of(place.2), how, thread: None }
     }
 
-    /// Leaves out a fence, a barrier, a store or an update. A compare-and-swap that is left out reports success.
+    /// Removes a fence, a barrier, a store or an update. A removed compare-and-swap reports success.
     ///
     /// # Panics
     /// If there is not exactly one such line, or its text names no operation.
@@ -158,7 +158,7 @@ impl Slip {
         Self::new(place, How::LeftOut)
     }
 
-    /// Makes an update a load and a store. A compare-and-swap becomes a store: its thread has loaded before.
+    /// Replaces an update by a load and a store. A compare-and-swap becomes a store: its thread has loaded before.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -166,10 +166,10 @@ impl Slip {
         Self::new(place, How::ByStore)
     }
 
-    /// Makes an operation after a later one of the same thread.
+    /// Delays an operation until after a later one of the same thread.
     ///
-    /// The thread continues with a guess of its answer, and executions with a wrong guess are thrown away. The guess is success for a
-    /// compare-and-swap, and a small number for a load. The answers of other updates must be unused.
+    /// The thread continues with a guess of the result, and executions with a wrong guess are discarded. The guess is
+    /// success for a compare-and-swap, and a small number for a load. The results of other updates must be unused.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -177,8 +177,8 @@ impl Slip {
         Self::new(first, How::After(At::find(second)))
     }
 
-    /// Applies `wrong` to the value that a load reads, or that a store or an update writes: a check that seems to hold, an index off by
-    /// one, a tag that stays.
+    /// Applies `wrong` to the value that a load reads, or that a store or an update writes: a check that seems to hold,
+    /// an index off by one, a tag that does not change.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -186,7 +186,7 @@ impl Slip {
         Self::new(place, How::Altered(wrong))
     }
 
-    /// Leaves a load out: its thread uses what it read earlier. An update is made, but its answer is the earlier one.
+    /// Removes a load: its thread uses the value it read earlier. An update still runs, but returns the earlier value.
     ///
     /// # Panics
     /// As [`Slip::left_out`].
@@ -219,7 +219,7 @@ impl Slip {
 
 type Key = (&'static str, u32, u32, Kind);
 
-/// A survey of the sites reached, or a change at one.
+/// A survey of the reached sites, or a change at one site.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sites {
     survey: Option<BTreeMap<Key, Ordering>>,
@@ -228,7 +228,7 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    /// Collects all sites that are reached.
+    /// Collects all reached sites.
     pub(crate) fn survey() -> Self {
         Self { survey: Some(BTreeMap::new()), ..Self::default() }
     }
@@ -251,7 +251,7 @@ impl Sites {
         is_here.then_some(slip.how)
     }
 
-    /// Returns whether a mistake elsewhere waits for the operation at this site, or needs its answer.
+    /// Returns whether a mistake elsewhere waits for the operation at this site, or needs its result.
     #[inline]
     pub(crate) fn is_awaited(&self, site: Site) -> bool {
         self.slip.as_ref().is_some_and(|slip| matches!(slip.how, How::After(at) | How::Stale(at) if at.is(site)))

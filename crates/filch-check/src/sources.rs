@@ -25,7 +25,7 @@ pub(crate) fn line_of(file: &str, line: u32) -> Option<&'static str> {
 /// Returns the only line of a function that contains a text.
 ///
 /// # Panics
-/// If the file has no such function, or the function not exactly one such line.
+/// If the file has no such function, or the function does not have exactly one such line.
 pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     let source = text_of(file).unwrap_or_else(|| panic!("{file} is no checked source"));
     let is_head = |line: &str| {
@@ -41,7 +41,7 @@ pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     line
 }
 
-/// Names a variable by the field that is initialised where it is made.
+/// Names a variable after the field that its creation initialises.
 pub(crate) fn name_of(file: &str, line: u32, column: u32) -> String {
     let named = line_of(file, line).and_then(|text| {
         let before = text.get(..column as usize - 1)?;
@@ -53,7 +53,8 @@ pub(crate) fn name_of(file: &str, line: u32, column: u32) -> String {
     named.unwrap_or_else(|| format!("{}:{line}", file.rsplit(['/', '\\']).next().unwrap_or(file)))
 }
 
-/// Returns the lines of a file that name an ordering, outside comments: the line's number, and that of the statement's first line.
+/// Returns the lines of a file that name an ordering, outside comments: the line's number, and that of the statement's
+/// first line.
 pub(crate) fn orderings_in(file: &str) -> Vec<(u32, u32)> {
     let Some(text) = text_of(file) else { return Vec::new() };
     let mut begin = 1;

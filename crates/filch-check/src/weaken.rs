@@ -1,15 +1,15 @@
 //! The weakening driver: which orderings are needed?
 //!
-//! The driver weakens every call site that a subject's scenarios reach, one site and one step at a time, and runs the scenarios until one
-//! fails: the ordering is then *necessary*. If none fails, the source has to give a [reason](crate::kept) for the stronger ordering;
-//! otherwise the weakening is *unexplained*. A reason that matches no passing weakening is *stale*. A line with an ordering that no
-//! scenario reaches is *unreached*.
+//! The driver weakens every call site that a subject's scenarios reach, one site and one step at a time, and runs the
+//! scenarios until one fails: the ordering is then *necessary*. If none fails, the source must give a
+//! [reason](crate::kept) for the stronger ordering; otherwise the weakening is *unexplained*. A reason that matches no
+//! passing weakening is *stale*. A line with an ordering that no scenario reaches is *unreached*.
 //!
-//! What must always hold: a run counts only if it passes without the change; a run that a bound stopped counts as passed, and the row
-//! says so.
+//! Invariant: a run counts only if it passes without the change. A run that a bound stopped counts as passed, and the
+//! row says so.
 //!
-//! The memories limit what a pass means: [`c11`] lists what loom misses, and TSO distinguishes only what drains a store buffer, so it is
-//! run for those operations alone.
+//! The memories limit what a pass means: [`c11`] lists what loom misses, and TSO distinguishes only operations that
+//! drain a store buffer, so only those are run on it.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -27,9 +27,9 @@ use crate::{Make, Scenario, Setting, c11, tso};
 pub struct Effort {
     /// The scenarios' parameters.
     pub setting: Setting,
-    /// On bounded TSO.
+    /// The bounds on bounded TSO.
     pub tso: tso::Bounds,
-    /// On C11.
+    /// The bounds on C11.
     pub c11: c11::Bounds,
 }
 
@@ -96,7 +96,7 @@ pub struct Row {
 pub struct Report {
     /// One for each weakening.
     pub rows: Vec<Row>,
-    /// Call sites that are relaxed already.
+    /// Call sites that are already relaxed.
     pub relaxed: Vec<CallSite>,
     /// Reasons that match no passing weakening, in files that some scenario reaches.
     pub stale: Vec<&'static Kept>,
@@ -157,7 +157,7 @@ impl Display for Row {
     }
 }
 
-/// The orderings one step below another at an operation; `None` leaves it out.
+/// Returns the orderings one step below another at an operation; `None` removes it.
 ///
 /// ```
 /// use filch_check::sites::Kind;
@@ -172,7 +172,7 @@ impl Display for Row {
 pub fn below(kind: Kind, order: Ordering) -> Vec<Option<Ordering>> {
     match (kind, order) {
         (Kind::Barrier, _) | (Kind::Fence, Acquire | Release) => vec![None],
-        // Dropping is asked about too: an interleaving can need the one and not the other.
+        // Removal is tried too: an interleaving can need the one and not the other.
         (Kind::Fence, SeqCst) => vec![Some(AcqRel), None],
         (Kind::Load | Kind::Failure, SeqCst) => vec![Some(Acquire)],
         (Kind::Store, SeqCst) => vec![Some(Release)],
@@ -183,7 +183,7 @@ pub fn below(kind: Kind, order: Ordering) -> Vec<Option<Ordering>> {
     }
 }
 
-/// Returns whether TSO distinguishes the weaker operation: only if it drains less.
+/// Returns whether TSO distinguishes the weaker operation, which it does only if that drains less.
 fn tso_can_tell(kind: Kind, order: Ordering) -> bool {
     match kind {
         Kind::Barrier => true,
@@ -206,7 +206,7 @@ impl Run<'_> {
         self.sites.contains(site)
     }
 
-    /// Returns what a weakening breaks, or whether every execution was seen.
+    /// Returns the failure that a weakening causes, or whether every execution was seen.
     fn try_out(&self, weakening: &Weakening, effort: &Effort) -> Result<bool, String> {
         let weakening = Some(weakening.clone());
         match self.on {
@@ -242,21 +242,21 @@ fn told_by_c11(verdict: c11::Verdict) -> Result<bool, String> {
 /// Returns the scenarios that reach the code of a subject: its own, and those of subjects that share its protocol.
 pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
     let sharing: &[&str] = match subject {
-        // Jobs' states and sleep; and the first has the index protocol of a queue.
+        // These share job states and sleep; the first also has a queue's index protocol.
         "runtime" | "guest" | "seize" | "wool" | "beat" | "ticks" => {
             &["runtime", "guest", "seize", "wool", "beat", "ticks", "lace"]
         }
         "ff-the" => &["ff-the", "the"],
         "thep" | "thep-impatient" => &["thep", "thep-impatient"],
-        // Its blocks, from which the other delegates.
+        // Shares its blocks, from which the other delegates.
         "bwos-l" => &["bwos-l", "padws"],
         _ => &[subject],
     };
     all.iter().filter(|scenario| sharing.contains(&scenario.subject)).cloned().collect()
 }
 
-/// Returns the weakenings of the call sites that scenarios reach, without trying any, each with the source's reason if it has one. It
-/// surveys all executions on TSO, and one on C11, which has other barriers.
+/// Returns the weakenings of the call sites that scenarios reach, without trying any, each with the source's reason if
+/// it has one. It surveys all executions on TSO, and one on C11, which has other barriers.
 pub fn weakenings(
     scenarios: &[Scenario],
     setting: Setting,
@@ -279,13 +279,13 @@ pub fn weakenings(
     all.map(|weakening| (reason_for(&weakening), weakening)).map(|(reason, weakening)| (weakening, reason)).collect()
 }
 
-/// What the scenario itself does is not.
+/// Returns whether a site is in question: the scenario's own operations are not.
 fn is_in_question(site: &CallSite) -> bool {
     !site.file.contains("filch-check")
 }
 
-/// Weakens every call site that the scenarios of one subject reach, and passes each row to `progress`. A report that was stopped has only
-/// the finished rows.
+/// Weakens every call site that the scenarios of one subject reach, and passes each row to `progress`. The report of a
+/// stopped run has only the finished rows.
 pub fn weaken(scenarios: &[Scenario], effort: &Effort, progress: &mut dyn FnMut(&Row)) -> Report {
     let mut report = Report::default();
     let mut runs = survey(scenarios, effort, &mut report);

@@ -1,6 +1,6 @@
-//! What the operations of the running execution have to know.
+//! The state that the operations of the running execution need.
 //!
-//! What must always hold: there is a context as long as an exploration runs, on its thread; nobody keeps it borrowed.
+//! Invariant: while an exploration runs, its thread has a context, and no borrow of it outlives an operation.
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -14,7 +14,7 @@ use super::wait::{Sleeper, Turns};
 use crate::outcome::{self, Outcome};
 use crate::sites::{Kind, Sites};
 
-/// Of the exploration, and of its running execution.
+/// The state of an exploration and of its running execution.
 pub(super) struct Context {
     pub(super) sites: Sites,
     pub(super) executions: u64,
@@ -22,24 +22,24 @@ pub(super) struct Context {
     pub(super) deadline: Option<Instant>,
     pub(super) stop: fn() -> bool,
     pub(super) progress: Sender<u64>,
-    /// Who sleeps where, in the order of their coming.
+    /// The sleeping threads and their places, in order of arrival.
     pub(super) sleepers: Vec<Sleeper>,
-    /// Who waits for another's store, and how often it has looked.
+    /// The threads that wait for another thread's store, and how often each has looked.
     pub(super) waits: Vec<(loom::thread::ThreadId, u32)>,
-    /// What waits and wake-ups have in common, and what fences have: see `take_turn`.
+    /// The turns that waits and wake-ups share, and those that fences share: see `take_turn`.
     pub(super) turns: Option<[Rc<Turns>; 2]>,
     pub(super) looks_alone: usize,
-    /// The program's threads that have begun, by number.
+    /// The program's started threads, by number.
     pub(super) threads: Vec<(usize, loom::thread::ThreadId)>,
     pub(super) outcome: Outcome,
     /// The newest value of each variable, and whether it may be an address.
     pub(super) values: Vec<(u64, bool)>,
-    /// The outcome's number, once the threads have ended.
+    /// The number of the outcome, once the threads have ended.
     pub(super) came_to: u64,
 }
 
 impl Context {
-    /// Who runs, for the outcome: a thread, or whoever makes the program or ends it.
+    /// Returns the running thread's number in the outcome, or that of the code that makes or ends the program.
     fn reader(&self) -> usize {
         if ALONE.get() || self.threads.is_empty() {
             return outcome::ALONE;
@@ -64,19 +64,19 @@ pub(super) fn context<R>(work: impl FnOnce(&mut Context) -> R) -> R {
         .with_borrow_mut(|context| work(context.as_mut().expect("this memory exists only while a program is explored")))
 }
 
-/// Whether an operation must not reach loom.
+/// Returns whether an operation must not reach loom.
 #[inline]
 pub(super) fn is_aside() -> bool {
     ALONE.get() || std::thread::panicking()
 }
 
-/// The ordering that an operation is to use: its own, but for surveys and weakenings.
+/// Returns the ordering that an operation uses: its own, unless a survey or a weakening changes it.
 #[inline]
 pub(super) fn order_at(site: &'static Location<'static>, kind: Kind, order: Ordering) -> Option<Ordering> {
     context(|context| if context.sites.is_idle() { Some(order) } else { context.sites.visit(site, kind, order) })
 }
 
-/// A new variable, for the outcome: its number.
+/// Numbers a new variable for the outcome.
 pub(super) fn number_variable(value: u64, is_address: bool) -> usize {
     let number = context(|context| {
         context.values.push((value, is_address));
@@ -86,7 +86,7 @@ pub(super) fn number_variable(value: u64, is_address: bool) -> usize {
     number
 }
 
-/// The running thread has written this to a variable.
+/// Records that the running thread has written this to a variable.
 #[inline]
 pub(super) fn has_written(variable: usize, value: u64) {
     context(|context| {
@@ -99,7 +99,7 @@ pub(super) fn has_written(variable: usize, value: u64) {
     });
 }
 
-/// The running thread has read this from a variable.
+/// Records that the running thread has read this from a variable.
 #[inline]
 pub(super) fn has_read(variable: usize, value: u64, succeeds: bool) {
     context(|context| {
@@ -110,7 +110,7 @@ pub(super) fn has_read(variable: usize, value: u64, succeeds: bool) {
     });
 }
 
-/// What the program's threads, which have ended, have come to.
+/// Returns the outcome of the program's threads, which have ended.
 pub(super) fn outcome() -> u64 {
     context(|context| context.came_to)
 }

@@ -1,7 +1,7 @@
-//! An exploration: loom's model around a program, with a thread of the system to itself.
+//! An exploration: runs a program under loom's model, on a system thread of its own.
 //!
-//! What must always hold: a run that is given up leaves its suspended threads behind, unwound by nobody: their
-//! destructors would find no model to run in.
+//! Invariant: an abandoned run leaks its suspended threads. Nothing unwinds them: their destructors would find no model
+//! to run in.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -19,37 +19,37 @@ use crate::sites::{CallSite, Sites, Weakening};
 use crate::tso::Quiet;
 use crate::{Make, Program, Setting};
 
-/// Threads of a program, at most: loom's own limit, less the thread that makes the program.
+/// The maximum number of threads in a program: loom's own limit, minus the thread that makes the program.
 pub const MAX_THREADS: usize = loom::MAX_THREADS - 1;
 
-/// How far an exploration goes.
+/// The bounds of an exploration.
 #[derive(Clone, Debug)]
 pub struct Bounds {
-    /// How often a thread that could go on is interrupted in one execution; `None`: as often as it takes.
+    /// The maximum number of preemptions in one execution; `None`: no limit.
     pub preemptions: Option<u8>,
-    /// Executions after which the exploration stops.
+    /// The number of executions after which the exploration stops.
     pub executions: u64,
-    /// Time after which it stops.
+    /// The time after which it stops.
     pub time: Option<Duration>,
-    /// Asked before each execution: whether to stop.
+    /// Asked before each execution whether to stop.
     pub stop: fn() -> bool,
-    /// Decisions of one execution; one that needs more has failed.
+    /// The maximum number of decisions in one execution; an execution that needs more has failed.
     pub branches: usize,
     /// An operation to be weakened.
     pub weakening: Option<Weakening>,
 }
 
 impl Default for Bounds {
-    /// Everything.
+    /// Returns bounds that let the exploration complete.
     fn default() -> Self {
         Self { preemptions: None, executions: u64::MAX, time: None, stop: || false, branches: 1_000, weakening: None }
     }
 }
 
-/// What an exploration has come to.
+/// The result of an exploration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
-    /// Executions begun.
+    /// The number of executions started.
     pub executions: u64,
     /// How it ended.
     pub verdict: Verdict,
@@ -58,16 +58,16 @@ pub struct Explored {
 /// How an exploration ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Everything within the bound on preemptions was explored and nothing was wrong.
+    /// Everything within the bound on preemptions was explored, and every execution passed.
     Passed,
-    /// An execution went wrong, and how.
+    /// An execution failed: how.
     Failed(String),
-    /// A bound was reached, and which; nothing was wrong so far.
+    /// A bound was reached: which. Every execution so far passed.
     Stopped(&'static str),
 }
 
-/// Explores the executions of a scenario's program, until one fails. `progress` is called now and then with the number
-/// so far.
+/// Explores the executions of a scenario's program until one fails. `progress` is called from time to time with the
+/// number so far.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -106,7 +106,7 @@ pub fn explore(make: &Make, setting: Setting, bounds: &Bounds, progress: &mut dy
     explore_sites(make, setting, bounds, progress, Sites::default()).0
 }
 
-/// As [`explore`], and the call sites that were passed.
+/// As [`explore`]; also returns the call sites that were reached.
 pub(crate) fn survey(make: &Make, setting: Setting, bounds: &Bounds) -> (Explored, Vec<CallSite>) {
     explore_sites(make, setting, bounds, &mut |_| (), Sites::survey())
 }
@@ -126,7 +126,7 @@ fn explore_sites(
     })
 }
 
-/// The payload of a panic that ends an exploration before its time.
+/// The payload of a panic that ends an exploration early.
 struct Stop(&'static str);
 
 fn run(
@@ -156,7 +156,7 @@ fn run(
         came_to: 0,
     }));
     let mut model = loom::model::Builder::new();
-    // All of them, since the environment presets some.
+    // Set every bound, since the environment presets some.
     model.max_threads = loom::MAX_THREADS;
     model.max_branches = bounds.branches;
     model.max_permutations = None;
@@ -189,7 +189,7 @@ fn verdict(payload: &(dyn Any + Send), bounds: &Bounds) -> Verdict {
     })
 }
 
-/// One execution.
+/// Runs one execution.
 fn execute(make: &Make, setting: Setting) {
     ALONE.set(false);
     let stop = context(|context| {
@@ -210,7 +210,7 @@ fn execute(make: &Make, setting: Setting) {
         }
         context.executions += 1;
         if context.executions.is_multiple_of(1024) {
-            // Nobody need listen.
+            // The receiver may be gone.
             let _ = context.progress.send(context.executions);
         }
         None
@@ -239,7 +239,7 @@ fn execute(make: &Make, setting: Setting) {
     }
     for (index, (_, body)) in threads.into_iter().enumerate() {
         let (left, end) = (Rc::clone(&left), end.clone());
-        // Not joined: a join would be one more step, which every other step has to be tried before.
+        // Not joined: a join would be one more step, and loom would try every other step before it.
         loom::thread::spawn(move || {
             let me = loom::thread::current().id();
             context(|context| context.threads.push((index, me)));

@@ -1,7 +1,7 @@
-//! The memory that programs under loom are written against: loom's variables behind the trait's methods.
+//! The memory of programs that run under loom: loom's variables behind the trait's methods.
 //!
-//! What must always hold: an operation that reaches loom passes on the caller's location, which names the call site;
-//! one that must not reach it (see the [module](super)) uses the second copy alone.
+//! Invariant: an operation that reaches loom passes on the caller's location, which names the call site. An operation
+//! that must not reach loom (see the [module](super)) uses only the second copy.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -16,13 +16,13 @@ use crate::Checker;
 use crate::sites::{Kind, Site};
 use crate::tso::Words;
 
-/// The memory of C11, as far as loom goes: see the [module](super). It exists only inside of
+/// The memory of C11, as far as loom implements it: see the [module](super). It exists only inside
 /// [`explore`](super::explore()).
 #[derive(Clone, Copy, Debug)]
 pub struct Loom;
 
-// SAFETY: the operations are those of the crate loom, which follows the Rust memory model. A checker that weakens one runs scenarios,
-// whose tasks are numbers.
+// SAFETY: the operations are those of the crate loom, which follows the Rust memory model. A checker that weakens one
+// runs scenarios, whose tasks are numbers.
 unsafe impl Memory for Loom {
     type AtomicU32 = Word<u32, loomed::AtomicU32>;
     type AtomicU64 = Word<u64, loomed::AtomicU64>;
@@ -57,7 +57,7 @@ impl Sleep for Loom {
             return;
         }
         lie_down(word.address());
-        // A compare-and-swap that fails reads a newest value, unlike a load.
+        // Unlike a load, a failed compare-and-swap reads a newest value.
         let found = word.word.compare_exchange(NEVER, NEVER, Ordering::Relaxed, Ordering::Relaxed);
         if found == Err(expected) {
             fall_asleep();
@@ -81,7 +81,7 @@ impl Sleep for Loom {
     }
 }
 
-/// A value that no word has on which threads sleep.
+/// A value that no futex word ever holds.
 const NEVER: u32 = 0x9e37_79b9;
 
 // SAFETY: both are fences.
@@ -103,7 +103,7 @@ fn fence(site: Site, kind: Kind, order: Ordering) {
     }
     match order_at(site, kind, order) {
         Some(Ordering::SeqCst) => {
-            // To loom, a fence is part of the step before it.
+            // Loom treats a fence as part of the step before it.
             take_turn(Turn::Fence);
             loomed::fence(Ordering::SeqCst);
         }
@@ -120,17 +120,17 @@ impl Checker for Loom {
     }
 }
 
-/// An atomic variable: loom's, and its newest value once more, for when loom is out of reach.
+/// An atomic variable: loom's, and a copy of its newest value for use when no operation may reach loom.
 #[derive(Debug)]
 pub struct Word<T, L> {
     word: L,
-    /// Loom misses that a load of one thread comes before a store of another that has itself loaded since. So loads
-    /// take turns.
+    /// Loom does not see that a thread's load precedes another thread's store if that other thread has itself loaded
+    /// since. So loads take turns.
     loads: Turns,
     newest: <Native as Memory>::AtomicU64,
-    /// Whether an update has ever written it.
+    /// Whether an update has written it.
     updated: <Native as Memory>::AtomicBool,
-    /// Which variable it is, for the outcome.
+    /// The variable's number in the outcome.
     number: usize,
     value: PhantomData<fn() -> T>,
 }
@@ -164,7 +164,7 @@ impl<T: Words, L> Word<T, L> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The newest value, replaced.
+    /// Replaces the newest value and returns the old one.
     fn replace_newest(&self, value: T) -> T {
         let old = self.newest();
         self.set_newest(value);
@@ -226,7 +226,7 @@ loomed!([] loomed::AtomicUsize, usize);
 loomed!([] loomed::AtomicBool, bool);
 loomed!([T] loomed::AtomicPtr<T>, *mut T);
 
-/// The ordering at a call site. Only fences can be left out.
+/// Returns the ordering to use at a call site. Only fences can be removed.
 fn order(site: Site, kind: Kind, order: Ordering) -> Ordering {
     order_at(site, kind, order).unwrap_or(Ordering::Relaxed)
 }
@@ -258,8 +258,8 @@ impl<T: Words + PartialEq, L: Loomed<T>> Atomic<T> for Word<T, L> {
         if !is_aside() {
             let order = order(Location::caller(), Kind::Store, asked);
             if self.updated.load(Ordering::Relaxed) {
-                // Loom does not know that nothing comes between an update and what it read, and would take this store
-                // for unordered with an update of a value that this thread had stored.
+                // Loom does not know that nothing comes between an update and the write it reads. It would leave this
+                // store unordered with an update of a value that this thread stored.
                 self.word.swap(value, order);
             } else {
                 self.word.store(value, order);
@@ -326,10 +326,10 @@ macro_rules! arithmetic {
 }
 arithmetic!((u32, loomed::AtomicU32), (u64, loomed::AtomicU64), (i64, loomed::AtomicI64), (usize, loomed::AtomicUsize));
 
-/// A cell that is not atomic. Accesses that nothing orders are reported.
+/// A cell that is not atomic. Unordered accesses are reported.
 #[derive(Debug)]
 pub struct Plain<T> {
-    /// Loom's account of who used the cell.
+    /// Loom's record of the accesses to the cell.
     used: loom::cell::UnsafeCell<()>,
     value: UnsafeCell<T>,
 }

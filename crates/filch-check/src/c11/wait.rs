@@ -1,6 +1,6 @@
-//! Sleeping, waiting, and taking turns, for which loom has no terms: see the [module](super).
+//! Sleeping, waiting and taking turns, which loom does not provide: see the [module](super).
 //!
-//! What must always hold: a thread is among the sleepers from before its last look at the word until it is woken or leaves.
+//! Invariant: a thread is among the sleepers from before its last check of the word until it is woken or leaves.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use loom::sync::atomic::AtomicBool;
 use super::context::context;
 use crate::tso::LOOKS_ALONE;
 
-/// A thread that sleeps, or is about to.
+/// A thread that sleeps or is about to sleep.
 pub(super) struct Sleeper {
     place: usize,
     pub(super) thread: loom::thread::Thread,
@@ -19,23 +19,23 @@ pub(super) struct Sleeper {
 
 #[derive(PartialEq)]
 pub(super) enum State {
-    /// It has yet to make sure that it may sleep.
+    /// It must still check that it may sleep.
     Lying,
     Asleep,
-    /// Woken before it slept, perhaps with all others.
+    /// Woken before it slept, perhaps together with all others.
     Called {
         all: bool,
     },
 }
 
-/// Enters the running thread among those that sleep at a place, before it has made sure that it may.
+/// Adds the running thread to the sleepers at a place, before it checks that it may sleep.
 pub(super) fn lie_down(place: usize) {
     take_turn(Turn::Sleep);
     let thread = loom::thread::current();
     context(|context| context.sleepers.push(Sleeper { place, thread, state: State::Lying }));
 }
 
-/// Sleeps, unless somebody has woken the running thread since it lay down.
+/// Sleeps, unless another thread has woken the running thread since `lie_down`.
 pub(super) fn fall_asleep() {
     let me = loom::thread::current().id();
     let sleeps = context(|context| {
@@ -53,7 +53,8 @@ pub(super) fn fall_asleep() {
     }
 }
 
-/// Takes the running thread from the sleepers: it may not sleep. A wake-up that it has had is another's.
+/// Removes the running thread from the sleepers: it may not sleep. A wake-up that it received belongs to another
+/// thread.
 pub(super) fn get_up() {
     let me = loom::thread::current().id();
     let Sleeper { place, state, .. } = context(|context| {
@@ -92,11 +93,11 @@ fn wake(place: usize, all: bool) {
     woken.iter().for_each(loom::thread::Thread::unpark);
 }
 
-/// Looks of one wait after which an execution is followed in one order only. One that looks in vain more often is like
-/// one that looks less often; and two threads that wait keep each other going, as long as anybody wants to know more.
+/// The number of checks in one wait after which an execution is followed in one order only. More failed checks make no
+/// difference, and two waiting threads would keep each other running for as long as the exploration continues.
 const LOOKS: u32 = 3;
 
-/// Lets the others go on, since the running thread waits for them.
+/// Lets the other threads run, since the running thread waits for them.
 pub(super) fn wait_for_others() {
     let me = loom::thread::current().id();
     let is_long = context(|context| {
@@ -113,14 +114,14 @@ pub(super) fn wait_for_others() {
     loom::thread::yield_now();
 }
 
-/// A look in a waiting loop of the last thread, or of one that unwinds.
+/// Counts a check in a waiting loop of the last thread, or of a thread that unwinds.
 pub(super) fn look_alone() {
     context(|context| context.looks_alone += 1);
     let is_over = context(|context| context.looks_alone >= LOOKS_ALONE);
     assert!(!is_over || std::thread::panicking(), "the only thread waits for ever");
 }
 
-/// The running thread has written something: its wait is over.
+/// Ends the running thread's wait: it has written something.
 #[inline]
 pub(super) fn end_wait() {
     context(|context| {
@@ -131,14 +132,14 @@ pub(super) fn end_wait() {
     });
 }
 
-/// What a turn is for.
+/// The purpose of a turn.
 #[derive(Clone, Copy)]
 pub(super) enum Turn {
     Sleep,
     Fence,
 }
 
-/// The running thread's turn at what has no order of its own.
+/// Takes the running thread's turn, for a step that loom does not order.
 pub(super) fn take_turn(turn: Turn) {
     let turns = context(|context| {
         let turns = context.turns.as_ref().expect("made at the start of the execution");
@@ -147,7 +148,7 @@ pub(super) fn take_turn(turn: Turn) {
     turns.take();
 }
 
-/// Steps that loom tries in every order with one another, and that make nothing visible.
+/// Steps that loom tries in every order and that have no visible effect.
 #[derive(Debug)]
 pub(super) struct Turns(AtomicBool);
 
@@ -157,7 +158,7 @@ impl Turns {
     }
 
     pub(super) fn take(&self) {
-        // An update that fails: loom takes it for one that might write.
+        // The update fails, but loom treats it as a possible write.
         let failed = self.0.compare_exchange(true, true, Ordering::Relaxed, Ordering::Relaxed);
         debug_assert!(failed.is_err());
     }
