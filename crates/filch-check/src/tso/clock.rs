@@ -1,11 +1,11 @@
-//! Vector clocks: which steps of which processes came before.
+//! Vector clocks: the steps of each process that came before.
 
-/// Threads of a program, at most.
+/// The maximum number of threads in a program.
 pub const MAX_THREADS: usize = 5;
-/// Each thread comes with a store buffer and the entry beyond it, which take steps of their own.
+/// Each thread has a store buffer and an entry beyond it, which take steps of their own.
 pub(crate) const MAX_PROCESSES: usize = 3 * MAX_THREADS + 1;
 
-/// For each process, how many of its steps came before.
+/// For each process, the number of its steps that came before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(32))]
 pub(crate) struct Clock([u16; MAX_PROCESSES]);

@@ -1,6 +1,6 @@
-//! The explorer: every execution of a small program, up to the order of steps that does not matter.
+//! The explorer: runs every execution of a small program, up to the order of independent steps.
 //!
-//! What must always hold: an execution that is stopped by a bound is no pass.
+//! Invariant: an execution that a bound stops does not count as passed.
 
 use super::history::History;
 use super::machine::Processor;
@@ -17,7 +17,7 @@ use crate::sites::{CallSite, Sites, Slip, Weakening};
 pub struct Bounds {
     /// The machine to run on.
     pub processor: Processor,
-    /// The steps of one execution; an execution that needs more has failed.
+    /// The maximum number of steps in one execution; an execution that needs more has failed.
     pub steps: usize,
     /// The number of executions after which the exploration stops.
     pub executions: u64,
@@ -29,12 +29,12 @@ pub struct Bounds {
     pub slip: Option<Slip>,
     /// Whether to leave out executions that differ only in the order of independent steps.
     pub reduce: bool,
-    /// Whether to count the executions that differ in who reads from whom.
+    /// Whether to count the executions that differ in which write a read sees.
     pub count_distinct: bool,
 }
 
 impl Bounds {
-    /// Everything, on a processor with `buffer` entries for each thread.
+    /// Returns bounds that let the exploration complete, on a processor with `buffer` entries for each thread.
     pub fn buffer(buffer: usize) -> Self {
         Self {
             processor: Processor { buffer, coalesces: false },
@@ -48,7 +48,7 @@ impl Bounds {
         }
     }
 
-    /// With an entry beyond the buffer, which merges stores to one location.
+    /// Adds an entry beyond the buffer that merges stores to one location.
     #[must_use]
     pub fn coalescing(mut self) -> Self {
         self.processor.coalesces = true;
@@ -59,13 +59,14 @@ impl Bounds {
 /// The result of an exploration.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    /// The number of executions run to their end, all different.
+    /// The number of completed executions, all different.
     pub executions: u64,
     /// The number of executions that repeated an earlier one, or had a wrong guess.
     pub redundant: u64,
-    /// The number of executions that differ in which write a read sees, or in the order of writes to a location, if counted.
+    /// The number of executions that differ in which write a read sees, or in the order of writes to a location, if
+    /// counted.
     pub distinct: Option<usize>,
-    /// The number of steps of the longest one.
+    /// The number of steps of the longest execution.
     pub longest: usize,
     /// How it ended.
     pub verdict: Verdict,
@@ -130,7 +131,7 @@ fn explore_sites(
         });
         let machine = runner.machine();
         if machine.barrier_seen && !machine.stores_are_steps {
-            // Start again: until now, stores were taken for steps that nobody could tell apart.
+            // Start again: until now, stores were treated as steps that no other thread can distinguish.
             machine.stores_are_steps = true;
             machine.choices.clear();
             search = Search::new(bounds.reduce);
@@ -171,7 +172,8 @@ fn explore_sites(
     (result, runner.machine().sites.found())
 }
 
-/// Repeats one execution, with a mistake if there is one, and returns its history. After the schedule's end, any enabled process runs.
+/// Replays one execution, with a mistake if there is one, and returns its history. After the schedule's end, any
+/// enabled process runs.
 ///
 /// # Errors
 /// If a step of the schedule is impossible in this program.
@@ -205,7 +207,7 @@ pub fn replay(
         })
     };
     let mut end = run(&mut runner, &mut wrong);
-    // A schedule of a program with a barrier has steps for its stores, and may not get to the barrier without them.
+    // The schedule of a program with a barrier has steps for its stores, and may not reach the barrier without them.
     let without = wrong.take();
     if (runner.machine().barrier_seen || without.is_some()) && !runner.machine().stores_are_steps {
         runner.machine().stores_are_steps = true;

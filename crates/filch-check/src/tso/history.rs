@@ -1,4 +1,4 @@
-//! A history: what each thread did, in columns, with the store buffers in sight.
+//! A history: what each thread did, in columns, with the contents of the store buffers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
@@ -10,16 +10,17 @@ use crate::sites::Site;
 
 /// The history of one execution.
 ///
-/// Printed, it says what memory held at the start, as far as that was read, and has a column for each thread and a row for
-/// each thing that happened. A store goes into the thread's own buffer, shown in ⟨angle brackets⟩, oldest first, and to
-/// memory in a later row, marked `→ memory`; left of a bar, `⟨x=1 │ y=1⟩`, is what has left the buffer for the entry beyond it. A word that packs two numbers is shown as `high:low`, an address as `&1`, `&2`, … in the order
-/// of appearance. The alternate form, `{:#}`, leaves out where in the source each operation stands.
+/// The printed form starts with memory's initial values, as far as the threads read them. It has a column for each
+/// thread and a row for each event. A store goes into the thread's own buffer, shown in ⟨angle brackets⟩, oldest first,
+/// and reaches memory in a later row, marked `→ memory`. In `⟨x=1 │ y=1⟩`, the stores left of the bar have left the
+/// buffer for the entry beyond it. A word that packs two numbers is shown as `high:low`, an address as `&1`, `&2`, … in
+/// the order of appearance. The alternate form, `{:#}`, omits the source position of each operation.
 #[derive(Clone, Debug)]
 pub struct History {
     threads: Vec<String>,
     start: String,
     rows: Vec<Line>,
-    /// Whether stores reach memory after all this.
+    /// Whether stores reach memory after the last row.
     drains: bool,
     failure: Option<Wrong>,
 }
@@ -46,23 +47,23 @@ impl History {
         Self { threads: recorder.names, start, rows: lines, drains: seen < rows.len(), failure }
     }
 
-    /// What was wrong with it, if anything.
+    /// Returns the failure that ended it, if any.
     pub fn failure(&self) -> Option<&Wrong> {
         self.failure.as_ref()
     }
 
-    /// Rows in it.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether nothing happened.
+    /// Returns whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// Puts what a thread says it will do right before its next act: it is said as soon as the last one is done.
+/// Moves each note right before its thread's next act: a thread writes the note as soon as its previous act is done.
 fn in_reading_order(rows: Vec<Row>) -> Vec<Row> {
     let mut ordered: Vec<Row> = Vec::with_capacity(rows.len());
     let mut held: Vec<Row> = Vec::new();
@@ -70,13 +71,13 @@ fn in_reading_order(rows: Vec<Row>) -> Vec<Row> {
         let before = held.iter().position(|note| note.thread == row.thread && !row.act.is_of_buffer());
         ordered.extend(before.map(|at| held.remove(at)));
         if matches!(row.act, Act::Note(_)) {
-            // The last of several in a row, if the thread acts again; if not, see below.
+            // The last of several notes in a row, if the thread acts again; otherwise the loop below places it.
             held.push(row);
         } else {
             ordered.push(row);
         }
     }
-    // What was said last of all is how it ended.
+    // A thread's last note says how it ended.
     for note in held {
         let last = ordered.iter().rposition(|row| row.thread == note.thread && !row.act.is_of_buffer());
         ordered.insert(last.map_or(0, |last| last + 1), note);
@@ -84,7 +85,7 @@ fn in_reading_order(rows: Vec<Row>) -> Vec<Row> {
     ordered
 }
 
-/// How locations and values are called in one history.
+/// The names of locations and values in one history.
 struct Names<'m> {
     machine: &'m Machine,
     /// Locations that hold two numbers in one word.
@@ -110,7 +111,7 @@ impl<'m> Names<'m> {
         if among > 1 { format!("{name}[{before}]") } else { name }
     }
 
-    /// A value as a reader wants to see it.
+    /// Formats a value for the reader.
     fn value(&mut self, location: u32, value: u64) -> String {
         let half = |half: u64| if half > 0xffff_f000 { (half as u32 as i32).to_string() } else { half.to_string() };
         let signed = value as i64;
@@ -132,7 +133,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// What memory held at the start, where it was read before anything was written there.
+    /// Formats memory's initial values, where a thread read them before any write.
     fn start(&mut self, rows: &[Row]) -> String {
         let mut first: BTreeMap<u32, Option<u64>> = BTreeMap::new();
         for row in rows {
@@ -211,15 +212,15 @@ impl<'m> Names<'m> {
     }
 }
 
-/// Where the addresses of a process lie.
+/// The range of a process's addresses.
 const ADDRESSES: std::ops::Range<u64> = 1 << 44..1 << 48;
 
-/// Whether a value looks like two numbers in one word, the higher one not zero.
+/// Returns whether a value looks like two numbers in one word, with a nonzero upper one.
 fn is_packed(value: u64) -> bool {
     (1 << 32..ADDRESSES.start).contains(&value)
 }
 
-/// A message without the line and column of each `file.rs:12:34` in it.
+/// Removes the line and column of each `file.rs:12:34` from a message.
 fn without_lines(message: &str) -> String {
     let mut parts = message.split(".rs:");
     let mut text = parts.next().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 //! The machine as a [`Memory`]: each operation of a thread asks the explorer for a step.
 //!
-//! What must always hold: a thread of a program under exploration runs as a coroutine on the explorer's own thread, and
-//! nobody holds a reference to the machine while one runs.
+//! Invariant: a thread of a program under exploration runs as a coroutine on the explorer's own thread, and no
+//! reference to the machine exists while one runs.
 
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ thread_local! {
     static MACHINE: Cell<*mut Machine> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// The payload that unwinds a thread that is thrown away.
+/// The payload that unwinds a discarded thread.
 pub(crate) struct ThrownAway;
 
 /// Makes `machine` the current one on this thread while `work` runs.
@@ -42,15 +42,16 @@ pub(crate) unsafe fn with_machine<R>(machine: *mut Machine, work: impl FnOnce() 
 fn machine<R>(work: impl FnOnce(&mut Machine) -> R) -> R {
     let machine = MACHINE.get();
     assert!(!machine.is_null(), "this memory exists only while a program is explored");
-    // SAFETY: set by `with_machine`, whose caller promises that it is alive and not referred to; `work` is code of this
-    // module, which neither keeps the reference nor runs a program's code.
+    // SAFETY: `with_machine` set the pointer, and its caller promises that the machine is alive and that no other
+    // reference to it exists. `work` is code of this module, which neither keeps the reference nor runs a program's
+    // code.
     work(unsafe { &mut *machine })
 }
 
-/// Suspends the running thread until the explorer has taken its step, or lets it continue.
+/// Suspends the running thread until the explorer has taken its step or lets it continue.
 fn suspend(machine_of: *mut Machine, yielder: *const Yielder<(), ()>) {
     debug_assert_eq!(machine_of, MACHINE.get());
-    // SAFETY: the yielder of the coroutine that runs this; it lives as long as the coroutine's body.
+    // SAFETY: it is the yielder of the running coroutine, and lives as long as the coroutine's body.
     unsafe { &*yielder }.suspend(());
     if machine(|machine| machine.mode) == Mode::Alone {
         std::panic::resume_unwind(Box::new(ThrownAway));
@@ -69,7 +70,7 @@ fn ask(op: Op, site: Site) -> (u64, bool) {
     machine(|machine| machine.threads[machine.running].result)
 }
 
-/// The same for an operation that reads a value, which may be an address.
+/// Requests a step that reads a value, which may be an address.
 fn read(op: Op, site: Site, is_address: bool) -> (u64, bool) {
     let (value, succeeds) = ask(op, site);
     machine(|machine| {
@@ -80,24 +81,25 @@ fn read(op: Op, site: Site, is_address: bool) -> (u64, bool) {
     (value, succeeds)
 }
 
-/// The number of spins after which a thread that runs alone waits for ever: more than any program needs.
+/// The number of spins after which a thread that runs alone counts as waiting forever: more than any program needs.
 pub(crate) const LOOKS_ALONE: usize = 10_000;
 
 fn is_alone(machine: &Machine) -> bool {
     machine.mode == Mode::Alone || machine.panics == Some(machine.running)
 }
 
-/// Records that the running thread panics. While it unwinds, its operations are not steps: it cannot be thrown away there.
+/// Records that the running thread panics. While it unwinds, its operations are not steps: a thread cannot be discarded
+/// then.
 pub(crate) fn has_panicked() {
     let machine = MACHINE.get();
     if !machine.is_null() {
-        // SAFETY: set by `with_machine`. A program's code is running, so no other reference exists.
+        // SAFETY: `with_machine` set the pointer. A program's code is running, so no other reference exists.
         let machine = unsafe { &mut *machine };
         machine.panics = Some(machine.running);
     }
 }
 
-/// Waits until the own buffer is empty.
+/// Waits until the thread's own buffer is empty.
 fn drain_own(site: Site) {
     let ready = machine(|machine| {
         let thread = machine.running;
@@ -115,13 +117,13 @@ fn drain_own(site: Site) {
 /// The memory of the abstract machine TSO\[S\]. It exists only inside [`explore`](super::explore()) and
 /// [`replay`](super::replay()).
 ///
-/// Loads and stores of every ordering are plain, except that a fence follows a sequentially consistent store, as on x86.
-/// A read–modify–write needs an empty buffer, and so does a sequentially consistent fence. Weaker fences do nothing.
+/// Loads and stores of every ordering are plain, except that a fence follows a sequentially consistent store, as on
+/// x86. A read–modify–write and a sequentially consistent fence need an empty buffer. Weaker fences do nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Tso;
 
-// SAFETY: total store order is stronger than the Rust memory model. A checker that weakens an operation runs scenarios, whose tasks
-// are numbers.
+// SAFETY: total store order is stronger than the Rust memory model. A checker that weakens an operation runs scenarios,
+// whose tasks are numbers.
 unsafe impl Memory for Tso {
     type AtomicU32 = Word<u32>;
     type AtomicU64 = Word<u64>;
@@ -131,13 +133,14 @@ unsafe impl Memory for Tso {
     type AtomicPtr<T> = Word<*mut T>;
     type Cell<T> = Plain<T>;
 
-    /// A store to half of the word: the other half is what memory holds of it when the store arrives there, or when the thread reads it.
+    /// Stores half of the word. The other half keeps memory's value from the time when the store drains or the thread
+    /// reads it.
     #[track_caller]
     fn store_high(word: &Word<u64>, _: u32, high: u32, order: Ordering) {
         let (site, location) = (Location::caller(), word.location);
         let bits = Bits { value: u64::from(high) << 32, mask: u64::MAX << 32 };
         let alone = machine(|machine| {
-            // An update to machines without half stores.
+            // On machines without half stores, this is an update.
             machine.order_at(site, Kind::Update, order);
             is_alone(machine).then(|| machine.set_value(location, bits.over(machine.value(location))))
         });
@@ -198,7 +201,7 @@ impl Sleep for Tso {
             ensure!(word.load(Ordering::Relaxed) != expected, Hang, "the only thread goes to sleep for ever");
             return;
         }
-        // The kernel's look at the word follows a full barrier.
+        // The kernel's check of the word follows a full barrier.
         drain_own(Location::caller());
         ask(Op::Wait { location: word.location, expected: expected.into() }, Location::caller());
     }
@@ -222,7 +225,7 @@ fn wake(word: &Word<u32>, all: bool, site: Site) {
     ask(Op::Wake { location: word.location, all }, site);
 }
 
-// SAFETY: the heavy one drains all store buffers.
+// SAFETY: the heavy side drains all store buffers.
 unsafe impl Asymmetric for Tso {
     fn light_barrier() {}
 
@@ -335,7 +338,7 @@ impl<T: Words> Word<T> {
         (T::from_bits(old), succeeds)
     }
 
-    /// Records that the running thread is about to write this.
+    /// Records that the running thread is about to write this value.
     #[inline]
     fn writes(value: u64) {
         if T::IS_ADDRESS {
@@ -354,7 +357,7 @@ fn altered(mistake: Option<How>, value: u64) -> u64 {
     if let Some(How::Altered(wrong)) = mistake { wrong(value) } else { value }
 }
 
-/// Returns what the running thread has read earlier, or `now` if it has not.
+/// Returns the value that the running thread has read earlier, or `now` if it has read none.
 fn read_earlier(now: u64) -> u64 {
     machine(|machine| machine.read_earlier[machine.running].unwrap_or(now))
 }
@@ -366,13 +369,13 @@ fn guess() -> u64 {
     choose(GUESSES) as u64
 }
 
-/// Defers an operation of the running thread, which uses the guess as its answer.
+/// Defers an operation of the running thread, which uses the guess as its result.
 fn make_late(op: Op, site: Site, guess: Option<u64>) -> u64 {
     machine(|machine| machine.late.push(Late { thread: machine.running, site, op, guess }));
     guess.unwrap_or_default()
 }
 
-/// Makes the deferred operations that wait for the one at this site.
+/// Runs the deferred operations that wait for the one at this site.
 #[inline]
 fn make_late_ones(site: Site) {
     if machine(|machine| !machine.late.is_empty() && machine.sites.is_awaited(site)) {
@@ -396,7 +399,7 @@ fn make_now(Late { op, site, guess, .. }: Late) {
     }
 }
 
-/// Records what the running thread has read at this site.
+/// Records the value that the running thread has read at this site.
 #[inline]
 fn has_read(site: Site, value: u64) {
     let is_awaited = machine(|machine| {
@@ -573,7 +576,7 @@ pub fn choose(count: usize) -> usize {
     machine(|machine| machine.choose(count))
 }
 
-/// Notes in the history, if one is written, what the running thread does.
+/// Notes in the history, if one is recorded, what the running thread does.
 pub fn note(text: impl FnOnce() -> String) {
     machine(|machine| {
         if machine.recorder.is_some() && !is_alone(machine) {

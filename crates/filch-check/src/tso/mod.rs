@@ -1,4 +1,4 @@
-//! Bounded TSO: the memory [`Tso`], and the exhaustive explorer of the programs that run on it.
+//! Bounded TSO: the memory [`Tso`], and the exhaustive explorer of programs that run on it.
 
 mod clock;
 mod explore;

@@ -1,8 +1,8 @@
-//! What the machine writes down of an execution that is to be told.
+//! The record of an execution, from which a history is made.
 
 use crate::sites::Site;
 
-/// What happened in one row.
+/// The event of one row.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     Note(String),
@@ -11,12 +11,12 @@ pub(crate) enum Act {
         value: u64,
         forwarded: bool,
     },
-    /// Into the buffer.
+    /// A store into the buffer.
     Buffer {
         location: u32,
         value: u64,
     },
-    /// To memory at once, where there is no buffer.
+    /// A write straight to memory, on a machine without buffers.
     Write {
         location: u32,
         value: u64,
@@ -48,12 +48,12 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    /// Whether it is a step of a buffer, and not of its thread.
+    /// Returns whether it is a step of a buffer rather than of its thread.
     pub(super) fn is_of_buffer(&self) -> bool {
         matches!(self, Self::Move { .. } | Self::Drain { .. })
     }
 
-    /// The location, and the values that it is said to hold.
+    /// Returns the location, and the values that the row shows for it.
     pub(super) fn values(&self) -> Option<(u32, [Option<u64>; 2])> {
         match *self {
             Self::Load { location, value, .. }
@@ -72,7 +72,7 @@ pub(crate) struct Row {
     pub(crate) thread: usize,
     pub(crate) act: Act,
     pub(crate) site: Option<Site>,
-    /// The thread's buffer after it, oldest first.
+    /// The thread's buffer after the row, oldest first.
     pub(crate) buffer: Vec<(u32, u64)>,
 }
 

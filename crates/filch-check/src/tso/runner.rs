@@ -1,7 +1,6 @@
 //! One execution of a program: its threads are coroutines, and a callback chooses each step.
 //!
-//! What must always hold: nobody has a reference to the machine while a thread of the program runs; a thread that is thrown away unwinds,
-//! alone.
+//! Invariant: no reference to the machine exists while a thread of the program runs. A discarded thread unwinds alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
@@ -37,20 +36,20 @@ impl Runner {
     }
 
     pub(crate) fn machine(&mut self) -> &mut Machine {
-        // SAFETY: allocated in `new` and freed in `drop`; `&mut self`, so no program is running.
+        // SAFETY: `new` allocates it and `drop` frees it; `&mut self`, so no program is running.
         unsafe { &mut *self.machine }
     }
 
-    /// Runs a program once; `next` decides which of the enabled processes takes each step, and is told of the step after
-    /// it. `None` breaks the execution off.
+    /// Runs a program once. `next` decides which of the enabled processes takes each step, and sees the step
+    /// afterwards. `None` breaks the execution off.
     pub(crate) fn run(
         &mut self,
         program: &dyn Fn() -> Program,
         next: &mut dyn FnMut(&mut Machine, Phase) -> Option<usize>,
     ) -> End {
         let raw = self.machine;
-        // SAFETY: the machine lives as long as `self`. Below, references to it are confined to single expressions that run no
-        // code of the program's.
+        // SAFETY: the machine lives as long as `self`. Below, references to it exist only within single expressions
+        // that run none of the program's code.
         unsafe { with_machine(raw, || self.run_on(raw, program, next)) }
     }
 
@@ -83,7 +82,7 @@ impl Runner {
             machine().running = index;
             if let CoroutineResult::Return(panic) = running[index].resume(()) {
                 machine().threads[index].op = Op::Done;
-                // A deferred operation follows another one, which this thread did not make.
+                // A deferred operation waits for another one, which this thread never made.
                 machine().guessed_wrong |= machine().late.iter().any(|late| late.thread == index);
                 if let Some(panic) = panic {
                     machine().violate(panic);
@@ -93,7 +92,7 @@ impl Runner {
         (0..count).for_each(|index| resume(&mut running, index));
         let mut end = None;
         while end.is_none() {
-            // Threads that can continue without a step do.
+            // Run threads that can continue without a step.
             let mut settled = machine().violation.is_some();
             while !settled {
                 settled = true;
@@ -115,7 +114,7 @@ impl Runner {
                     None => end = Some(End::Complete),
                 }
             } else if machine().is_in_doubt() {
-                // It has run this far for its races: without them, the right guess would not be tried.
+                // This run continued only for its races: without them, the right guess would not be tried.
                 end = Some(End::Void);
             } else if machine().threads.iter().all(|thread| matches!(thread.op, Op::Done)) {
                 machine().end();
@@ -126,7 +125,7 @@ impl Runner {
                 end = Some(End::Failed(machine().stuck()));
             }
         }
-        // Thrown away: each thread unwinds, alone.
+        // Discard the threads: each one unwinds, alone.
         machine().mode = Mode::Alone;
         for (index, mut thread) in running.into_iter().enumerate() {
             machine().running = index;
@@ -139,7 +138,7 @@ impl Runner {
         end.expect("the loop ends with a value")
     }
 
-    /// The schedule of the last run.
+    /// Returns the schedule of the last run.
     pub(crate) fn schedule(&mut self) -> Schedule {
         let machine = self.machine();
         let steps = machine.steps.iter().map(|step| {
@@ -158,17 +157,17 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // SAFETY: made by `Box::into_raw` in `new`; no program is running.
+        // SAFETY: `Box::into_raw` in `new` made it; no program is running.
         drop(unsafe { Box::from_raw(self.machine) });
     }
 }
 
-/// What the explorer is asked.
+/// A question to the explorer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// For the process that takes the next step.
+    /// Which process takes the next step?
     Choose,
-    /// To look at the step just taken.
+    /// Inspect the step just taken.
     Taken,
 }
 
@@ -183,7 +182,8 @@ thread_local! {
     static EXPLORING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// A failing execution is a result, reported with its history; its panic message on standard error would be noise.
+/// Silences expected panics: a failing execution is a result, reported with its history, so its panic message on
+/// standard error would be noise.
 fn be_quiet_about_expected_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

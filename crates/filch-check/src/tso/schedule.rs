@@ -1,20 +1,20 @@
-//! A schedule: which process takes each step. It repeats an execution exactly.
+//! A schedule: the process that takes each step. It replays an execution exactly.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 /// The decisions of one execution.
 ///
-/// Written as a list of processes, each with the number of steps that it takes in a row: `0` is the first thread, `b0`
-/// its store buffer, `e0` the entry beyond that; `0*3 b0 1` are five steps. Answers to [`choose`](super::choose) follow as `?1`, where they are
-/// not zero.
+/// Written as a list of processes, each with its number of consecutive steps: `0` is the first thread, `b0` its store
+/// buffer, `e0` the entry beyond that; `0*3 b0 1` is five steps. Nonzero answers to [`choose`](super::choose) follow as
+/// `?1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) steps: Vec<Actor>,
     pub(crate) choices: Vec<usize>,
 }
 
-/// A process, by its thread.
+/// A process, identified by its thread and role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Actor {
     /// 0 the thread, 1 its buffer, 2 the extra entry.

@@ -1,20 +1,20 @@
-//! The search: which executions are left to run, and which need not be.
+//! The search: which executions still have to run, and which need not.
 //!
-//! **Method.** Stateless: a program is run again and again from the start, and what is kept between runs is only the
-//! list of decisions on the way to where the next run differs. Dynamic partial-order reduction with source sets and
-//! sleep sets after Abdulla, Aronis, Jonsson and Sagonas, *Optimal Dynamic Partial Order Reduction*, POPL 2014,
-//! algorithm 1. A run is watched for races: two steps that depend on each other with nothing in between to order them. For each,
-//! a run is planned in which the second comes first. A process whose next step has been tried in a state sleeps until a step
-//! is taken that this step depends on. So of the executions that differ only in the order of independent steps, at least one
-//! is run to its end, and at most one is.
+//! **Method.** The search is stateless: it runs a program repeatedly from the start, and keeps between runs only the
+//! list of decisions up to the point where the next run differs. It uses dynamic partial-order reduction with source
+//! sets and sleep sets after Abdulla, Aronis, Jonsson and Sagonas, *Optimal Dynamic Partial Order Reduction*, POPL
+//! 2014, algorithm 1. It watches each run for races: two steps that depend on each other with nothing in between to
+//! order them. For each race, it plans a run in which the second step comes first. A process whose next step has been
+//! tried in a state sleeps until a step is taken that this step depends on. So of the executions that differ only in
+//! the order of independent steps, exactly one runs to its end.
 //!
-//! Store buffers are processes of their own, hence drains are reduced like all other steps.
+//! Store buffers are processes of their own, so drains are reduced like all other steps.
 //!
-//! **Waiting.** A thread in a waiting loop is not runnable until something that it looked at has changed: another round that
-//! reads the same would end in the same state. Where a race asks for a step of a thread that waits, all runnable processes are
-//! tried instead.
+//! **Waiting.** A thread in a waiting loop is not runnable until a variable that it read has changed: another round
+//! that reads the same values would end in the same state. If a race requires a step of a waiting thread, the search
+//! tries all runnable processes instead.
 //!
-//! What must always hold: `frames[i]` is the state before step `i`; `done` and the chosen process are in `backtrack`.
+//! Invariant: `frames[i]` is the state before step `i`; `done` and the chosen process are in `backtrack`.
 
 use super::clock::MAX_PROCESSES;
 use super::machine::Machine;
@@ -24,25 +24,25 @@ use super::machine::Machine;
 struct Frame {
     chosen: u8,
     enabled: u16,
-    /// Processes whose next step leads to nothing new.
+    /// Processes whose next step leads to no new execution.
     sleep: u16,
-    /// Processes tried.
+    /// Processes already tried.
     done: u16,
     /// Processes to be tried.
     backtrack: u16,
 }
 
-/// The search: the decisions on the way to the present execution, and what is left to try at each.
+/// The search: the decisions that lead to the present execution, and the untried ones at each.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     /// Whether to leave out executions that differ only in the order of independent steps.
     reduce: bool,
     frames: Vec<Frame>,
-    /// Steps from here on have not been taken after these decisions before.
+    /// The first step that has not been taken before after these decisions.
     fresh: usize,
-    /// What sleeps after the last frame.
+    /// The processes that sleep after the last frame.
     sleep: u16,
-    /// The rest of this execution is like one that was run before.
+    /// Whether the rest of this execution repeats an earlier one.
     pub(super) redundant: bool,
 }
 
@@ -63,7 +63,7 @@ impl Search {
                 self.redundant = true;
                 return enabled.trailing_zeros() as usize;
             }
-            // The thread that ran last goes on, if it can: fewer switches make a history easier to read.
+            // Let the thread that ran last continue, if it can: fewer switches make a history easier to read.
             let last = machine.steps.last().map_or(0, |step| step.process);
             let chosen = if awake >> last & 1 == 1 { last } else { awake.trailing_zeros() as usize };
             self.frames.push(Frame {
@@ -102,8 +102,8 @@ impl Search {
         }
     }
 
-    /// Plans an execution in which the newest step comes before `earlier`, with which it races: from the state before
-    /// `earlier`, first everything that does not depend on it.
+    /// Plans an execution in which the newest step comes before `earlier`, with which it races: it starts from the
+    /// state before `earlier`, and first takes every step that does not depend on `earlier`.
     fn reverse(&mut self, machine: &Machine, earlier: usize) {
         let event = &machine.steps[earlier];
         let newest = machine.steps.len() - 1;
@@ -136,7 +136,7 @@ impl Search {
         };
     }
 
-    /// Turns to the next execution; `false` if there is none.
+    /// Moves on to the next execution; returns `false` if there is none.
     pub(super) fn backtrack(&mut self, machine: &mut Machine) -> bool {
         let choices = &mut machine.choices;
         loop {

@@ -1,9 +1,9 @@
 //! The shortest failing history: iterative deepening on the number of surprises.
 //!
-//! An execution without surprises lets each thread run until it ends or has to wait, and drains a store only when
-//! nothing else can run or the running thread waits for its own buffer. Every other decision is a surprise. All executions with
-//! no surprise are tried, then all with one, and so on; among the first that fail, the one with the fewest steps is kept. No
-//! reduction is used, so nothing shorter is missed at the depth that was searched.
+//! An execution without surprises runs each thread until it ends or has to wait, and drains a store only when nothing
+//! else can run or the running thread waits for its own buffer. Every other decision is a surprise. The search tries
+//! all executions with no surprise, then all with one, and so on; among the first that fail, it keeps the one with the
+//! fewest steps. It uses no reduction, so it misses nothing shorter at the depths that it searched.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,8 @@ use super::runner::{End, Phase, Quiet, Runner};
 use crate::program::Program;
 use crate::sites::Sites;
 
-/// The failing execution with the fewest surprises and, among those, the fewest steps; `None` if none was found in time.
+/// Returns the failing execution with the fewest surprises and, among those, the fewest steps; `None` if none was found
+/// in time.
 pub fn shortest(program: &dyn Fn() -> Program, bounds: &Bounds, time: Duration) -> Option<Failure> {
     let _quiet = Quiet::new();
     let mut runner = Runner::new(bounds.processor);
@@ -49,7 +50,7 @@ pub fn shortest(program: &dyn Fn() -> Program, bounds: &Bounds, time: Duration) 
                 best = Some(Failure { wrong, schedule: runner.schedule() });
             }
             path.truncate(taken);
-            // The next path: the last decision that has another option, with surprises left for it.
+            // Find the next path: the last decision that has another option, with surprises left for it.
             let choices = &mut runner.machine().choices;
             let mut used = path.iter().filter(|decision| decision.at > 0).count();
             let mut more = false;
@@ -90,17 +91,17 @@ pub fn shortest(program: &dyn Fn() -> Program, bounds: &Bounds, time: Duration) 
     None
 }
 
-/// More than any bug that a reader could follow needs.
+/// More surprises than any bug needs that a reader could follow.
 const MAX_SURPRISES: usize = 12;
 
 #[derive(Debug)]
 struct Decision {
-    /// The processes that can take the step; the first is no surprise.
+    /// The processes that can take the step; the first one is no surprise.
     options: Vec<u8>,
     at: usize,
 }
 
-/// What can happen next, the expected first.
+/// Returns the possible next steps, the expected one first.
 fn options(machine: &Machine) -> Vec<u8> {
     let enabled: Vec<usize> = (0..machine.processes()).filter(|&process| machine.is_enabled(process)).collect();
     let threads = machine.threads.len();

@@ -1,27 +1,27 @@
-//! What a step touches: enough to tell whether two of them depend on each other.
+//! Footprints: what a step touches, which decides whether two steps depend on each other.
 //!
-//! What must always hold: two steps whose footprints do not depend on each other can be exchanged, if neighbours.
+//! Invariant: two adjacent steps whose footprints do not depend on each other can be exchanged.
 
 use super::thread::Entry;
 use super::{Machine, Op};
 
-/// What a process's next step touches, in the present state: enough to tell whether two of them depend on each other.
+/// What a process's next step touches in the present state, which decides whether two steps depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
-    /// Nothing that others touch.
+    /// Nothing that other threads touch.
     Private,
     Read(u32),
-    /// `store`: of which thread's buffer it is a drain, and of which store.
+    /// A write to a location; if it is a drain, the thread whose buffer it drains, and the store.
     Write(u32, Option<(usize, u32)>),
-    /// A load served by the own buffer.
+    /// A load served by the thread's own buffer.
     Forward(usize, u32),
-    /// A move into the extra entry of a thread.
+    /// A move into a thread's extra entry.
     Move(usize),
     All,
 }
 
 impl Footprint {
-    /// Whether the order of the two matters. Both belong to different processes and are enabled.
+    /// Returns whether the order of the two steps matters. Both are enabled and belong to different processes.
     pub(crate) fn depends_on(self, other: Self) -> bool {
         use Footprint::{All, Forward, Move, Private, Read, Write};
         match (self, other) {
@@ -40,7 +40,7 @@ impl Footprint {
 }
 
 impl Machine {
-    /// Whether the process can take a step now.
+    /// Returns whether the process can take a step now.
     #[inline]
     pub(crate) fn is_enabled(&self, process: usize) -> bool {
         let (thread, role) = self.role(process);
@@ -65,7 +65,7 @@ impl Machine {
         (0..self.processes()).filter(|&process| self.is_enabled(process)).fold(0, |set, process| set | 1 << process)
     }
 
-    /// What the process's next step touches. Precondition: it is enabled.
+    /// Returns what the process's next step touches. Precondition: the process is enabled.
     pub(crate) fn footprint(&self, process: usize) -> Footprint {
         let (thread, role) = self.role(process);
         let own = &self.threads[thread];

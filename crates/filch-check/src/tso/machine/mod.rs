@@ -1,32 +1,33 @@
-//! The abstract machine TSO\[S\]: memory, one store buffer per thread, and what each step does to them.
+//! The abstract machine TSO\[S\]: memory, one store buffer per thread, and the effect of each step on them.
 //!
 //! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
 //! section 2; for unbounded buffers, Owens, Sarkar and Sewell, *A Better x86 Memory Model: x86-TSO*, TPHOLs 2009.
 //!
-//! **Processes.** Three for each thread, all scheduled alike: the thread itself; its store buffer, whose step moves the
-//! oldest entry to memory; with coalescing, the extra entry B between buffer and memory. The buffer's step then moves
-//! its oldest entry into B, on top of an entry of the same location, of no more bits, or if B is empty, and B's step writes memory.
+//! **Processes.** Each thread has three processes, all scheduled alike: the thread itself; its store buffer, whose step
+//! moves the oldest entry to memory; and, with coalescing, the extra entry B between buffer and memory. The buffer's
+//! step then moves its oldest entry into B, if B is empty or holds an entry of the same location and no more bits; B's
+//! step writes memory.
 //!
-//! **Steps.** Only what others can tell apart is a step to be scheduled: reading memory, writing memory, and reading
-//! the own buffer (which others cannot see, but which is ordered with that entry's leaving it). Filling the own
-//! buffer and passing a fence happen at once, as soon as they can: to do them later would give no behaviour that doing
-//! them at once and draining later does not give. The exception is a program with a barrier on all threads, which
-//! empties the buffers of others: there a store is a step too.
+//! **Steps.** Only actions that other threads can distinguish are scheduled as steps: reading memory, writing memory,
+//! and reading the own buffer (which other threads cannot see, but which is ordered with that entry's drain). Filling
+//! the own buffer and passing a fence happen as soon as they can: delaying them gives no behaviour that doing them at
+//! once and draining later does not give. The exception is a program with a barrier on all threads, which empties the
+//! buffers of other threads: there a store is also a step.
 //!
-//! **Order.** Every step carries a vector clock of the steps that it depends on: those of its own process, the store
-//! before its drain, the drains before a fence is passed, and for every location the write before each read, the
-//! reads before the next write. Two steps that race, that is, depend on each other with nothing in between, are
-//! reported to the explorer, which reverses them. A second clock has only the order that a program may rely on (from
-//! a store to who reads it), and accesses to cells that it leaves unordered are errors.
+//! **Order.** Every step carries a vector clock of the steps that it depends on: the earlier steps of its process, the
+//! store before its drain, the drains before a passed fence, and for every location the write before each read and the
+//! reads before the next write. If two steps depend on each other and no step in between orders them, they race: the
+//! machine reports them to the explorer, which reverses them. A second clock has only the order that a program may rely
+//! on (from a store to a thread that reads it). Accesses to cells that it leaves unordered are errors.
 //!
-//! * `thread`: a thread, its store buffer, and what it does at once.
+//! * `thread`: a thread, its store buffer, and the actions that it takes without a step.
 //! * `word`: memory.
 //! * `footprint`: what a step touches.
-//! * `step`: what a step does.
+//! * `step`: the effect of a step.
 //! * `order`: the clocks.
 //!
-//! What must always hold: two steps that are not ordered by their clocks can be exchanged, if neighbours, without
-//! changing what either reads or the state after both.
+//! Invariant: two adjacent steps that their clocks do not order can be exchanged without changing what either reads or
+//! the state after both.
 
 mod footprint;
 mod order;
@@ -47,13 +48,13 @@ use crate::sites::{Kind, Site, Sites};
 /// The parameters of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processor {
-    /// Entries of each thread's store buffer: 0 is sequential consistency, `usize::MAX` plain TSO.
+    /// The number of entries in each thread's store buffer: 0 is sequential consistency, `usize::MAX` plain TSO.
     pub buffer: usize,
     /// Whether an entry beyond the buffer merges stores to one location after they have left the buffer.
     pub coalesces: bool,
 }
 
-/// What a store writes: the bits of a word that are in the mask, which are 0 elsewhere.
+/// The bits of a word that a store writes: those in the mask. All other bits are 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bits {
     pub(crate) value: u64,
@@ -69,40 +70,40 @@ impl Bits {
         self.mask == u64::MAX
     }
 
-    /// A word that was `below`.
+    /// Returns a word that held `below`, after this store.
     pub(crate) const fn over(self, below: u64) -> u64 {
         below & !self.mask | self.value
     }
 
-    /// This one after an older one.
+    /// Merges this store with an older one.
     const fn after(self, older: Self) -> Self {
         Self { value: self.over(older.value), mask: self.mask | older.mask }
     }
 }
 
-/// What a thread is about to do.
+/// The next operation of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// Nothing: it is running private code, or has not begun.
+    /// None: the thread runs private code, or has not begun.
     Run,
     Load {
         location: u32,
     },
-    /// With no buffer, or one that is full, or where stores are steps.
+    /// A store that is a step: there is no buffer, the buffer is full, or stores are steps.
     Store {
         location: u32,
         bits: Bits,
     },
-    /// `expected`: of a compare-and-swap.
+    /// `expected`: for a compare-and-swap.
     Update {
         location: u32,
         expected: Option<u64>,
         argument: u64,
         apply: fn(u64, u64) -> u64,
     },
-    /// Until the own buffer is empty.
+    /// Waits until the thread's own buffer is empty.
     Fence,
-    /// Until a variable changes that was read since the last spin.
+    /// Waits until a variable changes that the thread has read since the last spin.
     Spin,
     /// A futex's wait.
     Wait {
@@ -127,7 +128,7 @@ pub(crate) struct Late {
     pub(crate) thread: usize,
     pub(crate) site: Site,
     pub(crate) op: Op,
-    /// The answer that its thread has assumed.
+    /// The result that its thread has assumed.
     pub(crate) guess: Option<u64>,
 }
 
@@ -135,15 +136,15 @@ pub(crate) struct Late {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) process: usize,
-    /// Its number among those of its process, from 1.
+    /// Its number among its process's steps, from 1.
     pub(crate) index: u16,
     pub(crate) clock: Clock,
 }
 
-/// How the operations of a thread take effect at the moment.
+/// How a thread's operations currently take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// One thread, no buffers: before the start, after the end, and while a thread is thrown away.
+    /// One thread, no buffers: before the start, after the end, and while a thread is being discarded.
     Alone,
     Threads,
 }
@@ -164,16 +165,16 @@ pub(crate) struct Machine {
     pub(crate) races: Vec<u32>,
     last_barrier: Option<u32>,
     scratch: Vec<u32>,
-    /// Deferred operations that are still to be made.
+    /// Deferred operations that still have to run.
     pub(crate) late: Vec<Late>,
-    /// What each thread has read where a mistake uses it later.
+    /// The values that each thread has read and that a mistake uses later.
     pub(crate) read_earlier: [Option<u64>; MAX_THREADS],
-    /// Whether a guess was wrong: this is not an execution of the program.
+    /// Whether a guess was wrong: this is then not an execution of the program.
     pub(crate) guessed_wrong: bool,
-    /// Whether stores are steps: so once a program has used the barrier.
+    /// Whether stores are steps: true once a program has used the barrier.
     pub(crate) stores_are_steps: bool,
     pub(crate) barrier_seen: bool,
-    /// What ends the execution early.
+    /// The violation that ends the execution early.
     pub(crate) violation: Option<Wrong>,
     pub(crate) sites: Sites,
     pub(crate) recorder: Option<Recorder>,
@@ -183,7 +184,7 @@ pub(crate) struct Machine {
     /// The number of spins of a thread that runs alone.
     pub(crate) looks_alone: usize,
     pub(crate) outcome: Outcome,
-    /// Its number once the threads have ended, and the number of words then.
+    /// The outcome's number once the threads have ended, and the number of words at that time.
     pub(crate) came_to: u64,
     words_left: usize,
 }
@@ -194,7 +195,7 @@ pub(crate) struct Choice {
     /// The number of steps before it.
     pub(crate) step: usize,
     pub(crate) value: usize,
-    /// The number of answers.
+    /// The number of possible answers.
     pub(crate) count: usize,
 }
 
@@ -271,8 +272,8 @@ impl Machine {
         (process % self.threads.len(), process / self.threads.len())
     }
 
-    /// Identifies the execution up to the order of indistinguishable steps: which write each read has seen, and the order of the writes
-    /// to each location.
+    /// Identifies the execution up to the order of indistinguishable steps: which write each read has seen, and the
+    /// order of the writes to each location.
     pub(crate) fn fingerprint(&self) -> u64 {
         let threads = self.threads.iter().map(|thread| thread.fingerprint);
         threads.chain(self.words[..self.words_left].iter().map(|word| word.fingerprint)).fold(0, mix)
@@ -305,7 +306,7 @@ impl Machine {
         self.guessed_wrong || self.late.iter().any(|late| late.guess.is_some())
     }
 
-    /// Returns the next answer, or the first one to a new question.
+    /// Returns the next preset answer, or the first answer to a new question.
     pub(crate) fn choose(&mut self, count: usize) -> usize {
         assert!(count > 0, "there is nothing to choose from");
         if self.choices_made == self.choices.len() {
@@ -320,12 +321,12 @@ impl Machine {
         value
     }
 
-    /// Sets the answers, for a repetition.
+    /// Sets the answers for a replay.
     pub(crate) fn preset_choices(&mut self, values: &[usize]) {
         self.choices = values.iter().map(|&value| Choice { step: 0, value, count: usize::MAX }).collect();
     }
 
-    /// Says why no thread can take a step although one has not finished.
+    /// Explains why no thread can take a step although one has not finished.
     pub(crate) fn stuck(&self) -> Wrong {
         let waits = self.threads.iter().enumerate().filter_map(|(index, thread)| match thread.op {
             Op::Asleep { .. } => Some(format!("thread {index} sleeps")),

@@ -1,6 +1,6 @@
 //! The order of steps: the clocks, and the races that the explorer reverses.
 //!
-//! What must always hold: a step's clock has every step that it depends on, directly or through others.
+//! Invariant: a step's clock includes every step that it depends on, directly or through others.
 
 use super::{Clock, Machine, Step};
 
@@ -32,8 +32,8 @@ impl Machine {
         }
     }
 
-    /// Enters a step that depends on `candidates`, earlier steps, newest first: orders it after them, and notes as races
-    /// those that nothing else orders before it.
+    /// Records a step that depends on `candidates`, earlier steps, newest first: orders it after them, and reports as
+    /// races those that nothing else orders before it.
     pub(super) fn take_step(&mut self, process: usize, candidates: &[u32]) -> u32 {
         let mut clock = *self.process_clock(process);
         self.races.clear();

@@ -1,6 +1,6 @@
-//! What a step does.
+//! The effect of a step.
 //!
-//! What must always hold: it is taken only when it is enabled.
+//! Invariant: a step is taken only when it is enabled.
 
 use super::thread::{Entry, Thread};
 use super::word::name;
@@ -10,7 +10,8 @@ use crate::tso::clock::MAX_PROCESSES;
 use crate::tso::record::Act;
 
 impl Machine {
-    /// Takes the process's next step, which is enabled. A thread is then to be resumed if its operation is `Run`.
+    /// Takes the process's next step, which is enabled. If a thread's operation is then `Run`, the caller resumes the
+    /// thread.
     pub(crate) fn step(&mut self, process: usize) {
         let (thread, role) = self.role(process);
         match role {
@@ -72,7 +73,7 @@ impl Machine {
                     own.order[thread] += 1;
                     let (order, store) = (own.order, own.stores);
                     if self.stores_are_steps {
-                        // It is counted as a store, and leaves no entry to wait for.
+                        // The update counts as a store, and leaves no entry to wait for.
                         let clock = self.threads[thread].clock;
                         self.threads[thread].drains.push(clock);
                     }
@@ -131,7 +132,7 @@ impl Machine {
             self.observe(thread, location);
             let own = &mut self.threads[thread];
             if let Some((_, store)) = pending {
-                // Put together from the buffer and memory, and ordered with the stores' way there by that read.
+                // The value combines the buffer and memory. That read orders the load with the stores' drains.
                 own.fingerprint = mix(own.fingerprint, name(thread, store).into());
             }
             let value = own.all_pending(location).over(self.words[location as usize].value);
@@ -143,7 +144,7 @@ impl Machine {
     }
 
     fn drain(&mut self, process: usize, thread: usize, entry: &Entry) {
-        // After the store; after and before the loads that it served.
+        // The drain comes after the store, and before or after the loads that the store served.
         self.process_clock(process).join(&entry.clock);
         let mut candidates = std::mem::take(&mut self.scratch);
         candidates.clear();
@@ -173,11 +174,12 @@ impl Machine {
         }
     }
 
-    /// A move into the extra entry: once that is empty, or on top of an older store to the same place.
+    /// Moves an entry into the extra entry, which is empty or holds an older store to the same location.
     fn move_on(&mut self, process: usize, thread: usize, entry: Entry) {
         self.process_clock(process).join(&entry.clock);
         let (steps, own) = (&self.steps, &mut self.threads[thread]);
-        // To the same place, the older store's leaving might have come second; to another, it had to come first.
+        // If the entry replaces the older store, that store's drain might have come second; otherwise it had to come
+        // first.
         let raced = match own.extra_drained.take() {
             Some((step, older)) if entry.replaces(&older) => Some(step),
             Some((step, _)) => {
@@ -201,7 +203,7 @@ impl Machine {
         }
     }
 
-    /// An entry of the buffer is free.
+    /// Records that an entry of the buffer is free.
     fn left(&mut self, thread: usize, step: u32) {
         if self.stores_are_steps && self.role(self.steps[step as usize].process).1 == 1 {
             self.threads[thread].drains.push(self.steps[step as usize].clock);

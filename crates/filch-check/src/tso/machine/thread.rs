@@ -1,6 +1,6 @@
-//! A thread of the machine, its store buffer, and what it does at once, without a step that anybody could tell from its place.
+//! A thread of the machine, its store buffer, and the actions that it takes without a step.
 //!
-//! What must always hold: the buffer's entries are in the order of the stores; the extra entry is older than all of them.
+//! Invariant: the buffer's entries are in the order of the stores, and the extra entry is older than all of them.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,21 @@ use crate::tso::record::Act;
 pub(super) struct Entry {
     pub(super) location: u32,
     pub(super) bits: Bits,
-    /// The store that made it.
+    /// The store that made the entry.
     pub(super) store: u32,
     pub(super) clock: Clock,
     pub(super) order: Order,
 }
 
 impl Entry {
-    /// Whether this one may join an older one in the extra entry: whatever that writes, this one writes.
+    /// Returns whether this entry may join an older one in the extra entry: it writes everything that the older one
+    /// writes.
     pub(super) fn replaces(&self, older: &Self) -> bool {
         self.location == older.location && older.bits.mask & !self.bits.mask == 0
     }
 }
 
-/// What a program may rely on: per thread, how many of its stores came before.
+/// The order that a program may rely on: for each thread, the number of its stores that came before.
 pub(super) type Order = [u16; MAX_THREADS];
 
 pub(super) fn join(order: &mut Order, other: &Order) {
@@ -36,30 +37,30 @@ pub(super) fn join(order: &mut Order, other: &Order) {
 
 #[derive(Debug)]
 pub(crate) struct Thread {
-    /// Of its coroutine.
+    /// The yielder of its coroutine.
     pub(crate) yielder: *const corosensei::Yielder<(), ()>,
     pub(crate) op: Op,
     pub(crate) site: Option<Site>,
-    /// Of the last operation: the value read, and whether a compare-and-swap has written.
+    /// The result of the last operation: the value read, and whether a compare-and-swap has written.
     pub(crate) result: (u64, bool),
     pub(super) buffer: VecDeque<Entry>,
     pub(super) extra: Option<Entry>,
-    /// Loads that were served by the entry of this store: they are ordered with its way to memory.
+    /// Loads that an entry served, with the entry's store: they are ordered with its drain.
     pub(super) forwarded: Vec<(u32, u32)>,
-    /// What the current round of a waiting loop has read; `None` once it has written.
+    /// The locations that the current round of a waiting loop has read; `None` once it has written.
     pub(super) looked_at: Option<Vec<(u32, u32)>>,
     pub(super) clock: Clock,
     pub(super) buffer_clock: Clock,
     pub(super) extra_clock: Clock,
-    /// The extra entry's last way to memory, and what it was: a store that replaces it might have joined it.
+    /// The extra entry's last drain, and the entry: a store that replaces it might have joined it.
     pub(super) extra_drained: Option<(u32, Entry)>,
-    /// The last store that joined another in the extra entry, which might have left before.
+    /// The last store that joined another in the extra entry; that one might have drained before.
     pub(super) extra_joined: Option<u32>,
-    /// The drains so far, where stores are steps: the entry that a store needs was left free by one of them.
+    /// The drains so far, if stores are steps: one of them freed the entry that a store needs.
     pub(super) drains: Vec<Clock>,
     pub(super) order: Order,
     pub(super) stores: u32,
-    /// What it has read from whom.
+    /// Which writes it has read.
     pub(super) fingerprint: u64,
 }
 
@@ -95,13 +96,13 @@ impl Thread {
         *self = Self { buffer, forwarded, looked_at: Some(looked_at), ..Self::new() };
     }
 
-    /// The newest store to `location` that has not reached memory.
+    /// Returns the newest store to `location` that has not reached memory.
     #[inline]
     pub(super) fn pending(&self, location: u32) -> Option<&Entry> {
         self.buffer.iter().rev().chain(&self.extra).find(|entry| entry.location == location)
     }
 
-    /// What has not reached memory of `location`: all such stores together.
+    /// Returns all stores to `location` that have not reached memory, merged.
     pub(super) fn all_pending(&self, location: u32) -> Bits {
         let older_first = self.extra.iter().chain(&self.buffer).filter(|entry| entry.location == location);
         older_first.fold(Bits { value: 0, mask: 0 }, |older, entry| entry.bits.after(older))
@@ -113,7 +114,7 @@ impl Thread {
 }
 
 impl Machine {
-    /// What a thread's buffer holds, oldest first, the extra entry before all.
+    /// Returns the contents of a thread's buffer, oldest first, starting with the extra entry.
     pub(crate) fn buffered(&self, thread: usize) -> impl Iterator<Item = (u32, u64)> {
         let thread = &self.threads[thread];
         thread.extra.iter().chain(&thread.buffer).map(|entry| (entry.location, entry.bits.value))
@@ -143,7 +144,7 @@ impl Machine {
         self.threads[thread].is_drained()
     }
 
-    /// A fence that found the buffer empty: what was drained came before it.
+    /// Passes a fence whose thread found the buffer empty: all drains come before it.
     #[inline]
     pub(crate) fn pass_fence(&mut self, thread: usize) {
         let own = &mut self.threads[thread];
@@ -151,8 +152,8 @@ impl Machine {
         own.clock.join(&own.extra_clock);
     }
 
-    /// Whether something has changed since this round of a waiting loop began. If the round has written, there is
-    /// nothing to wait for.
+    /// Returns whether something has changed since this round of a waiting loop began. If the round has written, it
+    /// need not wait.
     pub(crate) fn may_look_again(&mut self, thread: usize) -> bool {
         let words = &self.words;
         match &mut self.threads[thread].looked_at {
@@ -171,7 +172,7 @@ impl Machine {
         }
     }
 
-    /// Lets a thread that waits for its buffer, or for a change, go on if it can; it is then to be resumed.
+    /// Lets a thread that waits for its buffer, or for a change, continue if it can. The caller then resumes it.
     pub(crate) fn unblock(&mut self, thread: usize) -> bool {
         let op = self.threads[thread].op;
         match op {
@@ -180,12 +181,12 @@ impl Machine {
                 if !self.try_buffer(thread, location, bits) {
                     return false;
                 }
-                // Room was made by a drain.
+                // A drain made room.
                 let own = &mut self.threads[thread];
                 own.clock.join(&own.buffer_clock);
             }
             Op::Spin if self.may_look_again(thread) => {}
-            // Woken, by somebody else's step.
+            // Another thread's step woke it.
             Op::Run => return true,
             _ => return false,
         }

@@ -1,7 +1,7 @@
 //! The machine's memory: words, and cells that are not atomic.
 //!
-//! What must always hold: a word's version counts its writes; a cell knows the last access of each thread by the number of the store that
-//! comes after it.
+//! Invariant: a word's version counts its writes, and a cell identifies the last access of each thread by the number of
+//! the store that comes after it.
 
 use super::thread::{Order, join};
 use super::{Bits, Machine, Mode, Site};
@@ -12,20 +12,20 @@ use crate::tso::clock::MAX_THREADS;
 #[derive(Debug)]
 pub(crate) struct Word {
     pub(super) value: u64,
-    /// Counts writes.
+    /// The number of writes.
     pub(super) version: u32,
-    /// The store that wrote it, as (thread, its number); 0 at the start.
+    /// The store that wrote it, as (thread, its number); initially 0.
     pub(super) writer: u32,
     pub(super) last_write: Option<u32>,
     pub(super) reads: Vec<u32>,
     pub(super) order: Order,
-    /// The writes, in their order.
+    /// The writes, in order.
     pub(super) fingerprint: u64,
     pub(super) is_address: bool,
     pub(crate) born: Site,
 }
 
-/// A cell of memory that is not atomic: who last used it, as numbers of stores.
+/// A cell of memory that is not atomic, with the last access of each thread, as numbers of stores.
 #[derive(Debug)]
 pub(crate) struct Plain {
     pub(super) written: Option<(usize, u16)>,
@@ -68,7 +68,7 @@ impl Machine {
         (self.plain.len() - 1) as u32
     }
 
-    /// Where a word was made, and the how-manieth it was to be made there.
+    /// Returns the site that made a word, and the word's index among those made there.
     pub(crate) fn birth(&self, location: u32) -> (Site, usize, usize) {
         let born = self.words[location as usize].born;
         let same = |word: &&Word| std::ptr::eq(word.born, born) || word.born == born;
@@ -84,7 +84,7 @@ impl Machine {
         self.words[location as usize].value = value;
     }
 
-    /// An access to a cell: an error unless ordered with all earlier ones of other threads.
+    /// Records an access to a cell: an error unless it is ordered after all earlier accesses of other threads.
     pub(crate) fn access_plain(&mut self, cell: u32, write: bool) {
         if self.mode == Mode::Alone {
             return;
@@ -97,7 +97,7 @@ impl Machine {
         if write {
             clash = clash.or((0..MAX_THREADS).find(|&thread| unordered(thread, plain.read[thread])));
         }
-        // Who wants to be ordered after this has to read a later store of this thread.
+        // A thread that is ordered after this access has read a later store of this thread.
         let next = order[me] + 1;
         if write {
             plain.written = Some((me, next));
@@ -119,7 +119,7 @@ impl Machine {
         word.last_write = Some(step);
     }
 
-    /// The thread has read the location's present value from memory.
+    /// Records that the thread has read the location's present value from memory.
     pub(super) fn observe(&mut self, thread: usize, location: u32) {
         let word = &self.words[location as usize];
         let own = &mut self.threads[thread];
@@ -133,7 +133,7 @@ impl Machine {
     pub(super) fn write(&mut self, thread: usize, location: u32, bits: Bits, store: u32, mut order: Order) {
         let word = &mut self.words[location as usize];
         if !bits.is_whole() {
-            // The rest is somebody else's.
+            // Other stores wrote the remaining bits.
             join(&mut order, &word.order);
         }
         word.value = bits.over(word.value);
@@ -144,7 +144,7 @@ impl Machine {
     }
 }
 
-/// What a store is called in the outcome of an execution.
+/// Returns a store's name in the outcome of an execution.
 pub(super) fn name(thread: usize, store: u32) -> u32 {
     (thread as u32 + 1) << 24 | store
 }
