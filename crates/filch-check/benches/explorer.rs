@@ -1,4 +1,4 @@
-//! How many executions the explorer runs: of the Chase–Lev deque, at least a million a minute on one core.
+//! The explorer's speed: at least a million executions of the Chase–Lev deque per minute on one core.
 #![allow(missing_docs, reason = "criterion's macros make public functions")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

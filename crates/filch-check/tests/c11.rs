@@ -1,4 +1,4 @@
-//! Loom's memory against small programs whose outcomes the C11 model fixes, and the queues on it.
+//! Checks loom's memory on small programs whose outcomes the C11 model fixes, and runs the queues on it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn word(value: u32) -> Word {
 
 type Body<S> = fn(&S);
 
-/// A program whose threads share one value, made anew for each execution.
+/// Makes a program whose threads share one value, created anew for each execution.
 fn program_of<S: 'static>(shared: fn() -> S, bodies: &[Body<S>], finally: Body<S>) -> Make {
     let bodies = bodies.to_vec();
     Arc::new(move |_| {
@@ -157,7 +157,7 @@ fn a_store_after_its_own_threads_load_is_seen_by_others() {
 fn a_race_on_a_cell_is_found() {
     let racing: &[Body<(Plain, Word)>] = &[
         |(cell, flag)| {
-            // SAFETY: the memory reports whatever might overlap.
+            // SAFETY: the memory reports any accesses that might overlap.
             cell.with_mut(|value| unsafe { *value = 1 });
             flag.store(1, Ordering::Release);
         },
@@ -203,7 +203,7 @@ fn a_lock_that_is_tried_by_swaps_comes_free() {
                 Loom::spin_loop();
             }
         }
-        // SAFETY: the memory reports whatever might overlap.
+        // SAFETY: the memory reports any accesses that might overlap.
         count.with_mut(|count| unsafe { *count += 1 });
         lock.store(0, Ordering::Release);
     };
@@ -218,7 +218,7 @@ fn a_lock_that_is_tried_by_swaps_comes_free() {
     passes(&make);
 }
 
-/// Sleeps until the flag is up, if the flag was still down when it looked.
+/// Sleeps until the flag is set, if the flag was still clear when it looked.
 fn sleeper(flag: &Word) {
     while flag.load(Ordering::Acquire) == 0 {
         Loom::wait(flag, 0);
@@ -253,7 +253,7 @@ fn a_lost_wake_up_is_found() {
         Loom::wake_one(flag);
     }];
     fails(&program_of(|| word(0), one_of_two, |_| ()), "sleep");
-    // Whether it sleeps depends on nothing but the order of the wait and the wake-up.
+    // Whether it sleeps depends only on the order of the wait and the wake-up.
     let blind: &[Body<Word>] = &[|flag| Loom::wait(flag, 0), |flag| Loom::wake_one(flag)];
     fails(&program_of(|| word(0), blind, |_| ()), "sleep");
 }

@@ -1,5 +1,5 @@
-//! The explorer against an independent enumeration: for each litmus shape, all candidate executions are written down as
-//! relations and the axioms of x86-TSO pick those that are allowed.
+//! Checks the explorer against an independent enumeration: for each litmus shape, the test writes down all candidate
+//! executions as relations, and the axioms of x86-TSO select the allowed ones.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ struct Event {
     writes: bool,
     reads: bool,
     value: u64,
-    /// Fences and swaps passed by its thread before it, itself included if it is a swap.
+    /// The number of fences and swaps that its thread has passed before it, including itself if it is a swap.
     fences: usize,
 }
 
@@ -37,7 +37,7 @@ fn events(shape: &Shape) -> Option<Candidate> {
                     fences += 1;
                 }
                 Instruction::Fence => fences += 1,
-                // Not part of the published model.
+                // These are not part of the published model.
                 Instruction::Heavy | Instruction::WriteHigh(..) | Instruction::ReadLow(_) => return None,
                 Instruction::Light => {}
             }
@@ -67,9 +67,9 @@ fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-/// The number of allowed executions and their outcomes, by the axioms: the order within each thread on one location, and
-/// globally preserved program order (all but write to read without a fence between), reads from others, the order of
-/// writes, and reads before later writes, must have no cycles.
+/// Returns the number of allowed executions and their outcomes, by the axioms: the order within each thread on one
+/// location, and the union of globally preserved program order (all but write to read without a fence between), reads
+/// from other threads, the order of writes, and reads before later writes, must have no cycles.
 fn axiomatic(shape: &Shape, sequentially_consistent: bool) -> Option<(usize, BTreeSet<Vec<u64>>)> {
     let Candidate { events } = events(shape)?;
     let n = events.len();
@@ -77,7 +77,7 @@ fn axiomatic(shape: &Shape, sequentially_consistent: bool) -> Option<(usize, BTr
     let reads: Vec<usize> = (0..n).filter(|&e| events[e].reads).collect();
     let writes_to =
         |location| (0..n).filter(|&e| events[e].writes && events[e].location == location).collect::<Vec<_>>();
-    // For each location all orders of its writes; for each read all writes, or the initial value.
+    // For each location, all orders of its writes; for each read, all writes or the initial value.
     let mut orders: Vec<Vec<Vec<usize>>> = vec![Vec::new()];
     for location in 0..locations {
         let these = permutations(&writes_to(location));
@@ -152,9 +152,9 @@ fn axiomatic(shape: &Shape, sequentially_consistent: bool) -> Option<(usize, BTr
     Some((count, outcomes))
 }
 
-/// Every shape, at every size of buffer: executions run to their end, and how many of them differ in who reads from whom.
-/// A thread's reading of its own store, before and after it has left the buffer, is one in the second count and two in
-/// the first.
+/// For every shape, at every size of buffer: the number of completed executions, and the number of those that differ in
+/// which write a read sees. A thread's read of its own store, before and after the store leaves the buffer, is one
+/// execution in the second count and two in the first.
 const COUNTS: &[(&str, [(u64, usize); 4])] = &[
     // Buffers of      0       1       2       ∞
     ("SB", [(3, 3), (4, 4), (4, 4), (4, 4)]),
@@ -169,7 +169,7 @@ const COUNTS: &[(&str, [(u64, usize); 4])] = &[
     ("SB+fences", [(3, 3), (3, 3), (3, 3), (3, 3)]),
     ("SB+fence", [(3, 3), (4, 4), (4, 4), (4, 4)]),
     ("SB+swaps", [(3, 3), (3, 3), (3, 3), (3, 3)]),
-    // The barrier depends on every step of the others, so it has more orders than outcomes.
+    // The barrier depends on every step of the other threads, so it has more orders than outcomes.
     ("SB+light+heavy", [(5, 3), (4, 3), (4, 3), (4, 3)]),
     ("SB+lights", [(3, 3), (4, 4), (4, 4), (4, 4)]),
     ("SB of halves", [(3, 3), (6, 4), (6, 4), (6, 4)]),
@@ -226,7 +226,7 @@ fn the_number_of_executions_is_exact_and_none_is_run_twice() {
     }
 }
 
-/// Without the reduction every order of steps is run; what differs between them must be the same.
+/// Without the reduction, every order of steps is run; the distinct executions must be the same.
 #[test]
 fn the_reduction_leaves_nothing_out() {
     for shape in SHAPES.iter().filter(|shape| shape.threads.len() < 4) {

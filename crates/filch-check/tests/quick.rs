@@ -1,5 +1,6 @@
-//! The quick checks: every queue and every protocol, as the test command runs them. With `FILCH_SUBJECTS=abp,wsq` only those, and with
-//! `FILCH_LEFT_OUT=searching` none whose scenario's name has that in it: for who wants one answer fast, and reads it as it comes.
+//! The quick checks: every queue and every protocol, as the test command runs them. `FILCH_SUBJECTS=abp,wsq` runs only
+//! those subjects, and `FILCH_LEFT_OUT=searching` skips scenarios whose name contains that text. Both help to get one
+//! answer fast.
 
 use std::sync::Mutex;
 

@@ -1,6 +1,6 @@
-//! Every mutant is found, every twin without its mistake passes, and the stored histories are what the machine does.
+//! Every mutant is found, every twin without its mistake passes, and the machine reproduces the stored histories.
 //!
-//! `FILCH_BLESS=1` looks for the shortest histories again and stores them.
+//! `FILCH_BLESS=1` searches for the shortest histories again and stores them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn every_control_passes() {
     }
 }
 
-/// A fence is for store buffers only: without one, its absence does no harm.
+/// Fences matter only with store buffers: without buffers, a missing fence does no harm.
 #[test]
 fn fences_are_not_missed_without_store_buffers() {
     let fences: Vec<Mutant> = mutants().into_iter().filter(|mutant| mutant.mistake.starts_with("no-fence")).collect();
@@ -53,8 +53,8 @@ fn fences_are_not_missed_without_store_buffers() {
     }
 }
 
-/// Updates drain the store buffer, whatever they order: it takes another machine to tell. What the job system WSQ does, its end of a part
-/// orders nothing.
+/// Updates drain the store buffer whatever their ordering, so only another machine can tell. With a relaxed decrement, as in
+/// the job system WSQ, the end of a part orders nothing.
 #[test]
 fn a_relaxed_decrement_is_missed_on_tso_and_found_on_c11() {
     let mut jobs = weaken::of("jobs", &scenarios::all());
@@ -77,7 +77,7 @@ fn a_relaxed_decrement_is_missed_on_tso_and_found_on_c11() {
     }
 }
 
-/// The fence-free queues, with and without their mistakes, for other δ than those of the mutants.
+/// The fence-free queues, with and without their mistakes, for values of δ other than those of the mutants.
 #[cfg(target_arch = "x86_64")]
 mod fence_free {
     use filch_queue::fence_free::Delta;
@@ -86,11 +86,11 @@ mod fence_free {
     use super::*;
 
     fn delta(tasks: usize) -> Delta {
-        // SAFETY: it runs on the machine alone.
+        // SAFETY: it runs only on the machine.
         unsafe { Delta::new(tasks) }
     }
 
-    /// A mistake of a queue, as its mutants make it.
+    /// Returns a mistake of a queue, as its mutants make it.
     fn slip(queue: &str, mistake: &str) -> Option<Slip> {
         let all = mutants();
         let mutant = all.iter().find(|mutant| mutant.subject == queue && mutant.mistake.starts_with(mistake));
@@ -99,7 +99,7 @@ mod fence_free {
         slip
     }
 
-    /// Half of an odd number, rounded up, has room for the one pop more that a load of H before the store of T hides.
+    /// Half of an odd number, rounded up, leaves room for the extra pop that loading H before storing T hides.
     #[test]
     fn rounding_hides_an_early_load_of_head() {
         for buffer in [1, 3, 5] {
@@ -114,7 +114,8 @@ mod fence_free {
         }
     }
 
-    /// Without pads, δ helps only where it leaves nothing to take, or in FF-CL the one task that is never taken without a swap.
+    /// Without pads, δ helps only where it leaves no task to steal, or in FF-CL only the one task that is never taken
+    /// without a swap.
     #[test]
     fn without_pads_only_a_useless_delta_is_enough() {
         let client = Client::new(4, 4, "----", &[2]).of_twin();
@@ -133,7 +134,7 @@ mod fence_free {
     }
 }
 
-/// The twins are what they are named after: without a mistake they pass more than their mutants' clients.
+/// The twins live up to their names: without a mistake they pass larger clients than those of their mutants.
 #[test]
 fn twins_pass_larger_clients() {
     fn pass<Q: Queue<Tso, Params: Default>>(bounds: &Bounds) {
@@ -154,7 +155,7 @@ fn twins_pass_larger_clients() {
     }
 }
 
-/// What `traces/README.md` says of how many there are.
+/// The counts that `traces/README.md` gives are right.
 #[test]
 fn the_known_mistakes_are_counted() {
     let all = mutants();
@@ -193,7 +194,7 @@ fn file_of(mutant: &Mutant) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("traces").join(mutant.name() + ".txt")
 }
 
-/// The trace of a mutant under a schedule, as it is stored.
+/// Returns the trace of a mutant under a schedule, as it is stored.
 fn trace(mutant: &Mutant, schedule: &Schedule) -> Result<String, String> {
     let history = replay(&|| mutant.program(), mutant.processor, schedule, mutant.slip)?;
     let failure = history.failure().ok_or("nothing goes wrong")?;
@@ -211,7 +212,7 @@ fn the_stored_histories_are_what_happens() {
         let path = file_of(&mutant);
         assert!(names.insert(path.clone()), "two mutants are called {}", mutant.name());
         if bless {
-            // A stored execution that still fails is told afresh; where there is none, the shortest is looked for.
+            // A stored execution that still fails is told again; if there is none, the shortest one is searched for.
             let stored = std::fs::read_to_string(&path).ok();
             let schedule = stored.as_ref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("replay: ")));
             let again = schedule.and_then(|schedule| trace(&mutant, &schedule.parse().ok()?).ok());
@@ -234,7 +235,7 @@ fn the_stored_histories_are_what_happens() {
         }
     }
     if cfg!(not(target_arch = "x86_64")) {
-        // The fence-free queues are not there.
+        // The fence-free queues do not exist here.
         return;
     }
     for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("traces")).expect("the folder is there") {

@@ -1,4 +1,4 @@
-//! The weakening driver on the queues: each ordering is needed by a small client, or has its reason.
+//! The weakening driver on the queues: each ordering is needed by a small client, or has a reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use filch_memory::Ordering;
 use filch_queue::lace::{Moves, Policies};
 use filch_queue::{ChaseLev, Lace, Queue};
 
-/// Capacity, tasks before, the owner's acts, each thief's steals.
+/// Capacity, tasks before the start, the owner's acts, each thief's steals.
 type Shape<'a> = (usize, usize, &'a str, &'a [usize]);
 
 fn scenarios_of<Q, P>(params: &P, clients: &[Shape<'_>]) -> Vec<Scenario>
@@ -52,7 +52,7 @@ fn chase_lev_asks_for_what_it_needs() {
     assert!(report.is_settled(), "{report}");
     let fences: Vec<_> = report.rows.iter().filter(|row| row.weakening.site.kind == Kind::Fence).collect();
     assert_eq!(fences.len(), 4);
-    // The owner's is needed even where stores are never reordered.
+    // The owner's fence is needed even where stores are never reordered.
     let on_tso = |row: &&&Row| matches!(row.outcome, Outcome::Necessary { on: On::Tso, .. });
     assert!(fences.iter().filter(on_tso).count() >= 2);
 }
@@ -66,7 +66,7 @@ fn lace_asks_for_what_it_needs() {
     let report = settled(&both.concat());
     assert!(report.left_out.is_empty());
     assert!(report.is_settled(), "{report}");
-    // What a thief took may be published by a later word than the one it has loaded.
+    // A later word than the one that the thief has loaded may publish the task that it takes.
     let takes = report.rows.iter().find(|row| {
         let site = &row.weakening.site;
         site.kind == Kind::Update && site.order == Ordering::Acquire
@@ -85,7 +85,7 @@ fn rounds_ask_for_what_they_need() {
     assert_eq!(report.necessary(), 4);
 }
 
-/// An ordering that was added or taken away since is not settled; nor is a reason.
+/// An ordering or a reason that was added or removed since then is not settled.
 #[test]
 fn the_settled_totals_are_of_these_sources() {
     let all = scenarios::all();

@@ -1,4 +1,4 @@
-//! `filch check`: every execution of small programs on abstract machines.
+//! `filch check`: explores every execution of small programs on abstract machines.
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::table;
 use crate::terminal::{BAD, STRONG, colour, count, duration, paint};
 use filch_console::json::Lines;
 
-/// Time to look for a shorter history than the first that was found.
+/// The time to search for a shorter history than the first failing one.
 const SHORTEN: Duration = Duration::from_secs(20);
 
 pub(crate) fn check(flags: &Flags) -> Result {
@@ -55,7 +55,7 @@ pub(crate) fn check(flags: &Flags) -> Result {
         scenario: flags.scenario.clone(),
         all: flags.all,
         tso: flags.memory != Some(CheckMemory::C11),
-        // A buffer is a machine's.
+        // Only the bounded TSO machine has buffers.
         c11: flags.memory == Some(CheckMemory::C11) || flags.memory.is_none() && flags.buffer.is_empty(),
         buffers: flags.buffer.clone(),
         delta: flags.delta.map(|delta| delta as usize),
@@ -86,7 +86,7 @@ struct Line<'a> {
     schedule: Option<String>,
 }
 
-/// How far a check goes. The large ones of queues have more executions than anybody can wait for.
+/// Returns the limits of a check. The large checks of queues have more executions than anyone can wait for.
 fn limits(flags: &Flags, check: &Check) -> Limits {
     let preemptions = Some(if flags.all { 3 } else { 2 });
     let mut limits = Limits { preemptions, stop: interrupted, ..Limits::default() };
@@ -107,7 +107,7 @@ fn explore(flags: &Flags, checks: &[Check]) -> Result {
     let progress = Progress::new(!flags.output.quiet);
     let work = |check: &Check, report: &mut dyn FnMut(u64)| {
         let result = check.run(limits(flags, check), report);
-        // As soon as there is one: the rest may take an hour.
+        // Write each line at once: the rest may take an hour.
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(file), written @ Ok(())) = &mut *lines {
             *written = file.write(&line(check, &result));
@@ -201,7 +201,7 @@ fn row(check: &Check, verdict: &str, as_expected: bool, executions: u64, seconds
     ]
 }
 
-/// Says what went wrong, on standard error: the history, and how to see it again.
+/// Explains a failure on standard error: the history, and how to replay it.
 fn explain(check: &Check, outcome: &Outcome) {
     eprintln!("\n{}", paint(&name(check), STRONG, colour()));
     let (message, schedule) = match outcome {
@@ -233,7 +233,7 @@ fn again(check: &Check, schedule: &Schedule) -> String {
 
 fn replay(checks: &[Check], schedule: &str) -> Result {
     let schedule: Schedule = schedule.parse().map_err(usage)?;
-    // A schedule that names the entry beyond the buffer is one of a machine that has it.
+    // A schedule that names the entry beyond the buffer belongs to a machine with that entry.
     let merges = schedule.to_string().contains('e');
     let fits = |check: &&Check| matches!(check.room, Room::Tso { coalesces, .. } if coalesces == merges);
     let fitting: Vec<&Check> = checks.iter().filter(fits).collect();
@@ -248,7 +248,8 @@ fn replay(checks: &[Check], schedule: &str) -> Result {
     if history.failure().is_some() { Err(Error::Failed) } else { Ok(()) }
 }
 
-/// Does `work` on all items, as many at a time as wanted, and shows how far it is. An interrupt leaves the rest out.
+/// Does `work` on all items, with the requested parallelism, and shows its progress. An interrupt skips the remaining
+/// items.
 fn in_parallel<T: Sync, R: Send>(
     flags: &Flags,
     items: &[T],

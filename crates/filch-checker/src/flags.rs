@@ -1,4 +1,4 @@
-//! Every flag, once: its name, its help, and what values it takes.
+//! The flags: the name, help and values of each.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use filch_console::flags::{Output, count, workers};
@@ -39,35 +39,35 @@ pub(crate) struct Check {
     /// Queues and protocols [default: all]
     #[arg(value_name = "SUBJECT")]
     pub(crate) subjects: Vec<String>,
-    /// Only on this memory [default: both]
+    /// Check only on this memory [default: both]
     #[arg(long, value_enum)]
     pub(crate) memory: Option<CheckMemory>,
     /// Entries of each thread's store buffer; `inf` is plain TSO [default: 0,1,2,4, or with --all 0 to 4 and inf]
     #[arg(long, value_name = "S", value_delimiter = ',', value_parser = buffer)]
     pub(crate) buffer: Vec<usize>,
-    /// How far thieves of the fence-free queues keep away from the owner [default: as S needs, and one less]
+    /// How far thieves of the fence-free queues stay away from the owner [default: as S needs, and one less]
     #[arg(long, value_name = "D", value_parser = count(0, 1_000_000), allow_negative_numbers = true)]
     pub(crate) delta: Option<u32>,
-    /// Only the scenario of this name: see `filch list scenarios`
+    /// Check only the scenario of this name: see `filch list scenarios`
     #[arg(long, value_name = "NAME")]
     pub(crate) scenario: Option<String>,
-    /// The large scenarios too, as far as an hour goes
+    /// Include the large scenarios, for up to an hour
     #[arg(long)]
     pub(crate) all: bool,
-    /// Repeats one execution and prints its history; needs one scenario and one machine
+    /// Replay one execution and print its history; needs one scenario and one machine
     #[arg(long, value_name = "DECISIONS", requires = "scenario", conflicts_with_all = ["weaken", "mutants"])]
     pub(crate) replay: Option<String>,
-    /// Makes each ordering and each fence weaker, one at a time: some scenario must fail, or the site be listed
+    /// Weaken each ordering and each fence, one at a time: some scenario must fail, or the site be listed
     #[arg(long, conflicts_with_all = ["mutants", "delta"])]
     pub(crate) weaken: bool,
-    /// Makes the known mistakes: each must be found, and the same program without it pass
+    /// Make the known mistakes: each must be found, and the same program without it must pass
     #[arg(long, conflicts_with_all = ["delta", "scenario", "buffer", "memory"])]
     pub(crate) mutants: bool,
-    /// Executions after which a check stops [default: 3 million, with --all 250 thousand for queues; on C11 also after two
-    /// minutes, with --all one for queues]
+    /// Executions after which a check stops [default: 3 million, with --all 250 thousand for queues; on C11 also after
+    /// two minutes, with --all one for queues]
     #[arg(long, value_name = "N", value_parser = count(1, 4_000_000_000), allow_negative_numbers = true)]
     pub(crate) executions: Option<u32>,
-    /// Explorations at a time [default: the number of processors]
+    /// Explorations to run in parallel [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = count(1, 1024), allow_negative_numbers = true)]
     pub(crate) jobs: Option<u32>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) struct Check {
 pub(crate) enum CheckMemory {
     /// Store buffers of bounded size
     Tso,
-    /// Rust's memory model, as far as the crate loom goes
+    /// Rust's memory model, as far as the crate loom implements it
     C11,
 }
 
@@ -121,16 +121,16 @@ pub(crate) struct StressQueues {
     /// Queues: see `filch list queues` [default: all]
     #[arg(value_name = "QUEUE")]
     pub(crate) queues: Vec<String>,
-    /// How long in all
+    /// Total running time
     #[arg(long, value_name = "N", default_value = "10", value_parser = count(1, 864_000), allow_negative_numbers = true)]
     pub(crate) seconds: u32,
-    /// The owner and its thieves
+    /// The number of threads: the owner and its thieves
     #[arg(long, value_name = "T", default_value = "4", value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) threads: u16,
     /// The seed of the first round; the next one has the next seed [default: from the clock]
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<u64>,
-    /// Say only what is wrong
+    /// Report only failures
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -142,7 +142,7 @@ Examples:
   filch stress programs --panics --workers 2,8
   filch stress programs --seed 1234 --seconds 1     again from the seed of a failure")]
 pub(crate) struct StressPrograms {
-    /// How long
+    /// Running time
     #[arg(long, value_name = "N", default_value = "10", value_parser = count(1, 864_000), allow_negative_numbers = true)]
     pub(crate) seconds: u32,
     /// The seed of the first program; the next one has the next seed [default: from the clock]
@@ -154,7 +154,7 @@ pub(crate) struct StressPrograms {
     /// Throw panics at random points
     #[arg(long)]
     pub(crate) panics: bool,
-    /// Say only what is wrong
+    /// Report only failures
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -1,4 +1,4 @@
-//! `filch-check`: the checkers, which `filch check`, `filch stress` and `filch list scenarios` start.
+//! `filch-check`: the checkers that `filch check`, `filch stress` and `filch list scenarios` start.
 
 mod check;
 mod flags;

@@ -1,4 +1,4 @@
-//! `filch list scenarios`: what `filch check` explores.
+//! `filch list scenarios`: lists the scenarios that `filch check` explores.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The checkers as a program: what they print, and with which exit status.
+//! The checkers' program: its output and exit status.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ fn check() -> Command {
     Command::new(env!("CARGO_BIN_EXE_filch-check"))
 }
 
-/// What it prints when all is well.
+/// Returns the output of a successful run.
 fn well(arguments: &[&str]) -> String {
     let output = check().args(arguments).stdin(Stdio::null()).output().expect("the program starts");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -34,7 +34,7 @@ fn queues_are_stressed() {
 #[test]
 fn an_interrupted_check_keeps_what_it_has() {
     let mut child = check()
-        // Half an hour of work, but for the first.
+        // Half an hour of work after the first check.
         .args(["check", "chase-lev", "--all", "--memory", "tso", "--json", "-"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -44,7 +44,7 @@ fn an_interrupted_check_keeps_what_it_has() {
     let mut said = vec![0];
     output.read_exact(&mut said).expect("a line comes");
     let process = libc::pid_t::try_from(child.id()).expect("process numbers fit their type");
-    // SAFETY: the process is a child that has not been waited for, so the number is its own.
+    // SAFETY: the process is a child that has not been waited for, so the process id is still its own.
     assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
     output.read_to_end(&mut said).expect("it ends");
     let ended = child.wait_with_output().expect("it ends");

@@ -1,4 +1,4 @@
-//! `filch stress`: queues without a scheduler around them, and random programs on the schedulers.
+//! `filch stress`: stresses queues without a scheduler, and schedulers with random programs.
 
 mod programs;
 mod queues;
@@ -8,7 +8,7 @@ pub(crate) use queues::queues;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A seed from the clock.
+/// Returns a seed from the clock.
 fn any_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     #[expect(clippy::cast_possible_truncation, reason = "any number will do")]

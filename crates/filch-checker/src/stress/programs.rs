@@ -1,4 +1,4 @@
-//! `filch stress programs`: random nested programs until the time is up or one is wrong.
+//! `filch stress programs`: runs random nested programs until the time is up or one gives a wrong answer.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::flags::StressPrograms as Flags;
 use crate::progress::Progress;
 use crate::terminal::{count, duration};
 
-/// Programs between two looks at the clock.
+/// The number of programs between two looks at the clock.
 const BATCH: u64 = 16;
 
 pub(crate) fn programs(flags: &Flags) -> Result {
@@ -26,7 +26,7 @@ pub(crate) fn programs(flags: &Flags) -> Result {
         }
     }
     if flags.panics {
-        // Thousands of panics that are meant would bury the one that is not.
+        // Thousands of intended panics would bury an unintended one.
         std::panic::set_hook(Box::new(|_| {}));
     }
     crate::interrupt::watch()?;

@@ -1,5 +1,5 @@
-//! `filch stress`: an owner and thieves on one queue at a time, and a count of what became of each task. Each round ends with the
-//! queue proved as good as new.
+//! `filch stress`: runs an owner and thieves on one queue at a time, and accounts for every task. Each round ends by
+//! checking that the queue still works as a new one does.
 #![expect(clippy::disallowed_types, reason = "tells the thieves when the owner is done, outside of what is tested")]
 
 use std::io::Write;
@@ -23,13 +23,13 @@ use crate::progress::Progress;
 use crate::table;
 use crate::terminal::{colour, count, duration};
 
-/// Tasks of a round.
+/// The number of tasks in a round.
 const TASKS: usize = 1 << 18;
 
-/// A round takes milliseconds; after so long it never ends.
+/// A round takes milliseconds; one that exceeds this limit never ends.
 const HUNG: Duration = Duration::from_secs(60);
 
-/// How often a long round looks for an interrupt.
+/// The interval at which a long round checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(crate) fn queues(flags: &Flags) -> Result {
@@ -44,7 +44,7 @@ pub(crate) fn queues(flags: &Flags) -> Result {
     let progress = Progress::new(!flags.quiet);
     let (start, limit) = (Instant::now(), Duration::from_secs(flags.seconds.into()));
     let mut seed = first;
-    // Every queue has one round at least, however short the time.
+    // Run at least one round on every queue, however short the time.
     while seed == first || start.elapsed() < limit {
         for tally in &mut tallies {
             if crate::interrupt::interrupted() || seed != first && start.elapsed() >= limit {
@@ -89,7 +89,7 @@ pub(crate) fn queues(flags: &Flags) -> Result {
     Ok(())
 }
 
-/// What was seen of a queue so far.
+/// The results of a queue so far.
 struct Tally {
     queue: &'static Promises,
     rounds: u64,
@@ -129,7 +129,7 @@ impl Tally {
     }
 }
 
-/// What happens in a round, as far as a seed decides.
+/// The parts of a round that a seed decides.
 #[derive(Clone, Copy)]
 struct Script {
     seed: u64,
@@ -137,15 +137,15 @@ struct Script {
     tasks: usize,
 }
 
-/// What happened in a round.
+/// The events of a round.
 #[derive(Default)]
 struct Round {
     tasks: u64,
-    /// Refused by the full queue.
+    /// Tasks that the full queue refused.
     kept: u64,
     popped: u64,
     stolen: u64,
-    /// Taken once more than needed.
+    /// Extra times that tasks were taken.
     again: u64,
     time: Duration,
 }
@@ -160,8 +160,8 @@ impl QueueUser for Rounds {
     }
 }
 
-/// Runs a round with a limit to its time; `None` after an interrupt. A round that hangs is left behind: its threads
-/// end with the program.
+/// Runs a round with a time limit; returns `None` after an interrupt. A round that hangs is abandoned: its threads end
+/// with the program.
 fn watched(
     round: impl FnOnce() -> std::result::Result<Round, String> + Send + 'static,
 ) -> std::result::Result<Option<Round>, String> {
@@ -201,10 +201,10 @@ fn number(task: Task) -> usize {
 fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Round, String> {
     const SOME: &str = "there is one";
     let mut choices = Rng::with_seed(script.seed);
-    // Nearly always empty or full, at home in the middle, or never full.
+    // Nearly always empty or full, usually in between, or never full.
     let capacity = choices.choice([1, 2, 3, 4, 16, 256, 256, script.tasks]).expect(SOME);
     let burst = choices.choice([2, 6, 40, 40, 400]).expect(SOME);
-    // Thieves come to more where the owner makes way for them.
+    // Thieves steal more if the owner yields more often.
     let haste = choices.choice([4, 64, 1024]).expect(SOME);
     let (mut owner, thieves) = Q::make(capacity, script.threads.saturating_sub(1), params);
     let (done, start) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(thieves.len() + 1)));
@@ -218,8 +218,8 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
             })
         })
         .collect();
-    // What is taken is noted privately and counted afterwards: a shared count would order the memory accesses that
-    // are on trial.
+    // Each thread notes its tasks privately, and the test counts them afterwards: a shared count would order the memory
+    // accesses under test.
     let mut popped: Vec<Task> = Vec::with_capacity(script.tasks);
     let mut kept = Vec::new();
     start.wait();
@@ -230,7 +230,7 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
         for _ in 0..=choices.usize(..burst).min(script.tasks - next - 1) {
             if let Err(Full(refused)) = owner.push(task(next)) {
                 kept.push(refused);
-                // For an array that must be found empty.
+                // Some arrays must be found empty first.
                 popped.extend(owner.pop());
             }
             next += 1;
@@ -243,9 +243,9 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
             thread::yield_now();
         }
         match choices.usize(..64) {
-            // Now and then everything, so that the owner meets the thieves.
+            // Sometimes pop everything, so that the owner meets the thieves.
             0 => popped.extend(std::iter::from_fn(|| owner.pop())),
-            // The stock rises or falls for a while.
+            // Let the number of queued tasks rise or fall for a while.
             1 => most_pops = choices.choice([burst / 2, burst, 2 * burst]).expect(SOME),
             _ => owner.poll(),
         }
@@ -270,7 +270,7 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
     Ok(Round { tasks: sizes[0], kept: sizes[1], popped: sizes[2], stolen: sizes[3], again, time })
 }
 
-/// Steals until the owner is done and nothing is left for this thief; returns it, and its loot.
+/// Steals until the owner is done and this thief finds nothing; returns the thief and its loot.
 fn rob<T: Thief<Task>>(promises: &Promises, mut thief: T, done: &AtomicBool, mut choices: Rng) -> (T, Vec<Task>) {
     let mut loot = Vec::new();
     loop {
@@ -281,12 +281,12 @@ fn rob<T: Thief<Task>>(promises: &Promises, mut thief: T, done: &AtomicBool, mut
         match answer {
             Steal::Task(task) => loot.push(task),
             Steal::Empty | Steal::Aborted | Steal::Pending if was_done => break,
-            // Mostly at once, to be in the way; sometimes not, because the owner may need this processor.
+            // Mostly retry at once, to interfere; sometimes yield, because the owner may need this processor.
             _ if choices.usize(..16) == 0 => thread::yield_now(),
             _ => std::hint::spin_loop(),
         }
         if choices.usize(..512) == 0 {
-            // As before a sleep.
+            // As before sleeping.
             loot.extend(thief.quiesce());
         }
     }
@@ -294,7 +294,7 @@ fn rob<T: Thief<Task>>(promises: &Promises, mut thief: T, done: &AtomicBool, mut
     (thief, loot)
 }
 
-/// Counts who took what; returns how many tasks were taken more than once, if they may be.
+/// Counts how often each task was taken; returns how many tasks were taken more than once, if that is allowed.
 fn judge(tasks: usize, queue: &Promises, taken: impl Iterator<Item = usize>) -> std::result::Result<u64, String> {
     let mut bitmap = vec![0_u64; tasks.div_ceil(64)];
     let (mut again, mut twice) = (0, None);
@@ -332,7 +332,7 @@ mod tests {
 
     struct BrokenOwner<O, const LOSES: bool>(O);
 
-    // SAFETY: only stress tests use it, whose tasks are numbers.
+    // SAFETY: only stress tests use it, and their tasks are numbers.
     unsafe impl<Q: Queue, const LOSES: bool> Queue for Broken<Q, LOSES> {
         type Owner = BrokenOwner<Q::Owner, LOSES>;
         type Thief = Q::Thief;
