@@ -53,8 +53,8 @@ fn fences_are_not_missed_without_store_buffers() {
     }
 }
 
-/// Updates drain the store buffer whatever their ordering, so only another machine can tell. With a relaxed decrement, as in
-/// the job system WSQ, the end of a part orders nothing.
+/// Updates drain the store buffer whatever their ordering, so only another machine can tell. With a relaxed decrement,
+/// as in the job system WSQ, the end of a part orders nothing.
 #[test]
 fn a_relaxed_decrement_is_missed_on_tso_and_found_on_c11() {
     let mut jobs = weaken::of("jobs", &scenarios::all());

@@ -133,8 +133,7 @@ unsafe impl Memory for Tso {
     type AtomicPtr<T> = Word<*mut T>;
     type Cell<T> = Plain<T>;
 
-    /// Stores half of the word. The other half keeps memory's value from the time when the store drains or the thread
-    /// reads it.
+    /// Stores half of the word. The other half is what memory holds when the store drains, or when the thread reads it.
     #[track_caller]
     fn store_high(word: &Word<u64>, _: u32, high: u32, order: Ordering) {
         let (site, location) = (Location::caller(), word.location);
