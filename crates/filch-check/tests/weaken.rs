@@ -85,7 +85,7 @@ fn rounds_ask_for_what_they_need() {
     assert_eq!(report.necessary(), 4);
 }
 
-/// An ordering or a reason that was added or removed since then is not settled.
+/// The totals do not settle an ordering or a reason that was added or removed later.
 #[test]
 fn the_settled_totals_are_of_these_sources() {
     let all = scenarios::all();

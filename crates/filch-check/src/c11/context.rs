@@ -1,6 +1,6 @@
 //! The state that the operations of the running execution need.
 //!
-//! Invariant: while an exploration runs, its thread has a context, and no borrow of it outlives an operation.
+//! Invariant: while an exploration runs, its thread has a context, and nothing keeps it borrowed.
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;

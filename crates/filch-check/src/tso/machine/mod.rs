@@ -89,7 +89,7 @@ pub(crate) enum Op {
     Load {
         location: u32,
     },
-    /// A store that is a step: there is no buffer, the buffer is full, or stores are steps.
+    /// A store that cannot enter a buffer at once: there is no buffer, the buffer is full, or stores are steps.
     Store {
         location: u32,
         bits: Bits,
