@@ -180,6 +180,7 @@ const VALUES: &[(&str, &str)] = &[
     ("leaps", "adaptive"),
     ("interrupts", "flag"),
     ("every", "50us"),
+    ("ticks", "always"),
     ("block", "sqrt"),
     ("block", "2"),
     ("fences", "symmetric"),
@@ -215,7 +216,7 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
             for value in values {
                 for program in [("fib", PROGRAMS[0].1), ("cilksort", PROGRAMS[5].1)] {
                     let settings = [(knob.name, value), ("interrupts", "flag")];
-                    let settings = if knob.name == "every" { &settings[..] } else { &settings[..1] };
+                    let settings = if ["every", "ticks"].contains(&knob.name) { &settings[..] } else { &settings[..1] };
                     is_right(pool.name, &order(program, two(pool), settings));
                 }
             }
