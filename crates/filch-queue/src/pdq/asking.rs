@@ -138,7 +138,7 @@ impl<M: Memory, const WAITS: bool> crate::Thief<Task> for Thief<M, WAITS> {
 }
 
 impl<M: Memory, const WAITS: bool> StealMany<Task> for Thief<M, WAITS> {
-    /// Asks for as much as [`Params::share`] says. What exceeds `max` is returned by the next attempts.
+    /// Asks for as much as `Params::share` says. What exceeds `max` is returned by the next attempts.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;
