@@ -29,8 +29,9 @@ pub(crate) fn line_of(file: &str, line: u32) -> Option<&'static str> {
 pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     let source = text_of(file).unwrap_or_else(|| panic!("{file} is no checked source"));
     let is_head = |line: &str| {
-        let name = code_of(line).split_once("fn ").and_then(|(_, rest)| rest.split(['(', '<']).next());
-        name == Some(function)
+        let code = code_of(line);
+        let name = code.split_once("fn ").and_then(|(_, rest)| rest.split(['(', '<']).next());
+        name == Some(function) && !code.ends_with(';')
     };
     let mut lines = (1..).zip(source.lines()).skip_while(|(_, line)| !is_head(line));
     let (_, first) = lines.next().unwrap_or_else(|| panic!("{file} has no function {function}"));

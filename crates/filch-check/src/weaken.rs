@@ -250,6 +250,8 @@ pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
         "thep" | "thep-impatient" => &["thep", "thep-impatient"],
         // Shares its blocks, from which the other delegates.
         "bwos-l" => &["bwos-l", "padws"],
+        // Two forms in one file.
+        "wsq" | "wsq-packed" => &["wsq", "wsq-packed"],
         _ => &[subject],
     };
     all.iter().filter(|scenario| sharing.contains(&scenario.subject)).cloned().collect()

@@ -20,7 +20,7 @@
 //! * A3: an answer is settled only after its task has been copied, so no thread reads a position that no cell names.
 //!
 //! **Edges.** Those of `delegation`, and
-//! * E3: the store that ends a copy (release) → the load of the cell by its thief in `collect`, which then asks again
+//! * E4: the store that ends a copy (release) → the load of the cell by its thief in `collect`, which then asks again
 //!   by E2, and by the owner in `make_room` (both acquire).
 //!
 //! **Memory model.** Rust's; no fence anywhere.
@@ -31,12 +31,13 @@
 //!
 //! **Departures.** Everything but the idea is ours: see `delegation`. When a pop finds nothing, the owner takes back
 //! the newest granted task that no thief has collected. A steal whose request was answered with nothing reports an
-//! empty queue and asks again. Requests persist as in [`pad_ws`](crate::pad_ws). Tests: `queues/battery.rs` (all).
+//! empty queue and asks again. Requests persist, and thieves go on, as in [`pad_ws`](crate::pad_ws). Tests:
+//! `queues/battery.rs` (all).
 //!
 //! **Names.** See `delegation`.
 //!
-//! **Scenarios.** `adws`, `eager_adws` and `reserved_adws` in the battery and the property tests; `adws` in the
-//! checker.
+//! **Scenarios.** `adws`, `eager_adws`, `reserved_adws` and `rung_adws` in the battery and the property tests; `adws` in
+//! the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -46,8 +47,8 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use crate::delegation::{Answer, Desk, Kind, OwnerDesk, POSITIONS, ThiefDesk};
 use crate::slots::Ring;
 use crate::{
-    Capacity, Delegation, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Revocation, Steal,
-    StealOrder, Stealable, Task,
+    Answers, Capacity, Counts, Delegation, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue,
+    Revocation, Steal, StealOrder, Stealable, Task,
 };
 
 /// adws: see the [module](self).
@@ -120,7 +121,8 @@ unsafe impl<M: Memory> Queue<M> for Adws {
 
     const PROMISES: Promises = Promises {
         name: "adws",
-        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024",
+        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024; encoding, revocation and \
+                taking what was granted to others are ours",
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
@@ -132,6 +134,10 @@ unsafe impl<M: Memory> Queue<M> for Adws {
         owner_must_poll: true,
         answers_by_clock: false,
     };
+
+    fn polls(thief: &Thief<M>) -> bool {
+        thief.shared.delegation.answers == Answers::Polled
+    }
 
     fn kept_back(_: usize, delegation: &Delegation) -> usize {
         delegation.keep as usize
@@ -168,7 +174,7 @@ impl<M: Memory> Owner<M> {
             // Relaxed: see `has_work_hint`.
             shared.busy.store(true, Ordering::Relaxed);
         }
-        // E3: pairs with the store in `copied`.
+        // E4: pairs with the store in `copied`.
         // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
         let cells = (0..shared.desk.thieves()).map(|cell| shared.desk.answer(cell, Ordering::Acquire));
         let named = cells.filter(|answer| matches!(answer.kind, Kind::Granted | Kind::Copying));
@@ -247,6 +253,10 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let granted = !self.is_known_empty && self.desk.has_granted();
         (self.bounds.back - self.bounds.front) as usize + usize::from(granted)
     }
+
+    fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.desk.count_in(counts);
+    }
 }
 
 impl<M: Memory> Thief<M> {
@@ -257,7 +267,7 @@ impl<M: Memory> Thief<M> {
             return None;
         }
         let task = ring.read(answer.position as usize);
-        // E3: pairs with the loads in `collect` and `make_room`.
+        // E4: pairs with the loads in `collect` and `make_room`.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
         desk.copied(cell, answer, Ordering::Release);
         Some(task.expect("a granted position holds a task"))
@@ -266,7 +276,7 @@ impl<M: Memory> Thief<M> {
     /// Collects the answer to the outstanding request: a task, or `Empty` if there was none; otherwise returns
     /// `Pending`.
     fn collect(&mut self) -> Steal<Task> {
-        // E3: pairs with the store in `copied`.
+        // E4: pairs with the store in `copied`.
         // kept over Relaxed: load buffering would let a thread that took the task read the slot's next one.
         let Some(answer) = self.desk.answer(&self.shared.desk, Ordering::Acquire) else { return Steal::Pending };
         match answer.kind {
@@ -294,14 +304,16 @@ impl<M: Memory> Thief<M> {
 impl<M: Memory> crate::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
         let mut outcome = self.collect();
+        let mut crossed = false;
         if !outcome.is_task() {
             let others = self.desk.others(self.shared.desk.thieves(), self.shared.delegation.cross_taking);
             // Relaxed: the compare-and-swap validates it.
             let take = |cell| self.take(cell, self.shared.desk.answer(cell, Ordering::Relaxed));
             outcome = { others }.find_map(take).map_or(outcome, Steal::Task);
+            crossed = outcome.is_task();
         }
         self.desk.ask(&self.shared.desk);
-        outcome
+        self.desk.tried(outcome, crossed)
     }
 
     fn quiesce(&mut self) -> Option<Task> {
@@ -314,5 +326,9 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         // Relaxed: the push itself raises the flag, and the owner lowers it only when no task is left, so whatever
         // orders a push before this call makes this load recent enough.
         self.shared.busy.load(Ordering::Relaxed)
+    }
+
+    fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.desk.count_in(counts);
     }
 }

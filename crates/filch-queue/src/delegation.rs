@@ -6,11 +6,12 @@
 //! may copy, or that it has none. So owner and thieves never race for a task, and the owner needs no fence.
 //!
 //! **Fields.** Each on its own line.
-//! * `requests`: a bit for each thief, 64 in a word, changed by that thief. The owner only reads it, so that it stays
-//!   in the owner's cache while no thief asks.
+//! * `bell`: a bit for each thief, changed by that thief. The owner only reads it, so that it stays in the owner's cache
+//!   while no thief asks. If the thieves are more than 64, their bits are in the words of `requests`, and the bell counts
+//!   the changes there: the owner looks at one word in any case.
 //! * `cells`: one for each thief: (number of the request, kind, position). Written by the owner as the answer to that
 //!   request; then changed by the thread that takes the task.
-//! * private to the owner: the bits it has seen, and how many requests of each thief it has answered.
+//! * private to the owner: the bits and the bell that it has seen, and how many requests of each thief it has answered.
 //! * private to a thief: the number of its last request, and whether that is outstanding.
 //!
 //! **Invariants.**
@@ -21,15 +22,18 @@
 //!
 //! **Edges.**
 //! * E1: the owner's store of an answer (release) → the compare-and-swap in `take` (acquire): entry and task contents.
-//! * E2: a change of `requests` (release) → its load in `answer_all` (acquire): the settling of the last answer comes
-//!   before the next answer.
+//! * E2: a change of `bell` or `requests` (release) → its load in `answer_all` (acquire): the settling of the last answer
+//!   comes before the next answer.
+//! * E3: a ring of the bell (release) → its load in `answer_all` (acquire): the change of `requests` before it is seen.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::num::NonZeroU32;
 
 use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
 
-use crate::Padded;
+use crate::counts::Tally;
+use crate::{Counts, Padded, Steal};
 
 /// How thieves ask and the owner answers, in [`PadWs`](crate::PadWs) and [`Adws`](crate::Adws).
 ///
@@ -48,10 +52,15 @@ pub struct Delegation {
     pub revocation: Revocation,
     /// When thieves ask. Ignored by [`Adws`](crate::Adws), where asking is the only way to a task.
     pub prefetch: Prefetch,
+    /// What a scheduler's thief does that has asked.
+    pub answers: Answers,
     /// How many of its tasks the owner does not grant; in [`PadWs`](crate::PadWs), of the tasks in its block.
     pub keep: u32,
     /// The owner checks for requests at one in this many pushes and pops.
     pub poll_every: NonZeroU32,
+    /// How many thieves have their bits in one word, at most 64. If they do not all fit into one, the owner still looks at
+    /// a single word, and each thief asks by two operations.
+    pub thieves_per_word: NonZeroU32,
 }
 
 impl Default for Delegation {
@@ -60,8 +69,10 @@ impl Default for Delegation {
             cross_taking: CrossTaking::default(),
             revocation: Revocation::default(),
             prefetch: Prefetch::default(),
+            answers: Answers::default(),
             keep: 0,
             poll_every: NonZeroU32::MIN,
+            thieves_per_word: NonZeroU32::new(u64::BITS).expect("not zero"),
         }
     }
 }
@@ -97,6 +108,17 @@ pub enum Prefetch {
     WhenNothingIsOpen,
     /// With every attempt.
     Always,
+}
+
+/// What a thief does that has asked and has no answer. The queues never wait; a scheduler asks them by
+/// [`Queue::polls`](crate::Queue::polls).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// It goes on elsewhere, and collects the answer when it comes back: the paper's asynchronous delegation.
+    #[default]
+    Later,
+    /// It polls for the answer for a while.
+    Polled,
 }
 
 /// The state of a request, in a cell.
@@ -141,16 +163,18 @@ impl Answer {
 
 /// The state that owner and thieves share.
 pub(crate) struct Desk<M: Memory = Native> {
-    /// For the first 64 thieves.
-    requests: Padded<M::AtomicU64>,
-    more_requests: Box<[Padded<M::AtomicU64>]>,
+    bell: Padded<M::AtomicU64>,
+    /// Empty if the bell has a bit for each thief.
+    requests: Box<[Padded<M::AtomicU64>]>,
     cells: Box<[Padded<M::AtomicU64>]>,
+    per_word: u32,
 }
 
 /// The owner's private state.
 pub(crate) struct OwnerDesk {
+    /// Of the bell.
     seen: u64,
-    more_seen: Box<[u64]>,
+    seen_requests: Box<[u64]>,
     answered: Box<[u32]>,
     /// Whether there may be granted tasks that no thief has taken.
     has_granted: bool,
@@ -158,6 +182,7 @@ pub(crate) struct OwnerDesk {
     skipped: u32,
     /// How many of them are left.
     countdown: u32,
+    tally: Tally,
 }
 
 /// A thief's private state.
@@ -167,35 +192,37 @@ pub(crate) struct ThiefDesk {
     is_outstanding: bool,
     /// The cell that it looks at next, if it looks at one other.
     next: usize,
+    tally: Tally,
 }
 
 impl<M: Memory> Desk<M> {
     /// Makes a desk for this many thieves; none has asked.
     pub(crate) fn new(thieves: usize, delegation: &Delegation) -> (Self, OwnerDesk) {
-        let more = thieves.div_ceil(64).saturating_sub(1);
+        let per_word = delegation.thieves_per_word.get();
+        assert!(per_word <= u64::BITS, "a word has bits for 64 thieves");
+        let words = thieves.div_ceil(per_word as usize);
+        let words = if words > 1 { words } else { 0 };
         let desk = Self {
-            requests: Padded(Atomic::new(0)),
-            more_requests: (0..more).map(|_| Padded(Atomic::new(0))).collect(),
+            bell: Padded(Atomic::new(0)),
+            requests: (0..words).map(|_| Padded(Atomic::new(0))).collect(),
             cells: (0..thieves).map(|_| Padded(Atomic::new(0))).collect(),
+            per_word,
         };
         let skipped = delegation.poll_every.get() - 1;
         let owner = OwnerDesk {
             seen: 0,
-            more_seen: (0..more).map(|_| 0).collect(),
+            seen_requests: (0..words).map(|_| 0).collect(),
             answered: (0..thieves).map(|_| 0).collect(),
             has_granted: false,
             skipped,
             countdown: skipped,
+            tally: Tally::default(),
         };
         (desk, owner)
     }
 
     pub(crate) fn thieves(&self) -> usize {
         self.cells.len()
-    }
-
-    fn requests(&self, word: usize) -> &M::AtomicU64 {
-        if word == 0 { &self.requests } else { &self.more_requests[word - 1] }
     }
 
     /// Returns the answer in a cell.
@@ -234,46 +261,61 @@ impl OwnerDesk {
     #[inline]
     pub(crate) fn poll<M: Memory>(&mut self, desk: &Desk<M>, grant: impl FnMut() -> Option<u32>) {
         // Relaxed: a request seen late is answered late; `answer_all` loads again.
-        if desk.requests.load(Ordering::Relaxed) != self.seen || !self.more_seen.is_empty() {
+        if desk.bell.load(Ordering::Relaxed) != self.seen {
             self.answer_all(desk, grant);
         }
     }
 
     #[cold]
     fn answer_all<M: Memory>(&mut self, desk: &Desk<M>, mut grant: impl FnMut() -> Option<u32>) {
-        for word in 0..=self.more_seen.len() {
-            // E2: pairs with the changes in `ask`.
+        self.tally.count(|counts| &counts.polls);
+        // E2: pairs with the changes in `ask`; E3: with the ring there.
+        let bell = desk.bell.load(Ordering::Acquire);
+        let rung = core::mem::replace(&mut self.seen, bell) ^ bell;
+        if desk.requests.is_empty() {
+            return self.answer(desk, 0, rung, &mut grant);
+        }
+        for word in 0..desk.requests.len() {
+            // E2: as above.
             // kept over Relaxed: a thief's last change of its cell comes before the next answer there. C11 would allow
             // the opposite order, and the answer would be lost; loom's variables change in the order of execution.
-            let requests = desk.requests(word).load(Ordering::Acquire);
-            self.answer(desk, word, requests, &mut grant);
+            let requests = desk.requests[word].load(Ordering::Acquire);
+            let asking = core::mem::replace(&mut self.seen_requests[word], requests) ^ requests;
+            self.answer(desk, word * desk.per_word as usize, asking, &mut grant);
         }
     }
 
+    /// Answers the thieves whose bits are set; the lowest stands for `first`.
     fn answer<M: Memory>(
         &mut self,
         desk: &Desk<M>,
-        word: usize,
-        requests: u64,
+        first: usize,
+        mut asking: u64,
         grant: &mut impl FnMut() -> Option<u32>,
     ) {
-        let seen = if word == 0 { &mut self.seen } else { &mut self.more_seen[word - 1] };
-        let mut asking = core::mem::replace(seen, requests) ^ requests;
         while asking != 0 {
-            let thief = word * 64 + asking.trailing_zeros() as usize;
+            let thief = first + asking.trailing_zeros() as usize;
             asking &= asking - 1;
             self.answered[thief] = self.answered[thief].wrapping_add(1);
             let number = self.answered[thief];
             let answer = match grant() {
                 Some(position) => {
                     self.has_granted = true;
+                    self.tally.count(|counts| &counts.grants);
                     Answer { number, kind: Kind::Granted, position }
                 }
-                None => Answer { number, kind: Kind::Nothing, position: 0 },
+                None => {
+                    self.tally.count(|counts| &counts.declined);
+                    Answer { number, kind: Kind::Nothing, position: 0 }
+                }
             };
             // E1: pairs with the compare-and-swap in `take`.
             desk.cells[thief].store(answer.word(), Ordering::Release);
         }
+    }
+
+    pub(crate) fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.tally.count_in(counts);
     }
 
     /// Returns whether there may be granted tasks that no thief has taken.
@@ -312,6 +354,7 @@ impl OwnerDesk {
                 return None;
             }
             if desk.take(cell, newest, Kind::Taken) {
+                self.tally.count(|counts| &counts.revocations);
                 return Some(newest.position);
             }
         }
@@ -320,11 +363,25 @@ impl OwnerDesk {
 
 impl ThiefDesk {
     pub(crate) fn new(index: usize) -> Self {
-        Self { index, number: 0, is_outstanding: false, next: 0 }
+        Self { index, number: 0, is_outstanding: false, next: 0, tally: Tally::default() }
     }
 
     pub(crate) fn index(&self) -> usize {
         self.index
+    }
+
+    pub(crate) fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.tally.count_in(counts);
+    }
+
+    /// Counts what has come of an attempt; `crossed`: by a task that was granted to another thief.
+    pub(crate) fn tried<T>(&self, outcome: Steal<T>, crossed: bool) -> Steal<T> {
+        if crossed {
+            self.tally.count(|counts| &counts.crossings);
+        } else if matches!(outcome, Steal::Pending) {
+            self.tally.count(|counts| &counts.retries);
+        }
+        outcome
     }
 
     /// Returns the answer to the outstanding request, if it has come.
@@ -349,14 +406,20 @@ impl ThiefDesk {
         }
         self.number = self.number.wrapping_add(1);
         self.is_outstanding = true;
-        let (requests, bit) = (desk.requests(self.index / 64), 1 << (self.index % 64));
-        // E2, both: pair with the load in `answer_all`.
+        let per_word = desk.per_word as usize;
+        let bit = 1 << (self.index % per_word);
+        let requests = desk.requests.get(self.index / per_word).unwrap_or(&desk.bell);
+        // E2, both: pair with the loads in `answer_all`.
         if self.number % 2 == 1 {
-            // kept over Relaxed: as for that load.
+            // kept over Relaxed: as for those loads.
             requests.fetch_or(bit, Ordering::Release);
         } else {
-            // kept over Relaxed: as for that load.
+            // kept over Relaxed: as for those loads.
             requests.fetch_and(!bit, Ordering::Release);
+        }
+        if !desk.requests.is_empty() {
+            // E3: pairs with the load in `answer_all`.
+            desk.bell.fetch_add(1, Ordering::Release);
         }
     }
 

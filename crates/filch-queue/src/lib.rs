@@ -149,6 +149,7 @@ pub mod chase_lev_asym;
 pub mod chase_lev_fixed;
 #[cfg(feature = "std")]
 pub mod clock;
+mod counts;
 pub mod delegation;
 pub mod dsq;
 #[cfg(feature = "fence-free")]
@@ -189,7 +190,8 @@ pub use bwos_l::BwosL;
 pub use chase_lev::ChaseLev;
 pub use chase_lev_asym::ChaseLevAsym;
 pub use chase_lev_fixed::ChaseLevFixed;
-pub use delegation::{CrossTaking, Delegation, Prefetch, Revocation};
+pub use counts::{Count, Counted, Counts};
+pub use delegation::{Answers, CrossTaking, Delegation, Prefetch, Revocation};
 pub use dsq::Dsq;
 #[cfg(feature = "fence-free")]
 pub use fence_free::Delta;
@@ -215,4 +217,4 @@ pub use the::The;
 #[cfg(feature = "fence-free")]
 pub use thep::{ImpatientThep, Thep};
 pub use unfenced::Unfenced;
-pub use wsq::Wsq;
+pub use wsq::{Wsq, WsqPacked};

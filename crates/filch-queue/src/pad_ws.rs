@@ -24,9 +24,9 @@
 //! of others, and revocation. An owner whose block is empty takes back what was granted there before it goes down to a
 //! lower block, not only when there is none. So a pop returns the newest task that no thread has taken, as fork–join
 //! requires. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose
-//! request was answered with nothing reports an empty queue and asks again. In filch's pools a thief collects only when
-//! it next visits the queue, so it may have asked several owners; what it does not collect is revoked, or other thieves
-//! take it. See also [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
+//! request was answered with nothing reports an empty queue and asks again. In filch's pools, as in the paper's, a thief
+//! that has asked goes on and collects when it next visits the queue, so it may have asked several owners; what it does
+//! not collect is revoked, or other thieves take it. With [`Answers::Polled`] it stays for a while. See also [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
 //!
 //! **Names.** See `blocks` and `delegation`.
 //!
@@ -41,8 +41,8 @@ use filch_memory::{Memory, Native, Ordering};
 use crate::blocks::{Blocks, OwnerBlocks};
 use crate::delegation::{Desk, Kind, OwnerDesk, POSITIONS, ThiefDesk};
 use crate::{
-    BlockSize, Capacity, Delegation, Delivery, Full, MemoryModel, Order, Prefetch, Progress, Promises, Queue,
-    Revocation, Steal, StealOrder, Stealable, Task,
+    Answers, BlockSize, Capacity, Counts, Delegation, Delivery, Full, MemoryModel, Order, Prefetch, Progress, Promises,
+    Queue, Revocation, Steal, StealOrder, Stealable, Task,
 };
 
 /// PadWS: see the [module](self).
@@ -104,7 +104,8 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
 
     const PROMISES: Promises = Promises {
         name: "padws",
-        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024",
+        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024; encoding, revocation and \
+                taking what was granted to others are ours",
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
@@ -116,6 +117,10 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
         owner_must_poll: true,
         answers_by_clock: false,
     };
+
+    fn polls(thief: &Thief<M>) -> bool {
+        thief.shared.delegation.answers == Answers::Polled
+    }
 
     fn kept_back(_: usize, params: &Params) -> usize {
         params.delegation.keep as usize
@@ -211,6 +216,10 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         let granted = !self.blocks.is_known_empty() && self.desk.has_granted();
         self.blocks.len_hint(&self.shared.blocks) + usize::from(granted)
     }
+
+    fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.desk.count_in(counts);
+    }
 }
 
 impl<M: Memory> Thief<M> {
@@ -247,7 +256,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
         let Delegation { cross_taking, prefetch, .. } = self.shared.delegation;
         let mut outcome = self.collect();
-        let mut saw_open = false;
+        let (mut saw_open, mut crossed) = (false, false);
         if !outcome.is_task() {
             let direct = self.shared.blocks.steal();
             saw_open = !direct.is_empty();
@@ -256,12 +265,13 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
             } else {
                 let others = self.desk.others(self.shared.desk.thieves(), cross_taking);
                 outcome = { others }.find_map(|cell| self.take(cell)).map_or(outcome, Steal::Task);
+                crossed = outcome.is_task();
             }
         }
         if !saw_open || prefetch == Prefetch::Always {
             self.desk.ask(&self.shared.desk);
         }
-        outcome
+        self.desk.tried(outcome, crossed)
     }
 
     fn quiesce(&mut self) -> Option<Task> {
@@ -273,5 +283,9 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn has_work_hint(&self) -> bool {
         self.shared.blocks.has_work_hint()
+    }
+
+    fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.desk.count_in(counts);
     }
 }

@@ -1,12 +1,13 @@
 //! The roles: what each side of a queue may do.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 
 use filch_memory::{Memory, Native};
 
-use crate::{Promises, Task};
+use crate::{Counts, Promises, Stealable, Task};
 
 /// The owner's side of a queue, held by one thread.
 ///
@@ -56,6 +57,9 @@ pub trait Owner<T> {
     /// Returns about how many tasks there are. Thieves may be taking some of them; a queue that does not know how many
     /// shared tasks are left may count them as one.
     fn len_hint(&self) -> usize;
+
+    /// From now on counts there what it counts, if the algorithm counts anything.
+    fn count_in(&mut self, _: &Arc<Counts>) {}
 }
 
 /// A thief's side of a queue. Every thread that may steal has its own.
@@ -92,6 +96,9 @@ pub trait Thief<T> {
     /// counts tasks that thieves cannot take yet. A thief that wants those must try to steal before it sleeps, so that
     /// the owner knows. A task set aside for a thief counts for that thief.
     fn has_work_hint(&self) -> bool;
+
+    /// From now on counts there what it counts, if the algorithm counts anything.
+    fn count_in(&mut self, _: &Arc<Counts>) {}
 }
 
 /// A thief that can take several tasks at once.
@@ -148,6 +155,9 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// The queue's promises.
     const PROMISES: Promises;
 
+    /// The largest capacity that the algorithm can count.
+    const MAX_CAPACITY: usize = usize::MAX;
+
     /// Whether one thief's handle serves any number of threads, because it has no state of its own. Many workers then
     /// need one handle for each queue instead of one for each pair of workers.
     const THIEVES_ALIKE: bool = false;
@@ -174,6 +184,12 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// Unless [`THIEVES_ALIKE`](Self::THIEVES_ALIKE).
     fn steal_alike(_: &Self::Thief) -> Steal<Task> {
         not_alike()
+    }
+
+    /// Returns whether a thread whose attempt is [`Pending`](Steal::Pending) had better poll for the answer for a while.
+    /// Otherwise it goes on elsewhere, and collects the answer when it comes back.
+    fn polls(_: &Self::Thief) -> bool {
+        matches!(Self::PROMISES.stealable, Stealable::OnRequest)
     }
 
     /// How many of the owner's newest tasks thieves leave to it, at most: with no more of them than that, nothing can be

@@ -58,6 +58,7 @@ macro_rules! for_each_queue {
             many dsq: $crate::Dsq;
             many hendler_shavit: $crate::HendlerShavit;
             many wsq: $crate::Wsq;
+            many wsq_packed: $crate::WsqPacked;
             once bwos_l: $crate::BwosL;
             once bwos_f: $crate::BwosF, fifo;
             once pad_ws: $crate::PadWs;

@@ -6,15 +6,21 @@
 //! index to fill, the newest task, or several of the oldest at once. The word does not cover the slots. Each slot is
 //! handed over separately: a push waits until its slot is empty, a thief until its slot is full.
 //!
+//! **Two forms.** [`Wsq`] has the source's costs: its index word is (top, bottom, count, former count), 16 bits each; a
+//! push exchanges to see that its slot is empty, and exchanges the task in; a thief exchanges until it has a task; it
+//! takes at most 16 at a time. [`WsqPacked`] is ours, and cheaper: the word is (top, count), 32 bits each; only the owner fills
+//! slots, so a push waits with loads and then stores; a thief, too, loads before it writes, so that waiting writes
+//! nothing; and it takes as many as it is asked for.
+//!
 //! **Fields.** Each on its own line.
-//! * `index`: (top: low 32 bits, count: high 32 bits), written by all. The tasks are at [top, top + count), folded into
-//!   the ring, and top + count is bottom.
+//! * `index`: written by all. The tasks are at [top, top + count), folded into the ring, and top + count is bottom.
 //! * `ring`: the slots' address and number, never written. The owner fills the slots; the side that takes a task
 //!   empties its slot.
 //!
 //! **Invariants.** An operation *claims* an index when it takes it out of [top, bottom).
 //! * I1: each index, that is each push, is claimed once.
-//! * I2: only the owner fills a slot, and only when it has seen it empty; so a slot holds one task or none.
+//! * I2: only the owner fills a slot, and only when it has seen it empty; so a slot holds one task or none. In the
+//!   source's form it sees that by taking what is there, which it puts back.
 //! * I3: there are as many unsettled claims on one slot as untaken tasks that have been put into it, or are about to
 //!   be. A claimant takes what is there: if two thieves wait at one slot, for its tasks of two laps, they may swap
 //!   them, and then the loot of one steal is not in order.
@@ -22,8 +28,9 @@
 //!   owner filled it, so all earlier claims had been settled (I3), and the only later one is the owner's.
 //!
 //! **Edges.**
-//! * E1: the store of a slot in `push` (release) → the compare-and-swap in `take_awaited` (acquire): a task's contents
-//!   are written before the task is handed over.
+//! * E1: the exchange or store of a slot in `put` (release) → the exchange or compare-and-swap in `take` (acquire): a
+//!   task's contents are written before the task is handed over. An exchange that puts a task back continues the release
+//!   sequence of the one that put it there first.
 //! * The index word publishes nothing.
 //!
 //! **Memory model.** Rust's.
@@ -32,19 +39,20 @@
 //! thief waits for an owner that sleeps between reserving and filling: blocking. Waits are long only if a thread is
 //! stopped. **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
-//! **Departures.** The source's word has 16 bits each for top, bottom, count and a trace of the last operation. Here
-//! bottom is computed and the trace left out, so that top and count have 32 bits. A push waits with loads and then
-//! stores, where the source swaps until it finds the slot empty: only the owner fills. A thief, too, loads before it
-//! swaps, so that waiting writes nothing. All orderings of the word are relaxed. A thief whose swap of the word fails
-//! reports that and does not try again. The caller decides what to do with loot. Tests: `queues/battery.rs`,
-//! `queues/many.rs`.
+//! **Departures.** Of both: the orderings of the word are relaxed, as all of the source's are, but those of the slots are
+//! not, so that the queue is right in Rust's model. A thief whose swap of the word fails reports that; in the source it
+//! reports nothing found. Who has exchanged in vain looks with loads until the slot has changed, where the source goes on
+//! to exchange; otherwise the executions that checkers explore would have no end. The caller decides what to do with loot. `WsqPacked` departs in all that it has of its own; of
+//! the source's 2¹⁶ slots, 64 of them spare, [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
 //! **Names.** As in the source; its `idx` is `index`.
 //!
-//! **Scenarios.** `wsq` and `tight_wsq` in the battery, the property and the many-at-once tests; `wsq` in the checker.
+//! **Scenarios.** `wsq`, `wsq_packed`, and both with no spare slots (`tight_wsq`, `tight_wsq_packed`) in the battery, the
+//! property and the many-at-once tests; `wsq` and `wsq-packed` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -55,7 +63,7 @@ use crate::{
     Stealable, Task,
 };
 
-/// The compare-and-swap queue: see the [module](self).
+/// The compare-and-swap queue as in its source: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -73,8 +81,165 @@ use crate::{
 /// assert_eq!(loot, [task(2), task(3), task(4)]);
 /// assert_eq!(owner.pop(), Some(task(6)));
 /// ```
+pub type Wsq = Of<Source>;
+
+/// The compare-and-swap queue with fewer costs: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::wsq::Params;
+/// use filch_queue::{Owner, Queue, Steal, StealMany, Task, WsqPacked};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let (mut owner, mut thieves) = <WsqPacked as Queue>::make(64, 1, &Params::default());
+/// for n in 1..=60 {
+///     owner.push(task(n)).unwrap();
+/// }
+/// assert_eq!(thieves[0].steal_many(usize::MAX, &mut Vec::new()), Steal::Task(31)); // the source would take 16
+/// ```
+pub type WsqPacked = Of<Packed>;
+
+/// The compare-and-swap queue in one of its forms, [`Source`] or [`Packed`].
 #[derive(Clone, Copy, Debug)]
-pub struct Wsq;
+pub struct Of<F>(PhantomData<F>);
+
+/// What the word says.
+#[derive(Clone, Copy)]
+#[doc(hidden)]
+pub struct Index {
+    top: u32,
+    bottom: u32,
+    count: u32,
+}
+
+/// What the forms differ in. Sealed: they are [`Source`] and [`Packed`].
+#[doc(hidden)]
+pub trait Form: Copy + Send + Sync + Sized + 'static {
+    const NAME: &'static str;
+    const PAPER: &'static str;
+    /// The most that a queue may count.
+    const MAX_CAPACITY: usize;
+    /// The most that a thief takes at once.
+    const MAX_LOOT: u32;
+
+    /// `former`: the count before.
+    fn pack(index: Index, former: u32) -> u64;
+
+    fn unpack(word: u64) -> Index;
+
+    /// Fills a slot that the owner has reserved, once it is empty.
+    fn put<M: Memory>(slot: &M::AtomicPtr<()>, task: Task);
+
+    /// Empties a slot that a thief has claimed, once it is full.
+    fn take<M: Memory>(slot: &M::AtomicPtr<()>) -> Task;
+}
+
+/// The form of the source.
+#[derive(Clone, Copy, Debug)]
+pub struct Source;
+
+impl Form for Source {
+    const NAME: &'static str = "wsq";
+    const PAPER: &'static str = "none: the job system injinj/WSQ";
+    const MAX_CAPACITY: usize = (1 << 16) - 64;
+    const MAX_LOOT: u32 = 16;
+
+    #[inline(always)]
+    fn pack(Index { top, bottom, count }: Index, former: u32) -> u64 {
+        let fields = [top, bottom, count, former].map(|field| u64::from(field as u16));
+        fields[0] << 48 | fields[1] << 32 | fields[2] << 16 | fields[3]
+    }
+
+    #[inline(always)]
+    fn unpack(word: u64) -> Index {
+        let field = |shift: u32| u32::from((word >> shift) as u16);
+        Index { top: field(48), bottom: field(32), count: field(16) }
+    }
+
+    #[inline(always)]
+    fn put<M: Memory>(slot: &M::AtomicPtr<()>, task: Task) {
+        let mut waiting = Waiting::default();
+        loop {
+            // Relaxed, all: the owner wrote what is there, if a thief is late, and by E1 that stays published.
+            let late = slot.swap(Task::NO_WORD, Ordering::Relaxed);
+            if late.is_null() {
+                break;
+            }
+            slot.swap(late, Ordering::Relaxed);
+            while slot.load(Ordering::Relaxed) == late {
+                waiting.pause::<M>();
+            }
+        }
+        // E1: pairs with the exchange in `take`.
+        slot.swap(task.word(), Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn take<M: Memory>(slot: &M::AtomicPtr<()>) -> Task {
+        let mut waiting = Waiting::default();
+        loop {
+            // E1: pairs with the exchange in `put`.
+            if let Some(task) = Task::from_word(slot.swap(Task::NO_WORD, Ordering::Acquire)) {
+                return task;
+            }
+            // Relaxed: the exchange decides.
+            while slot.load(Ordering::Relaxed).is_null() {
+                waiting.pause::<M>();
+            }
+        }
+    }
+}
+
+/// The cheaper form.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed;
+
+impl Form for Packed {
+    const NAME: &'static str = "wsq-packed";
+    const PAPER: &'static str =
+        "none: after injinj/WSQ; two fields in the word, waiting does not exchange, any number stolen at a time";
+    /// Indices are 32-bit numbers, and those in use must differ.
+    const MAX_CAPACITY: usize = 1 << 31;
+    const MAX_LOOT: u32 = u32::MAX;
+
+    #[inline(always)]
+    fn pack(Index { top, count, .. }: Index, _: u32) -> u64 {
+        u64::from(top) | u64::from(count) << 32
+    }
+
+    #[inline(always)]
+    fn unpack(word: u64) -> Index {
+        let (top, count) = (word as u32, (word >> 32) as u32);
+        Index { top, bottom: top.wrapping_add(count), count }
+    }
+
+    #[inline(always)]
+    fn put<M: Memory>(slot: &M::AtomicPtr<()>, task: Task) {
+        let mut waiting = Waiting::default();
+        // Relaxed: I2 needs only the order of this slot's own modifications.
+        while !slot.load(Ordering::Relaxed).is_null() {
+            waiting.pause::<M>();
+        }
+        // E1: pairs with the compare-and-swap in `take`.
+        slot.store(task.word(), Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn take<M: Memory>(slot: &M::AtomicPtr<()>) -> Task {
+        let mut waiting = Waiting::default();
+        loop {
+            // Relaxed: the swap decides, and acquires.
+            let word = slot.load(Ordering::Relaxed);
+            if !word.is_null()
+                // E1: pairs with the store in `put`. Relaxed on failure: nothing is used. The loaded word may dangle.
+                && let Ok(word) = slot.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed)
+            {
+                return Task::from_word(word).expect("not null");
+            }
+            waiting.pause::<M>();
+        }
+    }
+}
 
 /// The tuning parameters.
 ///
@@ -111,38 +276,29 @@ struct Shared<M: Memory> {
     ring: Padded<Ring<M>>,
 }
 
-/// The owner's side of a [`Wsq`] queue.
-pub struct Owner<M: Memory = Native> {
+/// The owner's side of a queue.
+pub struct Owner<M: Memory = Native, F = Source> {
     shared: Arc<Shared<M>>,
     /// The count at which a push is refused.
     full: u32,
+    form: PhantomData<F>,
 }
 
-/// A thief's side of a [`Wsq`] queue.
-pub struct Thief<M: Memory = Native> {
+/// A thief's side of a queue.
+pub struct Thief<M: Memory = Native, F = Source> {
     shared: Arc<Shared<M>>,
-}
-
-/// Indices are 32-bit numbers, and those in use must differ.
-const MAX_SLOTS: usize = 1 << 31;
-
-const fn pack(top: u32, count: u32) -> u64 {
-    top as u64 | (count as u64) << 32
-}
-
-const fn unpack(word: u64) -> (u32, u32) {
-    (word as u32, (word >> 32) as u32)
+    form: PhantomData<F>,
 }
 
 // SAFETY: by the invariants and edges in the module documentation.
-unsafe impl<M: Memory> Queue<M> for Wsq {
-    type Owner = Owner<M>;
-    type Thief = Thief<M>;
+unsafe impl<M: Memory, F: Form> Queue<M> for Of<F> {
+    type Owner = Owner<M, F>;
+    type Thief = Thief<M, F>;
     type Params = Params;
 
     const PROMISES: Promises = Promises {
-        name: "wsq",
-        paper: "none: the job system injinj/WSQ",
+        name: F::NAME,
+        paper: F::PAPER,
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,
@@ -155,59 +311,56 @@ unsafe impl<M: Memory> Queue<M> for Wsq {
         answers_by_clock: false,
     };
 
-    fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
-        assert!(capacity <= MAX_SLOTS, "the capacity is out of range");
+    const MAX_CAPACITY: usize = F::MAX_CAPACITY;
+
+    fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M, F>, Vec<Thief<M, F>>) {
+        assert!(capacity <= F::MAX_CAPACITY, "the capacity is out of range");
         let ring = Ring::new(capacity);
         let full = ring.capacity().saturating_sub(params.spare).max(capacity).max(1) as u32;
-        let shared = Arc::new(Shared { index: Padded(Atomic::new(pack(0, 0))), ring: Padded(ring) });
-        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
-        (Owner { shared, full }, thieves)
+        let shared = Arc::new(Shared { index: Padded(Atomic::new(0)), ring: Padded(ring) });
+        let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), form: PhantomData }).collect();
+        (Owner { shared, full, form: PhantomData }, thieves)
     }
 }
 
-impl<M: Memory> Owner<M> {
-    /// Moves bottom, unless `may` rejects the count; returns the former top and count.
+impl<M: Memory, F: Form> Owner<M, F> {
+    /// Moves bottom, unless `may` rejects the count; returns the former index.
     #[inline]
-    fn reserve(&self, may: impl Fn(u32) -> bool, to: impl Fn(u32) -> u32) -> Option<(u32, u32)> {
+    fn reserve(&self, may: impl Fn(u32) -> bool, to: impl Fn(Index) -> Index) -> Option<Index> {
         let index = &self.shared.index;
         // Relaxed, all: the word publishes nothing. Only the owner raises count, so an old one is too high: a count of
         // 0 is exact, and a push is refused needlessly only while thieves are at work.
         let mut word = index.load(Ordering::Relaxed);
         loop {
-            let (top, count) = unpack(word);
-            if !may(count) {
+            let old = F::unpack(word);
+            if !may(old.count) {
                 return None;
             }
-            let new = pack(top, to(count));
+            let new = F::pack(to(old), old.count);
             match index.compare_exchange_weak(word, new, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some((top, count)),
+                Ok(_) => return Some(old),
                 Err(found) => word = found,
             }
         }
     }
 }
 
-impl<M: Memory> crate::Owner<Task> for Owner<M> {
+impl<M: Memory, F: Form> crate::Owner<Task> for Owner<M, F> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
-        let Some((top, count)) = self.reserve(|count| count < self.full, |count| count + 1) else {
+        let up = |old: Index| Index { bottom: old.bottom.wrapping_add(1), count: old.count + 1, ..old };
+        let Some(Index { bottom, .. }) = self.reserve(|count| count < self.full, up) else {
             return Err(Full(task));
         };
-        let slot = self.shared.ring.slot(top.wrapping_add(count) as usize);
-        let mut waiting = Waiting::default();
-        // Relaxed: I2 needs only the order of this slot's own modifications.
-        while !slot.load(Ordering::Relaxed).is_null() {
-            waiting.pause::<M>();
-        }
-        // E1: pairs with the compare-and-swap in `take_awaited`.
-        slot.store(task.word(), Ordering::Release);
+        F::put::<M>(self.shared.ring.slot(bottom as usize), task);
         Ok(())
     }
 
     #[inline]
     fn pop(&mut self) -> Option<Task> {
-        let (top, count) = self.reserve(|count| count > 0, |count| count - 1)?;
-        let slot = self.shared.ring.slot(top.wrapping_add(count - 1) as usize);
+        let down = |old: Index| Index { bottom: old.bottom.wrapping_sub(1), count: old.count - 1, ..old };
+        let Index { bottom, .. } = self.reserve(|count| count > 0, down)?;
+        let slot = self.shared.ring.slot(bottom.wrapping_sub(1) as usize);
         // Relaxed: the owner wrote it itself.
         let task = Task::from_word(slot.swap(Task::NO_WORD, Ordering::Relaxed));
         debug_assert!(task.is_some(), "no thief has a claim on the owner's slot: I4");
@@ -216,11 +369,11 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 
     fn len_hint(&self) -> usize {
         // Relaxed: a hint.
-        unpack(self.shared.index.load(Ordering::Relaxed)).1 as usize
+        F::unpack(self.shared.index.load(Ordering::Relaxed)).count as usize
     }
 }
 
-impl<M: Memory> Thief<M> {
+impl<M: Memory, F: Form> Thief<M, F> {
     /// Claims the oldest tasks, as many as `of` returns for their number, which is not 0; returns the first and how
     /// many.
     #[inline]
@@ -228,14 +381,14 @@ impl<M: Memory> Thief<M> {
         let index = &self.shared.index;
         // Relaxed, all: the word publishes nothing.
         let word = index.load(Ordering::Relaxed);
-        let (top, count) = unpack(word);
-        if count == 0 {
+        let old = F::unpack(word);
+        if old.count == 0 {
             return Steal::Empty;
         }
-        let taken = of(count);
-        let new = pack(top.wrapping_add(taken), count - taken);
-        match index.compare_exchange(word, new, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => Steal::Task((top, taken)),
+        let taken = of(old.count);
+        let new = Index { top: old.top.wrapping_add(taken), count: old.count - taken, ..old };
+        match index.compare_exchange(word, F::pack(new, old.count), Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => Steal::Task((old.top, taken)),
             Err(_) => Steal::Retry,
         }
     }
@@ -243,23 +396,11 @@ impl<M: Memory> Thief<M> {
     /// Takes the task at a claimed index, once it is there.
     #[inline]
     fn take_awaited(&self, index: u32) -> Task {
-        let slot = self.shared.ring.slot(index as usize);
-        let mut waiting = Waiting::default();
-        loop {
-            // Relaxed: the swap decides, and acquires.
-            let word = slot.load(Ordering::Relaxed);
-            if !word.is_null()
-                // E1: pairs with the store in `push`. Relaxed on failure: nothing is used. The loaded word may dangle.
-                && let Ok(word) = slot.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed)
-            {
-                return Task::from_word(word).expect("not null");
-            }
-            waiting.pause::<M>();
-        }
+        F::take::<M>(self.shared.ring.slot(index as usize))
     }
 }
 
-impl<M: Memory> crate::Thief<Task> for Thief<M> {
+impl<M: Memory, F: Form> crate::Thief<Task> for Thief<M, F> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         self.claim(|_| 1).map(|(index, _)| self.take_awaited(index))
@@ -268,17 +409,17 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed: whatever orders the push before this call makes the load recent enough.
-        unpack(self.shared.index.load(Ordering::Relaxed)).1 != 0
+        F::unpack(self.shared.index.load(Ordering::Relaxed)).count != 0
     }
 }
 
-impl<M: Memory> StealMany<Task> for Thief<M> {
+impl<M: Memory, F: Form> StealMany<Task> for Thief<M, F> {
     /// Takes more than half of the tasks: n / 2 + 1 of n.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;
         }
-        let max = u32::try_from(max).unwrap_or(u32::MAX);
+        let max = u32::try_from(max).unwrap_or(u32::MAX).min(F::MAX_LOOT);
         self.claim(|count| max.min(count / 2 + 1)).map(|(first, count)| {
             loot.extend((0..count).map(|n| self.take_awaited(first.wrapping_add(n))));
             count as usize

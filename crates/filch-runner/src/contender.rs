@@ -218,6 +218,7 @@ struct Tally {
     lost: u64,
     aborted: u64,
     given: u64,
+    queue: filch_queue::Counted,
 }
 
 impl Tally {
@@ -229,10 +230,11 @@ impl Tally {
         self.lost += more.lost;
         self.aborted += more.aborted;
         self.given += more.given;
+        self.queue = self.queue.plus(&more.queue);
     }
 
-    fn each(self) -> [(&'static str, u64); 7] {
-        [
+    fn each(self) -> impl Iterator<Item = (&'static str, u64)> {
+        let own = [
             ("steals", self.steals),
             ("attempts", self.attempts),
             ("lost", self.lost),
@@ -240,7 +242,8 @@ impl Tally {
             ("pushed", self.pushed),
             ("run", self.run),
             ("given", self.given),
-        ]
+        ];
+        own.into_iter().chain(self.queue.each())
     }
 }
 
@@ -278,8 +281,7 @@ impl<T: Team> Contender for List<T> {
 
     fn counters(&self) -> Counters {
         let counted = self.counted.borrow();
-        let worker =
-            |(index, tally): (usize, &Tally)| tally.each().into_iter().chain(self.threads.counts(index)).collect();
+        let worker = |(index, tally): (usize, &Tally)| tally.each().chain(self.threads.counts(index)).collect();
         let mut counters = Counters::of_workers(counted.workers.iter().enumerate().map(worker).collect());
         counters.total.extend(counted.duplicates.map(|duplicates| ("duplicates", duplicates)));
         counters

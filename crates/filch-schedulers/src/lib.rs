@@ -19,7 +19,7 @@ mod values;
 mod waits;
 mod words;
 
-pub use pools::{DEFAULT_POOL, ONE_VICTIM, PoolOptions, SHORT_BLOCKS, described_pools};
+pub use pools::{AS_IN_SOURCE, DEFAULT_POOL, ONE_VICTIM, PoolOptions, SAME_CAPACITY, SHORT_BLOCKS, described_pools};
 pub use queues::{PROMISES, QueueUser, described_queues, with_queue, worklist};
 pub use tunable::Tunable;
 pub use tuning::{Common, ForPool, ForQueue};

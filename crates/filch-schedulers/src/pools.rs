@@ -18,6 +18,13 @@ pub const SHORT_BLOCKS: &str = "block=4:capacity=8192";
 /// thieves pick a victim anew each time.
 pub const ONE_VICTIM: &str = "victims=one";
 
+/// The default settings of the pool on [`PadWs`](filch_queue::PadWs): as much room as on `BwosL`, in blocks of the length that its paper gives
+/// for that.
+pub const SAME_CAPACITY: &str = "capacity=8192";
+
+/// The default settings of the pool on [`Wsq`](filch_queue::Wsq): the capacity of its source.
+pub const AS_IN_SOURCE: &str = "capacity=65472";
+
 /// Returns the row of the pool on a queue, which has the queue's guarantees.
 fn on<Q: Queue<Params: Tunable>>(summary: &'static str, progress: &'static str) -> PoolSpec {
     let Promises { name, paper, capacity, stealable, memory_model, .. } = Q::PROMISES;
@@ -172,10 +179,13 @@ pub fn described_pools() -> Vec<PoolSpec> {
                 "owner wait-free, steal lock-free",
             )
         },
-        on::<filch_queue::PadWs>(
-            "blocks; the owner grants thieves tasks of its own block on request",
-            "owner wait-free, steal lock-free or by request",
-        ),
+        PoolSpec {
+            defaults: SAME_CAPACITY,
+            ..on::<filch_queue::PadWs>(
+                "blocks; the owner grants thieves tasks of its own block on request",
+                "owner wait-free, steal lock-free or by request",
+            )
+        },
         on::<filch_queue::Adws>(
             "a private ring; the owner grants a position on request",
             "owner wait-free, steal by request",
@@ -211,8 +221,15 @@ pub fn described_pools() -> Vec<PoolSpec> {
             "owner wait-free while it has private tasks, steal blocking",
         ),
         on::<filch_queue::HendlerShavit>("one word makes the older half public", "owner wait-free, steal lock-free"),
-        on::<filch_queue::Wsq>(
-            "every operation is one swap of one word; slots are handed over one by one",
+        PoolSpec {
+            defaults: AS_IN_SOURCE,
+            ..on::<filch_queue::Wsq>(
+                "every operation is one swap of one word; slots are exchanged one by one, as in the source",
+                "blocking while a slot is handed over",
+            )
+        },
+        on::<filch_queue::WsqPacked>(
+            "wsq with fewer fields in the word, where only who takes a task exchanges it",
             "blocking while a slot is handed over",
         ),
         on::<filch_queue::Locked>("one lock around a double-ended queue: the baseline", "blocking"),

@@ -102,6 +102,9 @@ pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> R
     let (params, Common { capacity, victims, idle, on_loss }) = tuning.apply()?;
     let list = Worklist::new(workers).queue::<Q>(params).victims(victims).idle(idle).on_loss(on_loss);
     Ok(match capacity {
+        Some(capacity) if capacity > Q::MAX_CAPACITY => {
+            return Err(format!("{}: its largest capacity is {}", tuning.queue(), Q::MAX_CAPACITY));
+        }
         Some(capacity) => list.capacity(capacity),
         None => list,
     })

@@ -7,7 +7,9 @@ use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::lace::Moves;
 use filch_queue::pdq::{receiver, sender};
-use filch_queue::{Amount, BlockSize, CrossTaking, Delegation, Prefetch, Queue, Revocation, dsq, lace, pad_ws, wsq};
+use filch_queue::{
+    Amount, Answers, BlockSize, CrossTaking, Delegation, Prefetch, Queue, Revocation, dsq, lace, pad_ws, wsq,
+};
 
 #[cfg(target_arch = "x86_64")]
 use filch_catalogue::Takes;
@@ -132,6 +134,7 @@ impl Tunable for Delegation {
         let cross = [("off", CrossTaking::Off), ("one", CrossTaking::One), ("each", CrossTaking::Each)];
         let revocation = [("off", Revocation::Off), ("when-needed", Revocation::WhenNeeded)];
         let prefetch = [("when-nothing-is-open", Prefetch::WhenNothingIsOpen), ("always", Prefetch::Always)];
+        let answers = [("later", Answers::Later), ("polled", Answers::Polled)];
         Ok(Self {
             cross_taking: from.word(
                 "cross",
@@ -151,6 +154,12 @@ impl Tunable for Delegation {
                 default.prefetch,
                 &prefetch,
             )?,
+            answers: from.word(
+                "answers",
+                "what a thief does that has asked: it comes back later, or they are polled for",
+                default.answers,
+                &answers,
+            )?,
             keep: from.number("keep", "tasks that the owner does not grant", default.keep as usize, 0..=1 << 16)?
                 as u32,
             poll_every: from
@@ -161,6 +170,7 @@ impl Tunable for Delegation {
                     1..=1 << 16,
                 )
                 .map(|every| NonZeroU32::new(every as u32).expect("1 at least"))?,
+            ..default
         })
     }
 }

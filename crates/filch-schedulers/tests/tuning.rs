@@ -8,7 +8,7 @@ use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::lace::Moves;
 use filch_queue::pdq::{receiver, sender};
-use filch_queue::{Amount, BlockSize, CrossTaking, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
+use filch_queue::{Amount, Answers, BlockSize, CrossTaking, Prefetch, Revocation, dsq, lace, pad_ws, wsq};
 use filch_schedulers::{Common, ForPool, ForQueue, PoolOptions, SHORT_BLOCKS, Tunable};
 
 fn tuning(queue: &'static str, rest: &str) -> Tuning {
@@ -47,13 +47,14 @@ fn parameters_reach_the_queue() {
         tuning("lace", "grow=one:shrink=all:steal=all:moves=half-stores").apply(),
         Ok((lace, Common::default()))
     );
-    let (padws, _) = tuning("padws", "block=4:cross=each:revocation=off:prefetch=always:keep=2:poll=8")
+    let (padws, _) = tuning("padws", "block=4:cross=each:revocation=off:prefetch=always:answers=polled:keep=2:poll=8")
         .apply::<pad_ws::Params>()
         .expect("valid parameters");
     assert_eq!(padws.block_size, BlockSize::Entries(NonZeroUsize::new(4).expect("not 0")));
     let delegation = padws.delegation;
     assert_eq!((delegation.cross_taking, delegation.revocation), (CrossTaking::Each, Revocation::Off));
-    assert_eq!((delegation.prefetch, delegation.keep, delegation.poll_every.get()), (Prefetch::Always, 2, 8));
+    assert_eq!((delegation.prefetch, delegation.answers), (Prefetch::Always, Answers::Polled));
+    assert_eq!((delegation.keep, delegation.poll_every.get()), (2, 8));
     let dsq = dsq::Params { steal: Amount::All, copying: Copying::Deferred, contention: Contention::Retry };
     assert_eq!(tuning("dsq", "steal=all:copying=deferred:contention=retry").apply(), Ok((dsq, Common::default())));
     assert_eq!(tuning("chase-lev-asym", "fences=symmetric").apply(), Ok((Fences::Symmetric, Common::default())));

@@ -73,7 +73,7 @@ impl<P: Plumbing> Core<P> {
 
     /// Returns the counters of all workers.
     pub(crate) fn stats(workers: &[Self]) -> Stats {
-        let read = |core: &Self| core.home.counters.read(core.pool.peak_depth() as u64);
+        let read = |core: &Self| core.home.counters.read(core.pool.counted(), core.pool.peak_depth() as u64);
         Stats { workers: workers.iter().map(read).collect() }
     }
 }

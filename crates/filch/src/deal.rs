@@ -5,15 +5,16 @@
 use std::sync::Arc;
 
 use filch_memory::Native;
-use filch_queue::{Hand, Owner, Queue, Steal, Stealable, Task, Thief};
+use filch_queue::{Counts, Hand, Owner, Queue, Steal, Task, Thief};
 
 /// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the attempt may
 /// [wait](filch_queue::Progress::WaitsForOwner), that answer lasts, so no two workers wait for each other.
 ///
-/// Where thieves need the owner's answer, waits for it a while, and then withdraws the request; or, unless the queue lets
+/// Where thieves [poll](Queue::polls) for the owner's answer, waits for it a while, and then withdraws the request; or, unless the queue lets
 /// it [withdraw](Queue::WITHDRAWS), waits until the answer comes, and `insists` now and then, for owners that answer only
 /// when they are interrupted. Afterwards nothing is outstanding that only this thief could take, so it may sleep or run
-/// something else; where what was granted cannot be withdrawn, the owner revokes its grant.
+/// something else; where what was granted cannot be withdrawn, the owner revokes its grant, unless
+/// it is told not to. Elsewhere the thief goes on at once, and has the answer when it comes back.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,
@@ -26,7 +27,7 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
     const PAUSES: u32 = PATIENCE / 4;
     owner.poll();
     let mut stolen = attempt(thief);
-    if matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
+    if Q::polls(thief) {
         let mut round = 0_u32;
         while stolen == Steal::Pending {
             round = round.wrapping_add(1);
@@ -47,6 +48,14 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
         }
     }
     stolen
+}
+
+/// Has all handles of a worker count in one place.
+pub(crate) fn count_in<Q: Queue<Native>>((owner, thieves): &mut Hand<Q>) -> Arc<Counts> {
+    let counts = Arc::default();
+    owner.count_in(&counts);
+    thieves.iter_mut().flatten().for_each(|thief| thief.count_in(&counts));
+    counts
 }
 
 /// Makes a queue for each worker, and deals out the handles.

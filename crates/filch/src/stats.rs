@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_queue::{Count, Counted};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
@@ -10,16 +10,16 @@ macro_rules! counters {
         #[derive(Debug)]
         #[repr(align(128))]
         pub(crate) struct Counters {
-            $(pub(crate) $name: Counter,)+
+            $(pub(crate) $name: Count,)+
         }
 
         impl Counters {
             pub(crate) fn new() -> Self {
-                Self { $($name: Counter::new(),)+ }
+                Self { $($name: Count::default(),)+ }
             }
 
-            pub(crate) fn read(&self, peak_depth: u64) -> WorkerStats {
-                WorkerStats { $($name: self.$name.get(),)+ peak_depth }
+            pub(crate) fn read(&self, queue: Counted, peak_depth: u64) -> WorkerStats {
+                WorkerStats { $($name: self.$name.get(),)+ queue, peak_depth }
             }
         }
 
@@ -36,6 +36,8 @@ macro_rules! counters {
         #[non_exhaustive]
         pub struct WorkerStats {
             $($(#[$doc])* pub $name: u64,)+
+            /// What was counted at queues whose owners answer thieves.
+            pub queue: Counted,
             /// The largest number of jobs on the worker's task stack at once; 0 for pools without a task stack.
             pub peak_depth: u64,
         }
@@ -51,12 +53,14 @@ macro_rules! counters {
             /// # Ok::<(), filch::BuildError>(())
             /// ```
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
-                [$((stringify!($name), self.$name),)+ ("peak_depth", self.peak_depth)].into_iter()
+                let own = [$((stringify!($name), self.$name),)+].into_iter();
+                own.chain(self.queue.each()).chain([("peak_depth", self.peak_depth)])
             }
 
             /// Adds another worker's counters, and takes the larger of the depths.
             fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)+
+                self.queue = self.queue.plus(&other.queue);
                 self.peak_depth = self.peak_depth.max(other.peak_depth);
             }
 
@@ -71,7 +75,8 @@ macro_rules! counters {
             /// ```
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
-                Self { $($name: self.$name - earlier.$name,)+ peak_depth: self.peak_depth }
+                let queue = self.queue.since(&earlier.queue);
+                Self { $($name: self.$name - earlier.$name,)+ queue, peak_depth: self.peak_depth }
             }
         }
     };
@@ -102,28 +107,6 @@ counters! {
     wakeups,
     /// Times an [interrupt](crate::Interrupts) made the worker check for thieves that wait for an answer.
     interrupts,
-}
-
-/// A count with one writer.
-#[derive(Debug)]
-pub(crate) struct Counter(<Native as Memory>::AtomicU64);
-
-impl Counter {
-    fn new() -> Self {
-        Self(Atomic::new(0))
-    }
-
-    /// Adds one. Only the worker itself may call this.
-    #[inline]
-    pub(crate) fn bump(&self) {
-        // Relaxed, and no read–modify–write: there is one writer, and the value is a statistic.
-        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> u64 {
-        // Relaxed: a statistic.
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// The counters of all workers of a pool: [`ThreadPool::stats`](crate::ThreadPool::stats).

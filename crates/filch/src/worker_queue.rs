@@ -1,10 +1,12 @@
 //! A worker's queue, and its handles to steal from the others', for tasks that nobody joins.
 
+use std::sync::Arc;
+
 use filch_memory::Native;
 use filch_memory::count::stealing;
-use filch_queue::{Hand, Owner as _, Queue, Steal, StealMany, Task, Thief as _};
+use filch_queue::{Counted, Counts, Hand, Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
-use crate::deal;
+use crate::deal::{self, count_in};
 use crate::patience::Patience;
 use crate::policy::{Habits, OnLoss};
 
@@ -27,6 +29,8 @@ pub struct Tally {
     pub aborted: u64,
     /// Items that it has split off its [bags](crate::worklist::Bag) for others.
     pub given: u64,
+    /// What it has counted at queues whose owners answer thieves.
+    pub queue: Counted,
 }
 
 /// How many tasks a thief takes at once, and the operation for it.
@@ -75,13 +79,37 @@ pub(crate) struct WorkerQueue<Q: Queue<Native>> {
     last_victim: usize,
     random: fastrand::Rng,
     pub(crate) tally: Tally,
+    /// What the handles count, and had counted by the end of the last run.
+    counts: Arc<Counts>,
+    counted: Counted,
 }
 
 impl<Q: Queue<Native>> WorkerQueue<Q> {
-    pub(crate) fn new(index: usize, (owner, thieves): Hand<Q>, loot: Option<Loot<Q>>, habits: Habits) -> Self {
+    pub(crate) fn new(index: usize, mut hand: Hand<Q>, loot: Option<Loot<Q>>, habits: Habits) -> Self {
+        let counts = count_in::<Q>(&mut hand);
+        let (owner, thieves) = hand;
         let random = fastrand::Rng::with_seed(index as u64);
         let (overflow, spoils, tally) = (Vec::new(), Vec::new(), Tally::default());
-        Self { owner, thieves, overflow, loot, spoils, index, habits, last_victim: index, random, tally }
+        Self {
+            owner,
+            thieves,
+            overflow,
+            loot,
+            spoils,
+            index,
+            habits,
+            last_victim: index,
+            random,
+            tally,
+            counts,
+            counted: Counted::default(),
+        }
+    }
+
+    /// What the worker has done in a run that is over.
+    pub(crate) fn take_tally(&mut self) -> Tally {
+        let earlier = std::mem::replace(&mut self.counted, self.counts.read());
+        Tally { queue: self.counted.since(&earlier), ..std::mem::take(&mut self.tally) }
     }
 
     /// The number of workers.

@@ -122,7 +122,7 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/task.rs", &["abp::", "lace::"], &[]),
     queue("crates/filch-queue/src/the.rs", &["the::", "raced::"], &["the", "ff-the"]),
     queue("crates/filch-queue/src/thep.rs", &["thep::", "raced::"], &["thep", "thep-impatient"]),
-    queue("crates/filch-queue/src/wsq.rs", &["wsq::", "shared::"], &["wsq"]),
+    queue("crates/filch-queue/src/wsq.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
 ];
 
 /// Functions that stay `const`, because constants call them. The others lose the keyword, so that mutants can be in them.

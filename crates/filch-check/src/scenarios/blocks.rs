@@ -73,6 +73,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         &[("++|.-", &[2], 2, QuickTso), ("+|+.-+", &[2, 1], 2, QuickTso), ("+++|-.+-", &[3], 2, FullTso)];
     all.extend(called("in twos, reserved", queue::<PadWs>(reserved, |_| pad(2, strict()), |_| pad(2, strict()))));
 
+    let rung: &[Row] = &[("+|.-", &[1, 1], 2, QuickTso), ("++|.-", &[2, 1], 2, FullTso)];
+    all.extend(called("in twos, by a bell", queue::<PadWs>(rung, |_| pad(2, by_bell()), |_| pad(2, by_bell()))));
+
     let small: &[Row] = &[
         ("+|.", &[2], 1, Quick),
         ("+|.-", &[2], 1, Quick),
@@ -90,6 +93,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     all.extend(called("eager", queue::<Adws>(eager_rows, |_| eager(), |_| eager())));
     let reserved: &[Row] = &[("++|.-", &[2], 2, QuickTso), ("+|.+-", &[2], 1, QuickTso)];
     all.extend(called("reserved", queue::<Adws>(reserved, |_| strict(), |_| strict())));
+    let rung: &[Row] = &[("+|.", &[1, 1], 1, Quick), ("++|..", &[2, 1], 2, QuickTso)];
+    all.extend(called("by a bell", queue::<Adws>(rung, |_| by_bell(), |_| by_bell())));
     all
 }
 
@@ -111,6 +116,11 @@ fn strict() -> Delegation {
         poll_every: NonZeroU32::new(2).expect("two"),
         ..plain()
     }
+}
+
+/// The thieves' bits are in several words.
+fn by_bell() -> Delegation {
+    Delegation { thieves_per_word: NonZeroU32::MIN, ..plain() }
 }
 
 fn pad(size: usize, delegation: Delegation) -> pad_ws::Params {

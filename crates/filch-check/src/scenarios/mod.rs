@@ -249,7 +249,7 @@ const OWN_STORE: &str =
 
 /// One or two thieves that stall while the owner comes full circle; where owners answer requests, also during one.
 fn late() -> Vec<Scenario> {
-    use filch_queue::{Adws, BwosF, BwosL, Dsq, HendlerShavit, PadWs, Wsq, wsq};
+    use filch_queue::{Adws, BwosF, BwosL, Dsq, HendlerShavit, PadWs, Wsq, WsqPacked, wsq};
 
     const ALL: &[Row] = &[
         // A thief that loses one of two tasks to another thief may not report an empty queue.
@@ -271,6 +271,7 @@ fn late() -> Vec<Scenario> {
     all.extend(late::<Abp>(&[ALL], |_| (), |_| ()));
     all.extend(late::<Lace>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<Wsq>(&[ALL], |_| wsq::Params { spare: 0 }, |_| wsq::Params { spare: 0 }));
+    all.extend(late::<WsqPacked>(&[ALL], |_| wsq::Params { spare: 0 }, |_| wsq::Params { spare: 0 }));
     all.extend(late::<Dsq>(&[ALL], |_| Default::default(), |_| Default::default()));
     all.extend(late::<HendlerShavit>(&[ALL], |_| (), |_| ()));
     all.extend(late::<BwosL>(&[ALL], |_| Default::default(), |_| Default::default()));
@@ -300,6 +301,7 @@ fn hints() -> Vec<Scenario> {
     all.extend(hint::<Abp>(ROWS, |_| (), |_| ()));
     all.extend(hint::<Lace>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<filch_queue::Wsq>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<filch_queue::WsqPacked>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<filch_queue::Dsq>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<filch_queue::HendlerShavit>(ROWS, |_| (), |_| ()));
     all.extend(hint::<filch_queue::BwosL>(ROWS, |_| Default::default(), |_| Default::default()));

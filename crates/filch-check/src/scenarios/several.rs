@@ -2,7 +2,8 @@
 
 use filch_queue::dsq::{self, Contention, Copying};
 use filch_queue::lace::{Moves, Policies};
-use filch_queue::{Amount, Dsq, HendlerShavit, Lace, Wsq, wsq};
+use filch_queue::wsq::{self, Form, Of, Packed, Source};
+use filch_queue::{Amount, Dsq, HendlerShavit, Lace};
 
 use super::battery::{called, many, queue};
 use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
@@ -39,11 +40,11 @@ fn one(_: Setting) -> Policies {
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [wsq(), dsq(), hendler_shavit(), lace()].concat()
+    [wsq::<Source>(), wsq::<Packed>(), dsq(), hendler_shavit(), lace()].concat()
 }
 
-fn wsq() -> Vec<Scenario> {
-    let one_by_one = queue::<Wsq>(
+fn wsq<F: Form>() -> Vec<Scenario> {
+    let one_by_one = queue::<Of<F>>(
         &[
             ("+|-", &[1], 1, Quick),
             ("+|+", &[1], 1, Quick),
@@ -57,7 +58,7 @@ fn wsq() -> Vec<Scenario> {
         tight,
         tight,
     );
-    let several = many::<Wsq>(
+    let several = many::<Of<F>>(
         3,
         &[
             ("++|-", &[1], 2, Quick),

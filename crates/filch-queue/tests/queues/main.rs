@@ -99,6 +99,7 @@ queues! {
     once eager_pad_ws: crate::tuned::EagerPadWs;
     once reserved_adws: crate::tuned::ReservedAdws;
     once reserved_pad_ws: crate::tuned::ReservedPadWs;
+    once rung_adws: crate::tuned::RungAdws;
     once short_bwos_f: crate::tuned::ShortBwosF;
     once short_bwos_l: crate::tuned::ShortBwosL;
     many eager_dsq: crate::tuned::EagerDsq;
@@ -106,6 +107,7 @@ queues! {
     many lace_halves: crate::tuned::LaceHalves;
     many lace_one: crate::tuned::LaceOne;
     many tight_wsq: crate::tuned::TightWsq;
+    many tight_wsq_packed: crate::tuned::TightWsqPacked;
 }
 
 #[cfg(feature = "std")]
@@ -147,6 +149,7 @@ mod several {
         many lace_halves: crate::tuned::LaceHalves;
         many lace_one: crate::tuned::LaceOne;
         many tight_wsq: crate::tuned::TightWsq;
+        many tight_wsq_packed: crate::tuned::TightWsqPacked;
     }
 
     #[cfg(feature = "std")]

@@ -55,7 +55,8 @@ fn every_queue_has_a_row() {
     implementors(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut queues);
     assert!(queues.len() > 20, "only {queues:?} were found");
     let table = include_str!("../../src/table.rs");
-    for queue in queues {
+    // The forms of `Of` have names, and rows, of their own.
+    for queue in queues.into_iter().filter(|queue| queue != "Of") {
         let has_row = [";", ","].iter().any(|end| table.contains(&format!(": $crate::{queue}{end}")));
         assert!(has_row, "{queue} has no row in the table");
     }

@@ -9,7 +9,7 @@ use filch_queue::dsq::{Contention, Copying};
 use filch_queue::lace::Moves;
 use filch_queue::{
     Adws, Amount, BlockSize, BwosF, BwosL, CrossTaking, Delegation, Dsq, Lace, PadWs, PdqR2Async, Prefetch, Promises,
-    Queue, Wsq, dsq, lace, pad_ws, pdq, wsq,
+    Queue, Wsq, WsqPacked, dsq, lace, pad_ws, pdq, wsq,
 };
 
 macro_rules! tuned {
@@ -45,6 +45,8 @@ tuned! {
     GenerousPdqR2Async: PdqR2Async, pdq::receiver::Params { share: Amount::AllButOne };
     /// No spare slots, so that a push meets thieves at its slot.
     TightWsq: Wsq, wsq::Params { spare: 0 };
+    /// As above.
+    TightWsqPacked: WsqPacked, wsq::Params { spare: 0 };
     /// Every parameter differs from the paper.
     EagerDsq: Dsq,
         dsq::Params { steal: Amount::All, copying: Copying::Deferred, contention: Contention::Retry };
@@ -80,6 +82,8 @@ tuned! {
     };
     /// Thieves look at all cells.
     EagerAdws: Adws, Delegation { cross_taking: CrossTaking::Each, ..Delegation::default() };
+    /// Each thief has a word for its requests.
+    RungAdws: Adws, Delegation { thieves_per_word: NonZeroU32::MIN, ..Delegation::default() };
     /// Granted tasks come back only to the owner.
     ReservedAdws: Adws, Delegation {
         cross_taking: CrossTaking::Off,

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use filch_queue::Wsq;
+use filch_schedulers::AS_IN_SOURCE;
 
 fn main() -> ExitCode {
-    filch_runner::filch("wsq").pool_of_many::<Wsq>().many::<Wsq>().serve()
+    filch_runner::filch("wsq").pool_of_many::<Wsq>().by_default(AS_IN_SOURCE).many::<Wsq>().serve()
 }

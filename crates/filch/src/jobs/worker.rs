@@ -60,7 +60,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
         // No thief is to wait for a worker that has gone.
         self.queue.rest();
-        let tally = std::mem::take(&mut self.queue.tally);
+        let tally = self.queue.take_tally();
         (self.queue, Tally { pushed: self.blocks.taken(), ..tally })
     }
 

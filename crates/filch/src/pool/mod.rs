@@ -56,7 +56,7 @@ use std::io;
 use std::ptr::NonNull;
 
 use filch_memory::Native;
-use filch_queue::Steal;
+use filch_queue::{Counted, Steal};
 
 use crate::core::Core;
 use crate::front::{Front, Meanwhile, Popped};
@@ -240,6 +240,11 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Returns the peak depth so far; 0 without a task stack.
     fn peak_depth(&self) -> usize {
         0
+    }
+
+    /// What the worker has counted at its own queue and the others'; nothing without queues.
+    fn counted(&self) -> Counted {
+        Counted::default()
     }
 
     /// Resets [`Plumbing::peak_depth`], from the next time the worker's stack is empty.

@@ -17,13 +17,15 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 use filch_memory::{Asymmetric, Atomic, Memory, Native, Ordering};
-use filch_queue::{Capacity, Delivery, MemoryModel, Order, Owner, Progress, Queue, Steal, Task, Thief};
+use filch_queue::{
+    Capacity, Counted, Counts, Delivery, MemoryModel, Order, Owner, Progress, Queue, Steal, Task, Thief,
+};
 
 use super::frames::{self, OnFrames};
 use super::loot::{self, QueueSettings};
 use super::{Plumbing, Pool, Room};
 use crate::core::Core;
-use crate::deal::{deal_alike, deal_any, steal_by};
+use crate::deal::{count_in, deal_alike, deal_any, steal_by};
 use crate::front::Front;
 use crate::here::{Here, IdleHere, Known};
 use crate::job::Body;
@@ -58,6 +60,8 @@ pub struct Queued<Q: Queue<Native>> {
     pub(super) loot: Option<Loot<Q>>,
     /// The surplus of a theft of several tasks until it is pushed; otherwise empty.
     pub(super) spoils: UnsafeCell<Vec<Task>>,
+    /// What this worker's handles count.
+    counts: Arc<Counts>,
     /// The number of the owner's newest tasks that thieves leave to it.
     kept_back: usize,
     /// Whether there are barriers for workers about to sleep.
@@ -283,7 +287,10 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         let QueueSettings { params, loot } = settings;
         let capacity = match Q::PROMISES.capacity {
             Capacity::Grows if !room.is_asked => Self::INITIAL_CAPACITY,
-            _ => room.tasks,
+            _ if room.is_asked && room.tasks > Q::MAX_CAPACITY => {
+                return Err(io::Error::other(format!("the queue counts to {}", Q::MAX_CAPACITY)));
+            }
+            _ => room.tasks.min(Q::MAX_CAPACITY),
         };
         const {
             // A job is gone once it has run.
@@ -299,9 +306,10 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         }
         let has_barriers = Native::prepare_barriers();
         let kept_back = Q::kept_back(capacity, params);
-        let queued = |(owner, thieves)| Self {
+        let queued = |(owner, thieves, counts)| Self {
             owner: UnsafeCell::new(owner),
             thieves,
+            counts,
             kept: UnsafeCell::default(),
             kept_back,
             loot: *loot,
@@ -309,15 +317,23 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             has_barriers,
             is_busy: Atomic::new(false),
         };
-        let hands: Vec<(Q::Owner, Thieves<Q>)> = if Q::THIEVES_ALIKE && loot.is_none() {
+        let hands: Vec<(Q::Owner, Thieves<Q>, Arc<Counts>)> = if Q::THIEVES_ALIKE && loot.is_none() {
             let (owners, thieves) = deal_alike::<Q>(workers, capacity, params);
-            owners.into_iter().map(|owner| (owner, Thieves::Everybodys(Arc::clone(&thieves)))).collect()
+            owners.into_iter().map(|owner| (owner, Thieves::Everybodys(Arc::clone(&thieves)), Arc::default())).collect()
         } else {
             // SAFETY: a worker's handles stay with it, and it is one thread at a time.
             let hands = unsafe { deal_any::<Q>(workers, capacity, params) }.into_iter();
-            hands.map(|(owner, thieves)| (owner, Thieves::Own(UnsafeCell::new(thieves)))).collect()
+            let counting = |mut hand| {
+                let counts = count_in::<Q>(&mut hand);
+                (hand.0, Thieves::Own(UnsafeCell::new(hand.1)), counts)
+            };
+            hands.map(counting).collect()
         };
         Ok(hands.into_iter().map(queued).collect())
+    }
+
+    fn counted(&self) -> Counted {
+        self.counts.read()
     }
 
     fn bottom(&self) -> *mut Slot {

@@ -63,7 +63,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
 
     /// Returns its queue, without tasks, and its tally.
     pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
-        let mut tally = std::mem::take(&mut self.queue.tally);
+        let mut tally = self.queue.take_tally();
         if Self::COUNTS_TASKS {
             tally.pushed = self.counts().pieces();
         }

@@ -176,11 +176,11 @@ fn dsq() -> Vec<Mutant> {
 fn wsq() -> Vec<Mutant> {
     vec![
         slip::<Wsq>(
-            "no-wait-in-push",
-            Slip::altered((WSQ, "push", "slot.load"), |_| 0),
-            Client::new(1, 1, "+", &[1]),
-            no_task(Harm::Lost),
-            "a push overwrites a task that its thief has claimed and not taken",
+            "take-by-store",
+            Slip::by_store((WSQ, "take", "slot.swap")),
+            Client::new(1, 0, "+", &[1]),
+            Harm::Hang,
+            "a push between a thief's load and its store of the slot is undone, and the thief waits for ever",
         ),
         slip::<Wsq>(
             "claim-by-store",

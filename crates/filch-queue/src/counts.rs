@@ -1,0 +1,126 @@
+//! What workers do at their queues besides what they call for, counted where it is cold.
+
+use alloc::sync::Arc;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+/// A count with one writer.
+#[derive(Debug)]
+pub struct Count(<Native as Memory>::AtomicU64);
+
+impl Default for Count {
+    fn default() -> Self {
+        Self(Atomic::new(0))
+    }
+}
+
+impl Count {
+    /// Adds one. Only one thread at a time may call this.
+    #[inline]
+    pub fn bump(&self) {
+        self.add(1);
+    }
+
+    /// Adds so many. Only one thread at a time may call this.
+    #[inline]
+    pub fn add(&self, more: u64) {
+        // Relaxed, and no read–modify–write: there is one writer, and readers want a statistic.
+        self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+    }
+
+    /// The count so far.
+    pub fn get(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// What one worker counts at its own queue and at those that it steals from, if their algorithms count it. A
+        /// scheduler [gives it](crate::Owner::count_in) to the worker's handles.
+        ///
+        /// ```
+        /// use std::sync::Arc;
+        /// use filch_queue::{Adws, Counts, Queue, Thief};
+        ///
+        /// let counts = Arc::new(Counts::default());
+        /// let (_owner, mut thieves) = <Adws as Queue>::make(8, 1, &Default::default());
+        /// thieves[0].count_in(&counts);
+        /// assert_eq!(thieves[0].steal(), filch_queue::Steal::Pending);
+        /// assert_eq!(counts.read().retries, 1);
+        /// ```
+        #[derive(Debug, Default)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: Count,)+
+        }
+
+        impl Counts {
+            /// The counts so far.
+            pub fn read(&self) -> Counted {
+                Counted { $($name: self.$name.get(),)+ }
+            }
+        }
+
+        /// [`Counts`] at some time, or between two times, or of several workers.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Counted {
+            $($(#[$doc])* pub $name: u64,)+
+        }
+
+        impl Counted {
+            /// Each count and its name, in a fixed order.
+            pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+                [$((stringify!($name), self.$name),)+].into_iter()
+            }
+
+            /// These and `more`.
+            #[must_use]
+            pub fn plus(&self, more: &Self) -> Self {
+                Self { $($name: self.$name + more.$name,)+ }
+            }
+
+            /// What was counted since `earlier`.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: self.$name - earlier.$name,)+ }
+            }
+        }
+    };
+}
+
+counts! {
+    /// As a thief: attempts that left with a request and without an answer.
+    retries,
+    /// As a thief: tasks taken that the owner had granted to another one.
+    crossings,
+    /// As an owner: times that it looked for requests and there were some.
+    polls,
+    /// As an owner: tasks given to a thief on request.
+    grants,
+    /// As an owner: requests answered with nothing.
+    declined,
+    /// As an owner: tasks taken back that had been granted and not collected.
+    revocations,
+    /// As an owner: times that it tried to deal a task to an idle worker.
+    deals_tried,
+    /// As an owner: times that it dealt.
+    deals,
+}
+
+/// Where a handle counts: nowhere, until it is told.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Option<Arc<Counts>>);
+
+impl Tally {
+    pub(crate) fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.0 = Some(Arc::clone(counts));
+    }
+
+    pub(crate) fn count(&self, which: impl Fn(&Counts) -> &Count) {
+        if let Some(counts) = &self.0 {
+            which(counts).bump();
+        }
+    }
+}
