@@ -144,6 +144,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     counter("leaps", "tasks taken by waiting workers, median of a run", "leaps"),
     counter("grows", "times work was shared, median of a run", "grows"),
     counter("shrinks", "times shared work was taken back, median of a run", "shrinks"),
+    counter("migrations", "tasks that came to a worker from another's queue, median of a run", "migrations").on(Report),
+    counter("idle", "nanoseconds of all workers without work, median of a run", "idle_ns").on(Report),
     counter("retries", "attempts that left without an answer to their request, median of a run", "retries").on(Report),
     counter("grants", "tasks given to thieves on request, median of a run", "grants").on(Report),
     counter("declined", "requests answered with nothing, median of a run", "declined").on(Report),

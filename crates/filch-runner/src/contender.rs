@@ -218,6 +218,7 @@ struct Tally {
     lost: u64,
     aborted: u64,
     given: u64,
+    idle_ns: u64,
     queue: filch_queue::Counted,
 }
 
@@ -230,6 +231,7 @@ impl Tally {
         self.lost += more.lost;
         self.aborted += more.aborted;
         self.given += more.given;
+        self.idle_ns += more.idle_ns;
         self.queue = self.queue.plus(&more.queue);
     }
 
@@ -239,9 +241,11 @@ impl Tally {
             ("attempts", self.attempts),
             ("lost", self.lost),
             ("aborted", self.aborted),
+            ("migrations", self.steals),
             ("pushed", self.pushed),
             ("run", self.run),
             ("given", self.given),
+            ("idle_ns", self.idle_ns),
         ];
         own.into_iter().chain(self.queue.each())
     }

@@ -77,8 +77,9 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 19] = [
+const VALUES: [&str; 20] = [
     "half-stores",
+    "polled",
     "128",
     "give-up",
     "1",

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use crate::home::Home;
 use crate::policy::Idle;
 use crate::protocol::waiting;
+use crate::stats::IdleTime;
 
 /// Patience: first busy waiting, then yielding the processor, then sleep.
 #[derive(Debug, Default)]
@@ -66,6 +68,41 @@ impl waiting::Patience for Patience {
 
     fn renew(&mut self) {
         self.renew();
+    }
+}
+
+/// The patience of a worker, whose idle time begins when it waits and ends when it begins anew.
+pub(crate) struct Timed<'w> {
+    patience: Patience,
+    idle: &'w IdleTime,
+}
+
+impl<'w> Timed<'w> {
+    pub(crate) fn new(home: &'w Home) -> Self {
+        Self { patience: Patience::default(), idle: &home.counters.idle }
+    }
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        self.idle.end();
+    }
+}
+
+impl waiting::Patience for Timed<'_> {
+    fn wait(&mut self) -> bool {
+        self.idle.begin();
+        self.patience.wait()
+    }
+
+    fn hold_on(&mut self) {
+        self.idle.begin();
+        waiting::Patience::hold_on(&mut self.patience);
+    }
+
+    fn renew(&mut self) {
+        self.idle.end();
+        self.patience.renew();
     }
 }
 

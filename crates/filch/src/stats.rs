@@ -1,7 +1,9 @@
 //! Counters, which are always on, because only cold paths count.
 
 use std::fmt;
+use std::time::Instant;
 
+use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{Count, Counted};
 
 macro_rules! counters {
@@ -11,15 +13,16 @@ macro_rules! counters {
         #[repr(align(128))]
         pub(crate) struct Counters {
             $(pub(crate) $name: Count,)+
+            pub(crate) idle: IdleTime,
         }
 
         impl Counters {
             pub(crate) fn new() -> Self {
-                Self { $($name: Count::default(),)+ }
+                Self { $($name: Count::default(),)+ idle: IdleTime::new() }
             }
 
             pub(crate) fn read(&self, queue: Counted, peak_depth: u64) -> WorkerStats {
-                WorkerStats { $($name: self.$name.get(),)+ queue, peak_depth }
+                WorkerStats { $($name: self.$name.get(),)+ idle_ns: self.idle.read(), queue, peak_depth }
             }
         }
 
@@ -36,6 +39,8 @@ macro_rules! counters {
         #[non_exhaustive]
         pub struct WorkerStats {
             $($(#[$doc])* pub $name: u64,)+
+            /// Nanoseconds that the worker was without work: asleep, or looking for work after it had found none.
+            pub idle_ns: u64,
             /// What was counted at queues whose owners answer thieves.
             pub queue: Counted,
             /// The largest number of jobs on the worker's task stack at once; 0 for pools without a task stack.
@@ -54,12 +59,14 @@ macro_rules! counters {
             /// ```
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 let own = [$((stringify!($name), self.$name),)+].into_iter();
+                let own = own.chain([("idle_ns", self.idle_ns)]);
                 own.chain(self.queue.each()).chain([("peak_depth", self.peak_depth)])
             }
 
             /// Adds another worker's counters, and takes the larger of the depths.
             fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)+
+                self.idle_ns += other.idle_ns;
                 self.queue = self.queue.plus(&other.queue);
                 self.peak_depth = self.peak_depth.max(other.peak_depth);
             }
@@ -76,7 +83,8 @@ macro_rules! counters {
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 let queue = self.queue.since(&earlier.queue);
-                Self { $($name: self.$name - earlier.$name,)+ queue, peak_depth: self.peak_depth }
+                let idle_ns = self.idle_ns - earlier.idle_ns;
+                Self { $($name: self.$name - earlier.$name,)+ idle_ns, queue, peak_depth: self.peak_depth }
             }
         }
     };
@@ -91,6 +99,8 @@ counters! {
     lost,
     /// Attempts that were refused, though there may have been a task: too close to the owner, for instance.
     aborted,
+    /// Tasks that came to this worker from another one's queue, all of what it steals at once included, and jobs that another has spawned.
+    migrations,
     /// Tasks taken from other workers while waiting for a stolen one.
     leaps,
     /// Times the shared part grew, because the worker shared tasks.
@@ -107,6 +117,48 @@ counters! {
     wakeups,
     /// Times an [interrupt](crate::Interrupts) made the worker check for thieves that wait for an answer.
     interrupts,
+}
+
+/// How long a worker has been without work, in one word, so that it can be read at any time.
+#[derive(Debug)]
+pub(crate) struct IdleTime {
+    born: Instant,
+    /// The nanoseconds so far; or with the highest bit, while the worker is idle, what is to be taken from those since `born`.
+    word: <Native as Memory>::AtomicU64,
+}
+
+impl IdleTime {
+    const IDLE: u64 = 1 << 63;
+
+    fn new() -> Self {
+        Self { born: Instant::now(), word: Atomic::new(0) }
+    }
+
+    fn now(&self) -> u64 {
+        self.born.elapsed().as_nanos() as u64
+    }
+
+    /// The worker finds nothing. Only the worker itself may call this.
+    pub(crate) fn begin(&self) {
+        // Relaxed, all: there is one writer, and readers want a statistic.
+        let word = self.word.load(Ordering::Relaxed);
+        if word & Self::IDLE == 0 {
+            self.word.store((self.now() - word) | Self::IDLE, Ordering::Relaxed);
+        }
+    }
+
+    /// The worker has found something, or what it waited for is over. Only the worker itself may call this.
+    pub(crate) fn end(&self) {
+        let word = self.word.load(Ordering::Relaxed);
+        if word & Self::IDLE != 0 {
+            self.word.store(self.now() - (word & !Self::IDLE), Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self) -> u64 {
+        let word = self.word.load(Ordering::Relaxed);
+        if word & Self::IDLE == 0 { word } else { self.now() - (word & !Self::IDLE) }
+    }
 }
 
 /// The counters of all workers of a pool: [`ThreadPool::stats`](crate::ThreadPool::stats).
@@ -152,5 +204,37 @@ impl fmt::Display for WorkerStats {
             write!(f, "{separator}{} {value}", name.replace('_', " "))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// While it lasts and afterwards; and no longer than the clock says.
+    #[test]
+    fn idle_time_is_what_lies_between_begin_and_end() {
+        const WHILE: Duration = Duration::from_millis(2);
+        let idle = IdleTime::new();
+        assert_eq!(idle.read(), 0);
+        idle.end();
+        assert_eq!(idle.read(), 0);
+        let start = Instant::now();
+        idle.begin();
+        sleep(WHILE);
+        idle.begin();
+        let meanwhile = idle.read();
+        assert!(meanwhile >= WHILE.as_nanos() as u64);
+        idle.end();
+        let total = idle.read();
+        assert!((meanwhile..=start.elapsed().as_nanos() as u64).contains(&total));
+        sleep(WHILE);
+        assert_eq!(idle.read(), total);
+        idle.begin();
+        idle.end();
+        assert!(idle.read() >= total);
     }
 }

@@ -1,6 +1,7 @@
 //! A worker's queue, and its handles to steal from the others', for tasks that nobody joins.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use filch_memory::Native;
 use filch_memory::count::stealing;
@@ -29,6 +30,8 @@ pub struct Tally {
     pub aborted: u64,
     /// Items that it has split off its [bags](crate::worklist::Bag) for others.
     pub given: u64,
+    /// Nanoseconds that it was without a task: asleep, or looking for one after it had found none.
+    pub idle_ns: u64,
     /// What it has counted at queues whose owners answer thieves.
     pub queue: Counted,
 }
@@ -79,6 +82,8 @@ pub(crate) struct WorkerQueue<Q: Queue<Native>> {
     last_victim: usize,
     random: fastrand::Rng,
     pub(crate) tally: Tally,
+    /// Since when it is without a task.
+    idle_since: Option<Instant>,
     /// What the handles count, and had counted by the end of the last run.
     counts: Arc<Counts>,
     counted: Counted,
@@ -101,13 +106,27 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
             last_victim: index,
             random,
             tally,
+            idle_since: None,
             counts,
             counted: Counted::default(),
         }
     }
 
+    /// It has found no task, or none yet.
+    pub(crate) fn idles(&mut self) {
+        self.idle_since.get_or_insert_with(Instant::now);
+    }
+
+    /// It has found one, or what it waited for is over.
+    pub(crate) fn works(&mut self) {
+        if let Some(since) = self.idle_since.take() {
+            self.tally.idle_ns += since.elapsed().as_nanos() as u64;
+        }
+    }
+
     /// What the worker has done in a run that is over.
     pub(crate) fn take_tally(&mut self) -> Tally {
+        self.works();
         let earlier = std::mem::replace(&mut self.counted, self.counts.read());
         Tally { queue: self.counted.since(&earlier), ..std::mem::take(&mut self.tally) }
     }

@@ -8,8 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
-use common::{Counted, EveryQueue, WORKERS, throw, thrown_by, times, watchdog};
+use common::{Counted, EveryQueue, WORKERS, throw, thrown_by, times, wait_for, watchdog};
 use filch::jobs::{JobWorker, Jobs};
 use filch::worklist::{Tally, Team, Worklist};
 use filch_queue::{ChaseLev, IdempotentDeque, IdempotentFifo, IdempotentLifo, Queue};
@@ -31,6 +32,23 @@ fn counters() -> Vec<AtomicUsize> {
 
 fn sum(tallies: &[Tally], of: fn(&Tally) -> u64) -> u64 {
     tallies.iter().map(of).sum()
+}
+
+/// Who has nothing to do is idle for as long as the only task takes, in each run of its own.
+#[test]
+fn idle_time_is_counted_for_each_run() {
+    const WHILE: Duration = Duration::from_millis(5);
+    let idle = |tallies: &[Tally]| tallies.iter().filter(|tally| tally.run == 0).map(|tally| tally.idle_ns).max();
+    let is_right = |tallies: &[Tally]| {
+        // The other worker may have started late.
+        let busy = tallies.iter().find(|tally| tally.run > 0).expect("who runs the task");
+        assert!(u128::from(busy.idle_ns) < Duration::from_secs(60).as_nanos());
+        idle(tallies).is_some_and(|idle| idle > 0)
+    };
+    let mut list = team::<ChaseLev>(2);
+    let mut jobs = Jobs::new(2).start().expect("threads start");
+    wait_for("idle time", || is_right(&list.run([0_usize], |_| (), |_, (), _| thread::sleep(WHILE)).tallies));
+    wait_for("idle time", || is_right(&jobs.run(|w| w.spawn(|_| thread::sleep(WHILE))).tallies));
 }
 
 /// Lists of numbers, boxes, references and bags, one after the other on the same threads and queues.

@@ -282,7 +282,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
             if is_done {
                 break false;
             }
-            self.help(&mut patience);
+            self.help(&mut patience, |worker| done(worker) || worker.shared.is_broken());
         };
         // The code after the wait may take long.
         if self.put_off.kin != self.current {
@@ -297,27 +297,34 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     pub(super) fn live(&mut self) {
         let mut patience = self.queue.patience();
         while !self.root().is_over() {
-            self.help(&mut patience);
+            self.help(&mut patience, |worker| worker.root().is_over());
         }
     }
 
+    /// Runs a job, unless it is `done` before there is any.
     #[inline(always)]
-    fn help(&mut self, patience: &mut Patience) {
+    fn help(&mut self, patience: &mut Patience, done: impl Fn(&Self) -> bool) {
         if let Some(task) = self.queue.pop() {
-            patience.renew();
             self.execute(task.as_ptr());
         } else {
-            self.help_others(patience);
+            self.help_others(patience, done);
         }
     }
 
     #[cold]
-    fn help_others(&mut self, patience: &mut Patience) {
+    fn help_others(&mut self, patience: &mut Patience, done: impl Fn(&Self) -> bool) {
         self.take_off();
-        if let Some(task) = self.queue.steal() {
-            patience.renew();
-            self.execute(task.as_ptr());
-        } else {
+        loop {
+            if let Some(task) = self.queue.steal() {
+                self.queue.works();
+                patience.renew();
+                return self.execute(task.as_ptr());
+            }
+            if done(self) {
+                return self.queue.works();
+            }
+            // Nobody else fills its queue.
+            self.queue.idles();
             patience.wait_or_nap();
         }
     }

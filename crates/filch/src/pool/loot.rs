@@ -159,6 +159,7 @@ impl<Q: Queue<Native>> Queued<Q> {
                 state.keep(index, victim);
             }
             here.home().counters.steals.bump();
+            here.home().counters.migrations.bump();
             // SAFETY: the job is claimed, so it stays where it is until it is settled.
             if !unsafe { Self::push_word(here, job) } {
                 // SAFETY: only this thread uses the list, and `push` calls nothing else.

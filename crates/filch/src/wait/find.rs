@@ -62,6 +62,7 @@ impl<P: Pool> Spot<'_, P> {
             match count::stealing(|| attempt(core)) {
                 Steal::Task(job) => {
                     home.has_stolen_from(victim);
+                    home.counters.migrations.bump();
                     break Some(job);
                 }
                 Steal::Retry => {
@@ -122,6 +123,7 @@ impl<P: Pool> Spot<'_, P> {
             if victim != home.index
                 && let Some(job) = home.common.steal_spawned(victim)
             {
+                home.counters.migrations.bump();
                 return Some(Find::Spawned(job));
             }
         }
@@ -133,7 +135,10 @@ impl<P: Pool> Spot<'_, P> {
     pub(super) fn find_spawned(&self) -> Option<Find> {
         let home = self.home();
         let injected = &home.common.injected;
-        let steal = |victim| if home.common.has_spawned(victim) { home.common.steal_spawned(victim) } else { None };
+        let steal = |victim| {
+            let job = if home.common.has_spawned(victim) { home.common.steal_spawned(victim) } else { None };
+            job.inspect(|_| home.counters.migrations.bump())
+        };
         let own = if home.has_own_spawned() { home.pop_spawned() } else { None };
         own.or_else(|| home.victims().find_map(steal))
             .or_else(|| if injected.is_empty() { None } else { injected.pop() })

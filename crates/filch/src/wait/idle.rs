@@ -12,7 +12,7 @@ use crate::front::{Awaited, Reach};
 use crate::guest::{Guests, Outlook};
 use crate::here::{Here, IdleHere};
 use crate::home::Home;
-use crate::patience::Patience;
+use crate::patience::Timed;
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
 use crate::protocol::waiting::{self, Searcher, leave, search};
@@ -73,12 +73,15 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     let visiting = AbortOnUnwind("a guest panicked outside of its call");
     let worker = Searching::idle(Spot::at(here));
     let spot = &worker.spot;
+    // The worker's own thread went to sleep idle.
+    spot.home().counters.idle.end();
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
         // SAFETY: the stack is empty.
         P::begins(&unsafe { IdleHere::new(&spot.here) });
         work(spot.below());
     });
+    spot.home().counters.idle.begin();
     leave(&worker, &|| spot.home().common.is_closing());
     mem::forget(visiting);
 }
@@ -117,7 +120,7 @@ impl<P: Pool> Standing for Searching<'_, P> {
 
 /// The patience of a searching worker. An idle worker's lasts longer while guests come.
 struct Watchful<'w> {
-    patience: Patience,
+    patience: Timed<'w>,
     home: &'w Home,
     guests: Option<&'w Guests>,
     outlook: Outlook,
@@ -130,7 +133,7 @@ impl waiting::Patience for Watchful<'_> {
     }
 
     fn hold_on(&mut self) {
-        waiting::Patience::hold_on(&mut self.patience);
+        self.patience.hold_on();
     }
 
     fn renew(&mut self) {
@@ -145,7 +148,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     fn patience(&self) -> Watchful<'w> {
         let home = &self.spot.core.home;
         let guests = if self.is_idle { home.common.guests.as_ref() } else { None };
-        Watchful { patience: Patience::default(), home, guests, outlook: Outlook::default() }
+        Watchful { patience: Timed::new(home), home, guests, outlook: Outlook::default() }
     }
 
     fn find(&self) -> Option<Find> {
@@ -236,13 +239,13 @@ impl<P: Pool> Standing for Confined<'_, '_, P> {
     }
 }
 
-impl<P: Pool> Searcher for Confined<'_, '_, P> {
+impl<'w, P: Pool> Searcher for Confined<'w, '_, P> {
     /// A job, and whether it is one of the scope's tasks.
     type Find = (Spawned, bool);
-    type Patience = Patience;
+    type Patience = Timed<'w>;
 
-    fn patience(&self) -> Patience {
-        Patience::default()
+    fn patience(&self) -> Timed<'w> {
+        Timed::new(&self.spot.core.home)
     }
 
     fn find(&self) -> Option<(Spawned, bool)> {

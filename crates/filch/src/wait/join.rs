@@ -11,7 +11,7 @@ use super::spot::{Spot, Standing};
 use crate::core::Core;
 use crate::front::Meanwhile;
 use crate::here::Here;
-use crate::patience::Patience;
+use crate::patience::Timed;
 use crate::policy::{Leaps, Wait};
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
@@ -129,11 +129,11 @@ impl<P: Pool> Standing for Joining<'_, P> {
     }
 }
 
-impl<P: Pool> Joiner for Joining<'_, P> {
-    type Patience = Patience;
+impl<'w, P: Pool> Joiner for Joining<'w, P> {
+    type Patience = Timed<'w>;
 
-    fn patience(&self) -> Patience {
-        Patience::default()
+    fn patience(&self) -> Timed<'w> {
+        Timed::new(&self.spot.core.home)
     }
 
     fn leap(&self, state: &JobState<Native>, theft: Theft) -> bool {

@@ -169,6 +169,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
                     is_out = true;
                 }
                 if let Some(task) = self.queue.steal() {
+                    self.queue.works();
                     patience.renew();
                     run(self, task);
                     continue;
@@ -177,6 +178,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
                     self.counts().comes_home();
                 }
             }
+            self.queue.idles();
             patience.wait_or_nap();
         }
     }
