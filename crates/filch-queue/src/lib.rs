@@ -61,7 +61,8 @@
 //! | [`BwosF`], first in, first out | a store per push, two atomic updates per block | all but the block the owner reads |
 //! | [`PadWs`] | as `BwosL`, and a check for requests | everything; from the owner's block when it answers |
 //! | [`Adws`] | a check for requests | everything, when the owner answers |
-//! | [`Wsq`] | one atomic update per push, two per pop | everything, several at once |
+//! | [`Wsq`] | three atomic updates per push, two per pop | everything, several at once |
+//! | [`WsqPacked`] | one atomic update per push, two per pop | everything, several at once |
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
 //! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers, for which a thief waits |
 //! | [`PdqRAsync`], [`PdqR2Async`] | a check for requests | everything, when the owner answers |
@@ -93,11 +94,12 @@
 //! | `lace` | 38 | 38 | 23 | 23 |
 //! | `dsq` | 38 | 93, 1 locked | 21 | 24 |
 //! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 27 |
-//! | `wsq` | 63, 3 locked | 63, 3 locked | 42, 1 locked | 28, 2 locked |
+//! | `wsq` | 79, 5 locked | 79, 5 locked | 51, 3 locked | 32, 2 locked |
+//! | `wsq-packed` | 63, 3 locked | 63, 3 locked | 43, 1 locked | 27, 2 locked |
 //! | `bwos-l` | 31 | 31 | 20 | 21, 0.02 locked |
 //! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 48 | 35, 0.06 locked |
-//! | `padws` | 58 | 58 | 35 | 36, 0.02 locked |
-//! | `adws` | 52 | 52 | 31 | 29 |
+//! | `padws` | 50 | 50 | 29 | 32, 0.02 locked |
+//! | `adws` | 46 | 46 | 26 | 24 |
 //! | `one-exposed` | 43 | 23, 1 locked | 25 | 24 |
 //! | `pdq-r` | 42 | 49 | 22 | 25 |
 //! | `pdq-r2` | 42 | 50 | 23 | 25 |

@@ -60,7 +60,7 @@ fn forks_have_the_fences_of_their_queue() {
 #[test]
 fn tasks_of_worklists_have_the_fences_of_their_queue() {
     for (name, fences, locked) in
-        [("chase-lev", 1, 0), ("the", 1, 0), ("lace", 0, 0), ("pdq-r-async", 0, 0), ("wsq", 0, 3)]
+        [("chase-lev", 1, 0), ("the", 1, 0), ("lace", 0, 0), ("pdq-r-async", 0, 0), ("wsq", 0, 5), ("wsq-packed", 0, 3)]
     {
         for ran in ran(name, ("trees", &[("tree", "thin"), ("depth", "12")]), 1) {
             assert_eq!(ran.tasks, Some(8191));
