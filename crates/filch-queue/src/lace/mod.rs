@@ -121,7 +121,8 @@ pub struct Owner<M: Memory = Native> {
     shared: Arc<Shared<M>>,
     head: u32,
     index: OwnerIndex,
-    policies: Policies,
+    grow: Amount,
+    shrink: Amount,
 }
 
 /// A thief's side of a [`Lace`] deque.
@@ -163,7 +164,7 @@ unsafe impl<M: Memory> Queue<M> for Lace {
             ring: Padded(HandshakeRing::new(capacity)),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), amount: policies.steal }).collect();
-        (Owner { shared, head: 0, index: owner, policies }, thieves)
+        (Owner { shared, head: 0, index: owner, grow: policies.grow, shrink: policies.shrink }, thieves)
     }
 }
 
@@ -183,7 +184,7 @@ impl<M: Memory> Owner<M> {
     /// Shares private tasks, if there are any; otherwise the request stays.
     #[cold]
     fn share(&mut self) {
-        let amount = self.policies.grow;
+        let amount = self.grow;
         if !self.index.is_all_stolen() && self.index.grow_by(&self.shared.index, self.head, amount) != 0 {
             self.answered();
         }
@@ -201,7 +202,7 @@ impl<M: Memory> Owner<M> {
     /// Takes tasks back from the shared part; `false` if there are none.
     #[cold]
     fn take_back(&mut self) -> bool {
-        !self.index.shrink_by(&self.shared.index, self.policies.shrink)
+        !self.index.shrink_by(&self.shared.index, self.shrink)
     }
 }
 
