@@ -222,6 +222,16 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
     }
 }
 
+impl<M: Memory> Thief<M> {
+    /// Returns the number of tasks, for hints.
+    fn tasks(&self) -> i64 {
+        // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
+        // is still there, H is at most i and T is above i.
+        let head = self.shared.head.load(Ordering::Relaxed);
+        self.shared.tail.load(Ordering::Relaxed) - head
+    }
+}
+
 impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
@@ -250,9 +260,11 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
-        // is still there, H is at most i and T is above i.
-        let head = self.shared.head.load(Ordering::Relaxed);
-        head < self.shared.tail.load(Ordering::Relaxed)
+        self.tasks() > 0
+    }
+
+    #[inline]
+    fn has_stealable_hint(&self) -> bool {
+        self.delta.is_beyond(self.tasks())
     }
 }

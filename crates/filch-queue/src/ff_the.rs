@@ -151,6 +151,11 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        self.shared.has_work_hint()
+        self.shared.may_hold(|tasks| tasks > 0)
+    }
+
+    #[inline]
+    fn has_stealable_hint(&self) -> bool {
+        self.shared.may_hold(|tasks| self.delta.is_beyond(tasks))
     }
 }

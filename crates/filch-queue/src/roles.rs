@@ -97,6 +97,13 @@ pub trait Thief<T> {
     /// the owner knows. A task set aside for a thief counts for that thief.
     fn has_work_hint(&self) -> bool;
 
+    /// As [`has_work_hint`](Self::has_work_hint), but need not see the newest tasks, as many as thieves
+    /// [leave to the owner](Queue::kept_back): a worker that could only watch them sleeps.
+    #[inline]
+    fn has_stealable_hint(&self) -> bool {
+        self.has_work_hint()
+    }
+
     /// From now on counts there what it counts, if the algorithm counts anything.
     fn count_in(&mut self, _: &Arc<Counts>) {}
 }

@@ -172,10 +172,14 @@ impl<M: Memory, P> Shared<M, P> {
         }
     }
 
+    /// Returns whether `is_enough` may hold for the number of tasks.
     #[inline]
-    pub(crate) fn has_work_hint(&self) -> bool {
+    pub(crate) fn may_hold(&self, is_enough: impl Fn(i64) -> bool) -> bool {
         // Relaxed, here and below: whatever orders the push before this call makes both loads recent enough.
-        let has_work = || self.head.index.load(Ordering::Relaxed) < self.tail.load(Ordering::Relaxed);
+        let has_work = || {
+            let head = self.head.index.load(Ordering::Relaxed);
+            is_enough(self.tail.load(Ordering::Relaxed) - head)
+        };
         // A claim may hide a task and be given back. While the lock is free there is no claim; while it is taken, say
         // yes.
         has_work() || self.head.lock.try_lock().is_none_or(|_locked| has_work())
@@ -289,6 +293,6 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        self.shared.has_work_hint()
+        self.shared.may_hold(|tasks| tasks > 0)
     }
 }

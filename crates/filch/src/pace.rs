@@ -24,12 +24,13 @@ impl Pace {
         Self { block: 1, started: clock::now(), is_fine: false }
     }
 
-    /// Adapts the block size after a block.
-    pub(crate) fn adjust(&mut self) {
+    /// Adapts the block size after a block, or a smaller rest, of `items` items.
+    pub(crate) fn adjust(&mut self, items: usize) {
         let now = clock::now();
         let took = now.saturating_sub(self.started);
         self.is_fine = took <= Self::AIM * Self::GROWTH as Time * 2;
-        if took < Self::AIM {
+        // A smaller rest says little of a whole block.
+        if took < Self::AIM && items >= self.block {
             self.block = self.block.saturating_mul(Self::GROWTH);
         } else if !self.is_fine {
             self.block = (self.block / Self::GROWTH).max(1);

@@ -7,14 +7,15 @@
 
 mod common;
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
 use common::{EveryPool, wait_for, watchdog};
-use filch::pool::{Pool, Queued, Split, Wool};
+use filch::pool::{Pool, QueueSettings, Queued, Split, Wool};
 use filch::{Builder, ThreadPool, Wait, Worker};
-use filch_queue::ChaseLev;
+use filch_queue::{BlockSize, BwosL, ChaseLev};
 
 /// A barrier for a given number of tasks.
 struct Meeting {
@@ -246,4 +247,37 @@ fn flat_loops_are_shared_on_every_pool() {
 
     let _watchdog = watchdog("flat loops");
     Loops.every();
+}
+
+/// A pool whose thieves leave several of the newest tasks to their owner.
+fn keeping() -> ThreadPool<Queued<BwosL>> {
+    let settings = QueueSettings::of(BlockSize::Entries(NonZeroUsize::new(64).unwrap()));
+    Builder::<Queued<BwosL>>::new().workers(2).deque_capacity(1 << 12).settings(settings).build().unwrap()
+}
+
+/// Thieves get half of the shortest loops, though it is newer than the tasks that they could take.
+#[test]
+fn short_loops_are_shared_where_thieves_leave_the_newest_tasks() {
+    let _watchdog = watchdog("loops of two items");
+    let pool = keeping();
+    for _ in 0..20 {
+        let [by_handle, by_closure] = [Meeting::of(2), Meeting::of(2)];
+        pool.run(|mut w| w.for_each(0..2, |_| by_handle.attend()));
+        pool.install(|| filch::for_each(0..2, |_| by_closure.attend()));
+    }
+}
+
+/// Forks that nobody can steal wake nobody.
+#[test]
+fn tasks_left_to_their_owner_wake_nobody() {
+    let _watchdog = watchdog("a sleeping thief");
+    let pool = keeping();
+    pool.run(|mut w| {
+        wait_for("the other worker sleeps", || pool.stats().total().parks > 0);
+        let woken = pool.stats().total().wakeups;
+        for _ in 0..1000 {
+            assert_eq!(w.join(|w| fib(w, 8), |_| ()).0, 21);
+        }
+        assert_eq!(pool.stats().total().wakeups, woken);
+    });
 }

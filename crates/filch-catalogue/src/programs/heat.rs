@@ -20,7 +20,7 @@ impl spec::Params for Params {
             ParamSpec { name: "nx", help: "columns", default: "1024" },
             ParamSpec { name: "ny", help: "points in a column", default: "1024" },
             ParamSpec { name: "steps", help: "time steps", default: "100" },
-            ParamSpec { name: "leaf", help: "most columns of an unsplit strip", default: "10" },
+            ParamSpec { name: "leaf", help: "most columns of an unsplit strip; 0: split on demand", default: "10" },
         ],
         quick: &[("nx", "512"), ("ny", "512")],
         compare: &[("nx", "1024"), ("ny", "1024")],
@@ -32,7 +32,7 @@ impl spec::Params for Params {
             nx: settings.whole("nx", 3, 1 << 20, "")? as usize,
             ny: settings.whole("ny", 3, 1 << 20, "")? as usize,
             steps: settings.whole("steps", 1, 1 << 40, "")? as usize,
-            leaf: settings.whole("leaf", 1, 1 << 20, "")? as usize,
+            leaf: settings.whole("leaf", 0, 1 << 20, "")? as usize,
         })
     }
 
@@ -41,7 +41,7 @@ impl spec::Params for Params {
     }
 
     fn tasks(&self) -> Option<u64> {
-        Some(self.steps as u64 * forks(self.nx - 2, self.leaf))
+        (self.leaf > 0).then(|| self.steps as u64 * forks(self.nx - 2, self.leaf))
     }
 
     fn memory_bytes(&self) -> u64 {

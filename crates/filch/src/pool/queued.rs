@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use filch_memory::{Asymmetric, Atomic, Memory, Native, Ordering};
 use filch_queue::{
-    Capacity, Counted, Counts, Delivery, MemoryModel, Order, Owner, Progress, Queue, Steal, Task, Thief,
+    Capacity, Counted, Counts, Delivery, MemoryModel, Order, Owner, Progress, Queue, Steal, Stealable, Task, Thief,
 };
 
 use super::frames::{self, OnFrames};
@@ -96,6 +96,9 @@ impl<Q: Queue<Native>> Queued<Q> {
 
     /// Whether a signal may make the worker answer its thieves; other queues do not need it.
     const ANSWERS: bool = Q::PROMISES.owner_must_poll;
+
+    /// Whether thieves leave some of the newest tasks to their owner, whatever it does.
+    const KEEPS_BACK: bool = matches!(Q::PROMISES.stealable, Stealable::AllButNewest | Stealable::OtherBlocks);
 }
 
 /// The owner's operations. Each function borrows the owner's end once, and nothing that it calls meanwhile borrows it
@@ -217,9 +220,12 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
             return true;
         }
         match &self.seen().thieves {
-            Thieves::Everybodys(thieves) => thieves[victim].has_work_hint(),
-            // SAFETY: the handle is borrowed for a look at the queue.
-            Thieves::Own(thieves) => unsafe { self.handle(thieves, victim) }.is_some_and(|thief| thief.has_work_hint()),
+            Thieves::Everybodys(thieves) => thieves[victim].has_stealable_hint(),
+            Thieves::Own(thieves) => {
+                // SAFETY: the handle is borrowed for a look at the queue.
+                let thief = unsafe { self.handle(thieves, victim) };
+                thief.is_some_and(|thief| thief.has_stealable_hint())
+            }
         }
     }
 
@@ -236,8 +242,12 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     }
 
     pub(super) fn is_empty(self) -> bool {
+        self.has_at_most(0)
+    }
+
+    fn has_at_most(self, tasks: usize) -> bool {
         // SAFETY: this is a queue operation.
-        unsafe { self.with_owner(|owner| owner.len_hint() == 0) }
+        unsafe { self.with_owner(|owner| owner.len_hint() <= tasks) }
     }
 }
 
@@ -354,16 +364,20 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     fn wants_work(here: &Here<'_, Self>) -> bool {
-        // Thieves ask by emptying the queue.
-        here.core().peers().len() > 1 && here.pool().is_empty()
+        // Thieves ask by taking all that they can.
+        here.core().peers().len() > 1 && here.pool().has_at_most(here.pool().kept_back)
     }
 
     #[inline]
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        let push = |owner: &mut Q::Owner| (owner.len_hint() == 0, owner.push(job_to_task(job)).is_ok());
+        let push = |owner: &mut Q::Owner| (owner.len_hint(), owner.push(job_to_task(job)).is_ok());
         // SAFETY: this is a queue operation, and the caller promises that the job stays.
-        let (was_empty, pushed) = unsafe { here.pool().with_owner(push) };
-        has_pushed(&*here.home(), was_empty);
+        let (older, pushed) = unsafe { here.pool().with_owner(push) };
+        let kept_back = if Self::KEEPS_BACK { here.pool().kept_back } else { 0 };
+        // A thief whose claim makes `older` too small, and who gives it back, looks again before it sleeps.
+        if older >= kept_back {
+            has_pushed(&*here.home(), older == kept_back);
+        }
         pushed
     }
 

@@ -6,190 +6,43 @@
 //! asks, and the last block was short, the loop lends nothing and runs block after block. (Tzannes, Caragea, Barua,
 //! Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
+//! Where thieves leave some of the newest tasks to their owner, a half could not be stolen until as many other tasks lie
+//! above it. So the loop lays that many empty pieces there, and works below them on its own half until thieves can take
+//! no more.
+//!
 //! Invariant: each item is mapped once, and results are reduced in the order of the items.
 
-use std::marker::PhantomData;
+mod forker;
 
+use self::forker::{Closures, Forker, Lent};
 use crate::divisible::Divisible;
-use crate::fork;
-use crate::here::Here;
 use crate::home::current_home;
-use crate::job::Body;
-use crate::join::ByClosure;
 use crate::levels::Level;
 use crate::pace::Pace;
 use crate::pool::Pool;
 use crate::thread_pool::ThreadPool;
-use crate::worker::{Worker, by_handle};
-
-/// A loop's style of forking.
-trait Forker: Sized {
-    type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;
-
-    /// Whether thieves would see a lent item.
-    fn lends(&self) -> bool;
-
-    /// Returns how many of a worker's newest tasks thieves leave to it.
-    fn kept_back(&self) -> usize;
-
-    /// Runs `a`, while a thief may take `item` and run `b` on it.
-    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
-    where
-        A: for<'b> FnOnce(Self::Branch<'b>) -> RA,
-        B: for<'b> Fn(Self::Branch<'b>, I) -> RB + Sync,
-        I: Send,
-        RB: Send;
-
-    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
-    where
-        A: for<'b> FnOnce(Self::Branch<'b>) -> RA + Send,
-        B: for<'b> FnOnce(Self::Branch<'b>) -> RB + Send,
-        RA: Send,
-        RB: Send;
-}
-
-/// The outcome of lending an item.
-enum Lent<I, R> {
-    /// Nobody has taken the item.
-    Back(I),
-    /// A thief has run it, with this result.
-    Done(R),
-}
-
-/// A lent item, and the function that makes work of it for a thief.
-struct Lending<I, M, B> {
-    item: I,
-    work: M,
-    body: PhantomData<fn() -> B>,
-}
-
-impl<I, M: FnOnce(I) -> B, B> Lending<I, M, B> {
-    fn new(item: I, work: M) -> Self {
-        Self { item, work, body: PhantomData }
-    }
-}
-
-impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
-    type Out = Lent<I, B::Out>;
-    type In = B::In;
-
-    #[inline(always)]
-    fn inline(self, _: Here<'_, B::In>) -> Self::Out {
-        Lent::Back(self.item)
-    }
-
-    fn stolen(self, here: Here<'_, B::In>) -> Self::Out {
-        Lent::Done((self.work)(self.item).stolen(here))
-    }
-
-    #[inline(always)]
-    fn raise(here: &Here<'_, B::In>) {
-        B::raise(here);
-    }
-
-    #[inline(always)]
-    fn lower(here: &Here<'_, B::In>) {
-        B::lower(here);
-    }
-}
-
-impl<P: Pool> Forker for Worker<'_, P> {
-    type Branch<'b> = Worker<'b, P>;
-
-    #[inline]
-    fn lends(&self) -> bool {
-        self.seen().lends()
-    }
-
-    fn kept_back(&self) -> usize {
-        self.seen().home().common.kept_back
-    }
-
-    #[inline]
-    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
-    where
-        A: for<'b> FnOnce(Worker<'b, P>) -> RA,
-        B: for<'b> Fn(Worker<'b, P>, I) -> RB + Sync,
-        I: Send,
-        RB: Send,
-    {
-        let a = by_handle(a);
-        let lending = Lending::new(item, move |item| by_handle(move |w: Worker<'_, P>| b(w, item)));
-        P::join(self.here(), a, lending)
-    }
-
-    #[inline]
-    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
-    where
-        A: for<'b> FnOnce(Worker<'b, P>) -> RA + Send,
-        B: for<'b> FnOnce(Worker<'b, P>) -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        self.join(a, b)
-    }
-}
-
-/// Closure style, on a worker.
-struct Closures;
-
-impl Forker for Closures {
-    type Branch<'b> = Self;
-
-    #[inline]
-    fn lends(&self) -> bool {
-        // SAFETY: it is used at once.
-        unsafe { Here::current() }.lends()
-    }
-
-    fn kept_back(&self) -> usize {
-        current_home().map_or(0, |home| home.common.kept_back)
-    }
-
-    #[inline]
-    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
-    where
-        A: FnOnce(Self) -> RA,
-        B: Fn(Self, I) -> RB + Sync,
-        I: Send,
-        RB: Send,
-    {
-        let a = ByClosure(move || a(Self));
-        let lending = Lending::new(item, move |item| ByClosure(move || b(Self, item)));
-        // SAFETY: it is used at once, and this thread is a worker.
-        fork::join(unsafe { Here::current() }, a, lending)
-    }
-
-    #[inline]
-    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
-    where
-        A: for<'b> FnOnce(Self) -> RA + Send,
-        B: for<'b> FnOnce(Self) -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        crate::join(|| a(Self), || b(Self))
-    }
-}
+use crate::worker::Worker;
 
 /// The operations of a loop.
 struct Loop<'l, T, F, R> {
     zero: &'l T,
     fold: &'l F,
     reduce: &'l R,
-    /// The number of newest lent items that thieves leave to the worker.
-    kept_back: usize,
+    /// How many empty pieces lie above what the loop lends: as many as thieves leave to the worker.
+    pads: usize,
 }
 
 impl<T, F, R> Loop<'_, T, F, R> {
-    /// Returns where to cut the rest of a loop, with blocks of `block` items. The loop lends half of the rest. But
-    /// where thieves leave the newest tasks to their owner, it lends the last pieces block by block, so that thieves
-    /// can take the larger pieces below these small ones.
-    fn cut(&self, rest: usize, block: usize) -> usize {
-        // More levels would take too much of the thread's stack.
-        const MOST: usize = 1 << 9;
-        let few = block.saturating_mul(self.kept_back);
-        if (1..=MOST).contains(&self.kept_back) && rest / 2 < few { rest - block } else { rest / 2 }
+    /// Runs the first block of `rest`.
+    fn run_block<D: Divisible>(&self, rest: D, sum: T, pace: &mut Pace) -> (T, D)
+    where
+        F: Fn(T, D) -> T,
+    {
+        let items = pace.block.min(rest.length());
+        let (block, rest) = rest.cut(items);
+        let sum = (self.fold)(sum, block);
+        pace.adjust(items);
+        (sum, rest)
     }
 }
 
@@ -204,8 +57,14 @@ where
 {
     let mut rest = source;
     while rest.length() > pace.block {
+        if plan.pads > 0 && pace.is_fine {
+            (sum, rest) = pad(&mut forker, plan.pads, rest, sum, plan, pace);
+            if rest.length() <= pace.block {
+                break;
+            }
+        }
         if !pace.is_fine || forker.lends() {
-            let at = plan.cut(rest.length(), pace.block);
+            let at = rest.length() / 2;
             let (left, right) = rest.cut(at);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
                 divide(forker, right, plan.zero.clone(), plan, &mut Pace::start())
@@ -215,15 +74,39 @@ where
                 Lent::Back(right) => (sum, rest) = (below, right),
             }
         } else {
-            let (block, others) = rest.cut(pace.block);
-            sum = (plan.fold)(sum, block);
-            rest = others;
-            pace.adjust();
+            (sum, rest) = plan.run_block(rest, sum, pace);
         }
     }
-    sum = (plan.fold)(sum, rest);
-    pace.adjust();
-    sum
+    if rest.length() == 0 {
+        sum
+    } else if plan.pads > 0 && !pace.is_fine {
+        // It may take long.
+        pad(&mut forker, plan.pads, rest, sum, plan, pace).0
+    } else {
+        plan.run_block(rest, sum, pace).0
+    }
+}
+
+/// Lends empty pieces until there are more tasks than thieves leave to the worker, at most `pads`. Runs blocks of
+/// `rest`, one at least, as long as thieves can take what was lent before. Returns the sum and what remains.
+fn pad<K, D, T, F, R>(forker: &mut K, pads: usize, rest: D, sum: T, plan: &Loop<'_, T, F, R>, pace: &mut Pace) -> (T, D)
+where
+    K: Forker,
+    D: Divisible,
+    T: Clone + Send + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    if pads > 0 && forker.wants() {
+        let at = rest.length();
+        let (rest, nothing) = rest.cut(at);
+        return forker.lend(|mut forker| pad(&mut forker, pads - 1, rest, sum, plan, pace), nothing, &|_, _| ()).0;
+    }
+    let (mut sum, mut rest) = plan.run_block(rest, sum, pace);
+    while rest.length() > 0 && !forker.wants() {
+        (sum, rest) = plan.run_block(rest, sum, pace);
+    }
+    (sum, rest)
 }
 
 /// Runs a whole loop.
@@ -235,8 +118,11 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    let plan = Loop { zero, fold, reduce, kept_back: forker.kept_back() };
-    divide(forker, source, zero.clone(), &plan, &mut Pace::start())
+    let kept_back = forker.kept_back();
+    // More levels would take too much of the thread's stack.
+    const MOST: usize = 1 << 9;
+    let pads = if kept_back <= MOST { kept_back } else { 0 };
+    divide(forker, source, zero.clone(), &Loop { zero, fold, reduce, pads }, &mut Pace::start())
 }
 
 /// The largest number of items in a leaf of [`Worker::map_reduce_fixed`].
@@ -285,7 +171,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// If `f` panics, with one of its payloads; the loop may leave out items not yet reached.
-    #[doc = include_str!("hazard.md")]
+    #[doc = include_str!("../hazard.md")]
     pub fn for_each<D, F>(&mut self, source: D, f: F)
     where
         D: Divisible,
@@ -309,7 +195,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("hazard.md")]
+    #[doc = include_str!("../hazard.md")]
     pub fn map_reduce<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
     where
         D: Divisible,
@@ -344,7 +230,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("hazard.md")]
+    #[doc = include_str!("../hazard.md")]
     pub fn fold_blocks<D, T, F, R>(&mut self, source: D, zero: T, fold: F, reduce: R) -> T
     where
         D: Divisible,
@@ -370,7 +256,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("hazard.md")]
+    #[doc = include_str!("../hazard.md")]
     pub fn map_reduce_fixed<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
     where
         D: Divisible,
@@ -403,7 +289,7 @@ fn on_a_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("hazard.md")]
+#[doc = include_str!("../hazard.md")]
 pub fn for_each<D, F>(source: D, f: F)
 where
     D: Divisible,
@@ -422,7 +308,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("hazard.md")]
+#[doc = include_str!("../hazard.md")]
 pub fn map_reduce<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
 where
     D: Divisible,
@@ -443,7 +329,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("hazard.md")]
+#[doc = include_str!("../hazard.md")]
 pub fn fold_blocks<D, T, F, R>(source: D, zero: T, fold: F, reduce: R) -> T
 where
     D: Divisible,
@@ -464,7 +350,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("hazard.md")]
+#[doc = include_str!("../hazard.md")]
 pub fn map_reduce_fixed<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
 where
     D: Divisible,
