@@ -22,6 +22,7 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("quicksort", &[("n", "20000"), ("cutoff", "100")]),
     ("integrate", &[("n", "20")]),
     ("jacobi", &[("n", "60"), ("sweeps", "5")]),
+    ("each", &[("n", "3000"), ("times", "2")]),
     ("heat", &[("nx", "61"), ("ny", "33"), ("steps", "5"), ("leaf", "3")]),
     ("fft", &[("n", "8192"), ("cutoff", "64")]),
     ("strassen", &[("n", "100"), ("cutoff", "16")]),

@@ -38,6 +38,7 @@ mod workload;
 pub mod cholesky;
 pub mod cilksort;
 pub mod closure;
+pub mod each;
 pub mod fft;
 pub mod fib;
 pub mod graph;

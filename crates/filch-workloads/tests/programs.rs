@@ -212,6 +212,7 @@ const MODERATE: &[(&str, &[(&str, &str)])] = &[
     ("jacobi", &[("n", "70"), ("sweeps", "9")]),
     ("jacobi", &[("n", "41"), ("sweeps", "4"), ("grain", "1")]),
     ("heat", &[("nx", "61"), ("ny", "33"), ("steps", "7"), ("leaf", "3")]),
+    ("heat", &[("nx", "40"), ("ny", "20"), ("steps", "5"), ("leaf", "0")]),
     ("fft", &[("n", "16384"), ("cutoff", "64")]),
     ("fft", &[("n", "8192"), ("grain", "512")]),
     ("strassen", &[("n", "200"), ("cutoff", "32")]),
@@ -229,6 +230,8 @@ const MODERATE: &[(&str, &[(&str, &str)])] = &[
     ("mis", &[("graph", "rmat"), ("n", "8000"), ("grain", "64")]),
     ("matching", &[("graph", "randlocal"), ("n", "8000")]),
     ("matching", &[("n", "4000"), ("grain", "64")]),
+    ("each", &[("n", "30000"), ("times", "3")]),
+    ("each", &[("n", "1000"), ("times", "2"), ("grain", "7")]),
 ];
 
 /// Checks that every run leaves what the sequential program leaves, bit for bit.

@@ -18,6 +18,7 @@ mod spec;
 pub mod cholesky;
 pub mod cilksort;
 pub mod closure;
+pub mod each;
 pub mod fft;
 pub mod fib;
 pub mod graph;
@@ -90,6 +91,7 @@ macro_rules! for_each_program {
                 Cholesky(cholesky::Params),
                 IndependentSet(independent_set::Params),
                 Matching(matching::Params),
+                Each(each::Params),
                 Spread(sleeps::Spread),
                 Grain(sleeps::Grain),
             }
