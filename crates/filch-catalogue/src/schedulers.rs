@@ -104,6 +104,10 @@ pub struct QueueSpec {
     pub memory: &'static str,
     /// The paper that it comes from.
     pub paper: &'static str,
+    /// The figure, listing or section of the paper that it follows.
+    pub follows: &'static str,
+    /// The points in which it departs from that.
+    pub departures: Vec<&'static str>,
     /// Its own parameters.
     pub own: Vec<Knob>,
 }
@@ -139,6 +143,10 @@ pub struct PoolSpec {
     pub summary: &'static str,
     /// The paper that it comes from.
     pub paper: &'static str,
+    /// The figure, listing or section of the paper that it follows.
+    pub follows: &'static str,
+    /// The points in which it departs from that.
+    pub departures: Vec<&'static str>,
     /// The progress guarantees.
     pub progress: &'static str,
     /// What happens to a task that does not fit.

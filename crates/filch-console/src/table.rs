@@ -1,6 +1,6 @@
 //! Lists, printed as tables.
 
-use comfy_table::{Attribute, Cell, Table, presets};
+use comfy_table::{Attribute, Cell, ColumnConstraint, ContentArrangement, Table, presets};
 
 /// Formats a list as a plain table.
 ///
@@ -24,6 +24,22 @@ pub fn list(heads: &[&str], rows: Vec<Vec<String>>, colour: bool) -> String {
             if index == 0 { cell.add_attribute(Attribute::Bold) } else { cell }
         });
         table.add_row(cells.collect::<Vec<_>>());
+    }
+    table.trim_fmt()
+}
+
+/// Formats texts with a label before each, wrapped to this many columns.
+///
+/// ```
+/// let rows = [["follows", "figure 2"], ["departs", "here and there"]];
+/// assert_eq!(filch_console::table::labelled(&rows, 20), " follows  figure 2\n departs  here and\n          there");
+/// ```
+pub fn labelled(rows: &[[&str; 2]], width: usize) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).force_no_tty().add_rows(rows);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    if let Some(labels) = table.column_mut(0) {
+        labels.set_constraint(ColumnConstraint::ContentWidth);
     }
     table.trim_fmt()
 }

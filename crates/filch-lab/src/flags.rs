@@ -238,6 +238,7 @@ Examples:
   filch list             everything
   filch list workloads   programs, their parameters and sizes
   filch list queues      queues, their guarantees and papers
+  filch list forms       the figure that each pool and queue follows, and its departures
   filch list peers       other schedulers, and how to get the missing ones")]
 pub(crate) struct List {
     /// List only these
@@ -252,6 +253,8 @@ pub(crate) enum Listed {
     Pools,
     /// Queues by themselves
     Queues,
+    /// What each pool and queue follows in its paper, and where it departs from that
+    Forms,
     /// Parameters of pools, and of queues that run worklist programs
     Parameters,
     /// Programs

@@ -113,6 +113,11 @@ unsafe impl<M: Memory> Queue<M> for Abp {
     const PROMISES: Promises = Promises {
         name: "abp",
         paper: "Arora, Blumofe and Plaxton, Thread Scheduling for Multiprogrammed Multiprocessors, SPAA 1998",
+        follows: "figure 5",
+        departures: &[
+            "Fences are ours: the paper's machine is sequentially consistent.",
+            "A pop that meets top always swaps age; the paper's swaps it or stores it.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

@@ -121,8 +121,13 @@ unsafe impl<M: Memory> Queue<M> for Adws {
 
     const PROMISES: Promises = Promises {
         name: "adws",
-        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024; encoding, revocation and \
-                taking what was granted to others are ours",
+        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024",
+        follows: "section 2.1, which has no listing",
+        departures: &[
+            "The section says only that a steal collects what an earlier one asked for; all else is ours.",
+            "An idle thief may take what was granted to another, unless cross=off.",
+            "A pop that finds nothing takes a grant back, unless revocation=off.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,

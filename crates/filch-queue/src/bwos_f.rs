@@ -134,6 +134,14 @@ unsafe impl<M: Memory> Queue<M> for BwosF {
     const PROMISES: Promises = Promises {
         name: "bwos-f",
         paper: "Wang et al., BWoS: Formally Verified Block-based Work Stealing for Parallel Processing, OSDI 2023",
+        follows: "section 3",
+        departures: &[
+            "The owner keeps what it has consumed to itself.",
+            "A thief compares laps by order, since nothing moves its position while nobody steals.",
+            "A push that finds the next block in use is refused; the authors' programs spin.",
+            "A flag says whether there may be tasks.",
+            "No steal takes several tasks, and no thief prefers long queues.",
+        ],
         order: Order::Fifo,
         steals: StealOrder::OldestShared,
         delivery: Delivery::ExactlyOnce,

@@ -84,6 +84,14 @@ unsafe impl<M: Memory> Queue<M> for BwosL {
     const PROMISES: Promises = Promises {
         name: "bwos-l",
         paper: "Wang et al., BWoS: Formally Verified Block-based Work Stealing for Parallel Processing, OSDI 2023",
+        follows: "section 3",
+        departures: &[
+            "Blocks carry rounds, so that a thief that is a lap late can tell.",
+            "A push into a block that is still being copied is refused; the authors' programs spin.",
+            "A pop that finds nothing starts a used-up block again, so that there is room for the whole capacity.",
+            "A flag says whether there may be tasks.",
+            "No steal takes several tasks, and no thief prefers long queues.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

@@ -41,7 +41,8 @@
 //! **Progress.** Owner wait-free (except for growing, which allocates), steal lock-free. **Capacity.** Grows;
 //! [`chase_lev_fixed`](crate::chase_lev_fixed), which is this deque on one ring, does not.
 //!
-//! **Departures.** A pop at `empty_at` returns without touching shared memory, so that an idle owner costs nothing. The
+//! **Departures.** A pop at `empty_at` returns without touching shared memory, so that an idle owner costs nothing; a push
+//! below `limit` does not read top. The
 //! swaps of top are release and relaxed instead of sequentially consistent: the proof of I4 needs only the two fences
 //! and top's modification order, and only E2 needs more. `steal` loads top relaxed, since the fence that follows is an
 //! acquire fence. The ring never shrinks. Tests: `queues/battery.rs` (all), `queues/property.rs`.
@@ -124,6 +125,12 @@ unsafe impl<M: Memory> Queue<M> for ChaseLev {
     const PROMISES: Promises = Promises {
         name: "chase-lev",
         paper: "Chase and Lev, Dynamic Circular Work-Stealing Deque, SPAA 2005",
+        follows: "figures 2 and 5; orderings after figure 1 of Lê et al., PPoPP 2013",
+        departures: &[
+            "A push reads top only if the ring may be full, and a pop of a deque that is known to be empty reads nothing shared.",
+            "The swaps of top are relaxed and release; in Lê's figure they are sequentially consistent.",
+            "The ring never shrinks.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

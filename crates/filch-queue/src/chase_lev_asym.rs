@@ -115,6 +115,12 @@ unsafe impl<M: Asymmetric> Queue<M> for ChaseLevAsym {
     const PROMISES: Promises = Promises {
         name: "chase-lev-asym",
         paper: "Chase and Lev, Dynamic Circular Work-Stealing Deque, SPAA 2005; Goldblatt, Asymmetric Fences, P1202",
+        follows: "figures 2 and 5 of Chase and Lev, with P1202's fences",
+        departures: &[
+            "Those of chase-lev.",
+            "A thief looks for a task before it asks the system for the barrier.",
+            "Only Linux's barrier is used; on other systems both sides fence.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

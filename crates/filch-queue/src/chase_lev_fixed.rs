@@ -47,8 +47,13 @@ unsafe impl<M: Memory> Queue<M> for ChaseLevFixed {
     type Thief = Thief<M, Padded<Ring<M>>>;
     type Params = ();
 
-    const PROMISES: Promises =
-        Promises { name: "chase-lev-fixed", capacity: Capacity::Ring, ..<ChaseLev as Queue<M>>::PROMISES };
+    const PROMISES: Promises = Promises {
+        name: "chase-lev-fixed",
+        follows: "figures 2 and 5, without the growing; orderings after figure 1 of Lê et al., PPoPP 2013",
+        departures: &["Those of chase-lev."],
+        capacity: Capacity::Ring,
+        ..<ChaseLev as Queue<M>>::PROMISES
+    };
 
     const THIEVES_ALIKE: bool = true;
 

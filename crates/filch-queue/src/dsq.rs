@@ -153,6 +153,13 @@ unsafe impl<M: Memory> Queue<M> for Dsq {
     const PROMISES: Promises = Promises {
         name: "dsq",
         paper: "Dinan, Larkins, Sadayappan, Krishnamoorthy and Nieplocha, Scalable Work Stealing, SC 2009",
+        follows: "section 4",
+        departures: &[
+            "The paper's queues are in distributed memory, and its lock is on a network.",
+            "A pop shares too, if two private tasks are left; a poll shares even one.",
+            "A pop that finds nothing shared does not lock.",
+            "With copying=deferred a push that needs the slots is refused; the paper's owner waits.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

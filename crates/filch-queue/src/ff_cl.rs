@@ -118,6 +118,11 @@ unsafe impl<M: Memory> Queue<M> for FfCl {
     const PROMISES: Promises = Promises {
         name: "ff-cl",
         paper: "Morrison and Afek, Fence-Free Work Stealing on Bounded TSO Processors, ASPLOS 2014",
+        follows: "figure 4",
+        departures: &[
+            "Those of chase-lev.",
+            "A pop also stores to a pad, so that there is another store between two that lower T; the paper counts the program's.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

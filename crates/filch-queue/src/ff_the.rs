@@ -82,6 +82,11 @@ unsafe impl<M: Memory> Queue<M> for FfThe {
     const PROMISES: Promises = Promises {
         name: "ff-the",
         paper: "Morrison and Afek, Fence-Free Work Stealing on Bounded TSO Processors, ASPLOS 2014",
+        follows: "figure 3",
+        departures: &[
+            "Those of the.",
+            "A pop also stores to a pad, so that there is another store between two that lower T; the paper counts the program's.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

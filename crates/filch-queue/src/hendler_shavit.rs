@@ -114,6 +114,12 @@ unsafe impl<M: Memory> Queue<M> for HendlerShavit {
     const PROMISES: Promises = Promises {
         name: "hendler-shavit",
         paper: "Hendler and Shavit, Non-Blocking Steal-Half Work Queues, PODC 2002",
+        follows: "the text, and no listing: the same properties with fewer cases",
+        departures: &[
+            "The public range may have any length, and slots are handed over; the paper has powers of two, and a tag.",
+            "A thief may take a part of the range, so a pop whose swap fails tries again.",
+            "The array is a ring.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

@@ -71,6 +71,8 @@ unsafe impl<M: Memory> Queue<M> for Locked {
     const PROMISES: Promises = Promises {
         name: "locked",
         paper: "none: a deque behind a lock",
+        follows: "",
+        departures: &[],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

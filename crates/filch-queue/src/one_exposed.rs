@@ -91,6 +91,11 @@ unsafe impl<M: Memory> Queue<M> for OneExposed {
     const PROMISES: Promises = Promises {
         name: "one-exposed",
         paper: "Tzannes, in Acar, Charguéraud and Rainey, Work Stealing with Private Deques, PPoPP 2013",
+        follows: "a sentence of section 6",
+        departures: &[
+            "The protocol is ours.",
+            "A flag says whether the owner has more tasks, for workers that go to sleep.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

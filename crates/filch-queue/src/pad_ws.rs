@@ -104,8 +104,15 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
 
     const PROMISES: Promises = Promises {
         name: "padws",
-        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024; encoding, revocation and \
-                taking what was granted to others are ours",
+        paper: "Wang et al., Work Stealing through Partial Asynchronous Delegation, SPAA 2024",
+        follows: "section 2, which has no listing",
+        departures: &[
+            "The section says only that there are blocks, that the owner grants positions in its own, and that a steal \
+             collects before it asks; all else is ours.",
+            "An idle thief may take what was granted to another, unless cross=off.",
+            "An owner that runs out of tasks takes grants back, unless revocation=off.",
+            "Those of bwos-l.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,

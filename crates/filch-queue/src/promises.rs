@@ -18,6 +18,11 @@ pub struct Promises {
     pub name: &'static str,
     /// Authors, title, venue and year.
     pub paper: &'static str,
+    /// The figure, listing or section of the paper that the queue follows. Empty if there is no paper.
+    pub follows: &'static str,
+    /// The points in which the queue departs from that, a sentence each; none if it is as printed. Not among them is what all queues share:
+    /// a task is one word, a push that finds no room returns its task, and orderings are those that Rust's memory model needs.
+    pub departures: &'static [&'static str],
     /// Which task the owner's pop returns, if no thief interferes.
     pub order: Order,
     /// Which task a thief gets, if neither the owner nor another thief interferes.

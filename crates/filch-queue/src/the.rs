@@ -120,6 +120,11 @@ unsafe impl<M: Memory> Queue<M> for The {
     const PROMISES: Promises = Promises {
         name: "the",
         paper: "Frigo, Leiserson and Randall, The Implementation of the Cilk-5 Multithreaded Language, PLDI 1998",
+        follows: "figures 2a and 2b of Morrison and Afek, ASPLOS 2014",
+        departures: &[
+            "One slot stays free; in the figure the array does not overflow.",
+            "A pop of a deque that is known to be empty reads nothing shared.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

@@ -185,6 +185,16 @@ unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
     const PROMISES: Promises = Promises {
         name: if PATIENCE == FOREVER { "thep" } else { "thep-impatient" },
         paper: "Morrison and Afek, Fence-Free Work Stealing on Bounded TSO Processors, ASPLOS 2014",
+        follows: "figure 5",
+        departures: if PATIENCE == FOREVER {
+            &[
+                "Those of the.",
+                "A poll echoes every claim until the owner's next operation; in the paper only pops echo, and a thief waits for ever \
+                 for an owner that waits, sleeps or has left.",
+            ]
+        } else {
+            &["Those of thep.", "A thief looks for the echo 256 times, then takes its claim back and is refused."]
+        },
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

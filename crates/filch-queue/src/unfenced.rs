@@ -11,7 +11,7 @@
 //! **Memory model.** One thread. With a thief a task is taken twice: `the-no-fence-in-pop` and `chase-lev-no-fence-in-pop` of the
 //! checker's known mistakes. So [`Queue::make`] refuses thieves.
 //!
-//! **Departures.** None.
+//! **Departures.** The queue's own.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -107,6 +107,7 @@ unsafe impl<Q: Queue<Alone>> Queue<Native> for Unfenced<Q> {
     };
 
     /// # Panics
+        follows: "figure 1: without the fence in take",
     /// If there are thieves.
     fn make(capacity: usize, thieves: usize, params: &Q::Params) -> (Owner<Q>, Vec<Thief>) {
         assert!(thieves == 0, "an owner that does not fence must be alone");

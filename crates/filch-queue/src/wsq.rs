@@ -117,6 +117,8 @@ pub struct Index {
 pub trait Form: Copy + Send + Sync + Sized + 'static {
     const NAME: &'static str;
     const PAPER: &'static str;
+    const FOLLOWS: &'static str;
+    const DEPARTURES: &'static [&'static str];
     /// The most that a queue may count.
     const MAX_CAPACITY: usize;
     /// The most that a thief takes at once.
@@ -141,6 +143,12 @@ pub struct Source;
 impl Form for Source {
     const NAME: &'static str = "wsq";
     const PAPER: &'static str = "none: the job system injinj/WSQ";
+    const FOLLOWS: &'static str = "its program";
+    const DEPARTURES: &'static [&'static str] = &[
+        "Slots are released and acquired; all orderings of the source are relaxed.",
+        "A thief whose swap of the word fails has lost a race; the source reports nothing found.",
+        "A thread that has exchanged in vain waits with loads until the slot changes; the source goes on to exchange.",
+    ];
     const MAX_CAPACITY: usize = (1 << 16) - 64;
     const MAX_LOOT: u32 = 16;
 
@@ -196,8 +204,14 @@ pub struct Packed;
 
 impl Form for Packed {
     const NAME: &'static str = "wsq-packed";
-    const PAPER: &'static str =
-        "none: after injinj/WSQ; two fields in the word, waiting does not exchange, any number stolen at a time";
+    const PAPER: &'static str = Source::PAPER;
+    const FOLLOWS: &'static str = Source::FOLLOWS;
+    const DEPARTURES: &'static [&'static str] = &[
+        "Those of wsq.",
+        "The word has two fields instead of four.",
+        "A push waits with loads for an empty slot, and stores; a thief exchanges only when it has seen a task.",
+        "A thief may take any number of tasks; in the source 16.",
+    ];
     /// Indices are 32-bit numbers, and those in use must differ.
     const MAX_CAPACITY: usize = 1 << 31;
     const MAX_LOOT: u32 = u32::MAX;
@@ -299,6 +313,8 @@ unsafe impl<M: Memory, F: Form> Queue<M> for Of<F> {
     const PROMISES: Promises = Promises {
         name: F::NAME,
         paper: F::PAPER,
+        follows: F::FOLLOWS,
+        departures: F::DEPARTURES,
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

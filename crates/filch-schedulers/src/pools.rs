@@ -27,11 +27,13 @@ pub const AS_IN_SOURCE: &str = "capacity=65472";
 
 /// Returns the row of the pool on a queue, which has the queue's guarantees.
 fn on<Q: Queue<Params: Tunable>>(summary: &'static str, progress: &'static str) -> PoolSpec {
-    let Promises { name, paper, capacity, stealable, memory_model, .. } = Q::PROMISES;
+    let Promises { name, paper, follows, departures, capacity, stealable, memory_model, .. } = Q::PROMISES;
     PoolSpec {
         name,
         summary,
         paper,
+        follows,
+        departures: departures.to_vec(),
         progress,
         capacity: match capacity {
             Capacity::Grows => "grows",
@@ -93,6 +95,14 @@ pub fn described_pools() -> Vec<PoolSpec> {
         PoolSpec {
             summary: "direct task stack on the split deque; the owner shares when thieves ask",
             paper: "Lace (van Dijk, van de Pol, 2014)",
+            follows: "figure 4, and figure 1 to wait for a stolen task",
+            departures: vec![
+                "The head is in a register, and a request overwrites the limits that it is compared with; Lace keeps the head in memory and tests flags.",
+                "A worker shares all its forks until they have proved short, and then at least its sixteen oldest, as long as thieves take some; Lace shares the first fork, and others on request.",
+                "A thief shares for an owner that runs a long task.",
+                "A request may stay until there is something to share.",
+                "Split moves by updates of the whole word; with moves=half-stores as printed.",
+            ],
             progress: "owner wait-free, steal lock-free",
             capacity: "reserved stack, then inline",
             ..with::<SplitSettings>(DEFAULT_POOL, Stealable::Shared)
@@ -100,6 +110,13 @@ pub fn described_pools() -> Vec<PoolSpec> {
         PoolSpec {
             summary: "direct task stack whose oldest tasks are public; a thief swaps the task's own word",
             paper: "Faxén (ICPP 2010)",
+            follows: "the text and Wool's program, and no listing",
+            departures: vec![
+                "All slots are public until tasks have proved short.",
+                "A thief takes a task, and claims it by a second store once it will keep it; Wool's swaps in its own name.",
+                "The owner takes slots back without claiming each: no thief changes a fresh one.",
+                "A public fork fences, since thieves may sleep.",
+            ],
             progress: "owner wait-free until it meets a thief, steal lock-free",
             capacity: "reserved stack, then inline",
             ..with::<WoolSettings>("wool", Stealable::Shared)
@@ -111,12 +128,19 @@ pub fn described_pools() -> Vec<PoolSpec> {
         PoolSpec {
             summary: "private forks; every 100 µs each owner promotes its oldest fork to a Chase–Lev deque",
             paper: "Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
+            follows: "the text, and no listing",
+            departures: vec![
+                "A fork reads a flag that a clock sets; the paper counts steps, and promotes in the scheduler's loop.",
+                "Loops have nothing to promote: they split on request.",
+            ],
             progress: "owner wait-free between beats, steal lock-free",
             ..with::<HeartbeatSettings<ChaseLev, Clock>>("heartbeat", Stealable::Shared)
         },
         PoolSpec {
             summary: "private forks; an owner promotes its oldest fork to a Chase–Lev deque when a thief finds nothing",
             paper: "after Acar, Charguéraud, Guatto, Rainey, Sieczkowski (PLDI 2018)",
+            follows: "the text, and no listing",
+            departures: vec!["Those of heartbeat.", "A thief's request says when to promote, not a clock."],
             progress: "owner wait-free between requests, steal lock-free",
             ..with::<HeartbeatSettings<ChaseLev, Request>>("heartbeat-on-request", Stealable::Shared)
         },

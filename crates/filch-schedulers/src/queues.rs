@@ -81,7 +81,8 @@ macro_rules! lists {
 }
 
 fn described<Q: Queue<Params: Tunable>>(lists: Lists) -> QueueSpec {
-    let Promises { name, paper, capacity, stealable, steal_progress, memory_model, .. } = Q::PROMISES;
+    let Promises { name, paper, follows, departures, capacity, stealable, steal_progress, memory_model, .. } =
+        Q::PROMISES;
     QueueSpec {
         name,
         lists,
@@ -90,6 +91,8 @@ fn described<Q: Queue<Params: Tunable>>(lists: Lists) -> QueueSpec {
         capacity: words::capacity(capacity),
         memory: words::memory(memory_model),
         paper,
+        follows,
+        departures: departures.to_vec(),
         own: Q::Params::knobs(),
     }
 }

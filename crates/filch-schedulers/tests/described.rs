@@ -39,6 +39,27 @@ fn pools() {
 }
 
 #[test]
+fn forms() {
+    let queues = described_queues();
+    let pools = described_pools();
+    let queues = queues.iter().map(|queue| (queue.name, queue.paper, queue.follows, &queue.departures));
+    let pools = pools.iter().map(|pool| (pool.name, pool.paper, pool.follows, &pool.departures));
+    let forms: Vec<_> = queues.chain(pools).collect();
+    for &(name, paper, follows, departures) in &forms {
+        let has_place = ["figure", "listing", "section", "sentence"].iter().any(|place| follows.contains(place));
+        assert_eq!(has_place, !paper.starts_with("none"), "{name} is from {paper:?}, but follows {follows:?}");
+        for point in departures {
+            assert!(point.starts_with(char::is_uppercase) && point.ends_with('.'), "{name}: no sentence: {point:?}");
+            let named = point.strip_prefix("Those of ").map(|other| other.trim_end_matches('.'));
+            assert!(
+                named.is_none_or(|other| other != name && forms.iter().any(|form| form.0 == other)),
+                "{name}: {point:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn waits() {
     assert_eq!(WAITS[0].0, filch::Wait::default(), "the first strategy is not the default");
     compare(

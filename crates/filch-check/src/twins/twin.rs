@@ -11,6 +11,8 @@ pub(super) const fn promises(name: &'static str) -> Promises {
     Promises {
         name,
         paper: "see the queue of that name",
+        follows: "",
+        departures: &[],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

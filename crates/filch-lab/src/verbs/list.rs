@@ -12,7 +12,7 @@ use crate::flags::{List as Flags, Listed, Size};
 use crate::programs::name_of;
 use crate::runners::Executable;
 use crate::scheduler::STYLED;
-use crate::terminal::{HEADING, colour, paint};
+use crate::terminal::{HEADING, colour, paint, width};
 use crate::verbs::hand_over;
 use filch_console::table;
 
@@ -21,6 +21,10 @@ pub(crate) fn list(flags: &Flags) -> Result {
         return hand_over(&Executable::Check, &["scenarios".into()]);
     }
     let mut out = std::io::stdout().lock();
+    if flags.what == Some(Listed::Forms) {
+        forms(&mut out)?;
+        return Ok(out.flush()?);
+    }
     let every = [
         Listed::Pools,
         Listed::Queues,
@@ -62,7 +66,9 @@ pub(crate) fn list(flags: &Flags) -> Result {
                 ("Experiments", &["name", "question", "programs", "sweeps", "claims"], experiments())
             }
             Listed::Columns => ("Columns", &["name", "heading", "unit", "meaning"], columns()),
-            Listed::Waits | Listed::Scenarios => ("Waits", &["name", "how a worker waits for a stolen task"], waits()),
+            Listed::Waits | Listed::Forms | Listed::Scenarios => {
+                ("Waits", &["name", "how a worker waits for a stolen task"], waits())
+            }
         };
         if flags.what.is_none() {
             let gap = if index > 0 { "\n" } else { "" };
@@ -74,7 +80,11 @@ pub(crate) fn list(flags: &Flags) -> Result {
         }
     }
     if flags.what.is_none() {
-        writeln!(out, "\nFor the scenarios of `filch check`: `filch list scenarios`")?;
+        writeln!(
+            out,
+            "\nFor what each pool and queue follows in its paper, and where it departs from that: `filch list forms`"
+        )?;
+        writeln!(out, "For the scenarios of `filch check`: `filch list scenarios`")?;
     }
     out.flush()?;
     Ok(())
@@ -84,7 +94,37 @@ pub(crate) fn list(flags: &Flags) -> Result {
 const REQUESTS: &str = "\
 If thieves take tasks on request, or the owner shares on request (lace, padws, dsq, heartbeat-on-request), a worker answers only between
 its own tasks: a long task delays the answer, unless it polls. In the first case, and on padws, `interrupts=signal` makes the worker answer
-within a task (`filch list parameters`).";
+within a task (`filch list parameters`).
+Which figure of its paper each follows, and where it departs from that: `filch list forms`.";
+
+/// What all forms have in common.
+const COMMON_DEPARTURES: &[&str] = &[
+    "A task is one word, and orderings are those that Rust's memory model needs.",
+    "A fork or push that finds no room leaves its task to the caller.",
+    "Workers without work sleep; the papers' spin (idle=spin).",
+    "A thief that has lost a race tries again; Lace's and Wool's go elsewhere (loss=give-up).",
+    "A worker that waits for a stolen task looks elsewhere after eight failed leaps; Lace's after one (leaps=1), Wool's after a number \
+     that adapts (leaps=adaptive).",
+];
+
+/// Writes what each pool and queue follows and where it departs from that.
+fn forms(out: &mut impl Write) -> std::io::Result<()> {
+    // Where there is no terminal, as for readers of text.
+    let width = width().unwrap_or(100);
+    let common = ("all", "", "", COMMON_DEPARTURES);
+    let pools = POOLS.iter().map(|pool| (pool.name, pool.paper, pool.follows, &pool.departures[..]));
+    let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name));
+    let others = others.map(|queue| (queue.name, queue.paper, queue.follows, &queue.departures[..]));
+    for (nth, (name, paper, follows, departures)) in std::iter::once(common).chain(pools).chain(others).enumerate() {
+        let points = if departures.is_empty() && !follows.is_empty() { &["nowhere: as printed"] } else { departures };
+        let points = points.iter().enumerate().map(|(nth, point)| [if nth == 0 { "departs" } else { "" }, point]);
+        let rows = [["paper", paper], ["follows", follows]].into_iter().filter(|[_, text]| !text.is_empty());
+        let rows: Vec<[&str; 2]> = rows.chain(points).collect();
+        let gap = if nth > 0 { "\n" } else { "" };
+        writeln!(out, "{gap}{}\n{}", paint(name, HEADING, colour()), table::labelled(&rows, width))?;
+    }
+    Ok(())
+}
 
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()

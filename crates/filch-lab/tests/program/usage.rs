@@ -122,6 +122,11 @@ fn lists_name_everything() {
     }
     let pools = stdout(&well(&["list", "pools"]));
     assert!(pools.contains("fork–join, worklists") && pools.contains("idempotent worklists"));
+    let forms = stdout(&well(&["list", "forms"]));
+    for word in ["split\n", "idem-lifo\n", "figures 1 and 2", "departs", "moves=half-stores", "idle=spin"] {
+        assert!(forms.contains(word), "{word} in {forms}");
+    }
+    assert!(pools.contains("filch list forms") && forms.lines().all(|line| line.chars().count() <= 100), "{forms}");
     let parameters = stdout(&well(&["list", "parameters"]));
     assert!(parameters.contains("block") && parameters.contains("bwos-l bwos-f") && parameters.contains("delta"));
     let waits = stdout(&well(&["list", "waits"]));

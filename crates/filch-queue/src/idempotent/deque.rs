@@ -140,6 +140,11 @@ unsafe impl<M: Memory> Queue<M> for IdempotentDeque {
     const PROMISES: Promises = Promises {
         name: "idem-de",
         paper: "Michael, Vechev and Saraswat, Idempotent Work Stealing, PPoPP 2009",
+        follows: "figure 3",
+        departures: &[
+            "The word has 20 bits for head, 20 for size and 24 for the tag.",
+            "Head is not reduced modulo the size of the array.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::AtLeastOnce,

@@ -101,6 +101,12 @@ unsafe impl<M: Memory> Queue<M> for IdempotentFifo {
     const PROMISES: Promises = Promises {
         name: "idem-fifo",
         paper: "Michael, Vechev and Saraswat, Idempotent Work Stealing, PPoPP 2009",
+        follows: "figure 2",
+        departures: &[
+            "The owner remembers how far head has come, and does not read it in every put.",
+            "Thieves may read tail before head.",
+            "Rings are kept until the end.",
+        ],
         order: Order::Fifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::AtLeastOnce,

@@ -107,6 +107,8 @@ unsafe impl<M: Memory> Queue<M> for IdempotentLifo {
     const PROMISES: Promises = Promises {
         name: "idem-lifo",
         paper: "Michael, Vechev and Saraswat, Idempotent Work Stealing, PPoPP 2009",
+        follows: "figure 1",
+        departures: &["The array never shrinks and is kept until the end."],
         order: Order::Lifo,
         steals: StealOrder::NewestFirst,
         delivery: Delivery::AtLeastOnce,

@@ -143,6 +143,13 @@ unsafe impl<M: Memory> Queue<M> for Lace {
     const PROMISES: Promises = Promises {
         name: "lace",
         paper: "van Dijk and van de Pol, Lace: Non-blocking Split Deque for Work-Stealing, MuCoCoS 2014",
+        follows: "figures 2 to 4",
+        departures: &[
+            "A ring of words instead of a stack of descriptors: without a join no stolen task stays in it.",
+            "A thief reads its slot after it has won it, and a push needs an empty slot.",
+            "A request stays until there is something to share; the paper drops it.",
+            "Split moves by updates of the whole word; with moves=half-stores as printed.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::OldestFirst,
         delivery: Delivery::ExactlyOnce,

@@ -1,6 +1,6 @@
 //! PDQ-R and PDQ-R2: private deques whose thieves ask.
 //!
-//! **Paper.** [That of the folder](super), section 3, figure 2; and its alternative acquire, figure 8, the comparison
+//! **Paper.** [That of the folder](super), section 2, figures 1 and 2; and its alternative acquire, figure 8, the comparison
 //! in Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
 //! **Idea.** A thief writes its number into the victim's request cell. The victim looks at the cell at each push and pop, and answers
@@ -39,7 +39,7 @@
 //!
 //! **Departures** of the paper's form. Figure 2 also clears the thief's own request cell once it has received a task; in PDQ-R that could
 //! erase somebody's request, and the asker would wait for ever (a twin in the checker); here nobody does, and in PDQ-R2 a worker opens its
-//! cell when it pushes. An owner that sleeps or goes home blocks its cell in PDQ-R too: the paper's workers spin to the end. A cell is a
+//! cell when it pushes. The owner answers at pushes too, and not only after pops, as figure 1 does. An owner that sleeps or goes home blocks its cell in PDQ-R too: the paper's workers spin to the end. A cell is a
 //! number beside the task instead of a task or one of two marks, since any word can be a task; both are on one line. Whom to ask next is
 //! the scheduler's to say. **Of ours**, also: a request is claimed by a swap before it is answered, since with a load and a store a task
 //! could be sent to somebody who has gone (a twin).
@@ -170,10 +170,17 @@ pub struct Owner<M: Memory = Native, const BLOCKS: bool = false, const WAITS: bo
     is_blocked: bool,
 }
 
-const fn promises(name: &'static str, waits: bool) -> Promises {
+const fn promises(
+    name: &'static str,
+    follows: &'static str,
+    departures: &'static [&'static str],
+    waits: bool,
+) -> Promises {
     Promises {
         name,
         paper: PAPER,
+        follows,
+        departures,
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
@@ -225,7 +232,17 @@ unsafe impl<M: Memory> Queue<M> for PdqR {
     type Thief = Thief<M, true>;
     type Params = Params;
 
-    const PROMISES: Promises = promises("pdq-r", true);
+    const PROMISES: Promises = promises(
+        "pdq-r",
+        "figures 1 and 2",
+        &[
+            "A thief that has received a task does not clear its own request cell: that could erase a request.",
+            "The owner answers at each push too; in figure 1 only after a pop.",
+            "An owner that sleeps or goes home blocks its cell; the paper's workers spin to the end.",
+            "An answer is a number beside the task, since any word can be a task.",
+        ],
+        true,
+    );
     const WITHDRAWS: bool = false;
 
     fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
@@ -244,7 +261,17 @@ unsafe impl<M: Memory> Queue<M> for PdqR2 {
     type Thief = Thief<M, true>;
     type Params = Params;
 
-    const PROMISES: Promises = promises("pdq-r2", true);
+    const PROMISES: Promises = promises(
+        "pdq-r2",
+        "figures 1, 2 and 8",
+        &[
+            "A worker opens its cell when it pushes, not when it has received a task.",
+            "The owner answers at each push too; in figure 1 only after a pop.",
+            "An owner that sleeps or goes home blocks its cell; the paper's workers spin to the end.",
+            "An answer is a number beside the task, since any word can be a task.",
+        ],
+        true,
+    );
     const WITHDRAWS: bool = false;
 
     fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
@@ -263,7 +290,16 @@ unsafe impl<M: Memory> Queue<M> for PdqRAsync {
     type Thief = Thief<M>;
     type Params = Params;
 
-    const PROMISES: Promises = promises("pdq-r-async", false);
+    const PROMISES: Promises = promises(
+        "pdq-r-async",
+        "figures 1 and 2",
+        &[
+            "Those of pdq-r.",
+            "A thief goes away and comes back for the answer, or withdraws its request; so it has a desk with each victim.",
+            "A request is claimed by a swap before it is answered.",
+        ],
+        false,
+    );
 
     fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
         make(capacity, thieves, params)
@@ -276,7 +312,16 @@ unsafe impl<M: Memory> Queue<M> for PdqR2Async {
     type Thief = Thief<M>;
     type Params = Params;
 
-    const PROMISES: Promises = promises("pdq-r2-async", false);
+    const PROMISES: Promises = promises(
+        "pdq-r2-async",
+        "figures 1, 2 and 8",
+        &[
+            "Those of pdq-r2.",
+            "A thief goes away and comes back for the answer, or withdraws its request; so it has a desk with each victim.",
+            "A request is claimed by a swap before it is answered.",
+        ],
+        false,
+    );
 
     fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
         make(capacity, thieves, params)

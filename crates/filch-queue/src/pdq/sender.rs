@@ -1,6 +1,6 @@
 //! PDQ-S: private deques whose owners deal to idle thieves, at random times.
 //!
-//! **Paper.** [That of the folder](super), section 3, figure 3.
+//! **Paper.** [That of the folder](super), section 2, figures 1 and 3.
 //!
 //! **Idea.** A thief without work says so on its desk. Now and then an owner with work deals to one such thief. The
 //! times between its attempts are exponentially distributed, so that attempts form a Poisson process and do not depend
@@ -139,6 +139,14 @@ unsafe impl<M: Memory> Queue<M> for PdqSTold {
     const PROMISES: Promises = Promises {
         name: "pdq-s-told",
         paper: PAPER,
+        follows: "figures 1 and 3",
+        departures: &[
+            "Each victim has a desk for each thief; the paper's worker has one cell, to which all others may deal.",
+            "An owner deals to the first idle thief from a random one on; the paper's tries one.",
+            "A thief waits out INCOMING, which figure 3 would take for a task.",
+            "The owner looks at its clock at each push too; in figure 1 only after a pop.",
+            "The clock stops while no thief waits.",
+        ],
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
