@@ -11,7 +11,7 @@
 //! thieves, and a swap takes back the newest open one. A block is used again when every thief in it has finished
 //! copying.
 //!
-//! **Fields, invariants, edges.** Those of `blocks.rs`, which has the protocol.
+//! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks), which has the protocol.
 //!
 //! **Memory model.** Rust's; no fence anywhere. Without E1 of `blocks` a thief may read an old word on Arm.
 //!

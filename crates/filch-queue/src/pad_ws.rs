@@ -9,7 +9,7 @@
 //! the task. Only the owner touches its own block's bounds, so owner and thieves never race for a task there, and no
 //! fence is needed.
 //!
-//! **Fields, invariants, edges.** Those of `blocks.rs` and of [`delegation`](crate::delegation), and
+//! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks) and of [`delegation`](crate::delegation), and
 //! * P1: a granted entry is handed out in the sense of `blocks`: the taker adds to `done`.
 //! * P2: when the owner goes down past a block, no granted task of that block is waiting, unless revocation is off.
 //!

@@ -28,7 +28,10 @@ mod alone {
     pub struct Alone;
 }
 
-// SAFETY: the operations are the machine's; and fences order nothing that a thread could see of its own accesses.
+// SAFETY: atomics and cells are the machine's. A fence orders a thread's accesses for another thread that reads what they wrote, and here
+// there is none: nobody outside can name this memory, `Unfenced` makes no thief, and so all accesses to a queue on it are the owner's. A
+// thread sees its own accesses in program order, with a fence or without. Where the owner moves to another thread, what moves it orders all
+// before it.
 unsafe impl Memory for Alone {
     type AtomicU32 = <Native as Memory>::AtomicU32;
     type AtomicU64 = <Native as Memory>::AtomicU64;
@@ -89,7 +92,9 @@ impl<Q> Debug for Unfenced<Q> {
     }
 }
 
-// SAFETY: the queue's, for one thread at a time: whatever hands the owner to another one orders all before it.
+// SAFETY: with one thread, `Q` on this memory makes the same accesses with the same results as on the machine's (see above), where it keeps
+// the promises: its owner returns only words that have been pushed, each once, and does not unwind. Push and pop are the same thread's, or
+// whatever handed the owner over has ordered them. There are no thieves to return anything or to be shared.
 unsafe impl<Q: Queue<Alone>> Queue<Native> for Unfenced<Q> {
     type Owner = Owner<Q>;
     type Thief = Thief;
@@ -102,12 +107,12 @@ unsafe impl<Q: Queue<Alone>> Queue<Native> for Unfenced<Q> {
             _ => panic!("the queue has no such form"),
         },
         paper: "Morrison and Afek, Fence-Free Work Stealing on Bounded TSO Processors, ASPLOS 2014",
+        follows: "figure 1: without the fence in take",
         memory_model: MemoryModel::OneThread,
         ..Q::PROMISES
     };
 
     /// # Panics
-        follows: "figure 1: without the fence in take",
     /// If there are thieves.
     fn make(capacity: usize, thieves: usize, params: &Q::Params) -> (Owner<Q>, Vec<Thief>) {
         assert!(thieves == 0, "an owner that does not fence must be alone");
