@@ -59,52 +59,38 @@ impl<P: Pool> Style for ByHandle<P> {
     }
 }
 
-enum ByClosure {}
+/// Styles whose tasks get no handle.
+macro_rules! without_handles {
+    ($($style:ident: $handle:ident, $scope:path;)*) => {
+        $(enum $style {}
 
-impl Style for ByClosure {
-    type Handle<'b> = FilchClosures;
-    type Loops = Self;
+        impl Style for $style {
+            type Handle<'b> = $handle;
+            type Loops = Self;
 
-    fn in_loop() -> FilchClosures {
-        FilchClosures
-    }
-
-    fn scope<F>(_: FilchClosures, nodes: &[Node], announces: impl Fn() + Sync, each: F)
-    where
-        F: Fn(&Node, FilchClosures) + Sync,
-    {
-        let each = &each;
-        filch::scope(|s| {
-            for node in nodes {
-                announces();
-                s.spawn(move |_| each(node, FilchClosures));
+            fn in_loop() -> $handle {
+                $handle
             }
-        });
-    }
+
+            fn scope<F>(_: $handle, nodes: &[Node], announces: impl Fn() + Sync, each: F)
+            where
+                F: Fn(&Node, $handle) + Sync,
+            {
+                let each = &each;
+                $scope(|s| {
+                    for node in nodes {
+                        announces();
+                        s.spawn(move |_| each(node, $handle));
+                    }
+                });
+            }
+        })*
+    };
 }
 
-enum OnRayon {}
-
-impl Style for OnRayon {
-    type Handle<'b> = RayonHandle;
-    type Loops = Self;
-
-    fn in_loop() -> RayonHandle {
-        RayonHandle
-    }
-
-    fn scope<F>(_: RayonHandle, nodes: &[Node], announces: impl Fn() + Sync, each: F)
-    where
-        F: Fn(&Node, RayonHandle) + Sync,
-    {
-        let each = &each;
-        rayon::scope(|s| {
-            for node in nodes {
-                announces();
-                s.spawn(move |_| each(node, RayonHandle));
-            }
-        });
-    }
+without_handles! {
+    ByClosure: FilchClosures, filch::scope;
+    OnRayon: RayonHandle, rayon::scope;
 }
 
 type RunFn = dyn Fn(&Trace, &Node);
