@@ -14,7 +14,7 @@ use crate::aside::Aside;
 use crate::front::{Front, current};
 use crate::here::{Here, Known};
 use crate::own::Own;
-use crate::policy::Idle;
+use crate::policy::{Idle, Wait};
 use crate::protocol::grain::Time;
 use crate::protocol::sharer::Sharer;
 use crate::protocol::sleep::Dormitory;
@@ -113,9 +113,14 @@ impl Home {
         self.last_victim.set(victim);
     }
 
-    /// Records the size of the thread's stack: `bytes` or more; 0 if unknown. Call it when the thread starts.
-    pub(crate) fn measure_stack(&self, bytes: usize) {
+    /// Prepares for its thread, which has just started, with a stack of `bytes` or more; 0 if unknown.
+    pub(crate) fn begins(&self, bytes: usize) {
         self.stack_middle.set(thread_stack::middle(bytes));
+        if self.common.wait == Wait::Transitive {
+            let mut trails = Trails::default();
+            trails.begin(self.common.workers());
+            self.trails.set(trails);
+        }
     }
 
     /// Runs `f` on another thread that is the worker meanwhile, with its own stack.

@@ -300,7 +300,7 @@ impl<P: Pool> Workers for Cores<P> {
         let workers: &'static Arc<Self> = Box::leak(Box::new(self));
         keep(workers);
         let core = &workers.0[index];
-        core.home.measure_stack(stack_size);
+        core.home.begins(stack_size);
         // SAFETY: the thread took the worker's only seat for the rest of its life, and the task stack is empty.
         let here = unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
         std::mem::forget(here.enter());

@@ -25,7 +25,7 @@ use crate::unwind::AbortOnUnwind;
 /// # Safety
 /// No other thread is that worker, and its task stack is empty.
 pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
-    core.home.measure_stack(stack_size);
+    core.home.begins(stack_size);
     // SAFETY: this thread is the worker from here on, and its stack is empty; the hooks leave it as they find it.
     let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
     let outer = here();

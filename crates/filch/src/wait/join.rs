@@ -293,6 +293,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_transitive_leapfrogger_has_room_for_a_search_before_its_first() {
+        on_a_worker(Builder::new().wait(Wait::Transitive), |here| {
+            let mut trails = here.home().trails.take();
+            assert!(trails.path.capacity() > 0);
+            assert!(trails.is_new(0) && !trails.is_new(0));
+            here.home().trails.set(trails);
+        });
+    }
+
     /// A work request may come too late for the tick that the last attempt to steal requested.
     #[test]
     fn a_worker_that_has_asked_before_it_sleeps_requests_a_tick() {
