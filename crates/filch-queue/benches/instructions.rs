@@ -1,5 +1,5 @@
-//! The instructions that the owner executes for a push and a pop without thieves, as a Markdown table. The library's
-//! documentation contains this table.
+//! The instructions that the owner executes for a push and a pop without thieves, and to answer a thief, as Markdown tables. The
+//! library's documentation contains these tables.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[path = "../tests/emitted/single_step.rs"]
@@ -23,7 +23,11 @@ mod count {
     use core::time::Duration;
 
     use crossbeam_deque::Worker;
-    use filch_queue::{Full, Owner, Queue, Task, for_each_queue, pdq};
+    use filch_queue::lace::{Moves, Policies};
+    use filch_queue::{
+        Adws, ChaseLev, Full, Lace, Owner, PadWs, PdqR, PdqRAsync, Queue, Task, The, Thief, Unfenced, for_each_queue,
+        pdq,
+    };
 
     use crate::single_step::{Count, counted};
 
@@ -36,7 +40,7 @@ mod count {
 
     macro_rules! rows {
         ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
-            $(row::<$queue>();)+
+            $(row::<$queue>(<$queue as Queue>::PROMISES.name, 1, &params::<$queue>());)+
         };
     }
 
@@ -44,7 +48,45 @@ mod count {
         println!("| queue | pair, over other tasks | pair, the only task | push, in a run | pop, in a run |");
         println!("|---|---|---|---|---|");
         for_each_queue!(rows);
+        row::<Unfenced<The>>("the-unfenced", 0, &());
+        row::<Unfenced<ChaseLev>>("chase-lev-unfenced", 0, &());
+        row::<Lace>(HALVES, 1, &halves());
         cells("crossbeam-deque", || Crossbeam(Worker::new_lifo()));
+        println!("\n| queue | poll that answers a thief | pop that takes shared or granted tasks back |");
+        println!("|---|---|---|");
+        transfer::<Lace>("lace", &Policies::default());
+        transfer::<Lace>(HALVES, &halves());
+        transfer::<PdqR>("pdq-r", &Default::default());
+        transfer::<PdqRAsync>("pdq-r-async", &Default::default());
+        transfer::<PadWs>("padws", &Default::default());
+        transfer::<Adws>("adws", &Default::default());
+    }
+
+    const HALVES: &str = "lace:moves=half-stores";
+
+    fn halves() -> Policies {
+        Policies { moves: Moves::HalfStores, ..Policies::default() }
+    }
+
+    /// The costs of an answer, and of the one pop that takes tasks back, if it is different from others.
+    fn transfer<Q: Queue>(name: &str, params: &Q::Params) {
+        let cost = |body: &mut dyn FnMut()| {
+            let ((), with) = counted(body);
+            let ((), without) = counted(black_box::<&mut dyn FnMut()>(&mut || ()));
+            Count { instructions: with.instructions - without.instructions, ..with }
+        };
+        let costs = || {
+            let (mut owner, mut thieves) = Q::make(CAPACITY, 1, params);
+            (0..8).for_each(|_| push(&mut owner));
+            while thieves[0].steal().is_task() {}
+            let answer = cost(&mut || black_box(&mut owner).poll());
+            let pops = [(); 8].map(|()| cost(&mut || pop(black_box(&mut owner))));
+            [Some(answer), pops.into_iter().find(|pop| pop.fences + pop.locked > 0)]
+        };
+        // The first time, the loader binds functions lazily.
+        costs();
+        let cells = costs().map(|cost| cost.map_or_else(String::new, |cost| cell(cost, 1)));
+        println!("| `{name}` | {} |", cells.join(" | "));
     }
 
     /// Returns the default parameters, changed where stepping would make the owner behave unlike in a program.
@@ -63,9 +105,8 @@ mod count {
         params
     }
 
-    fn row<Q: Queue>() {
-        let params = params::<Q>();
-        cells(Q::PROMISES.name, || Q::make(CAPACITY, 1, &params).0);
+    fn row<Q: Queue>(name: &str, thieves: usize, params: &Q::Params) {
+        cells(name, || Q::make(CAPACITY, thieves, params).0);
     }
 
     fn cells<Q: Owner<Task>>(name: &str, make: impl Fn() -> Q) {
@@ -77,13 +118,13 @@ mod count {
             owner
         };
         let [pushes, pops] = runs(holding(BELOW));
-        let cells = [pairs(holding(BELOW)), pairs(holding(0)), pushes, pops].map(cell);
+        let cells = [pairs(holding(BELOW)), pairs(holding(0)), pushes, pops].map(|all| cell(all, PAIRS));
         println!("| `{name}` | {} |", cells.join(" | "));
     }
 
-    /// Formats the cost of one operation, from the cost of `PAIRS`.
-    fn cell(all: Count) -> String {
-        let each = |number: usize| number as f64 / PAIRS as f64;
+    /// Formats the cost of one operation, from the cost of several.
+    fn cell(all: Count, operations: usize) -> String {
+        let each = |number: usize| number as f64 / operations as f64;
         let mut cell = each(all.instructions).round().to_string();
         for (number, what) in [(all.fences, "fence"), (all.locked, "locked")] {
             if number > 0 {

@@ -1,5 +1,6 @@
-//! The instructions of the owner's pop, as the processor executes them on the fast path. The fence-free queues are
-//! outside Rust's memory model: even if their source is right, the compiler's output may not be.
+//! The owner's instructions, as the processor executes them on the fast path. The fence-free queues are outside Rust's
+//! memory model: even if their source is right, the compiler's output may not be. And forms that are as a paper prints
+//! them have the fences and atomic updates of its figure, which is what they are compared for.
 #![cfg(all(feature = "fence-free", target_arch = "x86_64", target_os = "linux", not(miri)))]
 
 mod single_step;
@@ -7,8 +8,12 @@ mod single_step;
 use core::hint::black_box;
 use core::num::NonZeroUsize;
 
-use filch_queue::{ChaseLev, Delta, FfCl, FfThe, ImpatientThep, Owner, Padded, Queue, Task, The, Thief};
-use single_step::{Access, Step, traced};
+use filch_queue::lace::{Moves, Policies};
+use filch_queue::{
+    ChaseLev, Delta, FfCl, FfThe, ImpatientThep, Lace, Owner, Padded, PdqR, PdqRAsync, Queue, Steal, Task, The, Thep,
+    Thief, Unfenced, Wsq, WsqPacked,
+};
+use single_step::{Access, Step, counted, traced};
 
 const LINE: u64 = align_of::<Padded<u8>>() as u64;
 
@@ -116,4 +121,65 @@ fn thep_pops_without_a_fence() {
 fn the_and_chase_lev_pop_with_a_fence() {
     Pop::of::<The>(&()).assert_fenced();
     Pop::of::<ChaseLev>(&()).assert_fenced();
+}
+
+/// The numbers of fences and of other locked instructions that the processor executes.
+fn synchronizes<R>(f: impl FnOnce() -> R) -> [usize; 2] {
+    let (_, count) = counted(f);
+    [count.fences, count.locked]
+}
+
+fn holding<Q: Queue>(tasks: usize, thieves: usize, params: &Q::Params) -> (Q::Owner, Vec<Q::Thief>) {
+    let (mut owner, thieves) = Q::make(64, thieves, params);
+    for _ in 0..tasks {
+        owner.push(Task::from_id(NonZeroUsize::MIN)).unwrap();
+    }
+    (owner, thieves)
+}
+
+/// What a push and a pop execute, over other tasks.
+fn of_push_and_pop<Q: Queue>(thieves: usize, params: &Q::Params) -> [[usize; 2]; 2] {
+    let (mut owner, _thieves) = holding::<Q>(8, thieves, params);
+    let push = synchronizes(|| black_box(&mut owner).push(Task::from_id(NonZeroUsize::MIN)).is_ok());
+    [push, synchronizes(|| black_box(&mut owner).pop())]
+}
+
+/// What the answer to a request executes.
+fn of_answer<Q: Queue<Params: Default>>() -> [usize; 2] {
+    let (mut owner, mut thieves) = holding::<Q>(8, 1, &Q::Params::default());
+    assert_eq!(thieves[0].steal(), Steal::Pending);
+    let answer = synchronizes(|| black_box(&mut owner).poll());
+    assert!(thieves[0].steal().is_task());
+    answer
+}
+
+/// What sharing tasks, and taking some back, executes.
+fn of_moves(moves: Moves) -> [[usize; 2]; 2] {
+    let (mut owner, mut thieves) = holding::<Lace>(8, 1, &Policies { moves, ..Policies::default() });
+    assert!(thieves[0].steal().is_task(), "the first task is shared at once");
+    assert_eq!(thieves[0].steal(), Steal::Empty, "and no other");
+    let share = synchronizes(|| black_box(&mut owner).poll());
+    // Of seven tasks four are shared.
+    (0..3).for_each(|_| assert_eq!(synchronizes(|| black_box(&mut owner).pop()), [0, 0]));
+    [share, synchronizes(|| black_box(&mut owner).pop())]
+}
+
+#[test]
+fn forms_as_printed_synchronize_as_their_figures_say() {
+    const NOTHING: [usize; 2] = [0, 0];
+    assert_eq!(of_push_and_pop::<The>(1, &()), [NOTHING, [1, 0]]);
+    assert_eq!(of_push_and_pop::<ChaseLev>(1, &()), [NOTHING, [1, 0]]);
+    assert_eq!(of_push_and_pop::<Unfenced<The>>(0, &()), [NOTHING; 2]);
+    assert_eq!(of_push_and_pop::<Unfenced<ChaseLev>>(0, &()), [NOTHING; 2]);
+    assert_eq!(of_push_and_pop::<FfThe>(1, &delta()), [NOTHING; 2]);
+    assert_eq!(of_push_and_pop::<FfCl>(1, &delta()), [NOTHING; 2]);
+    assert_eq!(of_push_and_pop::<Thep>(1, &delta()), [NOTHING; 2]);
+    // A swap of the word each; two exchanges of a slot, or none; an exchange of a slot.
+    assert_eq!(of_push_and_pop::<Wsq>(1, &Default::default()), [[0, 3], [0, 2]]);
+    assert_eq!(of_push_and_pop::<WsqPacked>(1, &Default::default()), [[0, 1], [0, 2]]);
+    // The thieves of `PdqR` do not withdraw.
+    assert_eq!(of_push_and_pop::<PdqR>(1, &Default::default()), [NOTHING; 2]);
+    assert_eq!([of_answer::<PdqR>(), of_answer::<PdqRAsync>()], [NOTHING, [0, 1]]);
+    assert_eq!(of_moves(Moves::HalfStores), [NOTHING, [1, 0]]);
+    assert_eq!(of_moves(Moves::Updates), [[0, 1]; 2]);
 }
