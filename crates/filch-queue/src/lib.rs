@@ -243,7 +243,7 @@ pub use padded::Padded;
 pub use pdq::PdqSTold;
 pub use pdq::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
-pub use roles::{Full, Hand, Owner, Queue, Steal, StealMany, Thief};
+pub use roles::{Full, Hand, Owner, Queue, Steal, StealMany, Thief, deal_out};
 pub use task::Task;
 pub use the::The;
 #[cfg(feature = "fence-free")]

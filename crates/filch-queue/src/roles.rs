@@ -219,25 +219,42 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// If `capacity` is more than the algorithm can count or memory can hold.
     fn make(capacity: usize, thieves: usize, params: &Self::Params) -> (Self::Owner, Vec<Self::Thief>);
 
-    /// Makes the queues of the workers of one pool, at least one: each worker's end of its own, and its handles on the others'. In some
-    /// algorithms a worker has one place where it receives tasks, whoever gives them.
+    /// Makes the queues of the workers of one pool, at least one, if they have something in common: in some algorithms a worker has one place
+    /// where it receives tasks, whoever gives them. `None`: [each is made](Self::make) by itself, and the handles are [dealt out](deal_out).
     ///
     /// # Safety
-    /// The handles that belong to one worker are used by one thread at a time.
+    /// One thread at a time uses the handles of one worker.
     ///
     /// # Panics
     /// As [`make`](Self::make).
-    unsafe fn make_together(workers: usize, capacity: usize, params: &Self::Params) -> Vec<Hand<Self, M>> {
-        deal(workers, |_| {
-            let (owner, handles) = Self::make(capacity, workers - 1, params);
-            let mut handles = handles.into_iter();
-            (owner, move |_| handles.next().expect("one for each of the others"))
-        })
+    unsafe fn make_together(_workers: usize, _capacity: usize, _: &Self::Params) -> Option<Vec<Hand<Self, M>>> {
+        None
     }
 }
 
 /// A worker's end of its own queue, and its handles on the others', by worker; its own place holds nothing.
 pub type Hand<Q, M = Native> = (<Q as Queue<M>>::Owner, Vec<Option<<Q as Queue<M>>::Thief>>);
+
+/// Deals out the handles on each worker's queue, one for each of the other workers.
+///
+/// ```
+/// use filch_queue::{ChaseLev, Queue, deal_out};
+///
+/// let made = (0..3).map(|_| <ChaseLev as Queue>::make(8, 2, &())).collect();
+/// let hands = deal_out::<ChaseLev, _>(made);
+/// assert!(hands[1].1[1].is_none() && hands[1].1[2].is_some());
+/// ```
+///
+/// # Panics
+/// If a queue has too few handles.
+pub fn deal_out<Q: Queue<M>, M: Memory>(made: Vec<(Q::Owner, Vec<Q::Thief>)>) -> Vec<Hand<Q, M>> {
+    let (workers, mut made) = (made.len(), made.into_iter());
+    deal(workers, |_| {
+        let (owner, handles) = made.next().expect("one for each worker");
+        let mut handles = handles.into_iter();
+        (owner, move |_| handles.next().expect("one for each of the others"))
+    })
+}
 
 /// Makes each worker's queue, and deals out the handles on it, each made for the worker of that number.
 pub(crate) fn deal<O, T, H: FnMut(usize) -> T>(

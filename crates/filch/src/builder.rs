@@ -174,7 +174,9 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot.
+    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. The memory of a pinned worker
+    /// (its deque, its counters and all else that is its own) is first written from its processor, so that a machine with several memory
+    /// nodes takes it from the nearest.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
@@ -350,8 +352,13 @@ impl<P: Pool> Builder<P> {
         }
     }
 
-    /// Makes the workers, without threads.
-    pub(crate) fn prepare(&self, workers: usize, by: Option<By>) -> Result<Arc<[Core<P>]>, BuildError> {
+    /// Makes the workers at their places, without threads.
+    pub(crate) fn prepare(
+        &self,
+        workers: usize,
+        by: Option<By>,
+        places: &Deal,
+    ) -> Result<Arc<[Box<Core<P>>]>, BuildError> {
         if workers == 0 || workers > MAX_WORKERS {
             return Err(BuildError::Workers(workers));
         }
@@ -369,13 +376,14 @@ impl<P: Pool> Builder<P> {
         if let Some(why) = P::refusal(&self.settings, self.wait, by == Some(By::Signal)) {
             return Err(BuildError::Unfit(why));
         }
-        let mut pools = self.reserve(workers)?;
+        let mut pools = self.reserve(workers, places)?;
         P::start(&mut pools, &self.settings).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
         let ticks = by.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
         let kept_back = pools.first().map_or(0, P::kept_back);
-        let (common, spawned) = Common::new(workers, (self.wait, self.leaps), self.habits, ticks, guests, kept_back);
-        Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH))
+        let waiting = (self.wait, self.leaps);
+        let (common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
+        Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH, places))
     }
 
     fn admits_guests(&self, by: Option<By>) -> bool {
@@ -390,7 +398,7 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Makes the task pools, with the capacity set, or as much as the system grants.
-    fn reserve(&self, workers: usize) -> Result<Vec<P>, BuildError> {
+    fn reserve(&self, workers: usize, places: &Deal) -> Result<Vec<P>, BuildError> {
         const LEAST: usize = 1 << 10;
         const STEP: usize = 1 << 4;
         let bytes = || limits::modest(DEFAULT_DEQUE_CAPACITY * size_of::<Slot>(), workers, LEAST * size_of::<Slot>());
@@ -399,7 +407,7 @@ impl<P: Pool> Builder<P> {
         let mut capacity = self.capacity.unwrap_or_else(default);
         loop {
             let room = Room { tasks: capacity, is_asked: self.capacity.is_some() };
-            match P::create(workers, room, &self.settings) {
+            match P::create(workers, room, &self.settings, places) {
                 Ok(pools) => return Ok(pools),
                 Err(_) if self.capacity.is_none() && capacity > LEAST => capacity /= STEP,
                 Err(source) => return Err(BuildError::Reserve { capacity, workers, source }),
@@ -415,11 +423,11 @@ impl<P: Pool> Builder<P> {
         let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
         let handler =
             has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
-        let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by))?;
+        let processors = if self.pin { Deal::of_this_thread().unwrap_or_default() } else { Deal::default() };
+        let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &processors)?;
         let common = Arc::clone(&cores[0].home.common);
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticker: None };
-        let processors = if self.pin { Deal::of_this_thread().unwrap_or_default() } else { Deal::default() };
         let held = has_signals.then(interrupts::Held::new);
         for index in 0..workers {
             let cores = Arc::clone(&pool.cores);

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::front::{Enter, Front, FrontKind, Operations};
 use crate::guest::GuestSeat;
@@ -15,6 +15,7 @@ use crate::here::Here;
 use crate::home::Home;
 use crate::own::Own;
 use crate::pool::Plumbing;
+use crate::processors::Deal;
 use crate::stats::Stats;
 
 /// A worker of a thread pool whose task pools are of type `P`.
@@ -27,7 +28,7 @@ pub struct Core<P: Plumbing> {
     pub(crate) home: Home,
     pub(crate) pool: P,
     /// All workers of the thread pool.
-    peers: Cell<NonNull<[Self]>>,
+    peers: Cell<NonNull<[Box<Self>]>>,
 }
 
 // SAFETY: thieves use only the atomics of `pool`, `home` and the fronts; only the worker's own thread uses anything
@@ -37,24 +38,28 @@ unsafe impl<P: Plumbing> Sync for Core<P> {}
 unsafe impl<P: Plumbing> Send for Core<P> {}
 
 impl<P: Plumbing> Core<P> {
-    /// Makes the workers of a thread pool, and links them. The tables are those of the two fronts, for pools of this
-    /// type.
+    /// Makes the workers of a thread pool at their places, and links them. The tables are those of the two fronts, for
+    /// pools of this type.
     pub(crate) fn assemble(
         pools: Vec<P>,
         homes: Vec<Home>,
         [on_stack, detached]: [&'static Operations; 2],
-    ) -> Arc<[Self]> {
-        let workers = pools.into_iter().zip(homes).map(|(pool, home)| Self {
+        places: &Deal,
+    ) -> Arc<[Box<Self>]> {
+        let parts = pools.into_iter().zip(homes).map(|(pool, home)| Self {
             front: Front::new(FrontKind::Stack, on_stack),
             detached: Front::new(FrontKind::Detached, detached),
             home,
             pool,
             peers: Cell::new(NonNull::from(&mut [])),
         });
-        let workers: Arc<[Self]> = workers.collect();
+        let parts: Vec<Mutex<Option<Self>>> = parts.map(|worker| Mutex::new(Some(worker))).collect();
+        let part = |index: usize| parts[index].lock().unwrap_or_else(PoisonError::into_inner).take();
+        let make = |index| Box::new(part(index).expect("each is made once"));
+        let workers: Arc<[Box<Self>]> = places.on_each(parts.len(), make).into();
         // From here on there are only shared references, so each pointer below is valid while the workers exist.
         for worker in &*workers {
-            let (home, core) = (std::ptr::from_ref(&worker.home).cast(), std::ptr::from_ref(worker).cast());
+            let (home, core) = (std::ptr::from_ref(&worker.home).cast(), std::ptr::from_ref(&**worker).cast());
             worker.front.attach(home, core);
             worker.detached.attach(home, core);
             worker.peers.set(NonNull::from(&*workers));
@@ -66,15 +71,15 @@ impl<P: Plumbing> Core<P> {
     }
 
     /// Returns all workers of the thread pool, by number.
-    pub(crate) fn peers(&self) -> &[Self] {
+    pub(crate) fn peers(&self) -> &[Box<Self>] {
         // SAFETY: `assemble` set it to the slice that contains `self`.
         unsafe { self.peers.get().as_ref() }
     }
 
     /// Returns the counters of all workers.
-    pub(crate) fn stats(workers: &[Self]) -> Stats {
+    pub(crate) fn stats(workers: &[Box<Self>]) -> Stats {
         let read = |core: &Self| core.home.counters.read(core.pool.counted(), core.pool.peak_depth() as u64);
-        Stats { workers: workers.iter().map(read).collect() }
+        Stats { workers: workers.iter().map(|core| read(core)).collect() }
     }
 }
 

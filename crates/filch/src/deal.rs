@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use filch_memory::Native;
-use filch_queue::{Counts, Hand, Owner, Queue, Steal, Task, Thief};
+use filch_queue::{Counts, Hand, Owner, Queue, Steal, Task, Thief, deal_out};
+
+use crate::processors::Deal;
 
 /// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the attempt may
 /// [wait](filch_queue::Progress::WaitsForOwner), that answer lasts, so no two workers wait for each other.
@@ -58,23 +60,30 @@ pub(crate) fn count_in<Q: Queue<Native>>((owner, thieves): &mut Hand<Q>) -> Arc<
     counts
 }
 
-/// Makes a queue for each worker, and deals out the handles.
+/// Makes a queue for each worker, at its place unless they have something in common, and deals out the handles.
 ///
 /// # Safety
 /// One thread at a time uses the handles of one worker.
-pub(crate) unsafe fn deal_any<Q: Queue<Native>>(workers: usize, capacity: usize, params: &Q::Params) -> Vec<Hand<Q>> {
+pub(crate) unsafe fn deal_any<Q: Queue<Native>>(
+    workers: usize,
+    capacity: usize,
+    params: &Q::Params,
+    places: &Deal,
+) -> Vec<Hand<Q>> {
     // SAFETY: the caller's promise.
-    unsafe { Q::make_together(workers, capacity, params) }
+    let together = unsafe { Q::make_together(workers, capacity, params) };
+    together.unwrap_or_else(|| deal_out::<Q, _>(places.on_each(workers, |_| Q::make(capacity, workers - 1, params))))
 }
 
-/// Makes a queue for each worker, and one handle on each for all thieves.
+/// Makes a queue for each worker, at its place, and one handle on each for all thieves.
 pub(crate) fn deal_alike<Q: Queue<Native>>(
     workers: usize,
     capacity: usize,
     params: &Q::Params,
+    places: &Deal,
 ) -> (Vec<Q::Owner>, Arc<[Q::Thief]>) {
     assert!(Q::THIEVES_ALIKE, "each thief needs its own handle");
-    let make = |_| Q::make(capacity, 1, params);
-    let (owners, thieves): (Vec<Q::Owner>, Vec<Vec<Q::Thief>>) = (0..workers).map(make).unzip();
+    let made = places.on_each(workers, |_| Q::make(capacity, 1, params));
+    let (owners, thieves): (Vec<Q::Owner>, Vec<Vec<Q::Thief>>) = made.into_iter().unzip();
     (owners, thieves.into_iter().flatten().collect())
 }

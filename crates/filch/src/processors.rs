@@ -1,11 +1,13 @@
 //! The processors that the process may use, which are those of its first thread, and the processor of each pinned
-//! worker.
+//! worker, where its memory is made.
 //!
 //! Threads inherit the pinning of the thread that starts them, and see no other processors. A pool that serves the
 //! whole program must not depend on which thread first uses it.
 
 use std::io;
 use std::marker::PhantomData;
+use std::sync::mpsc::channel;
+use std::thread;
 
 use core_affinity::CoreId;
 
@@ -30,8 +32,9 @@ pub(crate) fn unpin() {
 
 /// A processor for each pinned worker, among those that the starting thread may use; none by default. With more workers
 /// than processors, some share one.
+#[doc(hidden)]
 #[derive(Debug, Default)]
-pub(crate) struct Deal(Vec<CoreId>);
+pub struct Deal(Vec<CoreId>);
 
 impl Deal {
     /// Deals out the current thread's processors.
@@ -45,6 +48,45 @@ impl Deal {
     /// Returns the processor of a worker.
     pub(crate) fn to(&self, worker: usize) -> Option<CoreId> {
         self.0.get(worker % self.0.len().max(1)).copied()
+    }
+
+    /// Calls `make` for each of so many workers, and returns what it makes. If there are processors, it calls it on a thread bound to
+    /// the worker's: a page is on the node of the processor that first writes to it. These threads live at the same time, so that the
+    /// allocator does not give them parts of one page.
+    pub(crate) fn on_each<R: Send>(&self, workers: usize, make: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        let made = if self.0.is_empty() { None } else { self.on_threads(workers, &make) };
+        made.unwrap_or_else(|| (0..workers).map(make).collect())
+    }
+
+    /// `None`: the system refuses threads.
+    fn on_threads<R: Send>(&self, workers: usize, make: &(impl Fn(usize) -> R + Sync)) -> Option<Vec<R>> {
+        thread::scope(|s| {
+            let (results, made) = channel();
+            let mut threads = Vec::new();
+            for worker in 0..workers {
+                let (thread, orders) = channel::<()>();
+                let results = results.clone();
+                let life = move || {
+                    if orders.recv().is_ok() {
+                        // Where the system cannot bind it, there are no better places.
+                        let _ = self.to(worker).map(bind);
+                        let _ = results.send((worker, make(worker)));
+                        drop(results);
+                        // Until all have made theirs, and nobody can order any more.
+                        let _ = orders.recv();
+                    }
+                };
+                thread::Builder::new().spawn_scoped(s, life).ok()?;
+                threads.push(thread);
+            }
+            drop(results);
+            for thread in &threads {
+                let _ = thread.send(());
+            }
+            let mut made: Vec<(usize, R)> = made.iter().take(workers).collect();
+            made.sort_unstable_by_key(|&(worker, _)| worker);
+            Some(made.into_iter().map(|(_, made)| made).collect())
+        })
     }
 }
 
@@ -153,4 +195,23 @@ mod system {
     }
 
     pub(super) fn unpin() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "there are no processors")]
+    fn the_parts_of_pinned_workers_are_made_on_their_processors() {
+        let make = |worker: usize| (worker, thread::current().id(), core_affinity::get_core_ids());
+        let here = thread::current().id();
+        assert!(Deal::default().on_each(3, make).iter().all(|part| part.1 == here));
+        let places = Deal::of_this_thread().expect("the system tells the processors");
+        let parts = places.on_each(3, make);
+        for (index, (worker, thread, processors)) in parts.iter().enumerate() {
+            assert_eq!((*worker, processors), (index, &Some(vec![places.to(index).unwrap()])));
+            assert!(*thread != here && parts[..index].iter().all(|other| other.1 != *thread), "{parts:?}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use crate::deal::deal_alike;
 use crate::guest::Guests;
 use crate::policy::{Habits, Leaps, Wait};
 use crate::process;
+use crate::processors::Deal;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
 use crate::spawn::Spawned;
@@ -61,9 +62,10 @@ impl Common {
         ticks: Option<Ticks<Native>>,
         guests: Option<Guests>,
         kept_back: usize,
+        places: &Deal,
     ) -> (Self, Vec<Spawning>) {
         const INITIAL_CAPACITY: usize = 64;
-        let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &());
+        let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &(), places);
         let common = Self {
             process: process::current(),
             spawned,

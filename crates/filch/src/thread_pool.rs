@@ -48,7 +48,7 @@ use crate::worker::{Worker, in_handle_style};
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub struct ThreadPool<P: Pool = Split> {
-    pub(crate) cores: Arc<[Core<P>]>,
+    pub(crate) cores: Arc<[Box<Core<P>>]>,
     pub(crate) common: Arc<Common>,
     pub(crate) threads: Vec<JoinHandle<()>>,
     /// The ticker that interrupts the workers, if any.

@@ -4,8 +4,9 @@
 mod common;
 
 use std::num::NonZeroU32;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use common::{EveryPool, Thrown, WORKERS, payload_of, picked, throw, thrown_by, times, wait_for, watchdog};
@@ -17,7 +18,7 @@ use filch::pool::{
 use filch::worklist::Worklist;
 use filch::{BuildError, Builder, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
 use filch_queue::{
-    Amount, ChaseLev, Dsq, Lace, Locked, PdqRAsync, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq,
+    Amount, ChaseLev, Dsq, Lace, Locked, PdqRAsync, Promises, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq,
 };
 
 fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
@@ -381,4 +382,41 @@ fn contradictory_settings_are_refused_with_a_reason() {
     // Owners that answer no requests are not interrupted.
     assert!(looting::<Locked>(2).interrupts(Interrupts::signal()).build().is_ok());
     assert!(looting::<PdqRAsync>(2).interrupts(Interrupts::flag()).build().is_ok());
+}
+
+/// A deque that notes which threads make it.
+struct Noted;
+
+static MAKERS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
+
+// SAFETY: as the deque.
+unsafe impl Queue for Noted {
+    type Owner = <ChaseLev as Queue>::Owner;
+    type Thief = <ChaseLev as Queue>::Thief;
+    type Params = ();
+
+    const PROMISES: Promises = <ChaseLev as Queue>::PROMISES;
+
+    fn make(capacity: usize, thieves: usize, (): &()) -> (Self::Owner, Vec<Self::Thief>) {
+        MAKERS.lock().unwrap().push(thread::current().id());
+        <ChaseLev as Queue>::make(capacity, thieves, &())
+    }
+}
+
+/// The system takes memory from the node of the processor that first writes to it.
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "the system may not tell its processors")]
+#[cfg_attr(miri, ignore = "as above")]
+fn the_queue_of_a_pinned_worker_is_made_by_a_thread_of_its_own() {
+    let pool = |pin| drop(Builder::<Queued<Noted>>::new().workers(3).pin(pin).build().unwrap());
+    let list = |pin| drop(Worklist::new(3).pin(pin).queue::<Noted>(()).start().unwrap());
+    for build in [&pool as &dyn Fn(bool), &list] {
+        for pin in [false, true] {
+            build(pin);
+            let mut makers = std::mem::take(&mut *MAKERS.lock().unwrap());
+            assert_eq!((makers.len(), makers.contains(&thread::current().id())), (3, !pin));
+            makers.dedup();
+            assert_eq!(makers.len(), if pin { 3 } else { 1 });
+        }
+    }
 }

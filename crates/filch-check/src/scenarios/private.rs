@@ -42,7 +42,7 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
         runs: (0..=count).map(|_| Atomic::new(0)).collect(),
     });
     // SAFETY: each worker's handles go to its own thread.
-    let hands = unsafe { Q::make_together(parts.len(), 2, params) };
+    let hands = unsafe { Q::make_together(parts.len(), 2, params) }.expect("they have their desks in common");
     let mut threads: Vec<(String, Box<dyn FnOnce()>)> = Vec::new();
     let mut next = 1;
     for (index, ((mut owner, mut thieves), &(made, asks))) in hands.into_iter().zip(parts).enumerate() {

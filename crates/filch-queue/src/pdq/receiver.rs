@@ -75,7 +75,7 @@ use crate::{
 /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
 /// // Two queues that belong together: worker 2 asks workers 0 and 1.
 /// // SAFETY: all handles are used by this thread.
-/// let mut hands = unsafe { <PdqR as Queue>::make_together(3, 8, &Default::default()) };
+/// let mut hands = unsafe { <PdqR as Queue>::make_together(3, 8, &Default::default()) }.unwrap();
 /// hands[0].0.push(task(1)).unwrap();
 /// hands[1].0.push(task(2)).unwrap();
 /// assert_eq!(hands[2].1[0].as_mut().unwrap().steal(), Steal::Pending); // has asked
@@ -249,9 +249,9 @@ unsafe impl<M: Memory> Queue<M> for PdqR {
         make(capacity, thieves, params)
     }
 
-    unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Vec<Hand<Self, M>> {
+    unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Option<Vec<Hand<Self, M>>> {
         let desks = desks(workers);
-        deal(workers, |_| victim(capacity, Arc::clone(&desks), params))
+        Some(deal(workers, |_| victim(capacity, Arc::clone(&desks), params)))
     }
 }
 
@@ -278,9 +278,9 @@ unsafe impl<M: Memory> Queue<M> for PdqR2 {
         make(capacity, thieves, params)
     }
 
-    unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Vec<Hand<Self, M>> {
+    unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Option<Vec<Hand<Self, M>>> {
         let desks = desks(workers);
-        deal(workers, |_| victim(capacity, Arc::clone(&desks), params))
+        Some(deal(workers, |_| victim(capacity, Arc::clone(&desks), params)))
     }
 }
 

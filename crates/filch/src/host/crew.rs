@@ -17,6 +17,7 @@ use crate::home::current_home;
 use crate::kept::keep;
 use crate::limits::default_workers;
 use crate::pool::Pool;
+use crate::processors::Deal;
 use crate::registry::Common;
 #[cfg(doc)]
 use crate::spawn::MayDangle;
@@ -47,7 +48,7 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn seats(mut self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
         self.caller_works.get_or_insert(false);
-        self.prepare(self.workers.unwrap_or_else(default_workers), None).map(Crew::new)
+        self.prepare(self.workers.unwrap_or_else(default_workers), None, &Deal::default()).map(Crew::new)
     }
 }
 
@@ -108,7 +109,7 @@ impl fmt::Debug for Crew {
 
 impl Crew {
     /// Returns the crew of these workers, its first lease, and the seats in the order of their numbers.
-    pub(crate) fn new<P: Pool>(cores: Arc<[Core<P>]>) -> (Self, Lease, Vec<Seat>) {
+    pub(crate) fn new<P: Pool>(cores: Arc<[Box<Core<P>>]>) -> (Self, Lease, Vec<Seat>) {
         let common = Arc::clone(&cores[0].home.common);
         let workers: Arc<dyn Workers> = Arc::new(Cores(cores));
         let seats = (0..common.workers()).map(|index| Seat { index, workers: Arc::clone(&workers) }).collect();
@@ -283,7 +284,7 @@ impl Seat {
     }
 }
 
-struct Cores<P: Pool>(Arc<[Core<P>]>);
+struct Cores<P: Pool>(Arc<[Box<Core<P>>]>);
 
 impl<P: Pool> Workers for Cores<P> {
     fn stats(&self) -> Stats {

@@ -22,6 +22,7 @@ use crate::here::{Here, IdleHere, Known};
 use crate::home::Home;
 use crate::job::Body;
 use crate::own::Own;
+use crate::processors::Deal;
 use crate::protocol::state::{JobState, MAX_DEPTH, Settled, Status};
 use crate::protocol::waiting::wake_next;
 use crate::slot::{Job, Slot};
@@ -127,8 +128,8 @@ impl<D: Direct> Known for D {
 unsafe impl<D: Direct> Plumbing for D {
     type Settings = <D as Tuned>::Settings;
 
-    fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings) -> io::Result<Vec<Self>> {
-        let queues = Queued::create(workers, Room { is_asked: false, ..room }, &QueueSettings::default())?;
+    fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings, places: &Deal) -> io::Result<Vec<Self>> {
+        let queues = Queued::create(workers, Room { is_asked: false, ..room }, &QueueSettings::default(), places)?;
         queues.into_iter().map(|words| Ok(Self::new(Stack::reserve(room.tasks)?, words, settings))).collect()
     }
 

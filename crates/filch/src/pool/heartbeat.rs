@@ -48,6 +48,7 @@ use crate::here::{Here, Known};
 use crate::job::Body;
 use crate::own::Own;
 use crate::policy::Wait;
+use crate::processors::Deal;
 use crate::protocol::beat;
 use crate::protocol::waiting::wake_next;
 use crate::slot::{Job, Slot};
@@ -333,11 +334,11 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         is_zero.then_some("the time between two beats is zero")
     }
 
-    fn create(workers: usize, room: Room, settings: &HeartbeatSettings<Q, B>) -> io::Result<Vec<Self>> {
+    fn create(workers: usize, room: Room, settings: &HeartbeatSettings<Q, B>, places: &Deal) -> io::Result<Vec<Self>> {
         // The first fork's beat starts the clock, if there is one.
         let has_clock = B::period(&settings.beat).is_some() && workers > 1;
         const { assert!(Q::WITHDRAWS, "an owner that only forks does not come to the queue, where a thief may wait for it") };
-        let queues = Queued::create(workers, room, &QueueSettings::of(settings.queue.clone()))?;
+        let queues = Queued::create(workers, room, &QueueSettings::of(settings.queue.clone()), places)?;
         let pools = queues.into_iter().map(|words| Self {
             latent: UnsafeCell::default(),
             due: Arc::new(beat::Due::new(has_clock)),

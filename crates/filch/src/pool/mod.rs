@@ -63,6 +63,7 @@ use crate::front::{Front, Meanwhile, Popped};
 use crate::here::{Here, IdleHere, Known};
 use crate::job::Body;
 use crate::policy::Wait;
+use crate::processors::Deal;
 use crate::protocol::state::{JobState, MAX_WORKERS};
 use crate::slot::{Job, Slot};
 
@@ -106,8 +107,8 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         None
     }
 
-    /// Creates the pools of `workers` workers, each with this room if it is bounded.
-    fn create(workers: usize, room: Room, settings: &Self::Settings) -> io::Result<Vec<Self>>;
+    /// Creates the pools of `workers` workers at their places, each with this room if it is bounded.
+    fn create(workers: usize, room: Room, settings: &Self::Settings, places: &Deal) -> io::Result<Vec<Self>>;
 
     /// Starts what the pools of a thread pool need besides workers.
     fn start(_: &mut [Self], _: &Self::Settings) -> io::Result<()> {

@@ -32,6 +32,7 @@ use crate::job::Body;
 use crate::own::Own;
 use crate::patience::nap;
 use crate::policy::Wait;
+use crate::processors::Deal;
 use crate::protocol::state::MAX_WORKERS;
 use crate::protocol::waiting::has_pushed;
 use crate::slot::{Job, Slot};
@@ -293,7 +294,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         settings.loot.and_then(|_| loot::refusal(wait, by_signal && Self::ANSWERS))
     }
 
-    fn create(workers: usize, room: Room, settings: &QueueSettings<Q>) -> io::Result<Vec<Self>> {
+    fn create(workers: usize, room: Room, settings: &QueueSettings<Q>, places: &Deal) -> io::Result<Vec<Self>> {
         let QueueSettings { params, loot } = settings;
         let capacity = match Q::PROMISES.capacity {
             Capacity::Grows if !room.is_asked => Self::INITIAL_CAPACITY,
@@ -328,11 +329,11 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             is_busy: Atomic::new(false),
         };
         let hands: Vec<(Q::Owner, Thieves<Q>, Arc<Counts>)> = if Q::THIEVES_ALIKE && loot.is_none() {
-            let (owners, thieves) = deal_alike::<Q>(workers, capacity, params);
+            let (owners, thieves) = deal_alike::<Q>(workers, capacity, params, places);
             owners.into_iter().map(|owner| (owner, Thieves::Everybodys(Arc::clone(&thieves)), Arc::default())).collect()
         } else {
             // SAFETY: a worker's handles stay with it, and it is one thread at a time.
-            let hands = unsafe { deal_any::<Q>(workers, capacity, params) }.into_iter();
+            let hands = unsafe { deal_any::<Q>(workers, capacity, params, places) }.into_iter();
             let counting = |mut hand| {
                 let counts = count_in::<Q>(&mut hand);
                 (hand.0, Thieves::Own(UnsafeCell::new(hand.1)), counts)

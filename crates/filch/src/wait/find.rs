@@ -160,9 +160,9 @@ impl<P: Pool> Spot<'_, P> {
     }
 
     /// Shares on behalf of `victims`, which do not answer requests; returns whether it shared anything.
-    pub(super) fn insist(&self, victims: &[Core<P>]) -> bool {
+    pub(super) fn insist(&self, victims: &[Box<Core<P>>]) -> bool {
         let sharing = AbortOnUnwind("a worker panicked while it shared another's tasks");
-        let victims = victims.iter().filter(|victim| !std::ptr::eq(*victim, self.core));
+        let victims = victims.iter().filter(|victim| !std::ptr::eq(&***victim, self.core));
         let shared: u32 = victims.map(|victim| P::insist(&self.here, victim)).sum();
         if shared > 1 {
             wake_next(&self.core.home);

@@ -59,7 +59,7 @@ impl<'w, P: Pool> Joining<'w, P> {
     }
 
     /// The workers whose tasks it may run: the thief, or all.
-    fn victims(&self, theft: Theft) -> &[Core<P>] {
+    fn victims(&self, theft: Theft) -> &[Box<Core<P>>] {
         let peers = self.spot.core.peers();
         match self.strategy() {
             _ if !self.helps => &[],
