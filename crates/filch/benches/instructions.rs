@@ -21,9 +21,10 @@ fn main() {
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod count {
     use filch::levels::{Level, Levels};
-    use filch::pool::{Clock, Heartbeat, Pool, Queued, Request, Split, Wool};
+    use filch::pool::{Clock, Heartbeat, Pool, Queued, Request, Split, SplitSettings, Wool};
     use filch::{Builder, ThreadPool, Worker, inline_recursion};
-    use filch_queue::{ChaseLev, Queue, for_each_queue};
+    use filch_queue::lace::Moves;
+    use filch_queue::{ChaseLev, Queue, The, Unfenced, for_each_queue};
 
     use crate::single_step::{Count, counted};
 
@@ -77,6 +78,8 @@ mod count {
         println!("| fork | instructions | fences | locked |");
         println!("|---|---|---|---|");
         by_handle::<Split>("split", handles);
+        let half_stores = SplitSettings { moves: Moves::HalfStores };
+        by_handle_on(&pool_of::<Split>(half_stores), "split, half-stores", handles);
         by_handle::<Split>("split, levels", |w, n| levels(w.in_levels::<Levels<2>>(), n));
         by_handle::<Split>("split, unrolled", unrolled);
         by_handle::<Split>("split, fork_all", forks);
@@ -86,8 +89,21 @@ mod count {
         by_handle::<Heartbeat<ChaseLev, Clock>>("heartbeat", handles);
         by_handle::<Heartbeat<ChaseLev, Request>>("heartbeat-request", handles);
         by_closure::<Queued<ChaseLev>>("chase-lev, closures");
-        for name in ["abp", "chase-lev", "chase-lev-asym", "lace", "locked", "one-exposed", "pdq-r-async", "the", "wsq"]
-        {
+        by_handle::<Queued<Unfenced<ChaseLev>>>("chase-lev-unfenced", handles);
+        by_handle::<Queued<Unfenced<The>>>("the-unfenced", handles);
+        for name in [
+            "abp",
+            "chase-lev",
+            "chase-lev-asym",
+            "lace",
+            "locked",
+            "one-exposed",
+            "pdq-r",
+            "pdq-r-async",
+            "the",
+            "wsq",
+            "wsq-packed",
+        ] {
             on_queue(name);
         }
     }
@@ -115,11 +131,19 @@ mod count {
     for_each_queue!(queues);
 
     fn pool<P: Pool>() -> ThreadPool<P> {
-        Builder::<P>::new().workers(1).build().expect("a pool of one worker")
+        pool_of(P::Settings::default())
+    }
+
+    fn pool_of<P: Pool>(settings: P::Settings) -> ThreadPool<P> {
+        Builder::<P>::new().workers(1).settings(settings).build().expect("a pool of one worker")
     }
 
     fn by_handle<P: Pool>(name: &str, fib: impl Fn(Worker<'_, P>, u32) -> u64 + Sync) {
-        pool::<P>().run(|mut w| {
+        by_handle_on(&pool(), name, fib);
+    }
+
+    fn by_handle_on<P: Pool>(pool: &ThreadPool<P>, name: &str, fib: impl Fn(Worker<'_, P>, u32) -> u64 + Sync) {
+        pool.run(|mut w| {
             // The first run looks up lazily bound functions and grows growable queues. The outer fork makes the stack
             // non-empty.
             assert_eq!(w.join(|w| fib(w, N), |_| ()).0, FIB);
