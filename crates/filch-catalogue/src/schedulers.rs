@@ -19,6 +19,13 @@ pub const STEAL: &str = "steal";
 /// Its meaning.
 pub const STEAL_HELP: &str = "how much a thief takes: one, half, all, all-but-one or a number";
 
+/// The parameter of queues that have `steal`: the order of what a thief takes.
+const FIRST: Knob = Knob::new(
+    "first",
+    "which of several stolen tasks their thief runs first: newest, as in Lace's paper, or oldest, as in WSQ's source",
+    Takes::Words(std::borrow::Cow::Borrowed("newest, oldest")),
+);
+
 /// The parameters of every queue and pool.
 pub const COMMON: &[Knob] = &[
     CAPACITY,
@@ -65,14 +72,15 @@ pub const POOL_KNOBS: &[Knob] = &[
     ),
 ];
 
-/// Returns the own parameters, the common ones, and `steal` if thieves can take several tasks.
+/// Returns the own parameters, the common ones, and `steal` and `first` if thieves can take several tasks.
 pub fn with_common(own: &[Knob], many: bool) -> Vec<Knob> {
     let (steal, own): (Vec<Knob>, Vec<Knob>) = own.iter().cloned().partition(|knob| knob.name == STEAL);
     let steal = match (many, steal.is_empty()) {
         (true, true) => vec![Knob::new(STEAL, STEAL_HELP, Takes::OneOrHalf)],
         _ => steal,
     };
-    [&own, COMMON, &steal].concat()
+    let first = if steal.is_empty() { vec![] } else { vec![FIRST] };
+    [&own, COMMON, &steal, &first].concat()
 }
 
 /// How worklists can use a queue.

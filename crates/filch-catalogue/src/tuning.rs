@@ -52,6 +52,9 @@ impl Tuning {
         }
         let tuning = Self { queue, set };
         tuning.check(knobs).map_err(|why| format!("{queue}: {why}"))?;
+        if tuning.set.iter().any(|(name, _)| name == "first") && !tuning.steals_many() {
+            return Err(format!("{queue}: first needs steal, with more than one"));
+        }
         Ok(tuning)
     }
 
@@ -96,7 +99,7 @@ impl Tuning {
 /// The reason why there is no parameter of this name, if others have it.
 fn why_not_set(name: &str) -> Option<&'static str> {
     match name {
-        "steal" => Some("its thieves take one task at a time"),
+        "steal" | "first" => Some("its thieves take one task at a time"),
         "leaps" => Some("tasks of worklists and jobs wait for no other task; it works for fork–join"),
         "interrupts" | "every" | "ticks" => {
             Some("tasks of worklists and jobs answer thieves themselves; it works for fork–join")

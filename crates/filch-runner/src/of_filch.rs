@@ -7,7 +7,7 @@ use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
 use filch_catalogue::{Knob, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{Common, DEFAULT_POOL, ForPool, PoolOptions, Tunable, worklist};
+use filch_schedulers::{Common, DEFAULT_POOL, ForPool, ForQueue, PoolOptions, Tunable, worklist};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
@@ -61,8 +61,12 @@ impl OfFilch {
     /// Runs fork–join programs on the pool on this queue, whose thieves can steal several tasks at once.
     pub fn pool_of_many<Q: Queue<Params: Tunable, Thief: StealMany<Task>>>(self) -> Self {
         let start = |style, tuning: &PoolTuning, settings| {
-            let loot = |own: QueueSettings<Q>| if tuning.steals_many() { own.loot(usize::MAX) } else { own };
-            in_handles::<Queued<Q>>(style, || build(tuning, settings, loot))
+            let haul = tuning.tuning().haul()?;
+            let looting = |own: QueueSettings<Q>| match haul {
+                Some(haul) => own.loot(haul),
+                None => own,
+            };
+            in_handles::<Queued<Q>>(style, || build(tuning, settings, looting))
         };
         self.pools::<Queued<Q>>(start, true)
     }
@@ -108,7 +112,10 @@ impl OfFilch {
     pub fn many<Q: Queue<Params: Tunable, Thief: StealMany<Task>>>(self) -> Self {
         let start = |tuning: &Tuning, workers, kind, pin| {
             let list = worklist::<Q>(tuning, workers)?;
-            let list = if tuning.steals_many() { list.loot(usize::MAX) } else { list };
+            let list = match tuning.haul()? {
+                Some(haul) => list.loot(haul),
+                None => list,
+            };
             contender::exactly_once(list, kind, pin)
         };
         self.lists::<Q>(start, true)

@@ -173,6 +173,7 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
 const VALUES: &[(&str, &str)] = &[
     ("capacity", "5"),
     ("steal", "half"),
+    ("first", "oldest"),
     ("victims", "last"),
     ("victims", "next"),
     ("idle", "spin"),
@@ -207,20 +208,31 @@ const VALUES: &[(&str, &str)] = &[
     ("beat", "1ms"),
 ];
 
+/// What must be set besides this parameter.
+fn needed(name: &str) -> Option<(&'static str, &'static str)> {
+    match name {
+        "every" | "ticks" => Some(("interrupts", "flag")),
+        "first" => Some(("steal", "half")),
+        _ => None,
+    }
+}
+
+fn with_needed(name: &str, value: &str) -> String {
+    needed(name).into_iter().chain([(name, value)]).map(|(name, value)| format!("{name}={value}:")).collect()
+}
+
 #[test]
 fn programs_are_right_whatever_is_set_of_a_pool() {
     for pool in POOLS.iter() {
         for knob in pool.knobs() {
             let values: Vec<_> = VALUES.iter().filter(|(name, _)| *name == knob.name).collect();
-            let fits =
-                |value: &str| PoolTuning::parse(pool.name, &format!("interrupts=flag:{}={value}", knob.name)).is_ok();
+            let fits = |value: &str| PoolTuning::parse(pool.name, &with_needed(knob.name, value)).is_ok();
             let values: Vec<&str> = values.into_iter().map(|&(_, value)| value).filter(|value| fits(value)).collect();
             assert!(!values.is_empty(), "{}: {}", pool.name, knob.name);
             for value in values {
                 for program in [("fib", PROGRAMS[0].1), ("cilksort", PROGRAMS[5].1)] {
-                    let settings = [(knob.name, value), ("interrupts", "flag")];
-                    let settings = if ["every", "ticks"].contains(&knob.name) { &settings[..] } else { &settings[..1] };
-                    is_right(pool.name, &order(program, two(pool), settings));
+                    let settings: Vec<_> = needed(knob.name).into_iter().chain([(knob.name, value)]).collect();
+                    is_right(pool.name, &order(program, two(pool), &settings));
                 }
             }
         }
@@ -231,14 +243,15 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
 fn worklists_and_jobs_are_right_with_every_queue_setting() {
     for queue in QUEUES.iter() {
         for knob in queue.knobs() {
-            let fits = |value: &str| Tuning::parse(queue.name, &format!("{}={value}", knob.name)).is_ok();
+            let fits = |value: &str| Tuning::parse(queue.name, &with_needed(knob.name, value)).is_ok();
             let values = VALUES.iter().filter(|&&(name, value)| name == knob.name && fits(value));
             assert!(values.clone().count() > 0, "{}: {}", queue.name, knob.name);
             for &(name, value) in values {
                 let is_once = queue.lists != Lists::Twice;
                 let programs = if is_once { &[LISTS[6], LISTS[9]][..] } else { &[LISTS[3]] };
                 for &program in programs {
-                    is_right(queue.name, &order(program, 2, &[(name, value)]));
+                    let settings: Vec<_> = needed(name).into_iter().chain([(name, value)]).collect();
+                    is_right(queue.name, &order(program, 2, &settings));
                 }
             }
         }

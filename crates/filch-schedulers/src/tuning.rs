@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use filch::{Idle, Interrupts, Leaps, OnLoss, Victims};
+use filch::{First, Haul, Idle, Interrupts, Leaps, OnLoss, Victims};
 use filch_catalogue::values::{Parsed, number, number_or, period, word};
 use filch_catalogue::{ADAPTIVE, MOST_LEAPS, PoolTuning, Tuning, Values};
 
@@ -39,6 +39,12 @@ impl Common {
 
 /// The settings of a queue.
 pub trait ForQueue {
+    /// What a thief takes at once, if that may be several tasks; the queue's parameters say how many these are.
+    ///
+    /// # Errors
+    /// A sentence, if a value is invalid.
+    fn haul(&self) -> Result<Option<Haul>, String>;
+
     /// Returns the queue's own parameters, and the settings that all queues have.
     ///
     /// # Errors
@@ -47,6 +53,13 @@ pub trait ForQueue {
 }
 
 impl ForQueue for Tuning {
+    fn haul(&self) -> Result<Option<Haul>, String> {
+        let words = First::EVERY.map(|first| (first.name(), first));
+        let first = self.values().get_or("first", First::default(), word(&words));
+        let first = first.map_err(|why| format!("{}: {why}", self.queue()))?;
+        Ok(self.steals_many().then_some(Haul { most: usize::MAX, first }))
+    }
+
     fn apply<P: Tunable>(&self) -> Result<(P, Common), String> {
         let values = self.values();
         let read = || Ok((P::tuned(&Reader::of(values))?, Common::of(&values)?));

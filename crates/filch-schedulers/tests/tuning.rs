@@ -77,8 +77,9 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 20] = [
+const VALUES: [&str; 21] = [
     "half-stores",
+    "oldest",
     "polled",
     "128",
     "give-up",
@@ -100,12 +101,22 @@ const VALUES: [&str; 20] = [
     "flag",
 ];
 
+/// Sets a parameter, and what it needs.
+fn set(knob: &Knob, value: &str) -> String {
+    let needed = match knob.name {
+        "every" | "ticks" => "interrupts=flag:",
+        "first" => "steal=half:",
+        _ => "",
+    };
+    format!("{needed}{}={value}", knob.name)
+}
+
 /// Every parameter of a queue accepts some value.
 #[test]
 fn every_knob_can_be_turned() {
     for queue in list_queues() {
         for knob in knobs(queue) {
-            let fits = |value: &&str| Tuning::parse(queue, &format!("{}={value}", knob.name)).is_ok();
+            let fits = |value: &&str| Tuning::parse(queue, &set(&knob, value)).is_ok();
             assert!(VALUES.iter().any(fits), "{queue}: {}", knob.name);
             assert!(!fits(&"nonsense"), "{queue}: {}", knob.name);
         }
@@ -130,7 +141,7 @@ fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
 #[test]
 fn pools_accept_the_parameters_of_their_queues_and_more() {
     use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, SplitSettings, WoolSettings};
-    use filch::{Idle, Leaps, OnLoss, Victims};
+    use filch::{First, Idle, Leaps, OnLoss, Victims};
     use filch_queue::{BwosL, ChaseLev, Lace, PdqSTold};
 
     let dealt: QueueSettings<PdqSTold> = own("pdq-s-told", "delta=100us:capacity=64");
@@ -139,6 +150,11 @@ fn pools_accept_the_parameters_of_their_queues_and_more() {
     assert_eq!((lace.params.steal, lace.params.grow), (Amount::Half, Amount::One));
     let many = |rest| PoolTuning::parse("lace", rest).map(|tuning| tuning.steals_many());
     assert_eq!((many("steal=half"), many("steal=one"), many("")), (Ok(true), Ok(false), Ok(false)));
+    let first = |rest| tuning("lace", rest).haul().map(|haul| haul.map(|haul| haul.first));
+    assert_eq!(
+        ["steal=2:first=oldest", "steal=2", ""].map(first),
+        [Ok(Some(First::Oldest)), Ok(Some(First::Newest)), Ok(None)]
+    );
     let blocks: QueueSettings<BwosL> = own("bwos-l", "block=64");
     assert_eq!(blocks.params, BlockSize::Entries(NonZeroUsize::new(64).expect("not 0")));
     let split: SplitSettings = own("split", "moves=half-stores");
@@ -187,11 +203,7 @@ fn a_pools_defaults_can_be_overridden() {
 fn every_knob_of_every_pool_can_be_turned() {
     for pool in POOLS.iter() {
         for knob in pool.knobs() {
-            let set = |value: &str| match knob.name {
-                name @ ("every" | "ticks") => format!("interrupts=flag:{name}={value}"),
-                name => format!("{name}={value}"),
-            };
-            let fits = |value: &&str| PoolTuning::parse(pool.name, &set(value)).is_ok();
+            let fits = |value: &&str| PoolTuning::parse(pool.name, &set(&knob, value)).is_ok();
             assert!(VALUES.iter().any(fits), "{}: {}", pool.name, knob.name);
             assert!(!fits(&"nonsense"), "{}: {}", pool.name, knob.name);
         }
@@ -204,6 +216,8 @@ fn refusals_of_pool_settings_give_the_reason() {
         ("split", "steal=half", "split: steal cannot be set: its thieves take one task at a time"),
         ("chase-lev", "steal=all", "one task at a time"),
         ("wsq", "steal=all", "one or half"),
+        ("wsq", "first=oldest", "wsq: first needs steal"),
+        ("split", "first=oldest", "split: first cannot be set: its thieves take one task at a time"),
         ("split", "block=4", "there is no parameter of split called `block`"),
         ("heartbeat", "beat=0", "beat=`0` is not a positive time"),
         ("heartbeat-on-request", "beat=1ms", "called `beat`"),

@@ -189,7 +189,7 @@ pub use interrupts::{Interrupts, poll};
 pub use join::join;
 pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};
 pub use loops::{fold_blocks, for_each, map_reduce, map_reduce_fixed};
-pub use policy::{Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
+pub use policy::{First, Haul, Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
 pub use scope::{Scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};
 pub use thread_pool::ThreadPool;

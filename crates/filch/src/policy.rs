@@ -294,6 +294,62 @@ impl fmt::Display for Leaps {
     }
 }
 
+/// How many tasks a thief takes at once, and in which order it runs them. A setting of [pools](crate::pool::QueueSettings::loot),
+/// [worklists](crate::worklist::Worklist::loot) and [jobs](crate::jobs::Jobs::loot). A number is that many, the newest first.
+///
+/// ```
+/// use filch::worklist::Worklist;
+/// use filch::{First, Haul};
+/// use filch_queue::Wsq;
+///
+/// let list = Worklist::new(2).queue::<Wsq>(Default::default()).loot(Haul { most: 16, first: First::Oldest });
+/// let sum = list.run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
+/// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Haul {
+    /// The most that it takes: one to run, the others for its own queue.
+    pub most: usize,
+    /// Which of them it runs first.
+    pub first: First,
+}
+
+impl From<usize> for Haul {
+    fn from(most: usize) -> Self {
+        Self { most, first: First::default() }
+    }
+}
+
+/// Which of several stolen tasks their thief runs first. The others come out of its queue from the newest to the oldest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum First {
+    /// The newest, so that it runs all of them from the last one stolen to the first: as in Lace's paper (section 3.3), and as a worker on
+    /// private deques that has been given half of another's. Their owner joins them in this order. The default.
+    #[default]
+    Newest,
+    /// The oldest, as in the source of WSQ: it is likely the largest.
+    Oldest,
+}
+
+impl First {
+    /// Both, the default first.
+    pub const EVERY: [Self; 2] = [Self::Newest, Self::Oldest];
+
+    /// The name on command lines and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
+}
+
+impl fmt::Display for First {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// What workers do that have nothing to do, of any kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Habits {

@@ -9,7 +9,7 @@ use filch_queue::{Counted, Counts, Hand, Owner as _, Queue, Steal, StealMany, Ta
 
 use crate::deal::{self, count_in};
 use crate::patience::Patience;
-use crate::policy::{Habits, OnLoss};
+use crate::policy::{First, Habits, Haul, OnLoss};
 
 /// The counts of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,9 +36,9 @@ pub struct Tally {
     pub queue: Counted,
 }
 
-/// How many tasks a thief takes at once, and the operation for it.
+/// What a thief takes at once, and the operation for it.
 pub(crate) struct Loot<Q: Queue<Native>> {
-    pub(crate) most: usize,
+    pub(crate) haul: Haul,
     steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
 }
 
@@ -52,18 +52,21 @@ impl<Q: Queue<Native>> Copy for Loot<Q> {}
 
 impl<Q: Queue<Native, Thief: StealMany<Task>>> Loot<Q> {
     /// # Panics
-    /// If `most` is 0.
+    /// If it is no task.
     #[track_caller]
-    pub(crate) fn up_to(most: usize) -> Self {
-        assert!(most > 0, "a thief takes at least one task");
-        Self { most, steal: Q::Thief::steal_many }
+    pub(crate) fn of(haul: Haul) -> Self {
+        assert!(haul.most > 0, "a thief takes at least one task");
+        Self { haul, steal: Q::Thief::steal_many }
     }
 }
 
 impl<Q: Queue<Native>> Loot<Q> {
-    /// Makes one attempt. Returns the first stolen task, and adds the others, if any, to `spoils`, which is empty.
+    /// Makes one attempt. Returns the stolen task to run first, and adds the others, if any, to `spoils`, which is empty.
     pub(crate) fn take(self, thief: &mut Q::Thief, spoils: &mut Vec<Task>) -> Steal<Task> {
-        (self.steal)(thief, self.most, spoils).map(|_| spoils.remove(0))
+        (self.steal)(thief, self.haul.most, spoils).map(|_| match self.haul.first {
+            First::Newest => spoils.pop().expect("a theft has a task"),
+            First::Oldest => spoils.remove(0),
+        })
     }
 }
 

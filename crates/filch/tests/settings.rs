@@ -16,7 +16,7 @@ use filch::pool::{
     WoolSettings,
 };
 use filch::worklist::Worklist;
-use filch::{BuildError, Builder, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
+use filch::{BuildError, Builder, First, Haul, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
 use filch_queue::{
     Amount, ChaseLev, Dsq, Lace, Locked, PdqRAsync, Promises, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq,
 };
@@ -332,6 +332,57 @@ fn others_steal_the_tasks_that_a_thief_keeps() {
         let shared = Shared::default();
         assert_eq!(pool.run(|w| forks(w, FORKS, &shared)), FORKS);
         assert!(shared.all_are_there.load(SeqCst));
+    }
+}
+
+/// A thief that has stolen several tasks runs the last stolen first, or the first; the others follow from the newest to the oldest.
+#[test]
+fn stolen_tasks_are_run_in_the_order_that_is_set() {
+    let _watchdog = watchdog("an order of stolen tasks");
+    const STOLEN: usize = 3;
+    const FORKS: usize = 2 * STOLEN;
+    /// Forks `FORKS` tasks, one inside the other's first branch; 1 is the newest. Proceeds when the thief has run what it takes.
+    fn forks(mut w: Worker<'_, Queued<Locked>>, left: usize, is_ready: &AtomicBool, run: &Mutex<Vec<usize>>) {
+        if left == 0 {
+            is_ready.store(true, SeqCst);
+            return wait_for("the thief", || run.lock().unwrap().len() >= STOLEN);
+        }
+        w.join(|w| forks(w, left - 1, is_ready, run), |_| run.lock().unwrap().push(left));
+    }
+    for (first, order) in [(First::Newest, [4, 5, 6]), (First::Oldest, [6, 4, 5])] {
+        let haul = Haul { most: STOLEN, first };
+        let pool = Builder::<Queued<Locked>>::new().workers(2).settings(QueueSettings::default().loot(haul));
+        let pool = pool.caller_works(false).build().unwrap();
+        let (has_begun, is_ready, run) = (AtomicBool::new(false), AtomicBool::new(false), Mutex::default());
+        pool.run(|mut w| {
+            w.join(
+                |w| {
+                    wait_for("the thief's first task", || has_begun.load(SeqCst));
+                    forks(w, FORKS, &is_ready, &run);
+                },
+                |_| {
+                    has_begun.store(true, SeqCst);
+                    wait_for("the forks", || is_ready.load(SeqCst));
+                },
+            )
+        });
+        assert_eq!(run.into_inner().unwrap()[..STOLEN], order, "{first}");
+
+        let list = Worklist::new(2).queue::<Locked>(()).loot(haul);
+        let has_run = AtomicUsize::new(0);
+        let run = list.run(
+            1..=FORKS,
+            |_| Vec::new(),
+            |crew, run, task| {
+                run.push(FORKS + 1 - task);
+                if crew.index() == 1 {
+                    has_run.fetch_add(1, SeqCst);
+                } else {
+                    wait_for("the thief", || has_run.load(SeqCst) >= STOLEN);
+                }
+            },
+        );
+        assert_eq!(run.states[1][..STOLEN], order, "{first}");
     }
 }
 

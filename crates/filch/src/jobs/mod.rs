@@ -34,7 +34,7 @@ use self::blocks::Spare;
 pub use self::handle::Job;
 pub use self::team::Team;
 pub use self::worker::JobWorker;
-use crate::policy::{Idle, OnLoss, Victims};
+use crate::policy::{Haul, Idle, OnLoss, Victims};
 use crate::worklist::Worklist;
 pub use crate::worklist::{StartError, Stop, Tally};
 
@@ -115,7 +115,8 @@ impl<Q: Queue<Native>> Jobs<Q> {
         Self { settings: self.settings.capacity(capacity), ..self }
     }
 
-    /// Lets thieves take up to `most` jobs at once: one to run, the others for their own queue.
+    /// Lets thieves take several jobs at once: one to run, the others for their own queue. A number is the most that
+    /// they take.
     ///
     /// ```
     /// use filch::jobs::Jobs;
@@ -126,13 +127,13 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// ```
     ///
     /// # Panics
-    /// If `most` is 0.
+    /// If it is no job.
     #[must_use]
-    pub fn loot(self, most: usize) -> Self
+    pub fn loot(self, haul: impl Into<Haul>) -> Self
     where
         Q::Thief: StealMany<Task>,
     {
-        Self { settings: self.settings.loot(most), ..self }
+        Self { settings: self.settings.loot(haul), ..self }
     }
 
     /// Sets which victims thieves try first.

@@ -3,8 +3,9 @@
 //! This file and [`queued`](super::queued) refer to each other, since they are one pool: this is its handling of
 //! several tasks.
 //!
-//! **Idea.** A thief that wins several tasks runs the oldest and keeps the others in its own queue, where other thieves
-//! find them. So the tasks of one worker spread by halves instead of one by one.
+//! **Idea.** A thief that wins several tasks runs one and keeps the others in its own queue, where other thieves find
+//! them. So the tasks of one worker spread by halves instead of one by one. It runs the [newest](crate::First) first, as
+//! Lace's paper has it, unless it is told otherwise.
 //!
 //! **Invariants.**
 //! * L1: only an idle worker hauls. Its stack and its own queue are empty, so the tasks it keeps are older than any it
@@ -32,7 +33,7 @@ use super::queued::{Thieves, job_to_task, task_to_job};
 use super::{Plumbing, Queued};
 use crate::deal::steal_by;
 use crate::here::IdleHere;
-use crate::policy::Wait;
+use crate::policy::{Haul, Wait};
 use crate::slot::Job;
 use crate::worker_queue::Loot;
 
@@ -67,8 +68,8 @@ impl<Q: Queue<Native>> QueueSettings<Q> {
         Self { params, loot: None }
     }
 
-    /// Lets idle thieves take up to `most` tasks at once: one to run, the others for their own queue. The queue's
-    /// parameters say how many of a victim's tasks these are.
+    /// Lets idle thieves take several tasks at once: one to run, the others for their own queue. A number is the most
+    /// that they take, and the queue's parameters say how many of a victim's tasks these are.
     ///
     /// On a queue whose thieves need the owner's answer, a stolen task may have to wait for the end of another that the
     /// same thief took with it. So no branch may wait for another to start.
@@ -77,13 +78,13 @@ impl<Q: Queue<Native>> QueueSettings<Q> {
     /// its owners answer thieves: [`BuildError::Unfit`](crate::BuildError::Unfit).
     ///
     /// # Panics
-    /// If `most` is 0.
+    /// If it is no task.
     #[must_use]
-    pub fn loot(self, most: usize) -> Self
+    pub fn loot(self, haul: impl Into<Haul>) -> Self
     where
         Q::Thief: StealMany<Task>,
     {
-        Self { loot: Some(Loot::up_to(most)), ..self }
+        Self { loot: Some(Loot::of(haul.into())), ..self }
     }
 }
 
@@ -101,11 +102,10 @@ impl<Q: Queue<Native>> Default for QueueSettings<Q> {
 
 impl<Q: Queue<Native>> fmt::Debug for QueueSettings<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let most = self.loot.map_or(1, |loot| loot.most);
         f.debug_struct("QueueSettings")
             .field("queue", &type_name::<Q>())
             .field("params", &self.params)
-            .field("loot", &most)
+            .field("loot", &self.loot.map(|loot| loot.haul))
             .finish()
     }
 }

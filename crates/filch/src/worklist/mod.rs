@@ -39,7 +39,7 @@ pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
 pub use team::Team;
 
-use crate::policy::{Habits, Idle, OnLoss, Victims};
+use crate::policy::{Habits, Haul, Idle, OnLoss, Victims};
 pub use crate::team::StartError;
 use crate::team::TeamSettings;
 use crate::worker_queue::Loot;
@@ -137,7 +137,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Self { capacity, ..self }
     }
 
-    /// Lets thieves take up to `most` tasks at once: one to run, the others for their own queue.
+    /// Lets thieves take several tasks at once: one to run, the others for their own queue. A number is the most that
+    /// they take.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -149,13 +150,13 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// ```
     ///
     /// # Panics
-    /// If `most` is 0.
+    /// If it is no task.
     #[must_use]
-    pub fn loot(self, most: usize) -> Self
+    pub fn loot(self, haul: impl Into<Haul>) -> Self
     where
         Q::Thief: StealMany<Task>,
     {
-        Self { loot: Some(Loot::up_to(most)), ..self }
+        Self { loot: Some(Loot::of(haul.into())), ..self }
     }
 
     /// Sets which victims thieves try first.
