@@ -148,6 +148,7 @@ impl Form for Source {
         "Slots are released and acquired; all orderings of the source are relaxed.",
         "A thief whose swap of the word fails has lost a race; the source reports nothing found.",
         "A thread that has exchanged in vain waits with loads until the slot changes; the source goes on to exchange.",
+        "The newest of several stolen jobs is run first; with first=oldest the first one stolen, as in the source.",
     ];
     const MAX_CAPACITY: usize = (1 << 16) - 64;
     const MAX_LOOT: u32 = 16;

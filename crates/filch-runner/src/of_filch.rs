@@ -7,7 +7,7 @@ use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
 use filch_catalogue::{Knob, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{Common, DEFAULT_POOL, ForPool, ForQueue, PoolOptions, Tunable, worklist};
+use filch_schedulers::{Common, DEFAULT_POOL, END, ForPool, ForQueue, PoolOptions, Tunable, list_knobs, worklist};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
@@ -131,7 +131,7 @@ impl OfFilch {
     }
 
     fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, many: bool) -> Self {
-        let knobs = with_common(&Q::Params::knobs(), many);
+        let knobs = with_common(&list_knobs::<Q>(), many);
         Self { list: Some((start, knobs)), ..self }
     }
 
@@ -228,7 +228,11 @@ impl Scheduler for OfFilch {
         }
         let pin = job.settings.get(PIN).map_or(Ok(false), |value| pin_of(value))?;
         let rest = job.settings.iter().filter(|(name, _)| *name != PIN);
-        start(&Tuning::of(self.name, &assignments(rest), knobs)?, job.workers, kind, pin)
+        let tuning = Tuning::of(self.name, &assignments(rest), knobs)?;
+        if kind == Kind::Jobs && tuning.set().iter().any(|(name, _)| name == END) {
+            return Err(format!("{}: {END} is for worklists: jobs end with the job that made them", self.name));
+        }
+        start(&tuning, job.workers, kind, pin)
     }
 }
 

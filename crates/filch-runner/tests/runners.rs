@@ -174,6 +174,7 @@ const VALUES: &[(&str, &str)] = &[
     ("capacity", "5"),
     ("steal", "half"),
     ("first", "oldest"),
+    ("end", "homes"),
     ("victims", "last"),
     ("victims", "next"),
     ("idle", "spin"),
@@ -248,7 +249,11 @@ fn worklists_and_jobs_are_right_with_every_queue_setting() {
             assert!(values.clone().count() > 0, "{}: {}", queue.name, knob.name);
             for &(name, value) in values {
                 let is_once = queue.lists != Lists::Twice;
-                let programs = if is_once { &[LISTS[6], LISTS[9]][..] } else { &[LISTS[3]] };
+                let programs = match knob.name {
+                    "end" => &[LISTS[6], LISTS[4]][..],
+                    _ if is_once => &[LISTS[6], LISTS[9]],
+                    _ => &[LISTS[3]],
+                };
                 for &program in programs {
                     let settings: Vec<_> = needed(name).into_iter().chain([(name, value)]).collect();
                     is_right(queue.name, &order(program, 2, &settings));

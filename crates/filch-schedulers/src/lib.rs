@@ -20,7 +20,7 @@ mod waits;
 mod words;
 
 pub use pools::{AS_IN_SOURCE, DEFAULT_POOL, ONE_VICTIM, PoolOptions, SAME_CAPACITY, SHORT_BLOCKS, described_pools};
-pub use queues::{PROMISES, QueueUser, described_queues, with_queue, worklist};
+pub use queues::{END, PROMISES, QueueUser, described_queues, list_knobs, with_queue, worklist};
 pub use tunable::Tunable;
 pub use tuning::{Common, ForPool, ForQueue};
 pub use values::Reader;

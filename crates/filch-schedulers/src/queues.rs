@@ -1,9 +1,10 @@
 //! The queues of the [table](filch_queue::for_each_queue), by name.
 
-use filch::worklist::Worklist;
+use filch::worklist::{End, Worklist};
 use filch_queue::{Promises, Queue};
 
-use filch_catalogue::{Lists, QueueSpec, Tuning, Values};
+use filch_catalogue::values::word;
+use filch_catalogue::{Knob, Lists, QueueSpec, Takes, Tuning, Values};
 
 use crate::tunable::Tunable;
 use crate::tuning::{Common, ForQueue};
@@ -93,9 +94,27 @@ fn described<Q: Queue<Params: Tunable>>(lists: Lists) -> QueueSpec {
         paper,
         follows,
         departures: departures.to_vec(),
-        own: Q::Params::knobs(),
+        own: list_knobs::<Q>(),
     }
 }
+
+/// The words for how a list on a queue can end, the default first.
+fn ends<Q: Queue>() -> Vec<(&'static str, End)> {
+    End::of::<Q>().into_iter().map(|end| (end.name(), end)).collect()
+}
+
+/// The own parameters of worklists on a queue: the queue's, and how the end of a list is noticed, if there is a choice.
+pub fn list_knobs<Q: Queue<Params: Tunable>>() -> Vec<Knob> {
+    let words: Vec<&str> = ends::<Q>().into_iter().map(|(word, _)| word).collect();
+    let end = (words.len() > 1).then(|| Knob::new(END, END_HELP, Takes::Words(words.join(", ").into())));
+    Q::Params::knobs().into_iter().chain(end).collect()
+}
+
+/// The parameter of worklists that says how their end is noticed.
+pub const END: &str = "end";
+
+const END_HELP: &str = "what workers of a worklist count to notice its end: tasks, each when it is made and when it is run; or homes: how often \
+                        they set out for work and come home without any, as on queues that may return a task twice";
 
 /// Returns a worklist on a queue with these settings; the caller sets how many tasks a thief takes.
 ///
@@ -104,6 +123,11 @@ fn described<Q: Queue<Params: Tunable>>(lists: Lists) -> QueueSpec {
 pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> Result<Worklist<Q>, String> {
     let (params, Common { capacity, victims, idle, on_loss }) = tuning.apply()?;
     let list = Worklist::new(workers).queue::<Q>(params).victims(victims).idle(idle).on_loss(on_loss);
+    let end = tuning.values().get(END, word(&ends::<Q>())).map_err(|why| format!("{}: {why}", tuning.queue()))?;
+    let list = match end {
+        Some(end) => list.end(end),
+        None => list,
+    };
     Ok(match capacity {
         Some(capacity) if capacity > Q::MAX_CAPACITY => {
             return Err(format!("{}: its largest capacity is {}", tuning.queue(), Q::MAX_CAPACITY));

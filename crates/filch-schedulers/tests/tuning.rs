@@ -70,6 +70,9 @@ fn invalid_settings_are_refused() {
     assert!(refused("bwos-l", "steal=half").contains("its thieves take one task at a time"));
     assert!(refused("pdq-r-async", "steal=most").contains("is not one of one, half, all, all-but-one, or a number"));
     assert!(refused("wsq", "steal=all").contains("one or half"));
+    for queue in ["idem-lifo", "padws"] {
+        assert!(refused(queue, "end=homes").contains("end cannot be set: there is no choice"));
+    }
     assert!(refused("locked", "capacity=0").contains("is not a number from 1"));
     for (time, words) in [("30", "write it as"), ("us", "at most an hour"), ("2h", "write it as"), ("99999s", "hour")] {
         assert!(refused("pdq-s-told", &format!("delta={time}")).contains(words), "{time}");
@@ -77,9 +80,10 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 21] = [
+const VALUES: [&str; 22] = [
     "half-stores",
     "oldest",
+    "homes",
     "polled",
     "128",
     "give-up",
@@ -218,6 +222,7 @@ fn refusals_of_pool_settings_give_the_reason() {
         ("wsq", "steal=all", "one or half"),
         ("wsq", "first=oldest", "wsq: first needs steal"),
         ("split", "first=oldest", "split: first cannot be set: its thieves take one task at a time"),
+        ("chase-lev", "end=homes", "chase-lev: end cannot be set"),
         ("split", "block=4", "there is no parameter of split called `block`"),
         ("heartbeat", "beat=0", "beat=`0` is not a positive time"),
         ("heartbeat-on-request", "beat=1ms", "called `beat`"),

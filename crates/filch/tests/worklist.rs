@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 
-use common::{EveryQueue, WORKERS, watchdog};
-use filch::worklist::{Bag, Bags, Split, Worklist};
+use common::{EveryQueue, WORKERS, throw, thrown_by, times, watchdog};
+use filch::worklist::{Bag, Bags, End, Split, Tally, Worklist};
 use filch_queue::{
     Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, PdqR, PdqR2, PdqR2Async,
     PdqRAsync, Prefetch, Queue, Revocation, pad_ws,
@@ -48,6 +48,60 @@ fn every_task_is_run_once() {
     }
     let _watchdog = watchdog("trees");
     Tree.every();
+}
+
+/// In several lists of a team, whose counts go on, and after one that was stopped.
+#[test]
+fn the_end_is_noticed_in_every_way() {
+    struct Ways;
+    impl EveryQueue for Ways {
+        fn with<Q: Queue>(&self) {
+            let ways = End::of::<Q>();
+            for (workers, &end) in WORKERS.into_iter().flat_map(|n| ways.iter().map(move |end| (n, end))) {
+                let what = format!("{workers} workers on {}, by {}", Q::PROMISES.name, end.name());
+                let mut team = list::<Q>(workers, 64).end(end).start().expect("threads start");
+                for size in [1, 700, 0, 50].map(|size| times(size, size / 5 + 1)) {
+                    let runs: Vec<AtomicUsize> = (0..size).map(|_| AtomicUsize::new(0)).collect();
+                    let outcome = team.run(
+                        (0..size).take(1),
+                        |_| (),
+                        |crew, (), node| {
+                            runs[node].fetch_add(1, SeqCst);
+                            children(node, size).for_each(|child| crew.push(child));
+                        },
+                    );
+                    assert!(runs.iter().all(|runs| runs.load(SeqCst) == 1), "{what}");
+                    let sum = |count: fn(&Tally) -> u64| outcome.tallies.iter().map(count).sum::<u64>();
+                    assert_eq!(
+                        (sum(|tally| tally.pushed), sum(|tally| tally.run)),
+                        (size as u64, size as u64),
+                        "{what}"
+                    );
+                    let thrown = thrown_by(|| {
+                        team.run(
+                            [0_usize],
+                            |_| (),
+                            |crew, (), node| {
+                                children(node, 200).for_each(|child| crew.push(child));
+                                if node >= 100 {
+                                    throw(node);
+                                }
+                            },
+                        )
+                    });
+                    assert!(thrown >= 100, "{what}");
+                }
+            }
+        }
+    }
+    let _watchdog = watchdog("an end");
+    Ways.every();
+}
+
+#[test]
+#[should_panic(expected = "idem-lifo cannot notice the end by tasks")]
+fn tasks_that_may_run_twice_cannot_be_counted() {
+    let _ = Worklist::new(1).queue::<IdempotentLifo>(()).end(End::Tasks);
 }
 
 #[test]
@@ -161,7 +215,7 @@ impl Drop for Counted {
 
 /// How a run ends early.
 #[derive(Clone, Copy, PartialEq)]
-enum End {
+enum Halt {
     Stopped,
     Panicked,
 }
@@ -171,7 +225,7 @@ fn an_early_end_drops_what_is_left() {
     fn early<Q: Queue<Params: Clone>>(params: &Q::Params) {
         for (workers, end, after) in WORKERS
             .into_iter()
-            .flat_map(|n| [End::Stopped, End::Panicked].map(|end| (n, end)))
+            .flat_map(|n| [Halt::Stopped, Halt::Panicked].map(|end| (n, end)))
             .flat_map(|(n, end)| [1, 50, 2000].map(|after| (n, end, after)))
         {
             let alive = Arc::new(AtomicUsize::new(0));
@@ -185,8 +239,8 @@ fn an_early_end_drops_what_is_left() {
                     |crew, (), task: Box<Counted>| {
                         if runs.fetch_add(1, SeqCst) + 1 == after {
                             match end {
-                                End::Stopped => stop.stop(),
-                                End::Panicked => std::panic::panic_any("enough"),
+                                Halt::Stopped => stop.stop(),
+                                Halt::Panicked => std::panic::panic_any("enough"),
                             }
                         }
                         // For ever, but without unlimited growth.
@@ -198,8 +252,8 @@ fn an_early_end_drops_what_is_left() {
             }));
             let name = Q::PROMISES.name;
             match (end, result) {
-                (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
-                (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
+                (Halt::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
+                (Halt::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
                 _ => panic!("{workers} workers on {name} ended differently"),
             }
             assert_eq!(alive.load(SeqCst), 0, "{workers} workers on {name} leak");
@@ -287,7 +341,7 @@ fn idempotent_tasks_end_early_too() {
     fn early<Q: Queue>() {
         for (workers, end, after) in WORKERS
             .into_iter()
-            .flat_map(|n| [End::Stopped, End::Panicked].map(|end| (n, end)))
+            .flat_map(|n| [Halt::Stopped, Halt::Panicked].map(|end| (n, end)))
             .flat_map(|(n, end)| [1, 50, 2000].map(|after| (n, end, after)))
         {
             let runs = AtomicUsize::new(0);
@@ -300,8 +354,8 @@ fn idempotent_tasks_end_early_too() {
                     |crew, (), task: usize| {
                         if runs.fetch_add(1, SeqCst) + 1 == after {
                             match end {
-                                End::Stopped => stop.stop(),
-                                End::Panicked => std::panic::panic_any("enough"),
+                                Halt::Stopped => stop.stop(),
+                                Halt::Panicked => std::panic::panic_any("enough"),
                             }
                         }
                         // For ever.
@@ -310,8 +364,8 @@ fn idempotent_tasks_end_early_too() {
                 )
             };
             match (end, catch_unwind(AssertUnwindSafe(run))) {
-                (End::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
-                (End::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
+                (Halt::Stopped, Ok(outcome)) => assert!(!outcome.is_complete),
+                (Halt::Panicked, Err(payload)) => assert_eq!(payload.downcast_ref::<&str>(), Some(&"enough")),
                 _ => panic!("{workers} workers on {} ended differently", Q::PROMISES.name),
             }
         }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Delivery, Queue, Task};
 
-use super::{Item, Stop};
+use super::{End, Item, Stop};
 use crate::protocol::termination::Counts;
 use crate::unwind::FirstPanic;
 use crate::worker_queue::{Tally, WorkerQueue};
@@ -14,6 +14,7 @@ use crate::worker_queue::{Tally, WorkerQueue};
 /// The state that the workers of a run share.
 pub(super) struct Shared<'s> {
     counts: Vec<Counts<Native>>,
+    end: End,
     stop: &'s Stop,
     /// Whether a task has panicked.
     is_broken: <Native as Memory>::AtomicBool,
@@ -21,9 +22,9 @@ pub(super) struct Shared<'s> {
 }
 
 impl<'s> Shared<'s> {
-    pub(super) fn new(workers: usize, stop: &'s Stop) -> Self {
+    pub(super) fn new(workers: usize, end: End, stop: &'s Stop) -> Self {
         let counts = (0..workers).map(|_| Counts::default()).collect();
-        Self { counts, stop, is_broken: Atomic::new(false), panic: FirstPanic::default() }
+        Self { counts, end, stop, is_broken: Atomic::new(false), panic: FirstPanic::default() }
     }
 
     /// Reports that a task has panicked.
@@ -42,6 +43,8 @@ impl<'s> Shared<'s> {
 pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
     index: usize,
     queue: WorkerQueue<Q>,
+    counts: &'s Counts<Native>,
+    end: End,
     shared: &'s Shared<'s>,
     items: PhantomData<T>,
 }
@@ -54,18 +57,23 @@ impl<T: Item, Q: Queue<Native>> fmt::Debug for Crew<'_, T, Q> {
 
 impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// Whether each task runs once, so that runs can be counted.
-    const COUNTS_TASKS: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
+    const IS_ONCE: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
 
     /// Creates a worker on an empty queue.
     pub(super) fn new(index: usize, queue: WorkerQueue<Q>, shared: &'s Shared<'s>) -> Self {
-        Self { index, queue, shared, items: PhantomData }
+        Self { index, queue, counts: &shared.counts[index], end: shared.end, shared, items: PhantomData }
+    }
+
+    #[inline]
+    fn counts_tasks(&self) -> bool {
+        Self::IS_ONCE && self.end == End::Tasks
     }
 
     /// Returns its queue, without tasks, and its tally.
     pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
         let mut tally = self.queue.take_tally();
-        if Self::COUNTS_TASKS {
-            tally.pushed = self.counts().pieces();
+        if self.counts_tasks() {
+            tally.pushed = self.counts.pieces();
         }
         (self.queue, tally)
     }
@@ -80,8 +88,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     pub fn push(&mut self, task: T) {
         // This may panic; then there is no task to wait for.
         let task = task.into_task();
-        if Self::COUNTS_TASKS {
-            self.counts().created(1);
+        if self.counts_tasks() {
+            self.counts.created(1);
         } else {
             self.queue.tally.pushed += 1;
         }
@@ -121,19 +129,15 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.shared.is_stopped()
     }
 
-    fn counts(&self) -> &'s Counts<Native> {
-        &self.shared.counts[self.index]
-    }
-
     /// Whether the worker starts as one that is not at home.
     fn has_set_out(&self) -> bool {
-        !Self::COUNTS_TASKS && self.index == 0
+        self.end == End::Homes && self.index == 0
     }
 
     /// Counts a first worker that starts with tasks as not at home, before any worker looks.
     pub(super) fn sets_out(&self) {
         if self.has_set_out() {
-            self.counts().sets_out();
+            self.counts.sets_out();
         }
     }
 
@@ -144,8 +148,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
             // SAFETY: `push` made the word from a `T`, the queue gives out each once unless `T` is idempotent, and the
             // task's borrows outlive the run.
             work(crew, state, unsafe { T::from_task(task) });
-            if Self::COUNTS_TASKS {
-                crew.counts().finished();
+            if crew.counts_tasks() {
+                crew.counts.finished();
             }
         };
         let mut is_out = self.has_set_out();
@@ -157,15 +161,16 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
                 run(self, task);
             }
             if std::mem::take(&mut is_out) {
-                self.counts().comes_home();
+                self.counts.comes_home();
             }
             if self.is_stopped() || self.is_all_done() {
                 return;
             }
+            let goes_out = self.end == End::Homes;
             // If workers set out all the time, they would never all be at home.
-            if Self::COUNTS_TASKS || self.queue.sees_any() {
-                if !Self::COUNTS_TASKS {
-                    self.counts().sets_out();
+            if !goes_out || self.queue.sees_any() {
+                if goes_out {
+                    self.counts.sets_out();
                     is_out = true;
                 }
                 if let Some(task) = self.queue.steal() {
@@ -175,7 +180,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
                     continue;
                 }
                 if std::mem::take(&mut is_out) {
-                    self.counts().comes_home();
+                    self.counts.comes_home();
                 }
             }
             self.queue.idles();
@@ -198,7 +203,10 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     }
 
     fn is_all_done(&self) -> bool {
-        let all = if Self::COUNTS_TASKS { Counts::all_done } else { Counts::all_home };
+        let all = match self.end {
+            End::Tasks => Counts::all_done,
+            End::Homes => Counts::all_home,
+        };
         all(&self.shared.counts)
     }
 }

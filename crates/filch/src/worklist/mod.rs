@@ -14,7 +14,7 @@
 //! **The end.** A worker that sees no task learns nothing: it may have been refused as a thief, or wait for an answer.
 //! So workers count, by [`termination`](crate::protocol::termination), tasks pushed and tasks run. Where a queue may
 //! return a task twice, those sums would be wrong; there, workers count how often they set out to look for work and
-//! come home without any. A worker is at home when its own queue, which only it fills, is empty and it holds no task.
+//! come home without any; [`End`] has this for other queues too. A worker is at home when its own queue, which only it fills, is empty and it holds no task.
 //! If all have come home as often as they set out, none had a task when the first sum was taken, so no task was left.
 //!
 //! Invariant: each task is run or dropped once (an idempotent one is run at least once); no task is left in a queue
@@ -22,6 +22,7 @@
 
 mod bag;
 mod crew;
+mod end;
 mod item;
 mod team;
 
@@ -34,6 +35,7 @@ use filch_queue::{ChaseLev, StealMany, Task};
 
 pub use bag::{Bag, Bags, Split};
 pub use crew::Crew;
+pub use end::End;
 #[doc(no_inline)]
 pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
@@ -74,6 +76,8 @@ pub struct Worklist<Q: Queue<Native> = ChaseLev> {
     pub(crate) params: Q::Params,
     pub(crate) loot: Option<Loot<Q>>,
     pub(crate) habits: Habits,
+    /// How its runs end, if it is set.
+    end: Option<End>,
     pub(crate) stop: Stop,
     pub(crate) pin: bool,
     queue: PhantomData<fn() -> Q>,
@@ -104,6 +108,7 @@ impl Worklist {
             params: (),
             loot: None,
             habits: Habits::default(),
+            end: None,
             stop: Stop::default(),
             pin: false,
             queue: PhantomData,
@@ -124,7 +129,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     #[must_use]
     pub fn queue<R: Queue<Native>>(self, params: R::Params) -> Worklist<R> {
         let Self { workers, capacity, stop, pin, habits, .. } = self;
-        Worklist { workers, capacity, params, loot: None, habits, stop, pin, queue: PhantomData }
+        Worklist { workers, capacity, params, loot: None, habits, end: None, stop, pin, queue: PhantomData }
     }
 
     /// Sets the capacity of each worker's queue. Tasks beyond it stay with their worker.
@@ -201,6 +206,16 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Self { habits: Habits { on_loss, ..self.habits }, ..self }
     }
 
+    /// Sets how workers notice that a list is done.
+    ///
+    /// # Panics
+    /// If that is not right on this queue: see [`End::of`].
+    #[must_use]
+    pub fn end(self, end: End) -> Self {
+        assert!(End::of::<Q>().contains(&end), "{} cannot notice the end by {}", Q::PROMISES.name, end.name());
+        Self { end: Some(end), ..self }
+    }
+
     /// Returns a handle that stops this worklist's runs early, from any thread.
     ///
     /// ```
@@ -250,7 +265,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// # Ok::<(), filch::worklist::StartError>(())
     /// ```
     pub fn start(&self) -> Result<Team<Q>, StartError> {
-        Ok(Team::new(self.settings("filch worklist").start()?, self.stop()))
+        Ok(Team::new(self.settings("filch worklist").start()?, self.stop(), self.ends()))
     }
 
     /// Runs `work` on all of `tasks` and on all tasks that it pushes, in any order, and returns when none is left.
@@ -350,7 +365,11 @@ impl<Q: Queue<Native>> Worklist<Q> {
     }
 
     fn team_of_one_run(&self) -> Team<Q> {
-        Team::new(self.settings("filch worklist").start_what_can_be(), self.stop())
+        Team::new(self.settings("filch worklist").start_what_can_be(), self.stop(), self.ends())
+    }
+
+    fn ends(&self) -> End {
+        self.end.unwrap_or(End::of::<Q>()[0])
     }
 
     pub(crate) fn settings(&self, name: &'static str) -> TeamSettings<'_, Q> {

@@ -6,7 +6,7 @@ use filch_memory::Native;
 use filch_queue::{ChaseLev, Delivery, Padded, Queue};
 
 use super::crew::Shared;
-use super::{Bag, Bags, Crew, Idempotent, Item, Outcome, Split, Stop};
+use super::{Bag, Bags, Crew, End, Idempotent, Item, Outcome, Split, Stop};
 use crate::team::Members;
 
 /// Threads and queues for worklists, kept from one list to the next. [`Worklist::start`](super::Worklist::start) makes
@@ -31,6 +31,7 @@ use crate::team::Members;
 pub struct Team<Q: Queue<Native> = ChaseLev> {
     members: Members<Q>,
     stop: Stop,
+    end: End,
 }
 
 impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
@@ -43,8 +44,8 @@ impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
 }
 
 impl<Q: Queue<Native>> Team<Q> {
-    pub(super) fn new(members: Members<Q>, stop: Stop) -> Self {
-        Self { members, stop }
+    pub(super) fn new(members: Members<Q>, stop: Stop, end: End) -> Self {
+        Self { members, stop, end }
     }
 
     /// The number of workers.
@@ -187,7 +188,7 @@ impl<Q: Queue<Native>> Team<Q> {
         let workers = self.workers();
         let Members { threads, queues } = &mut self.members;
         threads.check_process();
-        let shared = Shared::new(workers, &self.stop);
+        let shared = Shared::new(workers, self.end, &self.stop);
         // Nothing unwinds from here until the queues are back. Each worker writes its crew and its state all the time,
         // so both are padded to cache lines.
         let crew = |(index, queue)| Padded(Crew::new(index, queue, &shared));

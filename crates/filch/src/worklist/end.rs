@@ -1,0 +1,48 @@
+//! How a list notices its end.
+
+use filch_memory::Native;
+use filch_queue::{Delivery, Progress, Queue};
+
+/// How workers notice that a list is done. A setting of [worklists](super::Worklist::end).
+///
+/// ```
+/// use filch::worklist::{End, Worklist};
+/// use filch_queue::{ChaseLev, IdempotentLifo};
+///
+/// assert_eq!(End::of::<ChaseLev>(), [End::Tasks, End::Homes]);
+/// assert_eq!(End::of::<IdempotentLifo>(), [End::Homes]);
+/// let list = Worklist::new(2).end(End::Homes);
+/// assert_eq!(list.run(0..100_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 4950);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// They count tasks pushed and tasks run: two plain stores for each task. The default where each task is returned once.
+    Tasks,
+    /// They count how often they set out for work and come home without any, which costs nothing per task. All that queues can do that may
+    /// return a task twice; so with it, queues of both kinds pay the same. Not where a task may be on its way to a thief that has come home
+    /// without an answer.
+    Homes,
+}
+
+impl End {
+    /// Both.
+    pub const EVERY: [Self; 2] = [Self::Tasks, Self::Homes];
+
+    /// Those that are right on a queue, the default first.
+    pub fn of<Q: Queue<Native>>() -> Vec<Self> {
+        let is_once = Q::PROMISES.delivery == Delivery::ExactlyOnce;
+        let is_right = |end: &Self| match end {
+            Self::Tasks => is_once,
+            Self::Homes => Q::PROMISES.steal_progress != Progress::OwnerDependent,
+        };
+        Self::EVERY.into_iter().filter(is_right).collect()
+    }
+
+    /// The name on command lines and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks",
+            Self::Homes => "homes",
+        }
+    }
+}
