@@ -130,6 +130,9 @@ unsafe impl<M: Memory> Queue<M> for Abp {
         answers_by_clock: false,
     };
 
+    // `pop` has the fence F before it looks at the age.
+    const FENCES_POPS: bool = true;
+
     fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
         assert!(capacity <= MAX_CAPACITY, "the capacity is out of range");
         let shared = Arc::new(Shared {

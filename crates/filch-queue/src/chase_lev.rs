@@ -143,6 +143,9 @@ unsafe impl<M: Memory> Queue<M> for ChaseLev {
         answers_by_clock: false,
     };
 
+    // `pop` has the fence F before it looks at top.
+    const FENCES_POPS: bool = true;
+
     const THIEVES_ALIKE: bool = true;
 
     #[inline]

@@ -55,6 +55,9 @@ unsafe impl<M: Memory> Queue<M> for ChaseLevFixed {
         ..<ChaseLev as Queue<M>>::PROMISES
     };
 
+    // As in `chase_lev.rs`.
+    const FENCES_POPS: bool = true;
+
     const THIEVES_ALIKE: bool = true;
 
     #[inline]

@@ -173,6 +173,10 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// answer; its own owner's end has to answer others meanwhile, and each owner has to [rest](crate::Owner::rest) before it is silent.
     const WITHDRAWS: bool = true;
 
+    /// Whether every pop that returns a task executes a sequentially consistent fence, so that what the owner has stored before is seen by
+    /// all before it loads what the task loads.
+    const FENCES_POPS: bool = false;
+
     /// Does what [`Thief::steal`](crate::Thief::steal) does, for any number of threads at once.
     ///
     /// ```

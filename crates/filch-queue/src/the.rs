@@ -137,6 +137,9 @@ unsafe impl<M: Memory> Queue<M> for The {
         answers_by_clock: false,
     };
 
+    // `pop` has the fence F before it looks at the head.
+    const FENCES_POPS: bool = true;
+
     fn make(capacity: usize, thieves: usize, (): &()) -> (Owner<M>, Vec<Thief<M>>) {
         let end = OwnerEnd::new(capacity, ());
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&end.shared) }).collect();

@@ -147,10 +147,13 @@ impl<P: Pool> Contender for Pooled<P> {
 pub(crate) fn exactly_once<Q: Queue>(list: Worklist<Q>, kind: Kind, pin: bool) -> Result<Box<dyn Contender>, String> {
     let list = list.pin(pin);
     if kind == Kind::Jobs {
-        let run = |instance: &mut Instance, team: &mut jobs::Team<Q>| Some(instance.run_jobs(team));
+        let run = |instance: &mut Instance, team: &mut jobs::Team<Q>| Ok(instance.run_jobs(team));
         return List::boxed(Jobs::from(list).start(), run, true, pin);
     }
-    let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| Some(instance.list_exactly_once(team));
+    let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| {
+        fits::<Q>(instance, team)?;
+        Ok(instance.list_exactly_once(team))
+    };
     List::boxed(list.start(), run, true, pin)
 }
 
@@ -159,8 +162,16 @@ pub(crate) fn exactly_once<Q: Queue>(list: Worklist<Q>, kind: Kind, pin: bool) -
 /// # Errors
 /// See [`exactly_once`].
 pub(crate) fn at_least_once<Q: Queue>(list: Worklist<Q>, pin: bool) -> Result<Box<dyn Contender>, String> {
-    let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| instance.list_at_least_once(team);
+    let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| {
+        fits::<Q>(instance, team)?;
+        let listed = instance.list_at_least_once(team);
+        listed.ok_or_else(|| format!("{} must not run a task twice", instance.name()))
+    };
     List::boxed(list.pin(pin).start(), run, false, pin)
+}
+
+fn fits<Q: Queue>(instance: &Instance, team: &worklist::Team<Q>) -> Result<(), String> {
+    instance.why_not_listed::<Q>(team.workers()).map_or(Ok(()), |why| Err(format!("{}: {why}", instance.name())))
 }
 
 /// A team of a worklist or a job system.
@@ -192,7 +203,7 @@ impl<Q: Queue> Team for jobs::Team<Q> {
 /// A team, and the way to run a program on it, if the program permits that.
 struct List<T> {
     team: RefCell<T>,
-    run: fn(&mut Instance, &mut T) -> Option<Listed>,
+    run: fn(&mut Instance, &mut T) -> Result<Listed, String>,
     /// Whether each task runs once.
     is_exact: bool,
     threads: Threads,
@@ -254,7 +265,7 @@ impl Tally {
 impl<T: Team> List<T> {
     fn boxed(
         team: Result<T, StartError>,
-        run: fn(&mut Instance, &mut T) -> Option<Listed>,
+        run: fn(&mut Instance, &mut T) -> Result<Listed, String>,
         is_exact: bool,
         pin: bool,
     ) -> Result<Box<dyn Contender>, String> {
@@ -273,9 +284,7 @@ impl<T: Team> List<T> {
 
 impl<T: Team> Contender for List<T> {
     fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
-        let name = instance.name();
-        let run = (self.run)(instance, &mut self.team.borrow_mut());
-        let run = run.ok_or_else(|| format!("{name} must not run a task twice"))?;
+        let run = (self.run)(instance, &mut self.team.borrow_mut())?;
         let mut counted = self.counted.borrow_mut();
         counted.workers.iter_mut().zip(&run.tallies).for_each(|(sum, tally)| sum.add(tally));
         counted.duplicates = run.duplicates.map(|more| counted.duplicates.unwrap_or(0) + more);

@@ -6,7 +6,10 @@
 mod common;
 
 use common::{Runner, order, own, runs};
+use filch_catalogue::{Lists, ONE_WORKER, QUEUES};
 use filch_protocol::Ran;
+use filch_queue::Queue;
+use filch_schedulers::{QueueUser, with_queue};
 
 /// The fences and locked instructions of parking, waking and starting the program.
 const AROUND: u64 = 60;
@@ -69,6 +72,25 @@ fn tasks_of_worklists_have_the_fences_of_their_queue() {
                 println!("{name}: {counted} {counter}");
                 assert!(is_each(counted, each, 8191), "{name}: {counted} {counter}");
             }
+        }
+    }
+}
+
+/// What a [queue says](filch_queue::Queue::FENCES_POPS) of its pops is so.
+#[test]
+fn queues_with_a_fence_in_every_pop_say_so() {
+    struct Says;
+    impl QueueUser for Says {
+        type Output = bool;
+
+        fn with<Q: Queue>(self, _: Q::Params) -> bool {
+            Q::FENCES_POPS
+        }
+    }
+    for queue in QUEUES.iter().filter(|queue| queue.lists != Lists::Twice && queue.memory != ONE_WORKER) {
+        for ran in ran(queue.name, ("trees", &[("tree", "thin"), ("depth", "10")]), 1) {
+            let has_fences = count(&ran, "fences") >= 2047;
+            assert_eq!(with_queue(queue.name, Says), Some(has_fences), "{}", queue.name);
         }
     }
 }

@@ -274,7 +274,7 @@ fn pushed_tasks_match_the_program() {
         ("chase-lev", ("trees", &[("tree", "fat"), ("fanout", "12")][..]), Some(1885)),
         ("bwos-f", ("trees", &[("tree", "comb"), ("depth", "1000")]), Some(2001)),
         ("pdq-r-async", ("trees", &[("tree", "thin"), ("depth", "10")]), Some(2047)),
-        ("idem-lifo", ("spanning-tree", &[("graph", "kgraph"), ("n", "2000")]), Some(2000)),
+        ("idem-lifo", ("spanning-tree", &[("adopt", "swap"), ("n", "2000")]), Some(2000)),
         ("wsq", ("wsq", &[("jobs", "3000")]), Some(3001)),
         ("idem-fifo", ("closure", &[("n", "2000")]), None),
         ("lace", ("pseudo-dfs", &[("n", "3000"), ("items", "16")]), None),

@@ -1,15 +1,27 @@
 //! A spanning tree of the reachable vertices, with tasks that may run twice.
 //!
 //! A task visits a vertex and becomes the parent of each neighbour without one; each of these becomes a task. A
-//! repeated task does nothing. The schedule decides which tree results. The check is that it is a tree: every reachable
-//! vertex has a parent that is its neighbour, and every chain of parents ends at the root.
+//! repeated task finds only vertices with parents. The schedule decides which tree results. The check is that it is a
+//! tree: every reachable vertex has a parent that is its neighbour, and every chain of parents ends at the root.
 //!
-//! **Why a compare-and-swap.** In the source a load tests a parent and a store sets it, like the marks of
-//! [`closure`](crate::closure). Then two neighbours *x* and *y*, visited at the same time by two workers whose queues
-//! have no fence, may become each other's parents: each worker's load from the other's vertex precedes the drain of the
-//! other's store from its store buffer. So here a worker that finds no parent sets it by compare-and-swap: once per
-//! vertex, not per edge. Suppose that a chain of parents were a ring. Each parent in it was visited after its own swap
-//! and before its child's, so each swap would come after itself.
+//! **By load and store.** In the source a load tests a parent and a store sets it, like the marks of
+//! [`closure`](crate::closure). Two workers may both set a parent, and both make the vertex a task; the last store
+//! stays. Suppose that the parents then made a ring. Each vertex *v* of it became a parent in some visit, which was a
+//! task, pushed after some store of *v*'s own parent. The visit found its child without any parent: its load was
+//! executed before any store of the child's parent left a store buffer. If each task were visited only after the store
+//! before its push had left the store buffer, then each load of the ring would come before the next one's visit and so
+//! before itself.
+//!
+//! It has left if the task was stolen: buffers are drained in order, and the thief has seen the push. If the worker
+//! popped it itself, it has left if there is a fence in between, and that is so if
+//! [every pop has one](Queue::FENCES_POPS): on `the`, `chase-lev`, `chase-lev-fixed` and `abp`. Elsewhere two neighbours
+//! *x* and *y*, pushed and popped at the same time by two workers, may become each other's parents, as each load comes
+//! before the other's store has left. On one worker there is nothing to order. The argument is about processors with
+//! total store order; on others the program does not rely on it.
+//!
+//! **By compare-and-swap**, the variant, a vertex gets one parent: once per vertex, not per edge, since a load comes
+//! first. Each parent of a ring would be visited after its own swap and before its child's, so each swap would come
+//! after itself.
 //!
 //! **What it stresses.** The same as [`closure`](crate::closure), with more memory.
 //!
@@ -23,7 +35,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use filch::worklist::{Queue, Team};
 use filch_catalogue::ParamError;
-use filch_catalogue::programs::spanning_tree::Params;
+use filch_catalogue::programs::spanning_tree::{Adoption, Params};
 
 use crate::answer::{Answer, Listed, expect};
 use crate::graph::{Graph, ROOT};
@@ -40,7 +52,12 @@ impl Prepare for Params {
         let graph = Graph::of(&self.input)?;
         let parents = filled(self.input.name, graph.vertices() as usize, NONE)?;
         let right = graph.reach(ROOT);
-        Ok(Instance { graph, parents: parents.into_iter().map(AtomicU32::new).collect(), right })
+        Ok(Instance {
+            graph,
+            parents: parents.into_iter().map(AtomicU32::new).collect(),
+            right,
+            adoption: self.adoption,
+        })
     }
 }
 
@@ -51,6 +68,12 @@ pub struct Instance {
     parents: Vec<AtomicU32>,
     /// The vertices that breadth-first search reaches.
     right: Vec<bool>,
+    adoption: Adoption,
+}
+
+/// Whether parents may be set by load and store on these queues.
+fn may_store<Q: Queue>(workers: usize) -> bool {
+    workers == 1 || cfg!(target_arch = "x86_64") && Q::FENCES_POPS
 }
 
 /// The check's knowledge of a vertex.
@@ -129,10 +152,10 @@ impl Runs for Instance {
         self.check_chains()
     }
 
-    /// Each vertex is adopted once.
+    /// By compare-and-swap each vertex is adopted once.
     fn tasks(&self, answer: &Answer) -> Option<u64> {
         match answer {
-            Answer::Reached(vertices) => Some(u64::from(*vertices)),
+            Answer::Reached(vertices) if self.adoption == Adoption::Swap => Some(u64::from(*vertices)),
             _ => None,
         }
     }
@@ -145,23 +168,17 @@ impl Runs for Instance {
     }
 }
 
-impl Lists for Instance {
-    fn exactly_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
+impl Instance {
+    /// Visits all vertices; `adopt` sets the parent in a place, if there was none, and returns whether it has.
+    fn visit<Q: Queue>(&mut self, team: &mut Team<Q>, adopt: impl Fn(&AtomicU32, u32) -> bool + Sync) -> Listed {
         let Self { graph, parents, .. } = &*self;
-        let adopt = |parent: u32, child: u32| {
-            let place = &parents[child as usize];
-            // Relaxed: until all threads are joined, a parent is only compared with `NONE`. That there is no ring needs
-            // no more: a vertex is visited after the swap that made it a task, and the queue publishes the task.
-            place.load(Ordering::Relaxed) == NONE
-                && place.compare_exchange(NONE, parent, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        };
-        adopt(ROOT, ROOT);
+        adopt(&parents[ROOT as usize], ROOT);
         let run = team.run_idempotent(
             [ROOT],
             |_| (),
             |crew, (), vertex: u32| {
                 for &next in graph.neighbours(vertex) {
-                    if adopt(vertex, next) {
+                    if adopt(&parents[next as usize], vertex) {
                         crew.push(next);
                     }
                 }
@@ -169,6 +186,38 @@ impl Lists for Instance {
         );
         let reached = self.parents.iter_mut().map(|parent| u32::from(*parent.get_mut() != NONE)).sum();
         Listed::reaching(reached, run.tallies)
+    }
+}
+
+impl Lists for Instance {
+    fn refuses<Q: Queue>(&self, workers: usize) -> Option<String> {
+        (self.adoption == Adoption::Store && !may_store::<Q>(workers)).then(|| {
+            format!(
+                "adopt=store needs a fence in every pop, on a processor with total store order; on {} two vertices may become each \
+                 other's parents: use adopt=swap",
+                Q::PROMISES.name
+            )
+        })
+    }
+
+    fn exactly_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
+        let is_right = may_store::<Q>(team.workers());
+        // Relaxed, all: until all threads are joined, a parent is only compared with `NONE`. That there is no ring needs
+        // only what the head of this file says, or with a swap that the queue publishes the task.
+        if is_right && self.adoption != Adoption::Swap {
+            self.visit(team, |place, parent| {
+                let is_free = place.load(Ordering::Relaxed) == NONE;
+                if is_free {
+                    place.store(parent, Ordering::Relaxed);
+                }
+                is_free
+            })
+        } else {
+            self.visit(team, |place, parent| {
+                place.load(Ordering::Relaxed) == NONE
+                    && place.compare_exchange(NONE, parent, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            })
+        }
     }
 
     fn at_least_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Option<Listed> {
@@ -185,7 +234,8 @@ mod tests {
         let graph = Graph::of_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
         let right = graph.reach(ROOT);
         let reached = parents.iter().filter(|&&parent| parent != NONE).count() as u32;
-        Instance { graph, parents: parents.map(AtomicU32::new).into(), right }.check(&Answer::Reached(reached))
+        let (parents, adoption) = (parents.map(AtomicU32::new).into(), Adoption::Auto);
+        Instance { graph, parents, right, adoption }.check(&Answer::Reached(reached))
     }
 
     #[test]

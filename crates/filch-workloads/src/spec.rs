@@ -53,6 +53,11 @@ pub(crate) trait Forks: Runs {
 
 /// A worklist program.
 pub(crate) trait Lists: Runs {
+    /// Why its run would be wrong on such queues, as a sentence.
+    fn refuses<Q: Queue>(&self, _workers: usize) -> Option<String> {
+        None
+    }
+
     fn exactly_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Listed;
 
     /// Returns `None` unless the tasks may run twice.

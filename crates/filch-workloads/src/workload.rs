@@ -50,8 +50,9 @@ macro_rules! instances {
             /// ```
             ///
             /// # Panics
-            /// If it is not a worklist program: see [`Instance::kind`].
+            /// If it is not a worklist program: see [`Instance::kind`]; or if it [would be wrong](Self::why_not_listed).
             pub fn list_exactly_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Listed {
+                self.check_list::<Q>(team.workers());
                 match self {
                     $(Self::$lists(program) => program.exactly_once(team),)*
                     other => panic!("{} is not a worklist program", other.name()),
@@ -60,10 +61,39 @@ macro_rules! instances {
 
             /// Runs a worklist program whose tasks may run twice, also on queues that may return a task twice. Returns
             /// `None` for other programs.
+            ///
+            /// # Panics
+            /// If it [would be wrong](Self::why_not_listed).
             pub fn list_at_least_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Option<Listed> {
+                self.check_list::<Q>(team.workers());
                 match self {
                     $(Self::$lists(program) => program.at_least_once(team),)*
                     _ => None,
+                }
+            }
+
+            /// Why this worklist program, with its parameters, would be wrong on such queues: a sentence, if it would be.
+            ///
+            /// ```
+            /// use filch_queue::{ChaseLev, Lace};
+            /// use filch_workloads::{Prepare, Workload};
+            ///
+            /// let tree = Workload::new("spanning-tree", &[("adopt".into(), "store".into())])?.prepare()?;
+            /// assert_eq!(tree.why_not_listed::<ChaseLev>(2).is_none(), cfg!(target_arch = "x86_64"));
+            /// assert!(tree.why_not_listed::<Lace>(2).is_some_and(|why| why.contains("lace")));
+            /// assert!(tree.why_not_listed::<Lace>(1).is_none());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            pub fn why_not_listed<Q: Queue>(&self, workers: usize) -> Option<String> {
+                match self {
+                    $(Self::$lists(program) => program.refuses::<Q>(workers),)*
+                    _ => None,
+                }
+            }
+
+            fn check_list<Q: Queue>(&self, workers: usize) {
+                if let Some(why) = self.why_not_listed::<Q>(workers) {
+                    panic!("{}: {why}", self.name());
                 }
             }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use filch_memory::Native;
 use filch_memory::count::stealing;
+use filch_memory::{Memory, Native, Ordering};
 use filch_queue::{Counted, Counts, Hand, Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
 use crate::deal::{self, count_in};
@@ -191,6 +191,10 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
     #[cold]
     fn pop_overflow(&mut self) -> Option<Task> {
         let next = self.overflow.pop()?;
+        if Q::FENCES_POPS {
+            // As any other pop of this queue.
+            Native::fence(Ordering::SeqCst);
+        }
         while let Some(task) = self.overflow.pop() {
             if let Err(full) = self.owner.push(task) {
                 self.overflow.push(full.0);

@@ -15,6 +15,7 @@ pub mod rounds;
 pub mod runtime;
 pub mod seize;
 mod several;
+pub mod tree;
 pub mod wool;
 
 use std::time::Duration;
@@ -28,6 +29,7 @@ use filch_queue::{
 
 use self::battery::{Params, Row, battery, called, client, hint, queue};
 use self::cost::Cost::{self, Full, FullTso, Quick, QuickTso};
+use self::cost::scenario;
 use self::private::Part;
 use crate::c11::Loom;
 use crate::scenario::Scenario;
@@ -172,6 +174,7 @@ pub fn all() -> Vec<Scenario> {
     all.extend(queue::<PdqSTold>(&private(), |_| dealing(), |_| dealing()));
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free::scenarios());
+    all.extend(trees());
     all.extend(late());
     all.extend(hints());
     all.extend(protocols::scenarios());
@@ -288,6 +291,16 @@ fn late() -> Vec<Scenario> {
     all.extend(late::<PdqR2Async>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<PdqSTold>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
     all
+}
+
+/// A spanning tree by load and store, on the queues whose [pops have fences](Queue::FENCES_POPS).
+fn trees() -> Vec<Scenario> {
+    fn tree<Q: Queue<Tso, Params = ()> + Queue<Loom, Params = ()>>() -> Scenario {
+        const { assert!(<Q as Queue<Tso>>::FENCES_POPS) };
+        let name = <Q as Queue<Tso>>::PROMISES.name;
+        scenario(name, "two neighbours", Quick, tree::neighbours::<Tso, Q>, tree::neighbours::<Loom, Q>)
+    }
+    vec![tree::<The>(), tree::<ChaseLev>(), tree::<ChaseLevFixed>(), tree::<Abp>()]
 }
 
 /// The hint of each queue to a worker that looks once while others take tasks.

@@ -4,9 +4,10 @@ use filch_queue::{Abp, ChaseLev, ChaseLevAsym, The};
 
 use super::{GROWING, SPIN_LOCK, THE};
 use crate::harm::Harm;
-use crate::scenarios::queues::Client;
+use crate::scenarios::{queues::Client, tree};
 use crate::sites::Slip;
-use crate::twins::mutant::{Mutant, buffer, slip};
+use crate::tso::Tso;
+use crate::twins::mutant::{Mutant, buffer, slip, slipped_protocol};
 
 const ABP: &str = "filch-queue/src/abp.rs";
 const CHASE_LEV: &str = "filch-queue/src/chase_lev.rs";
@@ -110,6 +111,17 @@ fn chase_lev() -> Vec<Mutant> {
             Harm::Twice,
             "pop's load of top overtakes its store of bottom, and owner and thief take one task",
         )),
+        Mutant {
+            processor: buffer(4),
+            ..slipped_protocol(
+                "chase-lev",
+                ("no-fence-in-pop-of-a-tree", Slip::left_out((CHASE_LEV, "pop", "M::fence"))),
+                "two neighbours, two workers",
+                Harm::Panic,
+                "each worker looks for the parent of the other's vertex while the other's store of it waits in a store buffer",
+                tree::neighbours::<Tso, ChaseLev>,
+            )
+        },
         slip::<ChaseLev>(
             "no-swap-for-last",
             Slip::left_out((CHASE_LEV, "pop_last", "compare_exchange")),
