@@ -112,7 +112,7 @@ fn decompose<J: ForkJoin>(j: &mut J, a: &mut [f64], tile: usize) {
             move |mut j| solve_upper(&mut j, diagonal, a10, tile),
         );
     }
-    product(j, Into::Subtract, a11, a10, a01, tile);
+    product::<false, _>(j, Into::Subtract, a11, a10, a01, tile);
     decompose(j, a11, tile);
 }
 
@@ -131,7 +131,7 @@ fn solve_lower<J: ForkJoin>(j: &mut J, l: &[f64], m: &mut [f64], tile: usize) {
 fn solve_lower_column<J: ForkJoin>(j: &mut J, l: &[f64], upper: &mut [f64], lower: &mut [f64], tile: usize) {
     let [l00, _, l10, l11] = quadrants(l);
     solve_lower(j, l00, upper, tile);
-    product(j, Into::Subtract, lower, l10, upper, tile);
+    product::<false, _>(j, Into::Subtract, lower, l10, upper, tile);
     solve_lower(j, l11, lower, tile);
 }
 
@@ -150,7 +150,7 @@ fn solve_upper<J: ForkJoin>(j: &mut J, u: &[f64], m: &mut [f64], tile: usize) {
 fn solve_upper_row<J: ForkJoin>(j: &mut J, u: &[f64], left: &mut [f64], right: &mut [f64], tile: usize) {
     let [u00, u01, _, u11] = quadrants(u);
     solve_upper(j, u00, left, tile);
-    product(j, Into::Subtract, right, left, u01, tile);
+    product::<false, _>(j, Into::Subtract, right, left, u01, tile);
     solve_upper(j, u11, right, tile);
 }
 

@@ -3,7 +3,7 @@
 //! *In place* (`matmul-inplace`): the program forks four products, then the four others, which add to the first. It
 //! needs no memory beyond the three matrices. The span is Θ(n), since on each level the second half of a sum waits for
 //! the first. This is the form of the experiments on private deques. They choose the cut-off so that a leaf takes a
-//! given time: a thief's request waits until the leaf is done.
+//! given time: a thief's request waits until the leaf is done, unless leaves `poll` or tasks are interrupted.
 //!
 //! *With temporaries* (`matmul-temp`): the program forks all eight products at once, four of them into a temporary
 //! matrix, and then adds that in parallel. The span is Θ(log² n), so a level offers twice as many tasks; the price is
@@ -27,7 +27,8 @@ impl Prepare for InPlace {
     type Instance = InPlaceInstance;
 
     fn prepare(&self) -> Result<InPlaceInstance, ParamError> {
-        Ok(InPlaceInstance { factors: Factors::new("matmul-inplace", self.0)?, forks: Some(self.0.forks()) })
+        let factors = Factors::new("matmul-inplace", self.size)?;
+        Ok(InPlaceInstance { factors, forks: Some(self.size.forks()), polls: self.polls })
     }
 }
 
@@ -41,7 +42,7 @@ impl Prepare for Temporaries {
 
 instance_of_factors! {
     /// The in-place program and its matrices.
-    InPlaceInstance
+    InPlaceInstance, polls: bool
 }
 
 instance_of_factors! {
@@ -51,12 +52,13 @@ instance_of_factors! {
 
 /// The sequential program of both forms.
 fn serial(Factors { layout, a, b, c, .. }: &mut Factors) {
-    product(&mut Serial, Into::Set, c, a, b, layout.tile);
+    product::<false, _>(&mut Serial, Into::Set, c, a, b, layout.tile);
 }
 
 impl Forks for InPlaceInstance {
     fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
         let Factors { layout, a, b, c, .. } = &mut self.factors;
+        let product = if self.polls { product::<true, J> } else { product::<false, J> };
         product(&mut j, Into::Set, c, a, b, layout.tile);
         self.factors.answer()
     }
@@ -77,7 +79,7 @@ const SUM: usize = 16 << 10;
 fn with_temporary<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
     // On the last level a pass over a temporary takes a good part of the time of its products.
     if c.len() <= 4 * tile * tile {
-        return product(j, Into::Set, c, a, b, tile);
+        return product::<false, _>(j, Into::Set, c, a, b, tile);
     }
     let mut temporary = buffers.take(c.len());
     let ([a00, a01, a10, a11], [b00, b01, b10, b11]) = (quadrants(a), quadrants(b));

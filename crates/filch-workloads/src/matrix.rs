@@ -100,10 +100,18 @@ pub(crate) enum Into {
     Subtract,
 }
 
-/// Computes a product in place: eight products of quadrants, four at a time.
-pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f64], b: &[f64], tile: usize) {
+/// Computes a product in place: eight products of quadrants, four at a time. Long leaves look for thieves if it `POLLS`.
+pub(crate) fn product<const POLLS: bool, J: ForkJoin>(
+    j: &mut J,
+    into: Into,
+    c: &mut [f64],
+    a: &[f64],
+    b: &[f64],
+    tile: usize,
+) {
     if c.len() == tile * tile {
-        return if tile < LONG { tile_product(into, c, a, b, tile) } else { long_product(j, into, c, a, b, tile) };
+        let is_long = POLLS && tile >= LONG;
+        return if is_long { long_product(j, into, c, a, b, tile) } else { tile_product(into, c, a, b, tile) };
     }
     let then = if into == Into::Set { Into::Add } else { into };
     let ([a00, a01, a10, a11], [b00, b01, b10, b11]) = (quadrants(a), quadrants(b));
@@ -112,22 +120,22 @@ pub(crate) fn product<J: ForkJoin>(j: &mut J, into: Into, c: &mut [f64], a: &[f6
         let [c00, c01, c10, c11] = [&mut *c00, &mut *c01, &mut *c10, &mut *c11];
         join4!(
             j,
-            move |mut j| product(&mut j, into, c00, a00, b00, tile),
-            move |mut j| product(&mut j, into, c01, a00, b01, tile),
-            move |mut j| product(&mut j, into, c10, a10, b00, tile),
-            move |mut j| product(&mut j, into, c11, a10, b01, tile),
+            move |mut j| product::<POLLS, _>(&mut j, into, c00, a00, b00, tile),
+            move |mut j| product::<POLLS, _>(&mut j, into, c01, a00, b01, tile),
+            move |mut j| product::<POLLS, _>(&mut j, into, c10, a10, b00, tile),
+            move |mut j| product::<POLLS, _>(&mut j, into, c11, a10, b01, tile),
         );
     }
     join4!(
         j,
-        move |mut j| product(&mut j, then, c00, a01, b10, tile),
-        move |mut j| product(&mut j, then, c01, a01, b11, tile),
-        move |mut j| product(&mut j, then, c10, a11, b10, tile),
-        move |mut j| product(&mut j, then, c11, a11, b11, tile),
+        move |mut j| product::<POLLS, _>(&mut j, then, c00, a01, b10, tile),
+        move |mut j| product::<POLLS, _>(&mut j, then, c01, a01, b11, tile),
+        move |mut j| product::<POLLS, _>(&mut j, then, c10, a11, b10, tile),
+        move |mut j| product::<POLLS, _>(&mut j, then, c11, a11, b11, tile),
     );
 }
 
-/// The side from which a product of two tiles takes almost a millisecond: long enough that it should poll for thieves.
+/// The side from which a product of two tiles takes almost a millisecond: long enough that thieves feel it.
 const LONG: usize = 128;
 
 /// Multiplies large tiles, four rows at a time.
@@ -305,12 +313,13 @@ impl Factors {
 
 /// Defines an instance made of [`Factors`], with everything but the two programs.
 macro_rules! instance_of_factors {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident $(, $field:ident: $type:ty)?) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name {
             factors: $crate::matrix::Factors,
             forks: Option<u64>,
+            $($field: $type,)?
         }
 
         impl $crate::spec::Runs for $name {

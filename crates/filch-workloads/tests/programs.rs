@@ -220,6 +220,7 @@ const MODERATE: &[(&str, &[(&str, &str)])] = &[
     ("knapsack", &[("items", "17")]),
     ("knapsack", &[("items", "22"), ("input", "independent")]),
     ("matmul-inplace", &[("n", "120"), ("cutoff", "16")]),
+    ("matmul-inplace", &[("n", "256"), ("cutoff", "128"), ("poll", "on")]),
     ("matmul-temp", &[("n", "300"), ("cutoff", "64")]),
     ("samplesort", &[("n", "40000")]),
     ("samplesort", &[("n", "20000"), ("input", "exponential"), ("grain", "3")]),
@@ -271,6 +272,42 @@ fn on_filch_with_closures() {
     let runs: Vec<_> =
         pools.iter().map(|pool| |instance: &mut Instance| pool.install(|| FilchClosures.execute(instance))).collect();
     moderate(&runs.iter().map(|run| run as &dyn Fn(&mut Instance) -> Answer).collect::<Vec<_>>());
+}
+
+/// A sequential executor that counts how often it is asked to poll.
+#[derive(Clone, Copy)]
+struct Polled<'c>(&'c Cell<u64>);
+
+impl ForkJoin for Polled<'_> {
+    type Branch<'b> = Self;
+
+    fn join<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self) -> RA + Send,
+        B: for<'b> FnOnce(Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        (a(*self), b(*self))
+    }
+
+    forks_by_halves!();
+
+    fn poll(&mut self) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+/// Every four rows of a leaf, if they are asked to, and if it is long.
+#[test]
+fn leaves_of_matrices_poll_only_if_they_are_asked_to() {
+    for (cutoff, poll, polls) in [("128", "off", 0), ("128", "on", 8 * 128 / 4), ("64", "on", 0)] {
+        let mut instance =
+            workload("matmul-inplace", &[("n", "256"), ("cutoff", cutoff), ("poll", poll)]).prepare().unwrap();
+        let counted = Cell::new(0);
+        checked(&mut instance, |instance| instance.run(Polled(&counted)));
+        assert_eq!(counted.into_inner(), polls, "cutoff {cutoff}, poll {poll}");
+    }
 }
 
 #[test]
