@@ -261,13 +261,15 @@ fn butterflies(x_low: &mut [Complex], x_high: &mut [Complex], low: &[Complex], h
 
 #[cfg(test)]
 mod tests {
+    use filch_catalogue::programs::grain::Grain;
+
     use super::*;
 
     #[test]
     fn it_is_the_discrete_fourier_transform() {
         let n = 256;
         for cutoff in [1, 8, 1024] {
-            let params = Params { n, cutoff, grain: 0 };
+            let params = Params { n, cutoff, grain: Grain::OnDemand };
             let mut instance = params.prepare().expect("there is memory");
             instance.reset();
             instance.serial();

@@ -5,6 +5,7 @@
 //! `fork_all` returns, and must deliver each result to its place in any schedule.
 
 use filch::Divisible;
+use filch_catalogue::programs::grain;
 
 /// A fork–join executor as a task sees it: a handle, passed by value to each child.
 ///
@@ -108,9 +109,13 @@ pub enum Grain {
 }
 
 impl Grain {
-    /// Returns the grain for a parameter `grain`, whose value 0 means splitting on demand.
-    pub(crate) fn from_param(grain: usize, advice: usize) -> Self {
-        if grain == 0 { Self::Advice(advice.max(1)) } else { Self::Fixed(grain) }
+    /// Returns the grain for a parameter `grain`, where so many items are some 10 µs of work.
+    pub(crate) fn from_param(grain: grain::Grain, advice: usize) -> Self {
+        match grain {
+            grain::Grain::OnDemand => Self::Advice(advice.max(1)),
+            grain::Grain::Leaves => Self::Fixed(advice.max(1)),
+            grain::Grain::Items(items) => Self::Fixed(items),
+        }
     }
 
     fn items(self) -> usize {

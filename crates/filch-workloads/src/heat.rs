@@ -111,7 +111,7 @@ impl Runs for Instance {
 
 impl Forks for Instance {
     fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
-        self.mesh.parallel(&mut j, Grain::from_param(self.params.leaf, 10))
+        self.mesh.parallel(&mut j, Grain::from_param(self.params.leaf.into(), 10))
     }
 }
 

@@ -368,6 +368,8 @@ impl Forks for Instance {
 
 #[cfg(test)]
 mod tests {
+    use filch_catalogue::programs::grain::Grain;
+
     use super::*;
 
     /// Computes the size of the hull by another algorithm, the monotone chain.
@@ -396,7 +398,7 @@ mod tests {
             [(Cloud::Uniform, 20_000), (Cloud::Plummer, 20_000), (Cloud::Uniform, 3), (Cloud::Plummer, 50)]
         {
             for seed in 1..5 {
-                let params = Params { n, input, cutoff: 64, grain: 0, seed };
+                let params = Params { n, input, cutoff: 64, grain: Grain::OnDemand, seed };
                 let mut instance = params.prepare().expect("there is memory");
                 instance.reset();
                 let answer = instance.serial();

@@ -2,9 +2,14 @@
 //!
 //! Vertices have hashed priorities. The sequential program takes them in order of priority and adds a vertex unless a
 //! neighbour is in the set. The parallel program works in rounds over a prefix of the undecided vertices, in the same
-//! order. A vertex is out once a neighbour is in; that neighbour tells it so. It is in once all neighbours of higher
-//! priority are out. Otherwise it waits for the next round. The prefix has max(200, n/50) vertices: a longer prefix
-//! gives a round more parallelism and more vertices that must wait.
+//! order. A vertex is out once a neighbour of higher priority is in. It is in once all of them are out. Otherwise it
+//! waits for the next round. The prefix has max(200, n/50) vertices: a longer prefix gives a round more parallelism and
+//! more vertices that must wait.
+//!
+//! **Phases.** In the source a round has two loops: the first decides by what the rounds before have stored, the second
+//! stores the decisions and collects the vertices that wait. So all loads of states in a round give the same in any
+//! schedule. A decision never changes, so one loop can do both (`phases=1`): a vertex that is in tells its neighbours
+//! that they are out, at once, and some decisions come a round earlier.
 //!
 //! What it stresses: a sequence of a few hundred parallel loops, each of some thousand iterations of some hundred
 //! nanoseconds, whose results are collected, on memory without locality. It is one of the programs that compare loops
@@ -12,8 +17,7 @@
 //! the sequential program once. The span is Θ(log² n) rounds with high probability, as long as prefixes are short.
 //!
 //! The set equals that of the sequential program in any schedule, since the decision on a vertex depends only on
-//! neighbours of higher priority. This is the method of deterministic reservations. A decision never changes, so one
-//! loop does both of its phases.
+//! neighbours of higher priority. This is the method of deterministic reservations.
 //!
 //! **Source.** Guy E. Blelloch, Jeremy T. Fineman, Phillip B. Gibbons and Julian Shun, *Internally Deterministic
 //! Parallel Algorithms Can Be Fast*, PPoPP 2012, as measured in *Private deques*.
@@ -25,7 +29,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::hash;
-use filch_catalogue::programs::independent_set::Params;
+use filch_catalogue::programs::independent_set::{Params, Phases};
 
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
@@ -39,11 +43,21 @@ impl Prepare for Params {
     type Instance = Instance;
 
     fn prepare(&self) -> Result<Instance, ParamError> {
-        let graph = Graph::of(&self.0.input)?;
+        let Self { choice, phases } = self;
+        let graph = Graph::of(&choice.input)?;
         let n = graph.vertices();
-        let states = filled(self.0.input.name, n as usize, UNDECIDED)?.into_iter().map(AtomicU8::new).collect();
-        let order = shuffled(ORDER_SEED, n);
-        Ok(Instance { graph, order, states, grain: Grain::from_param(self.0.grain, 256), right: OnceLock::new() })
+        let states = |count: u32| -> Result<Vec<AtomicU8>, ParamError> {
+            Ok(filled(choice.input.name, count as usize, UNDECIDED)?.into_iter().map(AtomicU8::new).collect())
+        };
+        Ok(Instance {
+            order: shuffled(ORDER_SEED, n),
+            states: states(n)?,
+            decisions: states(if *phases == Phases::Two { n } else { 0 })?,
+            grain: Grain::from_param(choice.grain, 256),
+            phases: *phases,
+            right: OnceLock::new(),
+            graph,
+        })
     }
 }
 
@@ -70,7 +84,10 @@ pub struct Instance {
     /// All accesses are relaxed: a decided state does not change and publishes no other memory, and a stale one delays
     /// a decision by one round.
     states: Vec<AtomicU8>,
+    /// What the first phase of a round has decided; relaxed, since the phases are ordered.
+    decisions: Vec<AtomicU8>,
     grain: Grain,
+    phases: Phases,
     right: OnceLock<Vec<u8>>,
 }
 
@@ -86,6 +103,41 @@ impl Instance {
 
     fn answer(&self) -> Answer {
         Answer::Number(self.states().filter(|&state| state == IN).count() as u64)
+    }
+
+    /// The first phase: decides what can be decided by the states so far.
+    #[inline(never)]
+    fn reserve(&self, vertices: &[u32]) {
+        for &vertex in vertices {
+            let mine = priority(vertex);
+            let mut decision = IN;
+            for &neighbour in self.graph.neighbours(vertex) {
+                if priority(neighbour) < mine {
+                    match self.states[neighbour as usize].load(Ordering::Relaxed) {
+                        IN => {
+                            decision = OUT;
+                            break;
+                        }
+                        UNDECIDED => decision = UNDECIDED,
+                        _ => {}
+                    }
+                }
+            }
+            self.decisions[vertex as usize].store(decision, Ordering::Relaxed);
+        }
+    }
+
+    /// The second phase: stores the decisions, and collects the vertices without one.
+    #[inline(never)]
+    fn commit(&self, mut left: Vec<u32>, vertices: &[u32]) -> Vec<u32> {
+        for &vertex in vertices {
+            let decision = self.decisions[vertex as usize].load(Ordering::Relaxed);
+            self.states[vertex as usize].store(decision, Ordering::Relaxed);
+            if decision == UNDECIDED {
+                left.push(vertex);
+            }
+        }
+        left
     }
 
     /// Decides a vertex from the states of its neighbours.
@@ -181,8 +233,14 @@ impl Runs for Instance {
 impl Forks for Instance {
     fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
         let this = &*self;
-        rounds(&self.order, |vertices| {
-            j.fold_blocks(vertices, self.grain, Vec::new(), |left, block| this.round(left, block), append)
+        rounds(&self.order, |vertices| match this.phases {
+            Phases::Two => {
+                j.for_blocks(vertices, this.grain, |block| this.reserve(block));
+                j.fold_blocks(vertices, this.grain, Vec::new(), |left, block| this.commit(left, block), append)
+            }
+            Phases::One => {
+                j.fold_blocks(vertices, this.grain, Vec::new(), |left, block| this.round(left, block), append)
+            }
         });
         self.answer()
     }

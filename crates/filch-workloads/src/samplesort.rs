@@ -2,10 +2,15 @@
 //!
 //! The program cuts the keys into some √n/2 blocks and sorts them in parallel. A sorted sample, with eight keys for
 //! each of √n/2 buckets, gives the pivots, which cut each block. Then the pieces of all blocks that belong to a bucket
-//! are gathered and sorted, again in parallel.
+//! are brought together and sorted, again in parallel.
+//!
+//! **The transposition** of blocks and buckets is that of PBBS: a recursion halves the larger of the two, in parallel,
+//! down to 64 of each, whose source and destination fit into a cache. It goes over the sizes of the pieces first, so
+//! that running sums give their places. In the other form (`transpose=gather`) the task that sorts a bucket gathers its
+//! pieces from all blocks itself: one pass less, but each cache line of a block is read by the tasks of two buckets.
 //!
 //! What it stresses: two parallel loops of some thousand iterations of some 100 µs, uneven in the second loop, as the
-//! buckets are; and between them a transposition of all keys in pieces of four, which costs cache misses. The
+//! buckets are; and between them a transposition of all keys in pieces of four. The
 //! experiments on private deques show large differences with it, since their loops are cut by work, not into a fixed
 //! number of chunks. The span is Θ(√n log n).
 //!
@@ -14,9 +19,14 @@
 //! comparisons as sorting them once in one piece, but the library gains less on short pieces, and the sample and the
 //! transposition add to it: with one worker the program takes some 1.7 times as long.
 
+#![allow(clippy::disallowed_types, reason = "places of keys, no protocol for the checker")]
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::hash;
-use filch_catalogue::programs::samplesort::Params;
+use filch_catalogue::programs::samplesort::{Params, Transpose};
 
 use crate::answer::{Answer, expect};
 use crate::checks::{multiset, sequence, sorted};
@@ -42,6 +52,13 @@ impl Prepare for Params {
             keys: filled("samplesort", self.n, 0.0)?,
             sorted: filled("samplesort", self.n, 0.0)?,
             ends: filled("samplesort", self.blocks() * self.buckets(), 0)?,
+            places: match self.transpose {
+                Transpose::Halves => {
+                    let places = filled("samplesort", self.blocks() * self.buckets(), 0)?;
+                    Some(places.into_iter().map(AtomicUsize::new).collect())
+                }
+                Transpose::Gather => None,
+            },
             fingerprint,
         })
     }
@@ -60,6 +77,8 @@ pub struct Instance {
     sorted: Vec<f64>,
     /// For each block and each bucket, where in the block the bucket's keys end.
     ends: Vec<u32>,
+    /// For each bucket and each block, where the bucket's keys of that block go; if they are transposed.
+    places: Option<Vec<AtomicUsize>>,
     fingerprint: u64,
 }
 
@@ -108,9 +127,15 @@ impl Forks for Instance {
         });
         let (keys, ends) = (&self.keys[..], &self.ends[..]);
         let bucket_ends = bucket_ends(&mut j, ends, buckets, grain);
+        if let Some(places) = &self.places {
+            transpose(&mut j, Blocks { keys, block, ends, buckets }, places, &bucket_ends, grain, &mut self.sorted);
+        }
+        let is_gathered = self.places.is_none();
         j.for_blocks(Pieces::new(&mut self.sorted, &bucket_ends), grain, |pieces| {
             for (bucket, piece) in pieces {
-                gather(keys, block, ends.chunks_exact(buckets), bucket, piece);
+                if is_gathered {
+                    gather(keys, block, ends.chunks_exact(buckets), bucket, piece);
+                }
                 sort(piece);
             }
         });
@@ -159,6 +184,99 @@ fn bucket_ends<J: ForkJoin>(j: &mut J, ends: &[u32], buckets: usize, grain: Grai
         sum
     };
     j.fold_blocks(0..ends.len() / buckets, grain, vec![0; buckets], sum, add)
+}
+
+/// Sorted blocks of keys, cut into the pieces of the buckets.
+#[derive(Clone, Copy)]
+struct Blocks<'k> {
+    keys: &'k [f64],
+    /// Keys in a block other than the last.
+    block: usize,
+    /// For each block and each bucket, where in the block the bucket's keys end.
+    ends: &'k [u32],
+    buckets: usize,
+}
+
+impl<'k> Blocks<'k> {
+    fn count(self) -> usize {
+        self.ends.len() / self.buckets
+    }
+
+    #[inline]
+    fn piece(self, block: usize, bucket: usize) -> &'k [f64] {
+        let ends = &self.ends[block * self.buckets..][..self.buckets];
+        let start = if bucket == 0 { 0 } else { ends[bucket - 1] };
+        &self.keys[block * self.block..][start as usize..ends[bucket] as usize]
+    }
+}
+
+/// Where the keys go. Only [`transpose`] makes one.
+struct To(*mut f64);
+
+// SAFETY: threads write to disjoint parts of what it points to.
+unsafe impl Sync for To {}
+
+/// Brings each bucket's pieces together, in the order of the blocks. `places` is scratch space.
+fn transpose<J: ForkJoin>(
+    j: &mut J,
+    from: Blocks<'_>,
+    places: &[AtomicUsize],
+    bucket_ends: &[usize],
+    grain: Grain,
+    to: &mut [f64],
+) {
+    let (blocks, buckets) = (from.count(), from.buckets);
+    assert_eq!((places.len(), bucket_ends.len()), (blocks * buckets, buckets), "a place for each piece");
+    assert!(bucket_ends.last() == Some(&from.keys.len()) && to.len() == from.keys.len(), "all keys are in buckets");
+    // Relaxed, all: loops and recursions are ordered, and in each a place has one thread.
+    by_halves(j, 0..blocks, 0..buckets, &|block, bucket| {
+        places[bucket * blocks + block].store(from.piece(block, bucket).len(), Ordering::Relaxed);
+    });
+    j.for_blocks(0..buckets, grain, |range: Range<usize>| {
+        for bucket in range {
+            let mut place = if bucket == 0 { 0 } else { bucket_ends[bucket - 1] };
+            for here in &places[bucket * blocks..][..blocks] {
+                let size = here.load(Ordering::Relaxed);
+                here.store(place, Ordering::Relaxed);
+                place += size;
+            }
+            assert_eq!(place, bucket_ends[bucket], "the pieces of a bucket fill it");
+        }
+    });
+    let to = To(to.as_mut_ptr());
+    by_halves(j, 0..blocks, 0..buckets, &|block, bucket| {
+        let (piece, to) = (from.piece(block, bucket), &to);
+        let place = places[bucket * blocks + block].load(Ordering::Relaxed);
+        // SAFETY: the places are running sums of the sizes of all pieces, bucket by bucket, each of which was seen to end where the next
+        // one begins, and the last one at the end of `to`. So each piece has room there that is no other's; the source is another slice.
+        unsafe { piece.as_ptr().copy_to_nonoverlapping(to.0.add(place), piece.len()) };
+    });
+}
+
+/// Calls `each` with every block and every bucket, after halving the larger range.
+fn by_halves<J: ForkJoin>(
+    j: &mut J,
+    blocks: Range<usize>,
+    buckets: Range<usize>,
+    each: &(impl Fn(usize, usize) + Sync),
+) {
+    const LEAF: usize = 64;
+    fn halves(range: &Range<usize>) -> [Range<usize>; 2] {
+        let middle = usize::midpoint(range.start, range.end);
+        [range.start..middle, middle..range.end]
+    }
+    if blocks.len() <= LEAF && buckets.len() <= LEAF {
+        return blocks.for_each(|block| buckets.clone().for_each(|bucket| each(block, bucket)));
+    }
+    let [first, second] = if buckets.len() > blocks.len() {
+        halves(&buckets).map(|half| (blocks.clone(), half))
+    } else {
+        halves(&blocks).map(|half| (half, buckets.clone()))
+    };
+    j.join(
+        move |mut j| by_halves(&mut j, first.0, first.1, each),
+        move |mut j| by_halves(&mut j, second.0, second.1, each),
+    );
 }
 
 /// Gathers a bucket's pieces from all blocks.

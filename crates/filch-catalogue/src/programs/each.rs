@@ -1,5 +1,6 @@
 //! A flat loop: its parameters.
 
+use super::grain::{Grain, grain_help};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
 /// The number of items, and how often each is visited.
@@ -7,7 +8,7 @@ use super::{ParamError, ParamSpec, Settings, Spec, spec};
 pub struct Params {
     pub n: usize,
     pub times: u64,
-    pub grain: usize,
+    pub grain: Grain,
 }
 
 impl spec::Params for Params {
@@ -18,7 +19,7 @@ impl spec::Params for Params {
         params: &[
             ParamSpec { name: "n", help: "numbers", default: "10000000" },
             ParamSpec { name: "times", help: "loops, one after the other", default: "5" },
-            ParamSpec { name: "grain", help: "numbers per task; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: grain_help!("numbers"), default: "0" },
         ],
         quick: &[("n", "2000000")],
         compare: &[("n", "10000000")],
@@ -29,7 +30,7 @@ impl spec::Params for Params {
         Ok(Self {
             n: settings.whole("n", 1, 1 << 32, "")? as usize,
             times: settings.whole("times", 1, 1 << 40, "")?,
-            grain: settings.whole("grain", 0, 1 << 32, "")? as usize,
+            grain: Grain::parse(settings)?,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The fast Fourier transform: its parameters.
 
+use super::grain::{Grain, grain_help};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
 /// The number of complex numbers, and the cut-off.
@@ -7,7 +8,7 @@ use super::{ParamError, ParamSpec, Settings, Spec, spec};
 pub struct Params {
     pub n: usize,
     pub cutoff: usize,
-    pub grain: usize,
+    pub grain: Grain,
 }
 
 impl spec::Params for Params {
@@ -18,7 +19,7 @@ impl spec::Params for Params {
         params: &[
             ParamSpec { name: "n", help: "complex numbers, a power of two", default: "2097152" },
             ParamSpec { name: "cutoff", help: "no forks for this many numbers or fewer", default: "1024" },
-            ParamSpec { name: "grain", help: "pairs per task in a loop; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: grain_help!("pairs"), default: "0" },
         ],
         quick: &[("n", "524288")],
         compare: &[("n", "2097152")],
@@ -30,11 +31,7 @@ impl spec::Params for Params {
         if !n.is_power_of_two() {
             return Err(settings.bad("n", "is not a power of two"));
         }
-        Ok(Self {
-            n,
-            cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
-            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
-        })
+        Ok(Self { n, cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize, grain: Grain::parse(settings)? })
     }
 
     fn values(&self) -> Vec<String> {

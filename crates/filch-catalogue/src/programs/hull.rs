@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::grain::{Grain, grain_help};
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
 
 /// The distributions of points.
@@ -30,7 +31,7 @@ pub struct Params {
     pub n: usize,
     pub input: Cloud,
     pub cutoff: usize,
-    pub grain: usize,
+    pub grain: Grain,
     pub seed: u64,
 }
 
@@ -43,7 +44,7 @@ impl spec::Params for Params {
             ParamSpec { name: "n", help: "points", default: "5000000" },
             ParamSpec { name: "input", help: "uniform or plummer", default: "uniform" },
             ParamSpec { name: "cutoff", help: "no forks for this many points or fewer", default: "4096" },
-            ParamSpec { name: "grain", help: "segments per task; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: grain_help!("segments"), default: "0" },
             ParamSpec { name: "seed", help: "seed of the points", default: "1" },
         ],
         quick: &[("n", "1000000")],
@@ -56,14 +57,14 @@ impl spec::Params for Params {
             n: settings.whole("n", 2, 1 << 40, "")? as usize,
             input: settings.word("input", settings.text("input"), CLOUDS)?,
             cutoff: settings.whole("cutoff", 1, 1 << 40, "")? as usize,
-            grain: settings.whole("grain", 0, 1 << 40, "")? as usize,
+            grain: Grain::parse(settings)?,
             seed: settings.whole("seed", 0, u64::MAX, "")?,
         })
     }
 
     fn values(&self) -> Vec<String> {
-        let [n, cutoff, grain] = [self.n, self.cutoff, self.grain].map(|value| value.to_string());
-        vec![n, self.input.to_string(), cutoff, grain, self.seed.to_string()]
+        let [n, cutoff] = [self.n, self.cutoff].map(|value| value.to_string());
+        vec![n, self.input.to_string(), cutoff, self.grain.to_string(), self.seed.to_string()]
     }
 
     /// The points, and their copies in sets.

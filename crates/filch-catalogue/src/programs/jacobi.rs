@@ -1,5 +1,6 @@
 //! Jacobi's iteration: its parameters.
 
+use super::grain::{Grain, grain_help};
 use super::{ParamError, ParamSpec, Settings, Spec, mesh_bytes, spec};
 
 /// The size of the mesh.
@@ -7,7 +8,7 @@ use super::{ParamError, ParamSpec, Settings, Spec, mesh_bytes, spec};
 pub struct Params {
     pub n: usize,
     pub sweeps: usize,
-    pub grain: usize,
+    pub grain: Grain,
 }
 
 impl spec::Params for Params {
@@ -18,7 +19,7 @@ impl spec::Params for Params {
         params: &[
             ParamSpec { name: "n", help: "rows and columns", default: "1024" },
             ParamSpec { name: "sweeps", help: "number of sweeps over all points", default: "100" },
-            ParamSpec { name: "grain", help: "rows per task; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: grain_help!("rows"), default: "0" },
         ],
         quick: &[("n", "512")],
         compare: &[("n", "1024")],
@@ -29,7 +30,7 @@ impl spec::Params for Params {
         Ok(Self {
             n: settings.whole("n", 3, 1 << 20, "")? as usize,
             sweeps: settings.whole("sweeps", 1, 1 << 40, "")? as usize,
-            grain: settings.whole("grain", 0, 1 << 20, "")? as usize,
+            grain: Grain::parse(settings)?,
         })
     }
 

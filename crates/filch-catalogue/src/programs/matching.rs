@@ -1,5 +1,6 @@
 //! Maximal matching: its parameters.
 
+use super::grain::grain_help;
 use super::graph::{CACHE, DEGREE, EDGES, GRAPH, N, SEED};
 use super::rounds::Choice;
 use super::{ParamError, ParamSpec, Settings, Spec, spec};
@@ -20,7 +21,7 @@ impl spec::Params for Params {
             EDGES,
             SEED,
             CACHE,
-            ParamSpec { name: "grain", help: "edges per task; 0: split on demand", default: "0" },
+            ParamSpec { name: "grain", help: grain_help!("edges"), default: "0" },
         ],
         quick: &[("n", "1000000")],
         compare: &[("n", "3000000")],

@@ -21,6 +21,7 @@ pub mod closure;
 pub mod each;
 pub mod fft;
 pub mod fib;
+pub mod grain;
 pub mod graph;
 pub mod heat;
 pub mod hull;

@@ -1,5 +1,6 @@
 //! A graph that is processed in rounds: its parameters.
 
+use super::grain::Grain;
 use super::graph::Input;
 use super::{ParamError, Settings};
 
@@ -7,12 +8,12 @@ use super::{ParamError, Settings};
 #[derive(Clone, Debug)]
 pub struct Choice {
     pub input: Input,
-    pub grain: usize,
+    pub grain: Grain,
 }
 
 impl Choice {
     pub fn parse(name: &'static str, settings: &Settings<'_>) -> Result<Self, ParamError> {
-        Ok(Self { input: Input::parse(name, settings)?, grain: settings.whole("grain", 0, 1 << 32, "")? as usize })
+        Ok(Self { input: Input::parse(name, settings)?, grain: Grain::parse(settings)? })
     }
 
     pub fn values(&self) -> Vec<String> {
