@@ -150,6 +150,7 @@ pub const SETTLED: &[Settled] = &[
     settled("pdq-r2", 5, 0),
     settled("pdq-r-async", 4, 0),
     settled("pdq-r2-async", 4, 0),
+    settled("pdq-s", 4, 0),
     settled("pdq-s-told", 4, 0),
     #[cfg(target_arch = "x86_64")]
     settled("ff-the", 11, 3),

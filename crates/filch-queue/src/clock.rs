@@ -52,6 +52,11 @@ impl Poisson {
         self.next.get_or_insert(0);
     }
 
+    /// Makes an event due at the next call of [`Poisson::is_due`] once more.
+    pub(crate) fn recur(&mut self) {
+        self.next = Some(0);
+    }
+
     #[cold]
     fn advance(&mut self, now: u64) {
         // In (0, 1], so that the logarithm is finite.
@@ -141,6 +146,8 @@ mod tests {
         assert!(!clock.is_due());
         clock.stop();
         clock.skip_rest();
+        assert!(clock.is_due() && !clock.is_due());
+        clock.recur();
         assert!(clock.is_due() && !clock.is_due());
     }
 

@@ -118,9 +118,13 @@ impl Tally {
         self.0 = Some(Arc::clone(counts));
     }
 
-    pub(crate) fn count(&self, which: impl Fn(&Counts) -> &Count) {
+    pub(crate) fn add(&self, which: impl Fn(&Counts) -> &Count, more: usize) {
         if let Some(counts) = &self.0 {
-            which(counts).bump();
+            which(counts).add(more as u64);
         }
+    }
+
+    pub(crate) fn count(&self, which: impl Fn(&Counts) -> &Count) {
+        self.add(which, 1);
     }
 }

@@ -66,6 +66,7 @@
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
 //! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers, for which a thief waits |
 //! | [`PdqRAsync`], [`PdqR2Async`] | a check for requests | everything, when the owner answers |
+//! | [`PdqS`] | a look at the clock | everything, when the owner deals |
 //! | [`PdqSTold`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
@@ -105,6 +106,7 @@
 //! | `pdq-r2` | 42 | 50 | 22 | 25 |
 //! | `pdq-r-async` | 42 | 49 | 23 | 25 |
 //! | `pdq-r2-async` | 42 | 50 | 23 | 25 |
+//! | `pdq-s` | 60 | 66 | 35 | 41 |
 //! | `pdq-s-told` | 42 | 45 | 23 | 25 |
 //! | `idem-lifo` | 42 | 42 | 28 | 19 |
 //! | `idem-fifo` | 29 | 29 | 17 | 16 |
@@ -239,9 +241,9 @@ pub use locked::Locked;
 pub use one_exposed::OneExposed;
 pub use pad_ws::PadWs;
 pub use padded::Padded;
-#[cfg(feature = "std")]
-pub use pdq::PdqSTold;
 pub use pdq::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
+#[cfg(feature = "std")]
+pub use pdq::{PdqS, PdqSTold};
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
 pub use roles::{Full, Hand, Owner, Queue, Steal, StealMany, Thief, deal_out};
 pub use task::Task;

@@ -50,7 +50,7 @@ pub trait Owner<T> {
 
     /// Whether somebody would get a task if there were one more in the queue. Unless the queue knows who asks: whether it is empty.
     #[inline]
-    fn is_wanting(&self) -> bool {
+    fn is_wanting(&mut self) -> bool {
         self.len_hint() == 0
     }
 
@@ -102,6 +102,13 @@ pub trait Thief<T> {
     #[inline]
     fn has_stealable_hint(&self) -> bool {
         self.has_work_hint()
+    }
+
+    /// Whose the task was that it has returned last, by worker, if that need not be this handle's
+    /// [victim](Queue::BY_VICTIM). For queues [made together](Queue::make_together).
+    #[inline]
+    fn taken_from(&self) -> Option<usize> {
+        None
     }
 
     /// From now on counts there what it counts, if the algorithm counts anything.
@@ -176,6 +183,9 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// Whether every pop that returns a task executes a sequentially consistent fence, so that what the owner has stored before is seen by
     /// all before it loads what the task loads.
     const FENCES_POPS: bool = false;
+
+    /// Whether a handle returns only tasks of its victim. Otherwise its [thief](crate::Thief::taken_from) says whose task it was.
+    const BY_VICTIM: bool = true;
 
     /// Does what [`Thief::steal`](crate::Thief::steal) does, for any number of threads at once.
     ///

@@ -69,6 +69,8 @@ macro_rules! for_each_queue {
             many pdq_r_async: $crate::PdqRAsync;
             many pdq_r2_async: $crate::PdqR2Async;
             #[cfg(feature = "std")]
+            many pdq_s: $crate::PdqS;
+            #[cfg(feature = "std")]
             many pdq_s_told: $crate::PdqSTold;
             twice idem_lifo: $crate::IdempotentLifo;
             twice idem_fifo: $crate::IdempotentFifo;

@@ -267,6 +267,27 @@ fn sum(ran: &Ran, counter: &str) -> u64 {
     ran.workers.iter().filter_map(|worker| worker[counter].as_u64()).sum()
 }
 
+/// Of private deques, forked on and in worklists: their owners' answers, or deals.
+#[test]
+fn answers_and_deals_are_counted() {
+    for (name, tried, some) in [
+        ("pdq-r", "polls", "declined"),
+        ("pdq-r2-async", "polls", "declined"),
+        ("pdq-s", "deals_tried", "deals"),
+        ("pdq-s-told", "deals_tried", "deals"),
+    ] {
+        for program in [("fib", PROGRAMS[0].1), LISTS[6]] {
+            let ran = runs(name, &order(program, 2, &[])).unwrap_or_else(|why| panic!("{name}: {why}"));
+            for ran in &ran {
+                assert!(ran.counters.contains_key(tried), "{name}: {:?}", ran.counters);
+                assert!(sum(ran, tried) >= sum(ran, some), "{name}: {:?}", ran.counters);
+            }
+            // Its first attempt is due at once.
+            assert!(name != "pdq-s" || sum(&ran[0], tried) > 0, "{:?}", ran[0].counters);
+        }
+    }
+}
+
 /// Each list with its number of tasks, if every run has the same.
 #[test]
 fn pushed_tasks_match_the_program() {

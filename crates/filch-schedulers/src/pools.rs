@@ -236,8 +236,12 @@ pub fn described_pools() -> Vec<PoolSpec> {
             "pdq-r-async whose thieves do not ask an empty owner",
             "owner wait-free, steal by request",
         ),
+        on::<filch_queue::PdqS>(
+            "a private deque, as in figure 3; every 30 µs or so the owner picks one other worker, and deals a task to it if it is idle",
+            "owner wait-free, steal by the owner's clock",
+        ),
         on::<filch_queue::PdqSTold>(
-            "a private deque; the owner deals a task to an idle thief every 30 µs or so",
+            "pdq-s whose thieves tell one victim that they are idle; the owner deals to whoever has told it",
             "owner wait-free, steal by the owner's clock",
         ),
         on::<filch_queue::Dsq>(

@@ -161,7 +161,7 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
     }
 
     /// Whether somebody would take a task, and there are others.
-    pub(crate) fn is_wanting(&self) -> bool {
+    pub(crate) fn is_wanting(&mut self) -> bool {
         self.thieves.len() > 1 && self.owner.is_wanting()
     }
 

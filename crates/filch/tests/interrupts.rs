@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
-use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqSTold};
+use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSTold};
 
 /// Signals affect the whole process.
 #[cfg(unix)]
@@ -97,6 +97,7 @@ fn a_polling_task_shares_everything() {
     answers::<Queued<PdqR2>>();
     answers::<Queued<PdqRAsync>>();
     answers::<Queued<PdqR2Async>>();
+    answers::<Queued<PdqS>>();
     answers::<Queued<PdqSTold>>();
     answers::<Queued<Adws>>();
     answers::<Queued<PadWs>>();
@@ -111,6 +112,7 @@ fn a_signal_interrupts_a_task_that_does_not_poll() {
     answers_signals::<Queued<PdqR2>>();
     answers_signals::<Queued<PdqRAsync>>();
     answers_signals::<Queued<PdqR2Async>>();
+    answers_signals::<Queued<PdqS>>();
     answers_signals::<Queued<PdqSTold>>();
     answers_signals::<Queued<Adws>>();
     answers_signals::<Queued<PadWs>>();
@@ -164,6 +166,7 @@ fn programs_are_right_under_many_signals() {
     holds::<Queued<PdqR2>>();
     holds::<Queued<PdqRAsync>>();
     holds::<Queued<PdqR2Async>>();
+    holds::<Queued<PdqS>>();
     holds::<Queued<PdqSTold>>();
     holds::<Queued<Adws>>();
     holds::<Queued<PadWs>>();

@@ -9,13 +9,14 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use common::{pool, pool_of, wait_for, watchdog};
 use filch::host::Crew;
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split, Wool};
 use filch::{Builder, Leaps, ThreadPool, Wait};
 use filch_memory::Native;
-use filch_queue::{ChaseLev, Owner, Promises, Queue, Steal, Task, Thief};
+use filch_queue::{ChaseLev, Owner, PdqS, Promises, Queue, Steal, Task, Thief, pdq::sender};
 
 const LEAPFROGS: [Wait; 2] = [Wait::Leapfrog, Wait::Transitive];
 
@@ -74,6 +75,37 @@ fn a_leapfrogger_does_not_join_a_detour() {
         takes_nothing::<Wool>(wait);
     }
     takes_nothing::<Queued<ChaseLev>>(Wait::Leapfrog);
+}
+
+/// Where anybody may deal to a worker that waits for its thief, what another has dealt goes back.
+#[test]
+fn a_leapfrogger_does_not_run_what_another_has_dealt() {
+    let _watchdog = watchdog("a deal of another");
+    let whenever = sender::Params { gap: Duration::ZERO, ..sender::Params::default() };
+    let pool = Builder::<Queued<PdqS>>::new().workers(3).wait(Wait::Leapfrog).settings(QueueSettings::of(whenever));
+    let pool = pool.build().unwrap();
+    let [is_other_there, has_forked, is_over] = &flags();
+    let migrations = || pool.stats().total().migrations;
+    let deals = || {
+        is_other_there.store(true, SeqCst);
+        until(has_forked);
+        let before = migrations();
+        let mut runs_it = thread::current().id();
+        while migrations() == before {
+            runs_it = filch::join(linger, || thread::current().id()).1;
+        }
+        is_over.store(true, SeqCst);
+        assert_eq!(runs_it, thread::current().id(), "the leapfrogger has run it");
+    };
+    thread::scope(|s| {
+        s.spawn(|| pool.install(deals));
+        wait_for("another worker", || is_other_there.load(SeqCst));
+        let keeps_a_task = || {
+            has_forked.store(true, SeqCst);
+            wait_for("a deal", || is_over.load(SeqCst));
+        };
+        pool.install(|| filch::join(|| until(has_forked), || filch::join(keeps_a_task, || ())));
+    });
 }
 
 /// If a worker that waits for a scope runs only the scope's tasks, they belong to whatever the scope belongs to.

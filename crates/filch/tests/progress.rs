@@ -17,7 +17,7 @@ use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Scope, ThreadPool, Wait, Worker};
 use filch_queue::{
-    BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqSTold, Queue, Stealable, The,
+    BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqS, PdqSTold, Queue, Stealable, The,
 };
 
 struct Pools<P: Pool> {
@@ -236,6 +236,7 @@ fn on_queues_that_share_on_request() {
     check_all::<Queued<Dsq>>(Forks::OutOfReach);
     check_queue::<OneExposed>();
     check_queue::<PdqRAsync>();
+    check_queue::<PdqS>();
     check_queue::<PdqSTold>();
 }
 
@@ -260,5 +261,6 @@ fn in_job_systems() {
     check_jobs::<The>();
     check_jobs::<Lace>();
     check_jobs::<PdqRAsync>();
+    check_jobs::<PdqS>();
     check_jobs::<PdqSTold>();
 }

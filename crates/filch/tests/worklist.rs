@@ -11,7 +11,7 @@ use common::{EveryQueue, WORKERS, throw, thrown_by, times, watchdog};
 use filch::worklist::{Bag, Bags, End, Split, Tally, Worklist};
 use filch_queue::{
     Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, PdqR, PdqR2, PdqR2Async,
-    PdqRAsync, Prefetch, Queue, Revocation, pad_ws,
+    PdqRAsync, PdqS, PdqSTold, Prefetch, Queue, Revocation, pad_ws,
 };
 
 fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
@@ -195,6 +195,8 @@ fn a_bag_is_split_for_who_asks() {
     is_split::<PdqR2>();
     is_split::<PdqRAsync>();
     is_split::<PdqR2Async>();
+    is_split::<PdqS>();
+    is_split::<PdqSTold>();
 }
 
 /// Counts the values that are alive.

@@ -24,7 +24,7 @@ use filch_queue::chase_lev_asym::Fences;
 use filch_queue::pdq::sender;
 use filch_queue::{
     Abp, ChaseLev, ChaseLevAsym, ChaseLevFixed, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked,
-    OneExposed, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqSTold, Queue, The,
+    OneExposed, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSTold, Queue, The,
 };
 
 use self::battery::{Params, Row, battery, called, client, hint, queue};
@@ -167,10 +167,11 @@ pub fn all() -> Vec<Scenario> {
         |_| (),
         |_| (),
     ));
-    all.extend(waiting::<PdqR>());
-    all.extend(waiting::<PdqR2>());
+    all.extend(together::<PdqR>(|_| Default::default(), |_| Default::default()));
+    all.extend(together::<PdqR2>(|_| Default::default(), |_| Default::default()));
     all.extend(queue::<PdqRAsync>(&private(), |_| Default::default(), |_| Default::default()));
     all.extend(queue::<PdqR2Async>(&private(), |_| Default::default(), |_| Default::default()));
+    all.extend(together::<PdqS>(|_| dealing(), |_| dealing()));
     all.extend(queue::<PdqSTold>(&private(), |_| dealing(), |_| dealing()));
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free::scenarios());
@@ -212,8 +213,8 @@ const fn private() -> [Row; 10] {
     ]
 }
 
-/// The scenarios of private deques whose thieves wait.
-fn waiting<Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>>() -> Vec<Scenario> {
+/// The scenarios of private deques where a worker has one desk for all others.
+fn together<Q: Queue<Tso> + Queue<Loom>>(tso: Params<Q, Tso>, c11: Params<Q, Loom>) -> Vec<Scenario> {
     // Per worker: its number of tasks and its victims. Some ask each other, or one after the other at the same desk.
     const WORKERS: &[(&[Part], Cost)] = &[
         (&[(1, &[]), (0, &[0])], Quick),
@@ -225,8 +226,8 @@ fn waiting<Q: Queue<Tso, Params: Default> + Queue<Loom, Params: Default>>() -> V
         (&[(2, &[]), (0, &[0]), (0, &[1])], FullTso),
         (&[(1, &[1]), (1, &[0]), (0, &[0])], FullTso),
     ];
-    let mut all = queue::<Q>(&private(), |_| Default::default(), |_| Default::default());
-    all.extend(private::scenarios::<Q>(WORKERS, |_| Default::default(), |_| Default::default()));
+    let mut all = queue::<Q>(&private(), tso, c11);
+    all.extend(private::scenarios::<Q>(WORKERS, tso, c11));
     all
 }
 
@@ -289,6 +290,7 @@ fn late() -> Vec<Scenario> {
     all.extend(late::<PdqR2>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<PdqRAsync>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<PdqR2Async>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
+    all.extend(late::<PdqS>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
     all.extend(late::<PdqSTold>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
     all
 }
@@ -328,6 +330,7 @@ fn hints() -> Vec<Scenario> {
     all.extend(hint::<PdqR2>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<PdqRAsync>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<PdqR2Async>(ROWS, |_| Default::default(), |_| Default::default()));
+    all.extend(hint::<PdqS>(ROWS, |_| dealing(), |_| dealing()));
     all.extend(hint::<PdqSTold>(ROWS, |_| dealing(), |_| dealing()));
     all
 }

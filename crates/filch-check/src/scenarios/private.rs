@@ -1,48 +1,74 @@
 //! Workers with private deques made together: each runs its tasks, asks others in turn, runs what it gets, and ends.
 //!
-//! Invariant: every task runs once, the worker that runs it sees what its maker wrote, and every worker ends.
+//! Invariant: every task runs once, the worker that runs it sees what its maker wrote, who steals it learns from whom, and every worker
+//! ends.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
-use filch_queue::{Owner, Queue, Steal, Thief};
+use filch_queue::{Hand, Owner, Queue, Steal, Thief};
 
 use super::battery::Params;
 use super::cost::Cost;
 use super::queues::task;
 use crate::Program;
 use crate::c11::Loom;
+use crate::harm::ensure;
 use crate::scenario::{Checker, Dependence, Scenario};
 use crate::tso::Tso;
 
 /// The number of tasks that a worker makes, and the victims it asks for one.
 pub type Part = (usize, &'static [usize]);
 
-/// Per task, what its maker wrote, and how often it has run.
+/// How often a thief that may withdraw looks for an answer.
+const LOOKS: usize = 2;
+
+/// Per task, what its maker wrote, and who has pushed it last; and how often it has run.
 struct Tasks<M: Memory> {
-    contents: Vec<M::Cell<usize>>,
+    contents: Vec<M::Cell<(usize, usize)>>,
     runs: Vec<M::AtomicUsize>,
 }
 
 impl<M: Memory> Tasks<M> {
+    /// What was written before the task was pushed.
+    fn read(&self, id: usize) -> (usize, usize) {
+        // SAFETY: for a task's taker, who may read it; the checker reports any race.
+        self.contents[id].with(|contents| unsafe { *contents })
+    }
+
+    /// Writes before `worker` pushes the task.
+    fn write(&self, id: usize, worker: usize) {
+        // SAFETY: no other thread has the task; the checker reports any race.
+        self.contents[id].with_mut(|contents| unsafe { *contents = (id, worker) });
+    }
+
     fn run(&self, id: usize) {
-        // SAFETY: a task's taker may read what was written before the task was pushed; the checker reports any race.
-        assert_eq!(self.contents[id].with(|contents| unsafe { *contents }), id, "the contents of a task");
+        assert_eq!(self.read(id).0, id, "the contents of a task");
         // Relaxed: read when all threads have ended.
         self.runs[id].fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Queues that have nothing in common.
+fn apart<M: Memory, Q: Queue<M>>(workers: usize, params: &Q::Params) -> Vec<Hand<Q, M>> {
+    let made = (0..workers).map(|_| Q::make(2, workers - 1, params));
+    let (owners, mut thieves): (Vec<_>, Vec<_>) = made.map(|(owner, thieves)| (owner, thieves.into_iter())).unzip();
+    let mut handles =
+        |me| thieves.iter_mut().enumerate().map(|(of, rest)| if of == me { None } else { rest.next() }).collect();
+    owners.into_iter().enumerate().map(|(me, owner)| (owner, handles(me))).collect()
 }
 
 /// Returns the program of one worker per part.
 pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> Program {
     let count: usize = parts.iter().map(|&(made, _)| made).sum();
     let tasks = Arc::new(Tasks::<M> {
-        contents: (0..=count).map(|_| Cell::new(0)).collect(),
+        contents: (0..=count).map(|_| Cell::new((0, 0))).collect(),
         runs: (0..=count).map(|_| Atomic::new(0)).collect(),
     });
     // SAFETY: each worker's handles go to its own thread.
-    let hands = unsafe { Q::make_together(parts.len(), 2, params) }.expect("they have their desks in common");
+    let hands = unsafe { Q::make_together(parts.len(), 2, params) };
+    let hands = hands.unwrap_or_else(|| apart::<M, Q>(parts.len(), params));
     let mut threads: Vec<(String, Box<dyn FnOnce()>)> = Vec::new();
     let mut next = 1;
     for (index, ((mut owner, mut thieves), &(made, asks))) in hands.into_iter().zip(parts).enumerate() {
@@ -50,8 +76,7 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
         next += made;
         let live = move || {
             for id in own {
-                // SAFETY: no other thread knows of the task before it is pushed.
-                tasks.contents[id].with_mut(|contents| unsafe { *contents = id });
+                tasks.write(id, index);
                 assert!(owner.push(task(id)).is_ok(), "a private deque grows");
             }
             let run_all = |owner: &mut Q::Owner| {
@@ -65,12 +90,23 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
                 M::note(|| format!("asks {victim}"));
                 let thief = thieves[victim].as_mut().expect("a worker asks others");
                 let mut answer = thief.steal();
+                let mut looks = 0;
                 while answer == Steal::Pending {
                     owner.poll();
-                    M::spin_loop();
-                    answer = thief.steal();
+                    looks += 1;
+                    answer = if !Q::WITHDRAWS {
+                        M::spin_loop();
+                        thief.steal()
+                    } else if looks < LOOKS {
+                        thief.steal()
+                    } else {
+                        thief.quiesce().map_or(Steal::Empty, Steal::Task)
+                    };
                 }
                 if let Steal::Task(task) = answer {
+                    let id = task.id().get();
+                    assert_eq!(tasks.read(id).1, thief.taken_from().unwrap_or(victim), "whose task {id} was");
+                    tasks.write(id, index);
                     assert!(owner.push(task).is_ok(), "a private deque grows");
                 }
                 run_all(&mut owner);
@@ -81,11 +117,9 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
     }
     let finally = Box::new(move || {
         for (id, runs) in tasks.runs.iter().enumerate().skip(1) {
-            match runs.load(Ordering::Relaxed) {
-                0 => panic!("task {id} was lost"),
-                1 => {}
-                runs => panic!("task {id} was run {runs} times"),
-            }
+            let runs = runs.load(Ordering::Relaxed);
+            ensure!(runs > 0, Lost, "task {id} was lost");
+            ensure!(runs == 1, Twice, "task {id} was run {runs} times");
         }
     });
     Program { threads, finally }

@@ -5,19 +5,22 @@
 //!
 //! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
 //! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so and
-//! the thief is idle ([`PdqSTold`]). It hands the tasks over on a desk. There is no race for a task, so there is no
+//! the thief is idle ([`PdqS`], and ours, [`PdqSTold`]). It hands the tasks over on a desk. There is no race for a task, so there is no
 //! fence; and any deque will do, and any policy of how much to give.
 //!
 //! Invariant: the owner touches what lies on a desk between its claiming a request and its answer, the thief at all
 //! other times.
 
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 
 use filch_memory::{Cell, Memory};
 
-use crate::{Amount, Task};
+use crate::{Amount, Padded, Task};
 
 mod asking;
+#[cfg(feature = "std")]
+mod dealt;
 pub mod receiver;
 #[cfg(feature = "std")]
 pub mod sender;
@@ -26,7 +29,7 @@ mod withdraws;
 
 pub use receiver::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 #[cfg(feature = "std")]
-pub use sender::PdqSTold;
+pub use sender::{PdqS, PdqSTold};
 
 const PAPER: &str = "Acar, Charguéraud and Rainey, Work Stealing with Private Deques, PPoPP 2013";
 
@@ -45,16 +48,26 @@ struct Desk<M: Memory> {
     bag: M::Cell<VecDeque<Task>>,
 }
 
+type Desks<M> = Arc<[Padded<Desk<M>>]>;
+
+/// A desk for each thief.
+fn desks<M: Memory>(thieves: usize, state: u32) -> Desks<M> {
+    // Twice their number, with a few more, is a number of 32 bits.
+    assert!(thieves < 1 << 30, "the number of thieves is out of range");
+    (0..thieves).map(|_| Padded(Desk::new(state))).collect()
+}
+
 impl<M: Memory> Desk<M> {
     fn new(state: u32) -> Self {
         Self { state: filch_memory::Atomic::new(state), first: Cell::new(None), bag: Cell::new(VecDeque::new()) }
     }
 
-    /// Puts the oldest tasks, of which there is at least one, on the desk, on which there are none. One alone never allocates.
+    /// Puts the oldest tasks, of which there is at least one, on the desk, on which there are none; returns how many. One alone never
+    /// allocates.
     ///
     /// # Safety
     /// The caller is the owner and has claimed this desk's request without having answered it.
-    unsafe fn give(&self, tasks: &mut VecDeque<Task>, wish: Wish, share: Amount) {
+    unsafe fn give(&self, tasks: &mut VecDeque<Task>, wish: Wish, share: Amount) -> usize {
         let more = match wish {
             Wish::One => 0,
             Wish::Many => share.of(u32::try_from(tasks.len()).unwrap_or(u32::MAX)) as usize - 1,
@@ -68,6 +81,7 @@ impl<M: Memory> Desk<M> {
                 unsafe { &mut *bag }.extend(tasks.drain(..more));
             });
         }
+        1 + more
     }
 
     /// The first task; the others, of which there are none unless there was a [wish](Wish::Many) for them, are put into `loot`, which is

@@ -59,12 +59,18 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 pub use super::asking::Thief;
 use super::asking::wish;
-use super::{Desk, PAPER, waits, withdraws};
+use super::{Desks, PAPER, desks, waits, withdraws};
+use crate::counts::Tally;
 use crate::roles::deal;
 use crate::{
-    Amount, Capacity, Delivery, Full, Hand, MemoryModel, Order, Padded, Progress, Promises, Queue, StealOrder,
+    Amount, Capacity, Counts, Delivery, Full, Hand, MemoryModel, Order, Padded, Progress, Promises, Queue, StealOrder,
     Stealable, Task,
 };
+
+/// The private deque whose thieves ask, in four forms: see the [module](self). Its parameters say whether an owner blocks its cell when it
+/// runs out of tasks, and whether thieves wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Of<const BLOCKS: bool, const WAITS: bool>;
 
 /// The private deque whose thieves ask and wait, as in the paper: see the [module](self).
 ///
@@ -83,14 +89,12 @@ use crate::{
 /// hands[0].0.poll();
 /// assert_eq!(hands[2].1[0].as_mut().unwrap().steal(), Steal::Task(task(1)));
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct PdqR;
+pub type PdqR = Of<false, true>;
 
-/// As [`PdqR`], and an owner without tasks is not asked, by name: see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct PdqR2;
+/// As [`PdqR`], and an owner without tasks is not asked: see the [module](self).
+pub type PdqR2 = Of<true, true>;
 
-/// The private deque whose thieves ask and go away, by name: see the [module](self).
+/// The private deque whose thieves ask and go away: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -105,8 +109,7 @@ pub struct PdqR2;
 /// assert_eq!(owner.pop(), Some(task(3))); // the owner answers too
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct PdqRAsync;
+pub type PdqRAsync = Of<false, false>;
 
 /// [`PdqRAsync`], except that thieves do not ask an owner without tasks: see the [module](self).
 ///
@@ -125,8 +128,7 @@ pub struct PdqRAsync;
 /// assert_eq!(thieves[0].steal_many(8, &mut loot), Steal::Task(2)); // half, by default
 /// assert_eq!(loot, [task(1), task(2)]);
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct PdqR2Async;
+pub type PdqR2Async = Of<true, false>;
 
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,6 +136,14 @@ pub struct Params {
     /// How many tasks a thief gets that asks for several.
     pub share: Amount,
 }
+
+// Departures of several forms.
+const AT_PUSHES: &str = "The owner answers at each push too; in figure 1 only after a pop.";
+const AT_REST: &str = "An owner that sleeps or goes home blocks its cell; the paper's workers spin to the end.";
+const ANY_WORD: &str = "An answer is a number beside the task, since any word can be a task.";
+const WITHDRAWN: &str =
+    "A thief goes away and comes back for the answer, or withdraws its request; so it has a desk with each victim.";
+const SWAPPED: &str = "A request is claimed by a swap before it is answered.";
 
 // The values of the request cell: one of these, or a code.
 pub(super) const FREE: u32 = 0;
@@ -146,8 +156,6 @@ pub(super) const DECLINED: u32 = 1;
 pub(super) const GRANTED: u32 = 2;
 /// Nothing: where the desk is for all victims, it may be used.
 pub(super) const CLEAR: u32 = 3;
-
-pub(super) type Desks<M> = Arc<[Padded<Desk<M>>]>;
 
 pub(super) struct Shared<M: Memory> {
     pub(super) has_tasks: Padded<M::AtomicBool>,
@@ -168,37 +176,7 @@ pub struct Owner<M: Memory = Native, const BLOCKS: bool = false, const WAITS: bo
     tasks: VecDeque<Task>,
     /// Whether the request cell is `BLOCKED`.
     is_blocked: bool,
-}
-
-const fn promises(
-    name: &'static str,
-    follows: &'static str,
-    departures: &'static [&'static str],
-    waits: bool,
-) -> Promises {
-    Promises {
-        name,
-        paper: PAPER,
-        follows,
-        departures,
-        order: Order::Lifo,
-        steals: StealOrder::Unordered,
-        delivery: Delivery::ExactlyOnce,
-        capacity: Capacity::Grows,
-        // Whose request is outstanding elsewhere does not ask, nor who finds that somebody else has asked.
-        may_abort: waits,
-        steal_progress: Progress::OwnerDependent,
-        stealable: Stealable::OnRequest,
-        memory_model: MemoryModel::Rust,
-        owner_must_poll: true,
-        answers_by_clock: false,
-    }
-}
-
-fn desks<M: Memory>(thieves: usize) -> Desks<M> {
-    let is_in_range = u32::try_from(thieves).is_ok_and(|count| count < (u32::MAX - FIRST_CODE) / 2);
-    assert!(is_in_range, "the number of thieves is out of range");
-    (0..thieves).map(|_| Padded(Desk::new(CLEAR))).collect()
+    tally: Tally,
 }
 
 /// A queue for one victim.
@@ -213,118 +191,70 @@ fn victim<M: Memory, const BLOCKS: bool, const WAITS: bool>(
         desks,
         share: params.share,
     });
-    let owner = Owner { shared: Arc::clone(&shared), tasks: VecDeque::with_capacity(capacity), is_blocked: BLOCKS };
+    let owner = Owner {
+        shared: Arc::clone(&shared),
+        tasks: VecDeque::with_capacity(capacity),
+        is_blocked: BLOCKS,
+        tally: Tally::default(),
+    };
     (owner, move |index| Thief { shared: Arc::clone(&shared), index: index as u32, asked: None, loot: VecDeque::new() })
 }
 
-fn make<M: Memory, const BLOCKS: bool, const WAITS: bool>(
-    capacity: usize,
-    thieves: usize,
-    params: Params,
-) -> (Owner<M, BLOCKS, WAITS>, Vec<Thief<M, WAITS>>) {
-    let (owner, thief) = victim(capacity, desks(thieves), params);
-    (owner, (0..thieves).map(thief).collect())
-}
-
 // SAFETY: by the invariants and edges in the module documentation.
-unsafe impl<M: Memory> Queue<M> for PdqR {
-    type Owner = Owner<M, false, true>;
-    type Thief = Thief<M, true>;
+unsafe impl<M: Memory, const BLOCKS: bool, const WAITS: bool> Queue<M> for Of<BLOCKS, WAITS> {
+    type Owner = Owner<M, BLOCKS, WAITS>;
+    type Thief = Thief<M, WAITS>;
     type Params = Params;
 
-    const PROMISES: Promises = promises(
-        "pdq-r",
-        "figures 1 and 2",
-        &[
-            "A thief that has received a task does not clear its own request cell: that could erase a request.",
-            "The owner answers at each push too; in figure 1 only after a pop.",
-            "An owner that sleeps or goes home blocks its cell; the paper's workers spin to the end.",
-            "An answer is a number beside the task, since any word can be a task.",
-        ],
-        true,
-    );
-    const WITHDRAWS: bool = false;
+    const PROMISES: Promises = Promises {
+        name: match (BLOCKS, WAITS) {
+            (false, true) => "pdq-r",
+            (true, true) => "pdq-r2",
+            (false, false) => "pdq-r-async",
+            (true, false) => "pdq-r2-async",
+        },
+        paper: PAPER,
+        follows: if BLOCKS { "figures 1, 2 and 8" } else { "figures 1 and 2" },
+        departures: match (BLOCKS, WAITS) {
+            (false, true) => &[
+                "A thief that has received a task does not clear its own request cell: that could erase a request.",
+                AT_PUSHES,
+                AT_REST,
+                ANY_WORD,
+            ],
+            (true, true) => &[
+                "A worker opens its cell when it pushes, not when it has received a task.",
+                AT_PUSHES,
+                AT_REST,
+                ANY_WORD,
+            ],
+            (false, false) => &["Those of pdq-r.", WITHDRAWN, SWAPPED],
+            (true, false) => &["Those of pdq-r2.", WITHDRAWN, SWAPPED],
+        },
+        order: Order::Lifo,
+        steals: StealOrder::Unordered,
+        delivery: Delivery::ExactlyOnce,
+        capacity: Capacity::Grows,
+        // Whose request is outstanding elsewhere does not ask, nor who finds that somebody else has asked.
+        may_abort: WAITS,
+        steal_progress: Progress::OwnerDependent,
+        stealable: Stealable::OnRequest,
+        memory_model: MemoryModel::Rust,
+        owner_must_poll: true,
+        answers_by_clock: false,
+    };
+    const WITHDRAWS: bool = !WAITS;
 
     fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
-        make(capacity, thieves, params)
+        let (owner, thief) = victim(capacity, desks(thieves, CLEAR), params);
+        (owner, (0..thieves).map(thief).collect())
     }
 
     unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Option<Vec<Hand<Self, M>>> {
-        let desks = desks(workers);
-        Some(deal(workers, |_| victim(capacity, Arc::clone(&desks), params)))
-    }
-}
-
-// SAFETY: by the invariants and edges in the module documentation.
-unsafe impl<M: Memory> Queue<M> for PdqR2 {
-    type Owner = Owner<M, true, true>;
-    type Thief = Thief<M, true>;
-    type Params = Params;
-
-    const PROMISES: Promises = promises(
-        "pdq-r2",
-        "figures 1, 2 and 8",
-        &[
-            "A worker opens its cell when it pushes, not when it has received a task.",
-            "The owner answers at each push too; in figure 1 only after a pop.",
-            "An owner that sleeps or goes home blocks its cell; the paper's workers spin to the end.",
-            "An answer is a number beside the task, since any word can be a task.",
-        ],
-        true,
-    );
-    const WITHDRAWS: bool = false;
-
-    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
-        make(capacity, thieves, params)
-    }
-
-    unsafe fn make_together(workers: usize, capacity: usize, &params: &Params) -> Option<Vec<Hand<Self, M>>> {
-        let desks = desks(workers);
-        Some(deal(workers, |_| victim(capacity, Arc::clone(&desks), params)))
-    }
-}
-
-// SAFETY: the invariants and edges of the file's head.
-unsafe impl<M: Memory> Queue<M> for PdqRAsync {
-    type Owner = Owner<M, false, false>;
-    type Thief = Thief<M>;
-    type Params = Params;
-
-    const PROMISES: Promises = promises(
-        "pdq-r-async",
-        "figures 1 and 2",
-        &[
-            "Those of pdq-r.",
-            "A thief goes away and comes back for the answer, or withdraws its request; so it has a desk with each victim.",
-            "A request is claimed by a swap before it is answered.",
-        ],
-        false,
-    );
-
-    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
-        make(capacity, thieves, params)
-    }
-}
-
-// SAFETY: the invariants and edges of the file's head.
-unsafe impl<M: Memory> Queue<M> for PdqR2Async {
-    type Owner = Owner<M, true, false>;
-    type Thief = Thief<M>;
-    type Params = Params;
-
-    const PROMISES: Promises = promises(
-        "pdq-r2-async",
-        "figures 1, 2 and 8",
-        &[
-            "Those of pdq-r2.",
-            "A thief goes away and comes back for the answer, or withdraws its request; so it has a desk with each victim.",
-            "A request is claimed by a swap before it is answered.",
-        ],
-        false,
-    );
-
-    fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
-        make(capacity, thieves, params)
+        WAITS.then(|| {
+            let desks = desks(workers, CLEAR);
+            deal(workers, |_| victim(capacity, Arc::clone(&desks), params))
+        })
     }
 }
 
@@ -355,15 +285,17 @@ impl<M: Memory, const BLOCKS: bool, const WAITS: bool> Owner<M, BLOCKS, WAITS> {
     }
 
     fn answer(&mut self, code: u32) {
-        let Self { shared, tasks, .. } = self;
+        let Self { shared, tasks, tally, .. } = self;
         let desk = &shared.desks[(code / 2) as usize];
+        tally.count(|counts| &counts.polls);
         if tasks.is_empty() {
             // Relaxed: it publishes nothing.
             desk.state.store(DECLINED, Ordering::Relaxed);
-            return;
+            return tally.count(|counts| &counts.declined);
         }
         // SAFETY: this thief's request has been claimed, and the answer is next.
-        unsafe { desk.give(tasks, wish(code), shared.share) };
+        let given = unsafe { desk.give(tasks, wish(code), shared.share) };
+        tally.add(|counts| &counts.grants, given);
         // E2: pairs with the load in `collect`.
         desk.state.store(GRANTED, Ordering::Release);
         if tasks.is_empty() {
@@ -455,12 +387,16 @@ impl<M: Memory, const BLOCKS: bool, const WAITS: bool> crate::Owner<Task> for Ow
     }
 
     #[inline]
-    fn is_wanting(&self) -> bool {
+    fn is_wanting(&mut self) -> bool {
         // Relaxed: a request that is seen late is answered late.
         self.tasks.is_empty() && self.shared.request.load(Ordering::Relaxed) >= FIRST_CODE
     }
 
     fn len_hint(&self) -> usize {
         self.tasks.len()
+    }
+
+    fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.tally.count_in(counts);
     }
 }

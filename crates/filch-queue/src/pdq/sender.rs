@@ -1,47 +1,54 @@
 //! PDQ-S: private deques whose owners deal to idle thieves, at random times.
 //!
-//! **Paper.** [That of the folder](super), section 2, figures 1 and 3.
+//! **Paper.** [That of the folder](super), section 2, figures 1 and 3; section 5 for bags and several tasks.
 //!
-//! **Idea.** A thief without work says so on its desk. Now and then an owner with work deals to one such thief. The
+//! **Idea.** A thief without work says so on its desk. Now and then an owner with work deals to an idle thief. The
 //! times between its attempts are exponentially distributed, so that attempts form a Poisson process and do not depend
 //! on what the program does. A thief never disturbs an owner; it waits for the clock instead.
 //!
+//! **Forms.** [`PdqS`] is the paper's: a worker has one desk, for all givers, and an owner whose time has come picks one other worker at
+//! random, and deals to it if it is idle. In ours, [`PdqSTold`], a thief has a desk with each victim, so that a fork–join worker can wait
+//! for one victim only; and the owner looks for an idle thief, starting at a random one. They differ in which desks an owner tries
+//! (`find_idle`), and in when it looks at the clock (`communicate`).
+//!
 //! **Fields.** Each on its own line.
-//! * `has_tasks`: whether the deque holds a task. Written by the owner when that changes; for hints, and so that
-//!   thieves do not wait in vain.
-//! * `wanted`: whether to look at the desks. Raised by idle thieves, lowered by an owner that has found none; read by
+//! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that changes; for hints,
+//!   and so that thieves do not wait in vain.
+//! * `wanted`, in ours: whether to look at the desks. Raised by idle thieves, lowered by an owner that has found none; read by
 //!   both. So an owner does not read the clock while no thief waits for it.
-//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to. The thief changes
-//!   it from busy to idle, and back, by compare-and-swap, if it wants no task any more; the owner changes it from idle
-//!   to being dealt to, by compare-and-swap, and then to dealt to.
-//! * private to the owner: `tasks`, oldest first; the clock, which stops while no thief waits.
-//! * private to a thief: whether its desk says idle; `loot`, which it has received and not returned.
+//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to, and by whom. The thief changes
+//!   it from busy to idle, and back, by compare-and-swap, if it wants no task any more; an owner changes it from idle
+//!   to being dealt to, by compare-and-swap, and then to dealt to, from where the thief makes it busy. In the paper's form the queues of a
+//!   pool have the same desks.
+//! * private to the owner: `tasks`, oldest first; the clock; the idle thief for whom it is about to get a task.
+//! * private to a thief: `loot`, which it has received and not returned, and from whom.
 //!
 //! **Invariants.**
-//! * I1: an idle desk leaves that state by one compare-and-swap: by the owner, which will deal, or by the thief, which
+//! * I1: an idle desk leaves that state by one compare-and-swap: by an owner, which will deal, or by the thief, which
 //!   leaves.
 //!
 //! **Edges.**
-//! * E1: the store of idle in `ask` (release) → the compare-and-swap in `deal` (acquire): the thief's last use of the bag.
-//! * E2: the store of `DEALT` (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
+//! * E1: the store of idle in `ask` (release) → the compare-and-swap in `deal_to` (acquire): the thief's last use of the bag.
+//! * E2: the store of who has dealt (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
-//! depends on the owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
+//! depends on an owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
 //!
-//! **Departures.** The paper's worker has one cell to which all others may deal. Ours has a desk with each victim, so
-//! that it knows whose task it has, and a fork–join worker can wait for one victim only. An owner therefore looks for
-//! an idle thief starting at a random one, instead of trying one. All dealing takes two steps, as the paper's does for
-//! several tasks; a thief takes nothing before the second (a known mistake in the checker). The paper's clock always runs. Here
-//! it stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next
+//! **Departures** of both forms. A thief is idle only while it looks at a victim that has tasks, and leaves when it looks elsewhere,
+//! sleeps or waits no more: the paper's worker waits until somebody deals. All dealing takes two steps, as the paper's does for
+//! several tasks: any word can be a task, and a desk also says who has dealt, for a fork–join worker to wake its owner; a thief takes
+//! nothing before the second (a known mistake in the checker). The owner looks at its clock at pushes too, and not only after pops, as figure 1 does.
+//! Polling an empty deque counts as idle. **Of ours**, also: the paper's clock
+//! always runs. Ours stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next
 //! event does not depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a
-//! task, as in the paper; polling an empty deque counts as idle. `has_tasks`, `wanted` and leaving are ours.
+//! task, as in the paper.
 //!
-//! **Names.** The paper's `s` is a desk's number, `INCOMING` is `INCOMING`, its `d` is the clock's.
+//! **Names.** The paper's `s` is a desk's number, `DUMMY_TASK` is `BUSY`, `null` `WANTS_ONE` or `WANTS_MANY`, `INCOMING` is `INCOMING`, its
+//! `d` is the clock's.
 //!
-//! **Scenarios.** `pdq_s_told`, and `eager_pdq_s_told` without the clock, in the battery, the property and the many-at-once tests;
-//! `pdq-s-told`, without the clock, in the checker.
+//! **Scenarios.** `pdq_s`, `pdq_s_told`, and `eager_pdq_s` and `eager_pdq_s_told` without the clock, in the battery, the property and the
+//! many-at-once tests; both names, without the clock, in the checker, with workers that deal to each other.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -49,14 +56,46 @@ use core::time::Duration;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use super::{Desk, PAPER, Wish, pass_on};
+use super::{Desks, PAPER, Wish, desks};
 use crate::clock::Poisson;
+use crate::counts::Tally;
+use crate::roles::deal;
 use crate::{
-    Amount, Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany,
-    StealOrder, Stealable, Task,
+    Amount, Capacity, Counts, Delivery, Full, Hand, MemoryModel, Order, Padded, Progress, Promises, Queue, StealOrder,
+    Stealable, Task,
 };
 
-/// The private deque whose owner deals: see the [module](self).
+pub use super::dealt::Thief;
+
+/// The private deque whose owner deals, in two forms: see the [module](self). Its parameter says whether a thief is idle for everybody.
+#[derive(Clone, Copy, Debug)]
+pub struct Of<const FOR_ALL: bool>;
+
+/// The private deque whose owner deals to a random worker that is idle, as in the paper: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use core::time::Duration;
+/// use filch_queue::pdq::sender::Params;
+/// use filch_queue::{Owner, PdqS, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let params = Params { gap: Duration::ZERO, ..Params::default() }; // tries at each operation
+/// // SAFETY: all handles are used by this thread.
+/// let mut hands = unsafe { <PdqS as Queue>::make_together(3, 8, &params) }.unwrap();
+/// hands[0].0.push(task(1)).unwrap();
+/// hands[1].0.push(task(2)).unwrap();
+/// assert_eq!(hands[2].1[0].as_mut().unwrap().steal(), Steal::Pending); // worker 2 is idle
+/// while hands[1].0.len_hint() > 0 {
+///     hands[1].0.poll(); // and worker 1 picks it, sooner or later
+/// }
+/// let thief = hands[2].1[0].as_mut().unwrap();
+/// assert_eq!(thief.steal(), Steal::Task(task(2)));
+/// assert_eq!(thief.taken_from(), Some(1));
+/// ```
+pub type PdqS = Of<true>;
+
+/// The private deque whose owner deals to a thief that has told it: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -74,8 +113,7 @@ use crate::{
 /// assert_eq!(owner.pop(), Some(task(3)));
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct PdqSTold;
+pub type PdqSTold = Of<false>;
 
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,17 +132,22 @@ impl Default for Params {
     }
 }
 
-// The states of a desk.
-const BUSY: u32 = 0;
-const WANTS_ONE: u32 = 1;
-const WANTS_MANY: u32 = 2;
-const INCOMING: u32 = 3;
-const DEALT: u32 = 4;
+// Departures of both forms.
+const WAITED_OUT: &str = "A thief waits out INCOMING, which figure 3 would take for a task.";
+const AT_PUSHES: &str = "The owner looks at its clock at each push too; in figure 1 only after a pop.";
 
-struct Shared<M: Memory> {
-    has_tasks: Padded<M::AtomicBool>,
-    wanted: Padded<M::AtomicBool>,
-    desks: Box<[Padded<Desk<M>>]>,
+// The states of a desk: one of these, or a code.
+pub(super) const BUSY: u32 = 0;
+pub(super) const WANTS_ONE: u32 = 1;
+pub(super) const WANTS_MANY: u32 = 2;
+pub(super) const INCOMING: u32 = 3;
+/// Twice the number of who has dealt, and one if the thief wanted many.
+pub(super) const FIRST_CODE: u32 = 4;
+
+pub(super) struct Shared<M: Memory> {
+    pub(super) has_tasks: Padded<M::AtomicBool>,
+    pub(super) wanted: Padded<M::AtomicBool>,
+    pub(super) desks: Desks<M>,
     share: Amount,
 }
 
@@ -114,39 +157,68 @@ unsafe impl<M: Memory> Sync for Shared<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Shared<M> {}
 
-/// The owner's side of a [`PdqSTold`] deque.
-pub struct Owner<M: Memory = Native> {
+/// The owner's side of an [`Of`] deque.
+pub struct Owner<M: Memory = Native, const FOR_ALL: bool = false> {
     shared: Arc<Shared<M>>,
     tasks: VecDeque<Task>,
     clock: Poisson,
+    /// The worker's number where all have the same desks; none of theirs otherwise.
+    index: usize,
+    /// The idle thief to which the next task goes.
+    picked: Option<usize>,
+    tally: Tally,
 }
 
-/// A thief's side of a [`PdqSTold`] deque.
-pub struct Thief<M: Memory = Native> {
-    shared: Arc<Shared<M>>,
+/// A queue for one victim.
+fn victim<M: Memory, const FOR_ALL: bool>(
     index: usize,
-    /// The desk's state, if it is not busy.
-    wants: Option<u32>,
-    loot: VecDeque<Task>,
+    capacity: usize,
+    desks: Desks<M>,
+    params: &Params,
+) -> (Owner<M, FOR_ALL>, impl Fn(usize) -> Thief<M, FOR_ALL>) {
+    let shared = Arc::new(Shared {
+        has_tasks: Padded(Atomic::new(false)),
+        wanted: Padded(Atomic::new(false)),
+        desks,
+        share: params.share,
+    });
+    let owner = Owner {
+        shared: Arc::clone(&shared),
+        tasks: VecDeque::with_capacity(capacity),
+        clock: Poisson::new(params.gap),
+        index,
+        picked: None,
+        tally: Tally::default(),
+    };
+    (owner, move |index| Thief { shared: Arc::clone(&shared), index, giver: None, loot: VecDeque::new() })
 }
 
 // SAFETY: by the invariants and edges in the module documentation.
-unsafe impl<M: Memory> Queue<M> for PdqSTold {
-    type Owner = Owner<M>;
-    type Thief = Thief<M>;
+unsafe impl<M: Memory, const FOR_ALL: bool> Queue<M> for Of<FOR_ALL> {
+    type Owner = Owner<M, FOR_ALL>;
+    type Thief = Thief<M, FOR_ALL>;
     type Params = Params;
 
     const PROMISES: Promises = Promises {
-        name: "pdq-s-told",
+        name: if FOR_ALL { "pdq-s" } else { "pdq-s-told" },
         paper: PAPER,
         follows: "figures 1 and 3",
-        departures: &[
-            "Each victim has a desk for each thief; the paper's worker has one cell, to which all others may deal.",
-            "An owner deals to the first idle thief from a random one on; the paper's tries one.",
-            "A thief waits out INCOMING, which figure 3 would take for a task.",
-            "The owner looks at its clock at each push too; in figure 1 only after a pop.",
-            "The clock stops while no thief waits.",
-        ],
+        departures: if FOR_ALL {
+            &[
+                "A worker opens its cell while it looks at a victim that has tasks, and closes it when it looks elsewhere, sleeps or waits no more.",
+                "Tasks go by two steps, also one alone: any word can be a task, and the cell also says who deals.",
+                WAITED_OUT,
+                AT_PUSHES,
+            ]
+        } else {
+            &[
+                "Each victim has a desk for each thief; the paper's worker has one cell, to which all others may deal.",
+                "An owner deals to the first idle thief from a random one on; the paper's tries one.",
+                WAITED_OUT,
+                AT_PUSHES,
+                "The clock stops while no thief waits.",
+            ]
+        },
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
@@ -158,66 +230,97 @@ unsafe impl<M: Memory> Queue<M> for PdqSTold {
         owner_must_poll: true,
         answers_by_clock: true,
     };
+    const BY_VICTIM: bool = !FOR_ALL;
 
-    fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
-        let shared = Arc::new(Shared {
-            has_tasks: Padded(Atomic::new(false)),
-            wanted: Padded(Atomic::new(false)),
-            desks: (0..thieves).map(|_| Padded(Desk::new(BUSY))).collect(),
-            share: params.share,
-        });
-        let thief = |index| Thief { shared: Arc::clone(&shared), index, wants: None, loot: VecDeque::new() };
-        let thieves = (0..thieves).map(thief).collect();
-        (Owner { shared, tasks: VecDeque::with_capacity(capacity), clock: Poisson::new(params.gap) }, thieves)
+    fn make(capacity: usize, thieves: usize, params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
+        let (owner, thief) = victim(thieves, capacity, desks(thieves, BUSY), params);
+        (owner, (0..thieves).map(thief).collect())
+    }
+
+    unsafe fn make_together(workers: usize, capacity: usize, params: &Params) -> Option<Vec<Hand<Self, M>>> {
+        FOR_ALL.then(|| {
+            let desks = desks(workers, BUSY);
+            deal(workers, |index| victim(index, capacity, Arc::clone(&desks), params))
+        })
     }
 }
 
-impl<M: Memory> Owner<M> {
+impl<M: Memory, const FOR_ALL: bool> Owner<M, FOR_ALL> {
+    /// Deals if it is time.
     #[inline]
     fn communicate(&mut self) {
+        if FOR_ALL {
+            if self.clock.is_due() {
+                self.deal();
+            }
+        } else if self.is_wanted() && !self.tasks.is_empty() {
+            self.deal_if_due();
+        }
+    }
+
+    #[inline]
+    fn is_wanted(&self) -> bool {
         // Relaxed: a hint.
-        if self.shared.wanted.load(Ordering::Relaxed) && !self.tasks.is_empty() {
+        FOR_ALL || self.shared.wanted.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn deal_if_due(&mut self) {
+        if self.clock.is_due() {
             self.deal();
         }
     }
 
-    /// Deals to one idle thief, if it is time and there is one. Precondition: there is a task.
+    /// Deals to an idle thief, if there is a task, and one of the thieves that it tries is idle.
     #[cold]
     fn deal(&mut self) {
-        let Self { shared, tasks, clock } = self;
-        if !clock.is_due() {
+        if self.tasks.is_empty() {
             return;
         }
-        let desks = &shared.desks;
-        let first = clock.below(desks.len());
-        let mut has_dealt = false;
-        for desk in desks[first..].iter().chain(&desks[..first]) {
-            // Relaxed: the compare-and-swap validates it, and acquires.
-            let wants = desk.state.load(Ordering::Relaxed);
-            let wish = match wants {
-                WANTS_ONE => Wish::One,
-                WANTS_MANY => Wish::Many,
-                _ => continue,
-            };
-            // E1: pairs with the store in `ask`. Relaxed on failure: nothing is used.
-            if desk.state.compare_exchange(wants, INCOMING, Ordering::Acquire, Ordering::Relaxed).is_err() {
-                continue;
-            }
-            // SAFETY: the compare-and-swap has claimed this desk, and the answer is next.
-            unsafe { desk.give(tasks, wish, shared.share) };
-            // E2: pairs with the load in `collect`.
-            desk.state.store(DEALT, Ordering::Release);
-            has_dealt = true;
-            break;
+        if let Some(desk) = self.picked.take().or_else(|| self.find_idle()) {
+            self.deal_to(desk);
         }
-        if !has_dealt {
+    }
+
+    /// Looks for an idle thief: at a random one, and in our form then at the others.
+    fn find_idle(&mut self) -> Option<usize> {
+        let Self { shared, clock, index: own, .. } = self;
+        self.tally.count(|counts| &counts.deals_tried);
+        let others = shared.desks.len() - usize::from(*own < shared.desks.len());
+        let first = clock.below(others);
+        let tried = (0..if FOR_ALL { others.min(1) } else { others }).map(|nth| (first + nth) % others);
+        // Relaxed: the compare-and-swap validates it, and acquires.
+        let is_idle = |desk: &usize| wish(shared.desks[*desk].state.load(Ordering::Relaxed)).is_some();
+        let idle = { tried }.map(|other| other + usize::from(other >= *own)).find(is_idle);
+        if !FOR_ALL && idle.is_none() {
             clock.stop();
             // Relaxed: a hint. A thief that has become idle since then raises it again when it looks at its desk.
             shared.wanted.store(false, Ordering::Relaxed);
         }
+        idle
+    }
+
+    /// Deals to this thief, if it is still idle. Precondition: there is a task.
+    fn deal_to(&mut self, desk: usize) {
+        let Self { shared, tasks, .. } = self;
+        let desk = &shared.desks[desk];
+        // Relaxed: as in `find_idle`.
+        let wants = desk.state.load(Ordering::Relaxed);
+        let Some(wish) = wish(wants) else { return };
+        // E1: pairs with the store in `ask`. Relaxed on failure: nothing is used.
+        if desk.state.compare_exchange(wants, INCOMING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return;
+        }
+        // SAFETY: the compare-and-swap has claimed this desk, and the answer is next.
+        let given = unsafe { desk.give(tasks, wish, shared.share) };
+        let code = FIRST_CODE + 2 * self.index as u32 + u32::from(wish == Wish::Many);
+        // E2: pairs with the load in `collect`.
+        desk.state.store(code, Ordering::Release);
         if tasks.is_empty() {
             self.has_no_tasks();
         }
+        self.tally.count(|counts| &counts.deals);
+        self.tally.add(|counts| &counts.grants, given);
     }
 
     #[inline]
@@ -227,7 +330,16 @@ impl<M: Memory> Owner<M> {
     }
 }
 
-impl<M: Memory> crate::Owner<Task> for Owner<M> {
+/// For how many tasks a thief is idle whose desk has this state.
+fn wish(state: u32) -> Option<Wish> {
+    match state {
+        WANTS_ONE => Some(Wish::One),
+        WANTS_MANY => Some(Wish::Many),
+        _ => None,
+    }
+}
+
+impl<M: Memory, const FOR_ALL: bool> crate::Owner<Task> for Owner<M, FOR_ALL> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
         if self.tasks.is_empty() {
@@ -254,110 +366,35 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
     fn poll(&mut self) {
         if self.tasks.is_empty() {
             self.clock.skip_rest();
+        } else {
+            self.communicate();
         }
-        self.communicate();
+    }
+
+    fn offers(&mut self, more: bool) {
+        // Relaxed: the owner's own value, and a hint.
+        if self.tasks.is_empty() && self.shared.has_tasks.load(Ordering::Relaxed) != more {
+            self.shared.has_tasks.store(more, Ordering::Relaxed);
+        }
+    }
+
+    /// An idle thief has been found, and gets the next task that is pushed.
+    fn is_wanting(&mut self) -> bool {
+        if !self.tasks.is_empty() || !self.is_wanted() || !self.clock.is_due() {
+            return false;
+        }
+        self.picked = self.find_idle();
+        if self.picked.is_some() {
+            self.clock.recur();
+        }
+        self.picked.is_some()
     }
 
     fn len_hint(&self) -> usize {
         self.tasks.len()
     }
-}
 
-impl<M: Memory> Thief<M> {
-    #[inline]
-    fn desk(&self) -> &Desk<M> {
-        &self.shared.desks[self.index]
-    }
-
-    /// Becomes idle, if the owner may have tasks.
-    fn ask(&mut self, wish: Wish) -> Steal<Task> {
-        // Relaxed: a hint.
-        if !self.shared.has_tasks.load(Ordering::Relaxed) {
-            return Steal::Empty;
-        }
-        let wants = match wish {
-            Wish::One => WANTS_ONE,
-            Wish::Many => WANTS_MANY,
-        };
-        // E1: pairs with the compare-and-swap in `deal`.
-        self.desk().state.store(wants, Ordering::Release);
-        self.wants = Some(wants);
-        self.want();
-        Steal::Pending
-    }
-
-    /// Makes the owner look at the desks.
-    #[inline]
-    fn want(&self) {
-        // Relaxed, both: a hint. Written only if that changes it, since the owner reads it all the time.
-        if !self.shared.wanted.load(Ordering::Relaxed) {
-            self.shared.wanted.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Collects what has been dealt, if anything has: the first task, with the others in `loot`.
-    fn collect(&mut self, wants: u32) -> Steal<Task> {
-        // E2: pairs with the store in `deal`.
-        if self.desk().state.load(Ordering::Acquire) != DEALT {
-            self.want();
-            return Steal::Pending;
-        }
-        self.wants = None;
-        let Self { shared, loot, .. } = self;
-        let wish = if wants == WANTS_ONE { Wish::One } else { Wish::Many };
-        // SAFETY: the owner has dealt, and will not again before this thief is idle again.
-        Steal::Task(unsafe { shared.desks[self.index].take(wish, loot) })
-    }
-
-    /// The first task of what there is, with the others in `loot`.
-    fn obtain(&mut self, wish: Wish) -> Steal<Task> {
-        if let Some(task) = self.loot.pop_front() {
-            return Steal::Task(task);
-        }
-        match self.wants {
-            Some(wants) => self.collect(wants),
-            None => self.ask(wish),
-        }
-    }
-}
-
-impl<M: Memory> crate::Thief<Task> for Thief<M> {
-    fn steal(&mut self) -> Steal<Task> {
-        self.obtain(Wish::One)
-    }
-
-    /// Stops being idle, or waits for incoming tasks.
-    fn quiesce(&mut self) -> Option<Task> {
-        let Some(wants) = self.wants else { return self.loot.pop_front() };
-        // Relaxed, both: the desk has not been touched, and nothing is used here.
-        if self.desk().state.compare_exchange(wants, BUSY, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            self.wants = None;
-            return None;
-        }
-        // I1: the owner is dealing, or has dealt.
-        loop {
-            match self.collect(wants) {
-                Steal::Pending => M::spin_loop(),
-                answer => return answer.task(),
-            }
-        }
-    }
-
-    /// Counts tasks on this thief's desk, not on others'.
-    #[inline]
-    fn has_work_hint(&self) -> bool {
-        // Relaxed, both: whatever orders the push before this call makes them recent enough.
-        let is_on_desk = || self.wants.is_some_and(|wants| self.desk().state.load(Ordering::Relaxed) != wants);
-        self.shared.has_tasks.load(Ordering::Relaxed) || !self.loot.is_empty() || is_on_desk()
-    }
-}
-
-impl<M: Memory> StealMany<Task> for Thief<M> {
-    /// Wants as many as [`Params::share`] allows. The next attempts return what exceeds `max`.
-    fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
-        if max == 0 {
-            return Steal::Empty;
-        }
-        self.obtain(Wish::Many).map(|first| pass_on(first, &mut self.loot, max, loot))
+    fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.tally.count_in(counts);
     }
 }

@@ -112,6 +112,7 @@ queues! {
 
 #[cfg(feature = "std")]
 queues! {
+    many eager_pdq_s: crate::tuned::EagerPdqS;
     many eager_pdq_s_told: crate::tuned::EagerPdqSTold;
 }
 
@@ -154,6 +155,7 @@ mod several {
 
     #[cfg(feature = "std")]
     queues! {
+        many eager_pdq_s: crate::tuned::EagerPdqS;
         many eager_pdq_s_told: crate::tuned::EagerPdqSTold;
     }
 }

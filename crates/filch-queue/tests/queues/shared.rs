@@ -1,11 +1,15 @@
 //! Owners that do other work for long, and poll: thieves get all their tasks, down to the last.
 
 use std::sync::Arc;
+#[cfg(feature = "std")]
+use std::time::Duration;
 
 use filch_queue::{
-    Adws, ChaseLev, Counts, Dsq, HendlerShavit, Lace, OneExposed, Owner, PadWs, PdqRAsync, Queue, Steal, Thief, Wsq,
-    WsqPacked,
+    Adws, ChaseLev, Counts, Dsq, HendlerShavit, Lace, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync,
+    Queue, Steal, Thief, Wsq, WsqPacked,
 };
+#[cfg(feature = "std")]
+use filch_queue::{Amount, PdqS, PdqSTold, StealMany, Task, pdq::sender};
 
 use crate::tuned::{EagerAdws, EagerDsq, LaceAll, LaceOne, TightWsq};
 use crate::{number, task};
@@ -77,4 +81,48 @@ fn delegation_is_counted() {
     }
     is_counted::<Adws>();
     is_counted::<PadWs>();
+}
+
+#[test]
+fn answers_to_requests_are_counted() {
+    fn is_counted<Q: Queue>() {
+        let counts = Arc::new(Counts::default());
+        let (mut owner, mut thieves) = Q::make(8, 1, &Q::Params::default());
+        owner.count_in(&counts);
+        owner.poll();
+        owner.push(task(0)).expect("there is room");
+        assert_eq!(thieves[0].steal(), Steal::Pending);
+        assert_eq!(owner.pop(), Some(task(0)));
+        assert_eq!(thieves[0].steal(), Steal::Empty);
+        owner.push(task(1)).expect("there is room");
+        assert_eq!(thieves[0].steal(), Steal::Pending);
+        owner.poll();
+        let counted = counts.read();
+        assert_eq!((counted.polls, counted.declined, counted.grants), (2, 1, 1), "{}", Q::PROMISES.name);
+        assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+    }
+    is_counted::<PdqR>();
+    is_counted::<PdqR2>();
+    is_counted::<PdqRAsync>();
+    is_counted::<PdqR2Async>();
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn deals_are_counted() {
+    fn is_counted<Q: Queue<Params = sender::Params, Thief: StealMany<Task>>>(tried: u64) {
+        let counts = Arc::new(Counts::default());
+        let params = sender::Params { gap: Duration::ZERO, share: Amount::All };
+        let (mut owner, mut thieves) = Q::make(8, 1, &params);
+        owner.count_in(&counts);
+        (0..4).for_each(|n| owner.push(task(n)).expect("there is room"));
+        let mut loot = Vec::new();
+        assert_eq!(thieves[0].steal_many(4, &mut loot), Steal::Pending);
+        owner.poll();
+        let counted = counts.read();
+        assert_eq!((counted.deals_tried, counted.deals, counted.grants), (tried, 1, 4), "{}", Q::PROMISES.name);
+    }
+    // It looks at the clock alone, so it tried at each push; or it looked for a thief that had told it.
+    is_counted::<PdqS>(5);
+    is_counted::<PdqSTold>(1);
 }

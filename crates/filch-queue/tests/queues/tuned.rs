@@ -35,6 +35,8 @@ macro_rules! tuned {
 
 #[cfg(feature = "std")]
 tuned! {
+    /// Tries to deal at each operation, as much as possible.
+    EagerPdqS: filch_queue::PdqS, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO };
     /// Deals whenever possible, as much as possible.
     EagerPdqSTold: filch_queue::PdqSTold, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO },
         answers_by_clock: false;

@@ -230,7 +230,7 @@ unsafe impl<D: Direct> Plumbing for D {
             StealIndex::NothingShared => Self::ask(here.core(), victim),
             StealIndex::AllStolen => {}
         }
-        words(here).steal_from(victim.home.index, || {})
+        words(here).steal_from(here.home().index, victim.home.index, || {})
     }
 
     fn ask(thief: &Core<Self>, victim: &Core<Self>) {

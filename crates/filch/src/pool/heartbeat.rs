@@ -338,6 +338,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         // The first fork's beat starts the clock, if there is one.
         let has_clock = B::period(&settings.beat).is_some() && workers > 1;
         const { assert!(Q::WITHDRAWS, "an owner that only forks does not come to the queue, where a thief may wait for it") };
+        const { assert!(Q::BY_VICTIM, "a thief does not learn whose task it has") };
         let queues = Queued::create(workers, room, &QueueSettings::of(settings.queue.clone()), places)?;
         let pools = queues.into_iter().map(|words| Self {
             latent: UnsafeCell::default(),
@@ -410,7 +411,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         Self::act_if_due(here);
-        let loot = here.pool().words().steal_from(victim.home.index, || {});
+        let loot = here.pool().words().steal_from(here.home().index, victim.home.index, || {});
         if loot.is_empty() {
             Self::ask(here.core(), victim);
         }

@@ -29,7 +29,7 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 
-use super::queued::{Thieves, job_to_task, task_to_job};
+use super::queued::{Thieves, job_to_task, keep, task_to_job};
 use super::{Plumbing, Queued};
 use crate::deal::steal_by;
 use crate::here::IdleHere;
@@ -151,13 +151,15 @@ impl<Q: Queue<Native>> Queued<Q> {
             // Answers to a request that was being withdrawn: no other thief could take them from the handle.
             spoils.extend(std::iter::from_fn(|| handle.quiesce()));
         }
+        let giver = handle.taken_from().unwrap_or(victim);
+        if giver != victim {
+            // SAFETY: the queue gave the job to this thread alone.
+            unsafe { keep(first, index, giver) };
+        }
         for job in spoils.drain(..).map(task_to_job) {
-            // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
-            let state = &unsafe { job.as_ref() }.state;
             // L2.
-            if state.claim_again(index).is_none() {
-                state.keep(index, victim);
-            }
+            // SAFETY: as above.
+            unsafe { keep(job, index, giver) };
             here.home().counters.steals.bump();
             here.home().counters.migrations.bump();
             // SAFETY: the job is claimed, so it stays where it is until it is settled.

@@ -102,6 +102,10 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether a thief may keep tasks for others to take.
     const KEEPS: bool = false;
 
+    /// Whether what is stolen from a victim was that victim's. Otherwise the thief [keeps](JobState::keep) what was another's before it
+    /// claims it.
+    const BY_VICTIM: bool = true;
+
     /// Why there cannot be such a pool, as a sentence. `by_signal`: whether workers answer thieves in a signal handler.
     fn refusal(_: &Self::Settings, _wait: Wait, _by_signal: bool) -> Option<&'static str> {
         None

@@ -5,6 +5,9 @@
 //!
 //! **Invariants.** Those of [tasks on frames](super::frames): I1, I2.
 //!
+//! **Givers.** Where a task that a handle returns need not be [its victim's](Queue::BY_VICTIM), the thief keeps the job for its owner, as
+//! it does with one of several: so whoever runs it wakes the right worker. A strict leapfrogger gives such a job back to its owner.
+//!
 //! **Sleep.** A push does not fence before its look at the sleepers. A worker about to sleep makes up for that by a
 //! barrier on all processors or, where the system has none, by letting some time pass: see
 //! [`has_pushed`](crate::protocol::waiting::has_pushed).
@@ -200,15 +203,21 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         was_kept
     }
 
-    /// `insists`: as [`steal_by`] has it.
-    pub(super) fn steal_from(self, victim: usize, insists: impl Fn()) -> Steal<NonNull<Job>> {
+    /// For the worker of this `index`. `insists`: as [`steal_by`] has it.
+    pub(super) fn steal_from(self, index: usize, victim: usize, insists: impl Fn()) -> Steal<NonNull<Job>> {
         let stolen = match &self.seen().thieves {
             Thieves::Everybodys(thieves) => Q::steal_alike(&thieves[victim]),
             Thieves::Own(thieves) => {
                 // SAFETY: the handle is borrowed for the attempt, a queue operation, as is its use of the owner's end.
                 unsafe {
                     let Some(thief) = self.handle(thieves, victim) else { return Steal::Empty };
-                    self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal, insists))
+                    let stolen = self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal, insists));
+                    if let Steal::Task(task) = stolen
+                        && let Some(giver) = thief.taken_from().filter(|&giver| giver != victim)
+                    {
+                        keep(task_to_job(task), index, giver);
+                    }
+                    stolen
                 }
             }
         };
@@ -252,6 +261,18 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     }
 }
 
+/// Claims a job for the worker `thief`, so that whoever runs it learns that it is `owner`'s, or whose it is if it was kept before.
+///
+/// # Safety
+/// The queue gave the job to this thread alone.
+pub(super) unsafe fn keep(job: NonNull<Job>, thief: usize, owner: usize) {
+    // SAFETY: the caller's promise; and the owner waits until the job is settled.
+    let state = &unsafe { job.as_ref() }.state;
+    if state.claim_again(thief).is_none() {
+        state.keep(thief, owner);
+    }
+}
+
 /// Converts a job to the word that goes through a queue.
 pub(super) fn job_to_task(job: NonNull<Job>) -> Task {
     Task::from_ptr(job)
@@ -282,6 +303,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
 
     const ANSWERS_SIGNALS: bool = Self::ANSWERS;
     const KEEPS: bool = true;
+    const BY_VICTIM: bool = Q::BY_VICTIM;
     const MAX_WORKERS: usize = match Q::PROMISES.memory_model {
         // Whoever is alone needs no fence.
         MemoryModel::OneThread => 1,
@@ -413,7 +435,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        here.pool().steal_from(victim.home.index, || here.home().common.want_tick())
+        here.pool().steal_from(here.home().index, victim.home.index, || here.home().common.want_tick())
     }
 
     fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {

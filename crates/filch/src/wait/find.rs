@@ -232,7 +232,8 @@ impl<P: Pool> Spot<'_, P> {
         let owner = self.claim(victim, state);
         // The steal has acquired everything that the owner did before it published the loot, including the end of its
         // former task.
-        if is_cold() {
+        // Another's task than the victim's is no descendant.
+        if is_cold() || guard.is_some() && owner != victim {
             let owner_sleeps = state.give_back();
             self.wake_owner(owner, owner_sleeps);
             return None;

@@ -101,7 +101,7 @@ impl<'w, P: Pool> Joining<'w, P> {
         // A worker that is not strict keeps what it has won, though it may be unrelated by then: only the owner may run
         // a returned job, and the owner may be waiting for another worker to run it.
         let guard = is_strict.then_some((state, theft));
-        if spot.is_warm(state, theft) && spot.steal_and_run(theft.thief, guard) {
+        if (is_strict || P::BY_VICTIM) && spot.is_warm(state, theft) && spot.steal_and_run(theft.thief, guard) {
             return true;
         }
         if is_strict {

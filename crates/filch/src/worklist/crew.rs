@@ -103,7 +103,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     }
 
     /// Whether somebody would take a part of a bag.
-    pub(super) fn is_wanting(&self) -> bool {
+    pub(super) fn is_wanting(&mut self) -> bool {
         self.queue.is_wanting()
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use filch_queue::pdq::sender;
-use filch_queue::{OneExposed, PdqR, PdqRAsync, PdqSTold};
+use filch_queue::{Amount, OneExposed, PdqR, PdqRAsync, PdqS, PdqSTold, Queue};
 
 use crate::harm::Harm;
 use crate::scenarios::private::{self, Part};
@@ -17,10 +17,14 @@ const ASKING: &str = "filch-queue/src/pdq/asking.rs";
 const WAITS: &str = "filch-queue/src/pdq/waits.rs";
 const WITHDRAWS: &str = "filch-queue/src/pdq/withdraws.rs";
 const SENDER: &str = "filch-queue/src/pdq/sender.rs";
+const DEALT: &str = "filch-queue/src/pdq/dealt.rs";
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    [one_exposed(), pdq(), waiting()].concat()
+    [one_exposed(), pdq(), waiting(), dealing()].concat()
 }
+
+/// Dealing whenever that is possible.
+const WHENEVER: sender::Params = sender::Params { share: Amount::Half, gap: Duration::ZERO };
 
 fn one_exposed() -> Vec<Mutant> {
     vec![
@@ -50,8 +54,7 @@ fn one_exposed() -> Vec<Mutant> {
 
 fn pdq() -> Vec<Mutant> {
     const INCOMING: u64 = 3;
-    const DEALT: u64 = 4;
-    let dealing = sender::Params { gap: Duration::ZERO, ..sender::Params::default() };
+    const DEALT_BY_0: u64 = 4;
     vec![
         slip::<PdqRAsync>(
             "claimed-by-store",
@@ -63,21 +66,16 @@ fn pdq() -> Vec<Mutant> {
         slipped::<PdqSTold>(
             (
                 "mark-taken",
-                Slip::altered((SENDER, "collect", "state.load"), |state| if state == INCOMING { DEALT } else { state }),
+                Slip::altered(
+                    (DEALT, "collect", "state.load"),
+                    |state| if state == INCOMING { DEALT_BY_0 } else { state },
+                ),
             ),
-            &dealing,
+            &WHENEVER,
             Client::new(1, 1, ".", &[2]),
             buffer(1),
             Harm::Race,
             "a thief takes the mark that says that a task is coming for the task, and opens the bag that is being filled",
-        ),
-        slipped::<PdqSTold>(
-            ("dealt-by-store", Slip::by_store((SENDER, "deal", "compare_exchange"))),
-            &dealing,
-            Client::new(1, 1, "..", &[1]).withdrawing(),
-            buffer(1),
-            Harm::Lost,
-            "the owner deals to a thief that has withdrawn its wish",
         ),
     ]
 }
@@ -99,6 +97,43 @@ fn waiting() -> Vec<Mutant> {
             Slip::by_store((WAITS, "request_or", "compare_exchange")),
             &[(1, &[]), (0, &[0])],
             "an owner that goes home blocks its cell over a request that has just come, and whoever asked waits for ever",
+        ),
+    ]
+}
+
+fn dealing() -> Vec<Mutant> {
+    fn row<Q: Queue<Tso, Params = sender::Params>>(
+        name: &str,
+        slip: Slip,
+        parts: &'static [Part],
+        harm: Harm,
+        shows: &'static str,
+    ) -> Mutant {
+        let program = move || private::program::<Tso, Q>(parts, &WHENEVER);
+        slipped_protocol(Q::PROMISES.name, (name, slip), private::said(parts), harm, shows, program)
+    }
+    let by_store = Slip::by_store((SENDER, "deal_to", "compare_exchange"));
+    vec![
+        row::<PdqSTold>(
+            "dealt-by-store",
+            by_store,
+            &[(1, &[]), (0, &[0, 0])],
+            Harm::Lost,
+            "the owner deals to a thief that has withdrawn its wish",
+        ),
+        row::<PdqS>(
+            "dealt-by-store",
+            by_store,
+            &[(1, &[]), (1, &[]), (0, &[0])],
+            Harm::Lost,
+            "two owners deal to the same thief",
+        ),
+        row::<PdqS>(
+            "left-by-store",
+            Slip::by_store((DEALT, "quiesce", "compare_exchange")),
+            &[(1, &[]), (0, &[0])],
+            Harm::Lost,
+            "a thief that leaves closes its desk over a task that has just been dealt",
         ),
     ]
 }
