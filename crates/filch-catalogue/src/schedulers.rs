@@ -72,6 +72,13 @@ pub const POOL_KNOBS: &[Knob] = &[
     ),
 ];
 
+/// The parameters of every queue for worklists and jobs, which pools do not have.
+pub const LIST_KNOBS: &[Knob] = &[Knob::new(
+    "parts",
+    "how jobs (not tasks of worklists) count their unfinished parts: together, or one-by-one, as in WSQ's source and by default on wsq",
+    Takes::Words(std::borrow::Cow::Borrowed("together, one-by-one")),
+)];
+
 /// Returns the own parameters, the common ones, and `steal` and `first` if thieves can take several tasks.
 pub fn with_common(own: &[Knob], many: bool) -> Vec<Knob> {
     let (steal, own): (Vec<Knob>, Vec<Knob>) = own.iter().cloned().partition(|knob| knob.name == STEAL);
@@ -130,7 +137,7 @@ impl QueueSpec {
     /// assert!(queue.knobs().iter().any(|knob| knob.name == "delta"));
     /// ```
     pub fn knobs(&self) -> Vec<Knob> {
-        with_common(&self.own, self.lists == Lists::Many)
+        [with_common(&self.own, self.lists == Lists::Many), LIST_KNOBS.to_vec()].concat()
     }
 }
 

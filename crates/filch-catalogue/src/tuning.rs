@@ -74,6 +74,18 @@ impl Tuning {
         Self::of(row.name, rest, &row.knobs())
     }
 
+    /// Adds these defaults, each as `NAME=VALUE`, separated by colons, for parameters that are not set.
+    ///
+    /// # Panics
+    /// If a default is not of this form.
+    #[must_use]
+    pub fn by_default(mut self, defaults: &str) -> Self {
+        let defaults = defaults.split(':').filter(|text| !text.is_empty());
+        let defaults = defaults.map(|text| assignment(text).expect("defaults are NAME=VALUE"));
+        self.set.splice(..0, defaults.collect::<Vec<_>>());
+        self
+    }
+
     /// Returns the settings for reading.
     pub fn values(&self) -> Values<'_> {
         Values::of(&self.set)
@@ -155,16 +167,13 @@ impl PoolTuning {
         Ok(Self(tuning))
     }
 
-    /// Adds these defaults, each as `NAME=VALUE`, separated by colons, for parameters that are not set.
+    /// As [`Tuning::by_default`].
     ///
     /// # Panics
-    /// If a default is not of this form.
+    /// As that.
     #[must_use]
-    pub fn by_default(mut self, defaults: &str) -> Self {
-        let defaults = defaults.split(':').filter(|text| !text.is_empty());
-        let defaults = defaults.map(|text| assignment(text).expect("defaults are NAME=VALUE"));
-        self.0.set.splice(..0, defaults.collect::<Vec<_>>());
-        self
+    pub fn by_default(self, defaults: &str) -> Self {
+        Self(self.0.by_default(defaults))
     }
 
     /// Returns the settings, by name.

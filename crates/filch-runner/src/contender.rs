@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use filch::ThreadPool;
-use filch::jobs::{self, Jobs};
+use filch::jobs::{self, Jobs, Parts};
 use filch::pool::Pool;
 use filch::worklist::{self, StartError, Worklist};
 use filch_queue::Queue;
@@ -144,11 +144,16 @@ impl<P: Pool> Contender for Pooled<P> {
 ///
 /// # Errors
 /// A sentence, if the system refuses a thread or a pinning.
-pub(crate) fn exactly_once<Q: Queue>(list: Worklist<Q>, kind: Kind, pin: bool) -> Result<Box<dyn Contender>, String> {
+pub(crate) fn exactly_once<Q: Queue>(
+    list: Worklist<Q>,
+    parts: Parts,
+    kind: Kind,
+    pin: bool,
+) -> Result<Box<dyn Contender>, String> {
     let list = list.pin(pin);
     if kind == Kind::Jobs {
         let run = |instance: &mut Instance, team: &mut jobs::Team<Q>| Ok(instance.run_jobs(team));
-        return List::boxed(Jobs::from(list).start(), run, true, pin);
+        return List::boxed(Jobs::from(list).parts(parts).start(), run, true, pin);
     }
     let run = |instance: &mut Instance, team: &mut worklist::Team<Q>| {
         fits::<Q>(instance, team)?;

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
-use filch_catalogue::{Knob, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
+use filch_catalogue::{Knob, LIST_KNOBS, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{Common, DEFAULT_POOL, END, ForPool, ForQueue, PoolOptions, Tunable, list_knobs, worklist};
+use filch_schedulers::{
+    Common, DEFAULT_POOL, END, ForPool, ForQueue, PoolOptions, Tunable, list_knobs, parts, worklist,
+};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
@@ -30,6 +32,8 @@ pub struct OfFilch {
     defaults: &'static str,
     /// How to start the worklist, and the settings of its queue.
     list: Option<(StartList, Vec<Knob>)>,
+    /// The default settings of worklists and jobs.
+    list_defaults: &'static str,
 }
 
 /// Returns the scheduler of this name, without a [pool](OfFilch::pool) and without [worklists](OfFilch::once).
@@ -47,7 +51,7 @@ pub struct OfFilch {
 /// # Ok::<(), String>(())
 /// ```
 pub fn filch(name: &'static str) -> OfFilch {
-    OfFilch { name, pool: None, defaults: "", list: None }
+    OfFilch { name, pool: None, defaults: "", list: None, list_defaults: "" }
 }
 
 impl OfFilch {
@@ -77,6 +81,12 @@ impl OfFilch {
         Self { defaults, ..self }
     }
 
+    /// Gives the parameters of worklists and jobs these defaults.
+    #[must_use]
+    pub fn lists_by_default(self, list_defaults: &'static str) -> Self {
+        Self { list_defaults, ..self }
+    }
+
     fn pools<P: Pool<Settings: Tunable>>(self, start: StartPool, many: bool) -> Self {
         let knobs = [with_common(&P::Settings::knobs(), many), POOL_KNOBS.to_vec()].concat();
         Self { pool: Some((start, knobs)), ..self }
@@ -103,8 +113,9 @@ impl OfFilch {
 
     /// Runs worklists and jobs on this queue, whose thieves steal one task at a time.
     pub fn once<Q: Queue<Params: Tunable>>(self) -> Self {
-        let start =
-            |tuning: &Tuning, workers, kind, pin| contender::exactly_once(worklist::<Q>(tuning, workers)?, kind, pin);
+        let start = |tuning: &Tuning, workers, kind, pin| {
+            contender::exactly_once(worklist::<Q>(tuning, workers)?, parts(tuning)?, kind, pin)
+        };
         self.lists::<Q>(start, false)
     }
 
@@ -116,7 +127,7 @@ impl OfFilch {
                 Some(haul) => list.loot(haul),
                 None => list,
             };
-            contender::exactly_once(list, kind, pin)
+            contender::exactly_once(list, parts(tuning)?, kind, pin)
         };
         self.lists::<Q>(start, true)
     }
@@ -131,7 +142,7 @@ impl OfFilch {
     }
 
     fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, many: bool) -> Self {
-        let knobs = with_common(&list_knobs::<Q>(), many);
+        let knobs = [with_common(&list_knobs::<Q>(), many), LIST_KNOBS.to_vec()].concat();
         Self { list: Some((start, knobs)), ..self }
     }
 
@@ -228,7 +239,7 @@ impl Scheduler for OfFilch {
         }
         let pin = job.settings.get(PIN).map_or(Ok(false), |value| pin_of(value))?;
         let rest = job.settings.iter().filter(|(name, _)| *name != PIN);
-        let tuning = Tuning::of(self.name, &assignments(rest), knobs)?;
+        let tuning = Tuning::of(self.name, &assignments(rest), knobs)?.by_default(self.list_defaults);
         if kind == Kind::Jobs && tuning.set().iter().any(|(name, _)| name == END) {
             return Err(format!("{}: {END} is for worklists: jobs end with the job that made them", self.name));
         }

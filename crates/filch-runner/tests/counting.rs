@@ -15,9 +15,13 @@ use filch_schedulers::{QueueUser, with_queue};
 const AROUND: u64 = 60;
 
 fn ran(name: &str, program: (&str, &[(&str, &str)]), workers: usize) -> [Ran; 2] {
+    ran_with(name, program, workers, &[])
+}
+
+fn ran_with(name: &str, program: (&str, &[(&str, &str)]), workers: usize, settings: &[(&str, &str)]) -> [Ran; 2] {
     let runner = Runner::start(&own(name));
     assert!(runner.hello.version.ends_with("+count"), "{}", runner.hello.version);
-    let ran = runs(runner, &order(program, workers, &[])).unwrap_or_else(|why| panic!("{name}: {why}"));
+    let ran = runs(runner, &order(program, workers, settings)).unwrap_or_else(|why| panic!("{name}: {why}"));
     assert!(ran.iter().all(|ran| ran.error.is_none()), "{name}");
     ran
 }
@@ -92,6 +96,20 @@ fn queues_with_a_fence_in_every_pop_say_so() {
         for ran in ran(queue.name, ("trees", &[("tree", "thin"), ("depth", "10")]), 1) {
             let has_fences = count(&ran, "fences") >= 2047;
             assert_eq!(with_queue(queue.name, Says), Some(has_fences), "{}", queue.name);
+        }
+    }
+}
+
+/// Besides the queue's five: an update for a part begun, and one for each of the two that end with a job. Or one for 32 parts begun, and one
+/// for the second of those that end.
+#[test]
+fn jobs_on_wsq_count_their_parts_one_by_one() {
+    const JOBS: u64 = 3200;
+    for (parts, each) in [(&[][..], 8), (&[("parts", "one-by-one")], 8), (&[("parts", "together")], 6)] {
+        for ran in ran_with("wsq", ("wsq", &[("jobs", "3200"), ("k", "1")]), 1, parts) {
+            let counted = count(&ran, "locked");
+            let begun_together = if each == 6 { JOBS / 32 } else { 0 };
+            assert!(is_each(counted - begun_together, each, JOBS), "{parts:?}: {counted}");
         }
     }
 }

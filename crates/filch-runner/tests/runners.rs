@@ -207,6 +207,8 @@ const VALUES: &[(&str, &str)] = &[
     ("chunk", "1"),
     ("privatise", "1"),
     ("beat", "1ms"),
+    ("parts", "together"),
+    ("parts", "one-by-one"),
 ];
 
 /// What must be set besides this parameter.

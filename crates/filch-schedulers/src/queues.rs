@@ -1,5 +1,6 @@
 //! The queues of the [table](filch_queue::for_each_queue), by name.
 
+use filch::jobs::Parts;
 use filch::worklist::{End, Worklist};
 use filch_queue::{Promises, Queue};
 
@@ -135,6 +136,16 @@ pub fn worklist<Q: Queue<Params: Tunable>>(tuning: &Tuning, workers: usize) -> R
         Some(capacity) => list.capacity(capacity),
         None => list,
     })
+}
+
+/// How jobs with these settings count their parts.
+///
+/// # Errors
+/// A sentence, if the setting is wrong.
+pub fn parts(tuning: &Tuning) -> Result<Parts, String> {
+    let words = [("together", Parts::Together), ("one-by-one", Parts::OneByOne)];
+    let parts = tuning.values().get_or("parts", Parts::default(), word(&words));
+    parts.map_err(|why| format!("{}: {why}", tuning.queue()))
 }
 
 macro_rules! rows {

@@ -80,7 +80,7 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 22] = [
+const VALUES: [&str; 23] = [
     "half-stores",
     "oldest",
     "homes",
@@ -103,6 +103,7 @@ const VALUES: [&str; 22] = [
     "next",
     "spin",
     "flag",
+    "together",
 ];
 
 /// Sets a parameter, and what it needs.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use common::{Counted, EveryQueue, WORKERS, throw, thrown_by, wait_for, watchdog};
-use filch::jobs::{Job, JobWorker, Jobs, Stop};
+use filch::jobs::{Job, JobWorker, Jobs, Parts, Stop};
 use filch_queue::{Dsq, HendlerShavit, Locked, PdqRAsync, Queue, StealMany, Task, Wsq};
 
 fn jobs<Q: Queue>(workers: usize, capacity: usize) -> Jobs<Q> {
@@ -170,6 +170,7 @@ fn random_trees_with_waits_anywhere() {
             for workers in WORKERS {
                 random_trees(&jobs::<Q>(workers, 3), 0..20, 5);
                 random_trees(&jobs::<Q>(workers, 1 << 10), 20..25, 8);
+                random_trees(&jobs::<Q>(workers, 16).parts(Parts::OneByOne), 0..10, 6);
             }
         }
     }

@@ -17,6 +17,8 @@ use crate::scenario::Checker;
 
 /// A parent, its children, and their work.
 struct Family<M: Memory> {
+    /// Whether each part is added and finished by an update of its own.
+    by_updates: bool,
     parent: Lineage<M>,
     children: [Lineage<M>; 2],
     /// Per child, whether its work is done.
@@ -31,8 +33,9 @@ struct Family<M: Memory> {
 const LIFE: u32 = 1;
 
 impl<M: Checker> Family<M> {
-    fn new(known: bool) -> Arc<Self> {
+    fn new(known: bool, by_updates: bool) -> Arc<Self> {
         let family = Self {
+            by_updates,
             parent: Lineage::default(),
             children: Default::default(),
             work: [(); 2].map(|()| Cell::new(false)),
@@ -45,7 +48,11 @@ impl<M: Checker> Family<M> {
 
     /// Adds a child to the parent.
     fn make(&self, child: usize) {
-        self.parent.add(1);
+        if self.by_updates {
+            self.parent.add_by_update();
+        } else {
+            self.parent.add(1);
+        }
         self.children[child].begin(Some(NonNull::from(&self.parent)), false);
     }
 
@@ -65,13 +72,18 @@ impl<M: Checker> Family<M> {
         M::note(|| format!("runs child {child}"));
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
         self.work[child].with_mut(|done| unsafe { *done = true });
-        assert!(self.children[child].finish(1), "child {child} is not over");
+        assert!(self.ends(&self.children[child], 1), "child {child} is not over");
         assert_eq!(self.children[child].parent(), Some(NonNull::from(&self.parent)));
+    }
+
+    /// Finishes parts of a job; whether they were the last.
+    fn ends(&self, job: &Lineage<M>, parts: u32) -> bool {
+        if self.by_updates { job.finish_by_update() } else { job.finish(parts) }
     }
 
     /// Finishes parts of the parent.
     fn finish(&self, parts: u32) {
-        if self.parent.finish(parts) {
+        if self.ends(&self.parent, parts) {
             M::note(|| "ends the parent".into());
             self.both_are_done();
             *lock(&self.ended) += 1;
@@ -104,6 +116,8 @@ fn program_of(threads: Vec<(&str, Body)>, finally: Body) -> Program {
 pub enum Finishing {
     /// One after the other.
     OneByOne,
+    /// One after the other, each by an update of its own.
+    ByUpdates,
     /// One after the other, asking in between whether the other child is over.
     Asking,
     /// Both parts of the parent together.
@@ -113,7 +127,7 @@ pub enum Finishing {
 /// One worker makes two children, passes one on and runs the other. If the parent is known, a third thread asks `looks`
 /// times whether it is over.
 pub fn family<M: Checker>(finishing: Finishing, looks: Option<usize>) -> Program {
-    let family = Family::<M>::new(looks.is_some());
+    let family = Family::<M>::new(looks.is_some(), finishing == Finishing::ByUpdates);
     let [first, second, third, last] = [(); 4].map(|()| Arc::clone(&family));
     let make = move || {
         first.make(0);
@@ -154,7 +168,7 @@ pub fn family<M: Checker>(finishing: Finishing, looks: Option<usize>) -> Program
 
 /// One worker makes two children in turn; a second and a third worker run one each.
 pub fn one_after_the_other<M: Checker>() -> Program {
-    let family = Family::<M>::new(false);
+    let family = Family::<M>::new(false, false);
     let [first, second, third, last] = [(); 4].map(|()| Arc::clone(&family));
     let make = move || {
         first.make(0);

@@ -231,7 +231,7 @@ fn kept(others: usize, cost: Cost) -> Scenario {
 
 /// Jobs with parents, in places that are reused.
 fn jobs() -> Vec<Scenario> {
-    use lineage::Finishing::{Asking, OneByOne, Together};
+    use lineage::Finishing::{Asking, ByUpdates, OneByOne, Together};
 
     type Make = (fn() -> Program, fn() -> Program);
     let row = |name: &str, cost: Cost, (tso, c11): Make| scenario("jobs", name, cost, tso, c11);
@@ -242,6 +242,7 @@ fn jobs() -> Vec<Scenario> {
     }
     vec![
         row("two children", Quick, both!(family(OneByOne, None))),
+        row("two children, each part by an update", Quick, both!(family(ByUpdates, None))),
         row("two children, a look at them", Quick, both!(family(Asking, None))),
         row("two children, two parts together", Quick, both!(family(Together, None))),
         row("two children, one look at their parent", Quick, both!(family(Together, Some(1)))),

@@ -13,8 +13,8 @@
 //!
 //! **Departures.** The source's workers live as long as the program; here a run has a beginning and an end, so that
 //! jobs can borrow from its surroundings. The source's thieves ask for up to 16 jobs at once; here for one, unless
-//! [`Jobs::loot`] sets more. The source's decrements are relaxed; see [`lineage`](crate::protocol::lineage) for those
-//! here.
+//! [`Jobs::loot`] sets more. The source counts each part of a job by an update of its own, as [`Parts::OneByOne`] does, and its decrements
+//! are relaxed; see [`lineage`](crate::protocol::lineage) for those here.
 //!
 //! Invariant: each job is run or dropped once, and none is left when a run returns.
 
@@ -61,6 +61,26 @@ pub struct Jobs<Q: Queue<Native> = ChaseLev> {
     settings: Worklist<Q>,
     /// Shared with the teams started from here.
     spare: Arc<Spare>,
+    parts: Parts,
+}
+
+/// How a job system counts the unfinished parts of a job: itself, and its children.
+///
+/// ```
+/// use filch::jobs::{Jobs, Parts};
+/// use filch_queue::Wsq;
+///
+/// let as_in_the_source = Jobs::new(2).queue::<Wsq>(Default::default()).parts(Parts::OneByOne);
+/// assert!(as_in_the_source.run(|w| w.spawn(|_| ())).is_complete);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// With fewer atomic updates: one for many children that are spawned together, and none where a worker has all parts that are left. The
+    /// default.
+    #[default]
+    Together,
+    /// Each by an atomic update of its own, as in the source.
+    OneByOne,
 }
 
 impl<Q: Queue<Native>> fmt::Debug for Jobs<Q> {
@@ -82,7 +102,7 @@ impl Jobs {
 /// Uses a worklist's settings for jobs.
 impl<Q: Queue<Native>> From<Worklist<Q>> for Jobs<Q> {
     fn from(settings: Worklist<Q>) -> Self {
-        Self { settings, spare: Arc::default() }
+        Self { settings, spare: Arc::default(), parts: Parts::default() }
     }
 }
 
@@ -103,7 +123,13 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// ```
     #[must_use]
     pub fn queue<R: Queue<Native>>(self, params: R::Params) -> Jobs<R> {
-        self.settings.queue(params).into()
+        Jobs { parts: self.parts, ..self.settings.queue(params).into() }
+    }
+
+    /// Sets how the parts of jobs are counted.
+    #[must_use]
+    pub fn parts(self, parts: Parts) -> Self {
+        Self { parts, ..self }
     }
 
     /// Sets the capacity of each worker's queue. Jobs beyond it stay with their worker.
@@ -212,7 +238,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// ```
     pub fn start(&self) -> Result<Team<Q>, StartError> {
         let members = self.settings.settings(NAME).start()?;
-        Ok(Team::new(members, self.stop(), Arc::clone(&self.spare)))
+        Ok(Team::new(members, self.stop(), Arc::clone(&self.spare), self.parts))
     }
 
     /// Runs `body` on the calling thread, as the first worker, and all its descendant jobs on all workers; returns when
@@ -235,7 +261,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// ```
     pub fn run<'env, R>(&self, body: impl for<'s> FnOnce(&mut JobWorker<'s, 'env, Q>) -> R) -> Outcome<R> {
         let members = self.settings.settings(NAME).start_what_can_be();
-        Team::new(members, self.stop(), Arc::clone(&self.spare)).run(body)
+        Team::new(members, self.stop(), Arc::clone(&self.spare), self.parts).run(body)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use super::Parts;
 use super::blocks::{Kin, Spare};
 use crate::unwind::{FirstPanic, Payload};
 use crate::worklist::Stop;
@@ -13,6 +14,7 @@ pub(super) struct Shared<'j> {
     /// The run itself: a job without parent, in no block.
     pub(super) root: Kin,
     pub(super) root_life: u32,
+    pub(super) parts: Parts,
     pub(super) stop: &'j Stop,
     pub(super) spare: &'j Spare,
     /// Whether a job has panicked.
@@ -24,10 +26,10 @@ pub(super) struct Shared<'j> {
 pub(super) struct Abandoned;
 
 impl<'j> Shared<'j> {
-    pub(super) fn new(stop: &'j Stop, spare: &'j Spare) -> Self {
+    pub(super) fn new(stop: &'j Stop, spare: &'j Spare, parts: Parts) -> Self {
         let root = Kin::default();
         let root_life = root.begin(None, true);
-        Self { root, root_life, stop, spare, is_broken: Atomic::new(false), panic: FirstPanic::default() }
+        Self { root, root_life, parts, stop, spare, is_broken: Atomic::new(false), panic: FirstPanic::default() }
     }
 
     pub(super) fn is_broken(&self) -> bool {

@@ -11,7 +11,7 @@ use filch_queue::{ChaseLev, Delivery, Padded, Queue};
 use super::blocks::Spare;
 use super::shared::Shared;
 use super::worker::JobWorker;
-use super::{Outcome, Stop};
+use super::{Outcome, Parts, Stop};
 use crate::team::Members;
 use crate::unwind::abort_on_panic;
 use crate::worker_queue::{Tally, WorkerQueue};
@@ -37,6 +37,7 @@ pub struct Team<Q: Queue<Native> = ChaseLev> {
     members: Members<Q>,
     stop: Stop,
     spare: Arc<Spare>,
+    parts: Parts,
 }
 
 impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
@@ -71,8 +72,8 @@ impl<Q: Queue<Native>> Member<Q> {
 }
 
 impl<Q: Queue<Native>> Team<Q> {
-    pub(super) fn new(members: Members<Q>, stop: Stop, spare: Arc<Spare>) -> Self {
-        Self { members, stop, spare }
+    pub(super) fn new(members: Members<Q>, stop: Stop, spare: Arc<Spare>, parts: Parts) -> Self {
+        Self { members, stop, spare, parts }
     }
 
     /// The number of workers.
@@ -119,7 +120,7 @@ impl<Q: Queue<Native>> Team<Q> {
         };
         let Members { threads, queues } = &mut self.members;
         threads.check_process();
-        let shared = Shared::new(&self.stop, &self.spare);
+        let shared = Shared::new(&self.stop, &self.spare, self.parts);
         // Nothing unwinds from here until the queues are back.
         let member = |queue| Padded(Member { queue: Some(queue), tally: Tally::default() });
         let mut workers: Vec<Padded<Member<Q>>> = queues.drain(..).map(member).collect();

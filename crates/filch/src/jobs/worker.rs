@@ -8,6 +8,7 @@ use std::ptr::{self, NonNull};
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Queue, Task};
 
+use super::Parts;
 use super::blocks::{Blocks, JobPlace, Kin};
 use super::handle::Job;
 use super::shared::{Abandoned, Shared};
@@ -27,6 +28,8 @@ pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     /// Parts of one job that are finished but not yet subtracted. This does not delay the job's end: while there are
     /// such parts, this worker is running another part of the job, or about to look for its next job.
     put_off: PutOff,
+    /// As [`Shared`] has it.
+    parts: Parts,
     shared: &'s Shared<'s>,
     /// Invariant in both; and not `Send`, since a worker belongs to its thread.
     run: PhantomData<(&'s mut &'env mut (), *mut ())>,
@@ -53,7 +56,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         let blocks = Blocks::new(index, shared.spare);
         let root = NonNull::from(&shared.root);
         let put_off = PutOff { kin: root, parts: 0 };
-        Self { index, queue, blocks, current: root, put_off, shared, run: PhantomData }
+        Self { index, queue, blocks, current: root, put_off, parts: shared.parts, shared, run: PhantomData }
     }
 
     /// Returns the worker's queue and tally when the run is over.
@@ -100,7 +103,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// If the job has more than 2³⁰ unfinished children.
     #[inline]
     pub fn spawn<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) {
-        self.kin().add(1);
+        self.add_to(self.current);
         let (place, _) = self.make(self.current, work, false);
         self.queue.push(Task::from_ptr(place));
     }
@@ -241,10 +244,20 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         unsafe { self.current.as_ref() }
     }
 
+    /// Counts a child of the current job or an ancestor.
+    #[inline]
+    fn add_to(&self, parent: NonNull<Kin>) {
+        // SAFETY: the current job is unfinished, and so are its ancestors.
+        let parent = unsafe { parent.as_ref() };
+        match self.parts {
+            Parts::Together => parent.add(1),
+            Parts::OneByOne => parent.add_by_update(),
+        }
+    }
+
     #[inline]
     fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: NonNull<Kin>, work: F) -> Job<'s> {
-        // SAFETY: `parent` is the current job or an ancestor, so it is unfinished.
-        unsafe { parent.as_ref() }.add(1);
+        self.add_to(parent);
         let (place, life) = self.make(parent, work, true);
         self.queue.push(Task::from_ptr(place));
         Job { kin: place.cast(), life, run: PhantomData }
@@ -360,6 +373,12 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// Finishes a part of a job, now or put off while that is early enough, and any ancestors that are then over.
     #[inline]
     pub(super) fn finish(&mut self, mut kin: NonNull<Kin>) {
+        if self.parts == Parts::OneByOne {
+            while let Some(parent) = self.end(kin, 1) {
+                kin = parent;
+            }
+            return;
+        }
         loop {
             if self.put_off.kin != kin {
                 self.take_off();
@@ -393,8 +412,12 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// must then finish a part.
     #[inline]
     fn end(&self, kin: NonNull<Kin>, parts: u32) -> Option<NonNull<Kin>> {
+        let finish = |kin: &Kin| match self.parts {
+            Parts::Together => kin.finish(parts),
+            Parts::OneByOne => kin.finish_by_update(),
+        };
         // SAFETY: the parts are unfinished, so the place is the job's; and it still is if they were the last.
-        let parent = unsafe { kin.as_ref().finish(parts).then(|| kin.as_ref().parent()) }??;
+        let parent = unsafe { finish(kin.as_ref()).then(|| kin.as_ref().parent()) }??;
         // SAFETY: a job that has a parent lies in a place of its maker's blocks. It has been run or dropped, and is
         // over.
         unsafe { self.blocks.give_back(kin.cast()) };
@@ -415,8 +438,13 @@ impl<Q: Queue<Native>> Drop for Batch<'_, '_, '_, Q> {
     #[inline]
     fn drop(&mut self) {
         if self.len > 0 {
-            self.worker.kin().add(self.len as u32);
+            if self.worker.parts == Parts::Together {
+                self.worker.kin().add(self.len as u32);
+            }
             for place in &self.places[..self.len] {
+                if self.worker.parts == Parts::OneByOne {
+                    self.worker.add_to(self.worker.current);
+                }
                 self.worker.queue.push(Task::from_ptr(*place));
             }
         }

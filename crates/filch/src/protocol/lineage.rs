@@ -33,7 +33,8 @@
 //!   of a later job sees that the job it asked about is over.
 //!
 //! **Cost.** No atomic update if one thread has all remaining parts of an unknown job. Otherwise one per child, or per
-//! group of children begun or finished together.
+//! group of children begun or finished together. The source's one for each child begun, and for each part finished, are
+//! [`Lineage::add_by_update`] and [`Lineage::finish_by_update`].
 //!
 //! ```
 //! use std::ptr::NonNull;
@@ -123,10 +124,28 @@ impl<M: Memory> Lineage<M> {
             // Relaxed: this thread is alone with the word (I3), and has acquired everything released to it.
             self.word.store(before + u64::from(parts), Ordering::Relaxed);
         } else {
-            // Relaxed: threads that finish the parts learn of them from this thread, whose own part keeps the job
-            // unfinished. The count may exceed the limit by what other threads add at the same time.
-            self.word.fetch_add(u64::from(parts), Ordering::Relaxed);
+            self.increase(parts);
         }
+    }
+
+    #[inline]
+    fn increase(&self, parts: u32) {
+        // Relaxed: threads that finish the parts learn of them from this thread, whose own part keeps the job
+        // unfinished. The count may exceed the limit by what other threads add at the same time.
+        self.word.fetch_add(u64::from(parts), Ordering::Relaxed);
+    }
+
+    /// Holder of an unfinished part: adds one more, always by an update.
+    ///
+    /// # Panics
+    /// As [`Lineage::add`].
+    #[inline]
+    pub fn add_by_update(&self) {
+        // Relaxed: only the number matters here.
+        if self.word.load(Ordering::Relaxed) & COUNT >= MAX_CHILDREN {
+            refuse();
+        }
+        self.increase(1);
     }
 
     /// Holder of `parts` unfinished parts: finishes them. Returns whether they were the last, so that the job is over;
@@ -139,6 +158,17 @@ impl<M: Memory> Lineage<M> {
         if self.word.load(Ordering::Acquire) & (KNOWN | COUNT) == parts {
             return true;
         }
+        self.decrease(parts)
+    }
+
+    /// Holder of an unfinished part: as [`Lineage::finish`], always by an update.
+    #[inline]
+    pub fn finish_by_update(&self) -> bool {
+        self.decrease(1)
+    }
+
+    #[inline]
+    fn decrease(&self, parts: u64) -> bool {
         // E1, both sides; E2: pairs with `is_over` and `is_left_with`.
         self.word.fetch_sub(parts, Ordering::AcqRel) & COUNT == parts
     }

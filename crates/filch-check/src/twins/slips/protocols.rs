@@ -82,7 +82,7 @@ fn of_jobs() -> Vec<Mutant> {
     vec![
         row(
             "two-steps",
-            Slip::by_store((LINEAGE, "finish", "fetch_sub")),
+            Slip::by_store((LINEAGE, "decrease", "fetch_sub")),
             Harm::NoEnd,
             "two workers take off a part each, and the count is lower by one",
         ),
