@@ -166,7 +166,7 @@ pub const SETTLED: &[Settled] = &[
     settled("wool", 35, 18),
     settled("beat", 35, 18),
     settled("ticks", 35, 18),
-    settled("termination", 4, 2),
+    settled("termination", 5, 2),
     settled("rounds", 4, 0),
     settled("jobs", 9, 2),
 ];

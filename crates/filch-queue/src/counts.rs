@@ -24,13 +24,13 @@ impl Count {
     /// Adds so many. Only one thread at a time may call this.
     #[inline]
     pub fn add(&self, more: u64) {
-        // Relaxed, and no read–modify–write: there is one writer, and readers want a statistic.
+        // Relaxed, and no read–modify–write: there is one writer, and readers want a statistic, or have another edge.
         self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 
     /// The count so far.
     pub fn get(&self) -> u64 {
-        // Relaxed: a statistic.
+        // Relaxed: as in `add`.
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -180,6 +180,10 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// answer; its own owner's end has to answer others meanwhile, and each owner has to [rest](crate::Owner::rest) before it is silent.
     const WITHDRAWS: bool = true;
 
+    /// Whether the owner itself hands over each task that a thief gets, and [counts](Counts::grants) it before the thief can have it. So who
+    /// has finished what was handed to it can be compared with what was handed over.
+    const HANDS_OVER: bool = false;
+
     /// Whether every pop that returns a task executes a sequentially consistent fence, so that what the owner has stored before is seen by
     /// all before it loads what the task loads.
     const FENCES_POPS: bool = false;

@@ -175,6 +175,7 @@ const VALUES: &[(&str, &str)] = &[
     ("steal", "half"),
     ("first", "oldest"),
     ("end", "homes"),
+    ("end", "transfers"),
     ("victims", "last"),
     ("victims", "next"),
     ("idle", "spin"),

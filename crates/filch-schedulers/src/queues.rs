@@ -115,7 +115,8 @@ pub fn list_knobs<Q: Queue<Params: Tunable>>() -> Vec<Knob> {
 pub const END: &str = "end";
 
 const END_HELP: &str = "what workers of a worklist count to notice its end: tasks, each when it is made and when it is run; or homes: how often \
-                        they set out for work and come home without any, as on queues that may return a task twice";
+                        they set out for work and come home without any, as on queues that may return a task twice; or transfers: what \
+                        goes from one worker to another, as in Private deques (section 5)";
 
 /// Returns a worklist on a queue with these settings; the caller sets how many tasks a thief takes.
 ///

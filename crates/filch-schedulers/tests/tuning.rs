@@ -80,10 +80,11 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 23] = [
+const VALUES: [&str; 24] = [
     "half-stores",
     "oldest",
     "homes",
+    "transfers",
     "polled",
     "128",
     "give-up",

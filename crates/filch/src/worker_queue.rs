@@ -134,6 +134,11 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         Tally { queue: self.counted.since(&earlier), ..std::mem::take(&mut self.tally) }
     }
 
+    /// What it counts.
+    pub(crate) fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
+
     /// The number of workers.
     pub(crate) fn workers(&self) -> usize {
         self.thieves.len()

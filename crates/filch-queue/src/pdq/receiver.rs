@@ -244,6 +244,7 @@ unsafe impl<M: Memory, const BLOCKS: bool, const WAITS: bool> Queue<M> for Of<BL
         answers_by_clock: false,
     };
     const WITHDRAWS: bool = !WAITS;
+    const HANDS_OVER: bool = true;
 
     fn make(capacity: usize, thieves: usize, &params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
         let (owner, thief) = victim(capacity, desks(thieves, CLEAR), params);
@@ -295,6 +296,7 @@ impl<M: Memory, const BLOCKS: bool, const WAITS: bool> Owner<M, BLOCKS, WAITS> {
         }
         // SAFETY: this thief's request has been claimed, and the answer is next.
         let given = unsafe { desk.give(tasks, wish(code), shared.share) };
+        // Before the thief has them: `HANDS_OVER`.
         tally.add(|counts| &counts.grants, given);
         // E2: pairs with the load in `collect`.
         desk.state.store(GRANTED, Ordering::Release);

@@ -231,6 +231,7 @@ unsafe impl<M: Memory, const FOR_ALL: bool> Queue<M> for Of<FOR_ALL> {
         answers_by_clock: true,
     };
     const BY_VICTIM: bool = !FOR_ALL;
+    const HANDS_OVER: bool = true;
 
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
         let (owner, thief) = victim(thieves, capacity, desks(thieves, BUSY), params);
@@ -314,13 +315,14 @@ impl<M: Memory, const FOR_ALL: bool> Owner<M, FOR_ALL> {
         // SAFETY: the compare-and-swap has claimed this desk, and the answer is next.
         let given = unsafe { desk.give(tasks, wish, shared.share) };
         let code = FIRST_CODE + 2 * self.index as u32 + u32::from(wish == Wish::Many);
+        // Before the thief has them: `HANDS_OVER`.
+        self.tally.add(|counts| &counts.grants, given);
         // E2: pairs with the load in `collect`.
         desk.state.store(code, Ordering::Release);
         if tasks.is_empty() {
             self.has_no_tasks();
         }
         self.tally.count(|counts| &counts.deals);
-        self.tally.add(|counts| &counts.grants, given);
     }
 
     #[inline]

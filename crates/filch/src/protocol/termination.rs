@@ -12,7 +12,7 @@
 //! which is counted. So the created sum includes it. It also includes each finished piece, whose creation came before
 //! its finish. So the created sum is greater by at least one, a contradiction.
 //!
-//! **Edges.** E1: `finished` (release) → `all_done`'s first pass (acquire): the second pass includes what the worker
+//! **Edges.** E1: `finished_all` (release) → `all_done`'s first pass (acquire): the second pass includes what the worker
 //! created before it finished, and what came before it got the piece.
 //!
 //! **Tasks that may run twice** cannot be counted this way. Instead, each worker counts how often it sets out for work,
@@ -23,6 +23,10 @@
 //! reader misses a thief that set out. Then the reader's fence precedes the thief's fence, which precedes the theft,
 //! which precedes the victim's coming home, since the victim found the task gone. If the reader has seen the victim
 //! come home, that precedes the reader's fence: a contradiction.
+//!
+//! **What owners hand over** can be counted instead of each piece: all that comes of what a worker has received, as long
+//! as it stays there, is one piece, created by the giver, and finished when the worker is without work again:
+//! [`Counts::all_done_of`].
 //!
 //! **Cost.** One store per piece created and one per piece finished, on the worker's own cache line.
 //!
@@ -72,19 +76,44 @@ impl<M: Memory> Counts<M> {
     /// Worker: counts a piece as finished.
     #[inline]
     pub fn finished(&self) {
+        self.finished_all(1);
+    }
+
+    /// Worker: counts so many pieces as finished.
+    #[inline]
+    pub fn finished_all(&self, pieces: u64) {
         let finished = &self.counts.0.1;
         // E1. Only this worker writes the count.
-        finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
+        finished.store(finished.load(Ordering::Relaxed) + pieces, Ordering::Release);
     }
 
     /// Any thread: returns whether all pieces that any worker created are finished. `false` may be out of date at once;
     /// `true` stays true.
     pub fn all_done(workers: &[Self]) -> bool {
-        // E1: pairs with `finished`.
+        // E1: pairs with `finished_all`.
         let finished: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Acquire)).sum();
         // Relaxed: pieces created before a counted finish are visible by E1.
         let created: u64 = workers.iter().map(|worker| worker.counts.0.0.load(Ordering::Relaxed)).sum();
         finished == created
+    }
+
+    /// Any thread: as [`Counts::all_done`], where `created` sums counts of pieces that others keep, each raised before any
+    /// other worker could get the piece.
+    ///
+    /// ```
+    /// use filch::protocol::termination::Counts;
+    /// use filch_memory::Native;
+    ///
+    /// let workers: [Counts<Native>; 2] = Default::default();
+    /// workers[1].finished_all(3);
+    /// assert!(!Counts::all_done_of(&workers, || 4));
+    /// workers[0].finished();
+    /// assert!(Counts::all_done_of(&workers, || 4));
+    /// ```
+    pub fn all_done_of(workers: &[Self], created: impl FnOnce() -> u64) -> bool {
+        // E1: pairs with `finished_all`.
+        let finished: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Acquire)).sum();
+        finished == created()
     }
 
     /// Worker: sets out to look for work, or has some. Called before its first attempt to steal.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Delivery, Queue, Task};
@@ -15,16 +16,45 @@ use crate::worker_queue::{Tally, WorkerQueue};
 pub(super) struct Shared<'s> {
     counts: Vec<Counts<Native>>,
     end: End,
+    transfers: Transfers,
     stop: &'s Stop,
     /// Whether a task has panicked.
     is_broken: <Native as Memory>::AtomicBool,
+    /// Whether the first worker has noticed the end for all.
+    is_over: <Native as Memory>::AtomicBool,
     pub(super) panic: FirstPanic,
 }
 
+/// The tasks that workers have handed over to others.
+struct Transfers {
+    counts: Vec<Arc<filch_queue::Counts>>,
+    /// In earlier runs.
+    earlier: u64,
+}
+
+impl Transfers {
+    fn of<Q: Queue<Native>>(queues: &[WorkerQueue<Q>]) -> Self {
+        let mut transfers = Self { counts: queues.iter().map(WorkerQueue::counts).collect(), earlier: 0 };
+        transfers.earlier = transfers.in_this_run();
+        transfers
+    }
+
+    fn in_this_run(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.grants.get()).sum::<u64>() - self.earlier
+    }
+}
+
 impl<'s> Shared<'s> {
-    pub(super) fn new(workers: usize, end: End, stop: &'s Stop) -> Self {
-        let counts = (0..workers).map(|_| Counts::default()).collect();
-        Self { counts, end, stop, is_broken: Atomic::new(false), panic: FirstPanic::default() }
+    pub(super) fn new<Q: Queue<Native>>(queues: &[WorkerQueue<Q>], end: End, stop: &'s Stop) -> Self {
+        Self {
+            counts: queues.iter().map(|_| Counts::default()).collect(),
+            end,
+            transfers: Transfers::of(queues),
+            stop,
+            is_broken: Atomic::new(false),
+            is_over: Atomic::new(false),
+            panic: FirstPanic::default(),
+        }
     }
 
     /// Reports that a task has panicked.
@@ -153,6 +183,9 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
             }
         };
         let mut is_out = self.has_set_out();
+        // What it has received and not counted as finished, and all that it has received from others. What the first
+        // worker has at the start counts as one task.
+        let (mut in_hand, mut received) = (u64::from(self.index == 0), 0);
         loop {
             while let Some(task) = self.queue.pop() {
                 if self.is_stopped() {
@@ -162,6 +195,12 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
             }
             if std::mem::take(&mut is_out) {
                 self.counts.comes_home();
+            }
+            if self.end == End::Transfers {
+                in_hand += self.queue.tally.stolen - std::mem::replace(&mut received, self.queue.tally.stolen);
+                if in_hand > 0 {
+                    self.counts.finished_all(std::mem::take(&mut in_hand));
+                }
             }
             if self.is_stopped() || self.is_all_done() {
                 return;
@@ -203,11 +242,19 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     }
 
     fn is_all_done(&self) -> bool {
-        let all = match self.end {
-            End::Tasks => Counts::all_done,
-            End::Homes => Counts::all_home,
-        };
-        all(&self.shared.counts)
+        let Shared { counts, transfers, is_over, .. } = self.shared;
+        match self.end {
+            End::Tasks => Counts::all_done(counts),
+            End::Homes => Counts::all_home(counts),
+            End::Transfers => {
+                if self.index == 0 && Counts::all_done_of(counts, || 1 + transfers.in_this_run()) {
+                    // Relaxed: it publishes nothing.
+                    is_over.store(true, Ordering::Relaxed);
+                }
+                // Relaxed: as above.
+                is_over.load(Ordering::Relaxed)
+            }
+        }
     }
 }
 

@@ -7,9 +7,10 @@ use filch_queue::{Delivery, Progress, Queue};
 ///
 /// ```
 /// use filch::worklist::{End, Worklist};
-/// use filch_queue::{ChaseLev, IdempotentLifo};
+/// use filch_queue::{ChaseLev, IdempotentLifo, PdqR};
 ///
 /// assert_eq!(End::of::<ChaseLev>(), [End::Tasks, End::Homes]);
+/// assert_eq!(End::of::<PdqR>(), [End::Tasks, End::Transfers]);
 /// assert_eq!(End::of::<IdempotentLifo>(), [End::Homes]);
 /// let list = Worklist::new(2).end(End::Homes);
 /// assert_eq!(list.run(0..100_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 4950);
@@ -22,11 +23,16 @@ pub enum End {
     /// return a task twice; so with it, queues of both kinds pay the same. Not where a task may be on its way to a thief that has come home
     /// without an answer.
     Homes,
+    /// They count tasks that go from one worker to another, which costs nothing for a task that stays, and the first worker compares the sums
+    /// for all: as in the paper on private deques (section 5). The difference of received and sent, which is one count there, is two here,
+    /// since a sum of differences that is read while tasks move may be 0 too early. For queues whose owners
+    /// [hand over](Queue::HANDS_OVER) what their thieves get.
+    Transfers,
 }
 
 impl End {
-    /// Both.
-    pub const EVERY: [Self; 2] = [Self::Tasks, Self::Homes];
+    /// All of them.
+    pub const EVERY: [Self; 3] = [Self::Tasks, Self::Homes, Self::Transfers];
 
     /// Those that are right on a queue, the default first.
     pub fn of<Q: Queue<Native>>() -> Vec<Self> {
@@ -34,6 +40,7 @@ impl End {
         let is_right = |end: &Self| match end {
             Self::Tasks => is_once,
             Self::Homes => Q::PROMISES.steal_progress != Progress::OwnerDependent,
+            Self::Transfers => is_once && Q::HANDS_OVER,
         };
         Self::EVERY.into_iter().filter(is_right).collect()
     }
@@ -43,6 +50,7 @@ impl End {
         match self {
             Self::Tasks => "tasks",
             Self::Homes => "homes",
+            Self::Transfers => "transfers",
         }
     }
 }

@@ -14,7 +14,7 @@
 //! **The end.** A worker that sees no task learns nothing: it may have been refused as a thief, or wait for an answer.
 //! So workers count, by [`termination`](crate::protocol::termination), tasks pushed and tasks run. Where a queue may
 //! return a task twice, those sums would be wrong; there, workers count how often they set out to look for work and
-//! come home without any; [`End`] has this for other queues too. A worker is at home when its own queue, which only it fills, is empty and it holds no task.
+//! come home without any; [`End`] has this for other queues too, and a third way. A worker is at home when its own queue, which only it fills, is empty and it holds no task.
 //! If all have come home as often as they set out, none had a task when the first sum was taken, so no task was left.
 //!
 //! Invariant: each task is run or dropped once (an idempotent one is run at least once); no task is left in a queue

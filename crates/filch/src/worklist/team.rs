@@ -188,7 +188,7 @@ impl<Q: Queue<Native>> Team<Q> {
         let workers = self.workers();
         let Members { threads, queues } = &mut self.members;
         threads.check_process();
-        let shared = Shared::new(workers, self.end, &self.stop);
+        let shared = Shared::new(queues, self.end, &self.stop);
         // Nothing unwinds from here until the queues are back. Each worker writes its crew and its state all the time,
         // so both are padded to cache lines.
         let crew = |(index, queue)| Padded(Crew::new(index, queue, &shared));

@@ -63,6 +63,65 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
     }
 }
 
+/// Worker 0 hands a part of its work over, which is all that is counted, and worker 1 hands a part of that back. A reader asks whether all
+/// work is done.
+pub fn transfers<M: Checker>(looks: usize) -> Program {
+    struct Shared<M: Memory> {
+        counts: [Counts<M>; 2],
+        /// What each worker has handed over.
+        given: [M::AtomicU64; 2],
+        /// Whether a part is on its way to the other worker.
+        passed: [M::AtomicBool; 2],
+    }
+    let shared: Arc<Shared<M>> = Arc::new(Shared {
+        counts: Default::default(),
+        given: [(); 2].map(|()| Atomic::new(0)),
+        passed: [(); 2].map(|()| Atomic::new(false)),
+    });
+    // Counted by its giver before anybody else can have it.
+    fn gives<M: Checker>(shared: &Shared<M>, worker: usize) {
+        M::note(|| "hands a part over".into());
+        shared.given[worker].store(1, Ordering::Relaxed);
+        shared.passed[worker].store(true, Ordering::Release);
+    }
+    let (first, second, third) = (Arc::clone(&shared), Arc::clone(&shared), shared);
+    let finished: Arc<[Mutex<bool>; 3]> = Arc::default();
+    let (a, b, c) = (Arc::clone(&finished), Arc::clone(&finished), finished);
+    let root = move || {
+        gives(&first, 0);
+        *lock(&a[0]) = true;
+        first.counts[0].finished();
+        if first.passed[1].load(Ordering::Acquire) {
+            *lock(&a[2]) = true;
+            first.counts[0].finished();
+        }
+    };
+    let other = move || {
+        if second.passed[0].load(Ordering::Acquire) {
+            gives(&second, 1);
+            *lock(&b[1]) = true;
+            second.counts[1].finished();
+        }
+    };
+    let reader = move || {
+        for _ in 0..looks {
+            let created = || 1 + third.given.iter().map(|given| given.load(Ordering::Relaxed)).sum::<u64>();
+            if Counts::all_done_of(&third.counts, created) {
+                let undone = (0..3).filter(|&part| !*lock(&c[part])).count();
+                ensure!(undone == 0, EarlyEnd, "found all done with {undone} parts left");
+            }
+        }
+    };
+    Program {
+        threads: vec![
+            ("worker 0".into(), Box::new(root)),
+            ("worker 1".into(), Box::new(other)),
+            ("reader".into(), Box::new(reader)),
+        ],
+        finally: Box::new(|| ()),
+    }
+}
+
 /// Worker 0 has a task that worker 1 may steal; each sets out and comes home. A reader asks whether both are at home.
 pub fn all_home<M: Checker>(looks: usize) -> Program {
     struct Shared<M: Memory> {

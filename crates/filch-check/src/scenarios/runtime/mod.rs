@@ -20,7 +20,7 @@ mod searching;
 mod worker;
 
 pub use clocks::{beat, ticks};
-pub use counting::{all_home, termination};
+pub use counting::{all_home, termination, transfers};
 pub use forking::{Others, fork_join, wake_up};
 pub use latches::{event, latch};
 pub use posting::{posted, posted_to_a_joiner};

@@ -7,7 +7,7 @@ use crate::harm::Harm;
 use crate::scenarios::{guest, lineage, passing, rounds, runtime, seize, wool};
 use crate::sites::Slip;
 use crate::tso::Tso;
-use crate::twins::mutant::{Mutant, buffer, slipped_protocol as row};
+use crate::twins::mutant::{Mutant, buffer, slipped_protocol, slipped_protocol as row};
 
 const ROUNDS: &str = "filch/src/protocol/rounds.rs";
 const TERMINATION: &str = "filch/src/protocol/termination.rs";
@@ -71,6 +71,24 @@ fn of_counts() -> Vec<Mutant> {
             Slip::swapped((TERMINATION, "created", "created.store"), (COUNTING, "termination", "passed.store")).by(0),
             "a piece that is finished before it is counted makes up for one that is not finished",
         ),
+        Mutant {
+            processor: buffer(0),
+            ..slipped_protocol(
+                "termination",
+                (
+                    "handed-over-before-counted",
+                    Slip::swapped(
+                        (COUNTING, "gives", "given[worker].store"),
+                        (COUNTING, "gives", "passed[worker].store"),
+                    )
+                    .by(1),
+                ),
+                "three parts, two workers, one look",
+                Harm::EarlyEnd,
+                "a part that is finished before its giver has counted it makes up for one that is not finished",
+                || runtime::transfers::<Tso>(1),
+            )
+        },
     ]
 }
 
