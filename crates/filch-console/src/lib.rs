@@ -8,5 +8,6 @@ pub mod interrupt;
 pub mod json;
 pub mod progress;
 pub mod stats;
+pub mod store_buffer;
 pub mod table;
 pub mod terminal;

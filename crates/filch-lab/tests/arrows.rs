@@ -54,6 +54,8 @@ const TABLE: &[Row] = &[
     (
         "filch-probe",
         &[
+            // Threads that time stores agree when to begin.
+            "filch-memory",
             "filch",
             "filch-queue",
             "filch-workloads",

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use filch_console::flags::{Output, count, workers};
 
-/// Measures a single pool instead of comparing several.
+/// Measures a single pool, or the processor, instead of comparing pools.
 #[derive(Debug, Parser)]
 #[command(name = "filch", version, about, max_term_width = 100)]
 pub(crate) struct Flags {
@@ -14,7 +14,7 @@ pub(crate) struct Flags {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measures the cost of an idle pool, and how fast it wakes
+    /// Measures what an idle pool costs, how fast it wakes, and what the processor does with stores
     #[command(subcommand)]
     Probe(Probe),
 }
@@ -29,6 +29,8 @@ pub(crate) enum Probe {
     Calls(ProbeCalls),
     /// How long workers idle while unstarted tasks exist, in random programs of sleeping leaves, compared with rayon
     Hunger(ProbeHunger),
+    /// How many stores the processor's store buffer holds
+    StoreBuffer(ProbeStoreBuffer),
 }
 
 #[derive(Debug, Args)]
@@ -115,6 +117,26 @@ pub(crate) struct ProbeHunger {
     /// Seed of the first program; each further program adds one
     #[arg(long, value_name = "SEED", default_value = "0")]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Runs of stores alternate with a long computation. Their time is flat up to the capacity of the
+store buffer, and rises beyond it. A capacity counts if half of the rounds find one, and three
+quarters of these agree, give or take one. It is kept in the user's cache for `bound=measured` of the fence-free queues.
+
+Examples:
+  filch probe store-buffer
+  filch probe store-buffer --processors 0 --rounds 100 --json -")]
+pub(crate) struct ProbeStoreBuffer {
+    /// Processors to measure [default: the first and the last]
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub(crate) processors: Option<Vec<u16>>,
+    /// Rounds, each of which finds a capacity of its own
+    #[arg(long, value_name = "N", default_value = "20", value_parser = count(4, 10_000), allow_negative_numbers = true)]
+    pub(crate) rounds: u32,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -1,9 +1,15 @@
-//! `filch-probe`, which `filch probe` starts: it measures a single pool.
+//! `filch-probe`, which `filch probe` starts: it measures a single pool, or the processor.
 
 mod calls;
 mod flags;
 mod hunger;
 mod idle;
+#[cfg(target_arch = "x86_64")]
+mod plot;
+#[cfg(target_arch = "x86_64")]
+mod processors;
+#[cfg(target_arch = "x86_64")]
+mod store_buffer;
 
 use std::process::ExitCode;
 
@@ -19,6 +25,10 @@ fn main() -> ExitCode {
         Probe::Wakeup(flags) => idle::wakeup(&flags),
         Probe::Calls(flags) => calls::calls(&flags),
         Probe::Hunger(flags) => hunger::hunger(&flags),
+        #[cfg(target_arch = "x86_64")]
+        Probe::StoreBuffer(flags) => store_buffer::store_buffer(&flags),
+        #[cfg(not(target_arch = "x86_64"))]
+        Probe::StoreBuffer(_) => Err(error::usage("not measurable here: the probe is written for x86-64")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

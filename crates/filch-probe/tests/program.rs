@@ -25,3 +25,33 @@ fn probes_write_one_object() {
         "calls of a contender: two callers in three turns"
     );
 }
+
+/// Runs a probe that keeps what it finds, with a cache of its own.
+#[cfg(target_arch = "x86_64")]
+fn with_cache(cache: &std::path::Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filch-probe"));
+    let output = command.args(arguments).env("XDG_CACHE_HOME", cache).output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// What it finds depends on the machine and on its other programs; what it writes about that does not.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_store_buffer_has_a_capacity_or_a_reason_and_is_kept_accordingly() {
+    let cache = std::env::temp_dir().join(format!("filch-probe-cache-{}", std::process::id()));
+    let text = with_cache(&cache, &["probe", "store-buffer", "--rounds", "4", "--json", "-"]);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    assert!(lines.len() >= 2, "lines and one address");
+    for line in &lines {
+        assert_eq!(line["ticks"].as_array().unwrap().len(), 160);
+        assert!(line["capacity"].is_u64() != line["why_not"].is_string(), "{line}");
+    }
+    let kept = cache.join("filch").exists();
+    assert_eq!(kept, lines.iter().all(|line| line["capacity"].is_u64()));
+    let shown = with_cache(&cache, &["probe", "store-buffer", "--rounds", "4"]);
+    for word in ["distinct lines", "one address", "ticks of the time-stamp counter", "bound=measured"] {
+        assert!(shown.contains(word), "{shown}");
+    }
+    let _ = std::fs::remove_dir_all(cache);
+}

@@ -4,9 +4,14 @@ use crate::{refuses, stdout, well};
 
 #[test]
 fn workers_out_of_range_are_refused() {
-    for verb in
-        [&["run", "fib"][..], &["compare", "fib"], &["probe", "idle"], &["probe", "wakeup"], &["probe", "calls"]]
-    {
+    for verb in [
+        &["run", "fib"][..],
+        &["compare", "fib"],
+        &["probe", "idle"],
+        &["probe", "wakeup"],
+        &["probe", "calls"],
+        &["probe", "store-buffer"],
+    ] {
         for workers in ["0", "100000", "-1", "two"] {
             refuses(&[verb, &["--workers", workers]].concat(), &["--workers", workers]);
         }
@@ -58,6 +63,8 @@ fn absurd_amounts_are_refused() {
     refuses(&["run", "fib", "--warmup", "-1"], &["--warmup"]);
     refuses(&["compare", "--budget", "0"], &["--budget"]);
     refuses(&["probe", "wakeup", "--samples", "0"], &["--samples"]);
+    refuses(&["probe", "store-buffer", "--rounds", "3"], &["--rounds"]);
+    refuses(&["probe", "store-buffer", "--processors", "60000"], &["may not use a processor 60000"]);
 }
 
 #[test]
@@ -87,7 +94,7 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 12] = [
+    let verbs: [&[&str]; 13] = [
         &["compare"],
         &["experiment"],
         &["build"],
@@ -99,6 +106,7 @@ fn every_verb_has_help_with_examples() {
         &["probe", "idle"],
         &["probe", "wakeup"],
         &["probe", "calls"],
+        &["probe", "store-buffer"],
         &[],
     ];
     for verb in verbs {
