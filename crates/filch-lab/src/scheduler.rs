@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filch_catalogue::values::assignment;
 use filch_catalogue::{Kind, PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, Workload, list_queues, why_not_for};
+use filch_console::store_buffer::{Measured, cache};
 use filch_protocol::{Description, Order};
 
 use crate::error::{Error, Result, usage};
@@ -102,15 +104,37 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
     usage(filch_catalogue::unknown(what, name, known))
 }
 
+/// Replaces `bound=measured` in settings by the number, which runners and records then hold.
+///
+/// It is no default: a measurement cannot exclude that the processor held back half of its buffer for a thread that a virtual machine hides,
+/// or that this machine moves to another processor; and if the number is too small, tasks run twice.
+fn with_measured(settings: &str, bound: impl Fn() -> std::result::Result<usize, String>) -> Result<String> {
+    let is_measured = |text: &str| {
+        assignment(text).is_ok_and(|(name, value)| (name.as_str(), value.as_str()) == ("bound", "measured"))
+    };
+    let replaced = settings.split(':').map(|text| match is_measured(text) {
+        true => bound().map(|bound| format!("bound={bound}")).map_err(|why| usage(format!("bound=measured: {why}"))),
+        false => Ok(text.to_owned()),
+    });
+    Ok(replaced.collect::<Result<Vec<_>>>()?.join(":"))
+}
+
+/// Returns the bound that this user's measurement permits.
+fn measured_bound() -> std::result::Result<usize, String> {
+    let folder = cache().ok_or("the user has no cache folder")?;
+    Measured::read(&folder).map(|measured| measured.bound())
+}
+
 impl Scheduler {
     /// Parses `--pool` for this program; an error if the name is unknown.
     pub(crate) fn from_pool(workload: &Workload, name: &str, style: Style, wait: &'static str) -> Result<Suited> {
         if name == "serial" {
             return Ok(Ok(Self::Serial));
         }
+        let name = with_measured(name, measured_bound)?;
         match workload.kind() {
-            Kind::ForkJoin => Self::from_fork_join_pool(name, style, wait),
-            Kind::Worklist | Kind::Jobs => Self::from_queue(workload, name),
+            Kind::ForkJoin => Self::from_fork_join_pool(&name, style, wait),
+            Kind::Worklist | Kind::Jobs => Self::from_queue(workload, &name),
             other => Err(usage(format!("{} is a {other} program, which no pool can run", workload.name()))),
         }
     }
@@ -259,4 +283,23 @@ impl Scheduler {
 fn parameters(workload: &Workload) -> BTreeMap<String, String> {
     let set = workload.params().into_iter().filter(|(_, value)| !value.is_empty());
     set.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measured_bound_becomes_its_number() {
+        let with = |settings| with_measured(settings, || Ok(73)).expect(settings);
+        assert_eq!(with("thep:bound=measured:stores=8"), "thep:bound=73:stores=8");
+        assert_eq!(with("ff-cl: bound = measured "), "ff-cl:bound=73");
+        for kept in ["split", "thep:bound=33", "thep:delta=infinite", "thep:bound", "thep:bound=measured2"] {
+            assert_eq!(with_measured(kept, || unreachable!("{kept}")).expect(kept), kept);
+        }
+        let Err(Error::Usage(why)) = with_measured("thep:bound=measured", || Err("never".to_owned())) else {
+            panic!("not refused");
+        };
+        assert_eq!(why, "bound=measured: never");
+    }
 }

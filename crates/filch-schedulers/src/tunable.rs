@@ -205,7 +205,7 @@ impl Tunable for filch_queue::Delta {
         let number = Takes::Number(1, MOST_DISTANT);
         from.note(
             "bound",
-            "most pending stores of a processor: unchecked, and if it is too small, tasks run twice; 128 by default",
+            "most pending stores of a processor: unchecked, and if it is too small, tasks run twice; 128 by default; or measured: by `filch probe store-buffer`, with a margin",
             number.clone(),
         );
         from.note(

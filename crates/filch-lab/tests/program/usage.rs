@@ -1,6 +1,7 @@
 //! Refusals and their messages, and the texts of help and lists.
 
-use crate::{refuses, stdout, well};
+use crate::driver::driver;
+use crate::{folder, lines, refuses, stderr, stdout, well};
 
 #[test]
 fn workers_out_of_range_are_refused() {
@@ -52,6 +53,31 @@ fn bad_parameters_are_refused() {
     refuses(&["compare", "cilksort:n=1000000000000"], &["memory"]);
     refuses(&["compare", "fib:n"], &["NAME=VALUE"]);
     refuses(&["run"], &["WORKLOAD"]);
+}
+
+#[test]
+fn a_measured_bound_must_have_been_measured() {
+    use filch_console::store_buffer::{Measured, Model};
+
+    let cache = folder().join("measured-bound");
+    let _ = std::fs::remove_dir_all(&cache);
+    let run = |pool: &str| {
+        let mut command = driver();
+        command.args(["run", "fib", "--quick", "--pool", pool, "--workers", "1", "--json", "-"]);
+        command.current_dir(folder()).env("XDG_CACHE_HOME", &cache).output().expect("the program starts")
+    };
+    let refused = run("ff-the:bound=measured");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("run `filch probe store-buffer`"), "{}", stderr(&refused));
+    let model = Model::here().expect("x86-64 processors name themselves");
+    let measured = Measured { model, entries: 500, commit: String::new() };
+    measured.write(&cache.join("filch")).expect("the folder can be written");
+    let ran = run("ff-the:bound=measured");
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let shown = format!("ff-the:bound={}", measured.bound());
+    assert_eq!(lines(&stdout(&ran))[0]["pool"], shown.as_str());
+    let unknown = run("split:bound=measured");
+    assert!(unknown.status.code() == Some(2) && stderr(&unknown).contains("bound"), "{}", stderr(&unknown));
 }
 
 #[test]
