@@ -31,6 +31,8 @@ pub(crate) enum Probe {
     Hunger(ProbeHunger),
     /// How many stores the processor's store buffer holds
     StoreBuffer(ProbeStoreBuffer),
+    /// Price of fences, atomic updates, barriers by the system, and of a line's way between processors
+    Fences(ProbeFences),
 }
 
 #[derive(Debug, Args)]
@@ -138,6 +140,19 @@ pub(crate) struct ProbeStoreBuffer {
     pub(crate) processors: Option<Vec<u16>>,
     /// Rounds, each of which finds a capacity of its own
     #[arg(long, value_name = "N", default_value = "20", value_parser = count(4, 10_000), allow_negative_numbers = true)]
+    pub(crate) rounds: u32,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch probe fences
+  filch probe fences --rounds 1000 --json -")]
+pub(crate) struct ProbeFences {
+    /// Rounds, in each of which every operation is measured once
+    #[arg(long, value_name = "N", default_value = "100", value_parser = count(2, 100_000), allow_negative_numbers = true)]
     pub(crate) rounds: u32,
     #[command(flatten)]
     pub(crate) output: Output,

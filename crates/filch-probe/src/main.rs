@@ -1,6 +1,8 @@
 //! `filch-probe`, which `filch probe` starts: it measures a single pool, or the processor.
 
 mod calls;
+#[cfg(target_arch = "x86_64")]
+mod fences;
 mod flags;
 mod hunger;
 mod idle;
@@ -27,13 +29,24 @@ fn main() -> ExitCode {
         Probe::Hunger(flags) => hunger::hunger(&flags),
         #[cfg(target_arch = "x86_64")]
         Probe::StoreBuffer(flags) => store_buffer::store_buffer(&flags),
+        #[cfg(target_arch = "x86_64")]
+        Probe::Fences(flags) => fences::fences(&flags),
         #[cfg(not(target_arch = "x86_64"))]
-        Probe::StoreBuffer(_) => Err(error::usage("not measurable here: the probe is written for x86-64")),
+        Probe::StoreBuffer(_) | Probe::Fences(_) => {
+            Err(error::usage("not measurable here: the probe is written for x86-64"))
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),
     }
+}
+
+/// Reads the time-stamp counter.
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> u64 {
+    // SAFETY: every x86-64 processor has this instruction.
+    unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 /// The commit of the program's source.

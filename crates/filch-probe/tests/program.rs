@@ -55,3 +55,15 @@ fn a_store_buffer_has_a_capacity_or_a_reason_and_is_kept_accordingly() {
     }
     let _ = std::fs::remove_dir_all(cache);
 }
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn fences_have_prices() {
+    let priced = lines(&["probe", "fences", "--rounds", "3", "--json", "-"]);
+    let of = |name: &str| priced.iter().find(|line| line["operation"] == name).unwrap_or_else(|| panic!("no {name}"));
+    for name in ["mfence", "lock or", "xchg", "lock cmpxchg", "light barrier"] {
+        assert!(of(name)["median_seconds"].is_number() && of(name)["interval_ticks"].is_array(), "{}", of(name));
+    }
+    let ways: Vec<_> = priced.iter().filter(|line| line["processors"].as_array().unwrap().len() == 2).collect();
+    assert!(ways.iter().all(|line| line["median_seconds"].as_f64().unwrap() > 0.0));
+}

@@ -5,14 +5,9 @@ use crate::{folder, lines, refuses, stderr, stdout, well};
 
 #[test]
 fn workers_out_of_range_are_refused() {
-    for verb in [
-        &["run", "fib"][..],
-        &["compare", "fib"],
-        &["probe", "idle"],
-        &["probe", "wakeup"],
-        &["probe", "calls"],
-        &["probe", "store-buffer"],
-    ] {
+    for verb in
+        [&["run", "fib"][..], &["compare", "fib"], &["probe", "idle"], &["probe", "wakeup"], &["probe", "calls"]]
+    {
         for workers in ["0", "100000", "-1", "two"] {
             refuses(&[verb, &["--workers", workers]].concat(), &["--workers", workers]);
         }
@@ -120,7 +115,7 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 13] = [
+    let verbs: [&[&str]; 14] = [
         &["compare"],
         &["experiment"],
         &["build"],
@@ -133,6 +128,7 @@ fn every_verb_has_help_with_examples() {
         &["probe", "wakeup"],
         &["probe", "calls"],
         &["probe", "store-buffer"],
+        &["probe", "fences"],
         &[],
     ];
     for verb in verbs {

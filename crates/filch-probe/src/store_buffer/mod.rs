@@ -22,10 +22,9 @@ use crate::flags::ProbeStoreBuffer;
 use crate::processors::{self, Neighbour, beside, bind, neighbour};
 use crate::progress::Progress;
 use crate::terminal::{colour, significant};
-use crate::{commit, plot, table};
+use crate::{commit, plot, table, ticks};
 
 use self::knee::{Agreed, Knee, NoKnee, agree, knee};
-pub(crate) use self::stores::ticks;
 use self::stores::{LONGEST, Stores};
 
 /// The times that each length of run is measured in a round.
@@ -223,6 +222,12 @@ pub(crate) fn store_buffer(flags: &ProbeStoreBuffer) -> Result {
         writeln!(out, "{}", plot::plot(&drawn, "stores"))?;
         if let Some((entries, design)) = documented {
             writeln!(out, "documented for this processor ({design}): {entries} entries")?;
+            if verdicts.iter().flatten().any(|agreed| (2 * agreed.stores).abs_diff(entries) <= 2) {
+                writeln!(
+                    out,
+                    "half of it is what a core has for each of two threads; a virtual machine may hide the other"
+                )?;
+            }
         }
         writeln!(out, "{}", kept.unwrap_or_else(|why| why))?;
     }

@@ -1,7 +1,6 @@
 //! Runs of stores between long computations without memory: figure 6 of Morrison and Afek (2014).
 
 use std::arch::asm;
-use std::arch::x86_64::_rdtsc;
 
 /// The longest run: more than any documented store buffer holds.
 pub(crate) const LONGEST: usize = 160;
@@ -38,12 +37,6 @@ impl Stores {
         // SAFETY: as above; all stores go to the first line.
         unsafe { repeat::<0>(&raw mut *self.0, stores, times) }
     }
-}
-
-/// Reads the time-stamp counter.
-pub(crate) fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has this instruction.
-    unsafe { _rdtsc() }
 }
 
 /// Repeats stores to places `STRIDE` bytes apart, and a chain without memory.
