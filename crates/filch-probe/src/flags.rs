@@ -33,6 +33,8 @@ pub(crate) enum Probe {
     StoreBuffer(ProbeStoreBuffer),
     /// Price of fences, atomic updates, barriers by the system, and of a line's way between processors
     Fences(ProbeFences),
+    /// How many pops of a fence-free owner the processor hides from a thief
+    Litmus(ProbeLitmus),
 }
 
 #[derive(Debug, Args)]
@@ -154,6 +156,26 @@ pub(crate) struct ProbeFences {
     /// Rounds, in each of which every operation is measured once
     #[arg(long, value_name = "N", default_value = "100", value_parser = count(2, 100_000), allow_negative_numbers = true)]
     pub(crate) rounds: u32,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An owner and a thief empty FF-THE without its pad. The owner makes L stores after each pop, and the
+thief keeps δ away. Tasks that are taken twice or lost are errors; they are only numbers. If at most
+S stores can be pending, there is none with δ ≥ ⌈S / (L + 1)⌉ and L ≥ 1. Absence proves nothing.
+
+Examples:
+  filch probe litmus
+  filch probe litmus --bound 33 --runs 10000 --json -")]
+pub(crate) struct ProbeLitmus {
+    /// S [default: the number of `bound=measured`]
+    #[arg(long, value_name = "N", value_parser = count(1, 500), allow_negative_numbers = true)]
+    pub(crate) bound: Option<u32>,
+    /// Runs of each pair of L and δ, in each placement
+    #[arg(long, value_name = "N", default_value = "256", value_parser = count(1, 100_000_000), allow_negative_numbers = true)]
+    pub(crate) runs: u32,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -7,6 +7,8 @@ mod flags;
 mod hunger;
 mod idle;
 #[cfg(target_arch = "x86_64")]
+mod litmus;
+#[cfg(target_arch = "x86_64")]
 mod plot;
 #[cfg(target_arch = "x86_64")]
 mod processors;
@@ -31,8 +33,10 @@ fn main() -> ExitCode {
         Probe::StoreBuffer(flags) => store_buffer::store_buffer(&flags),
         #[cfg(target_arch = "x86_64")]
         Probe::Fences(flags) => fences::fences(&flags),
+        #[cfg(target_arch = "x86_64")]
+        Probe::Litmus(flags) => litmus::litmus_map(&flags),
         #[cfg(not(target_arch = "x86_64"))]
-        Probe::StoreBuffer(_) | Probe::Fences(_) => {
+        Probe::StoreBuffer(_) | Probe::Fences(_) | Probe::Litmus(_) => {
             Err(error::usage("not measurable here: the probe is written for x86-64"))
         }
     };

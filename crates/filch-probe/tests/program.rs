@@ -67,3 +67,24 @@ fn fences_have_prices() {
     let ways: Vec<_> = priced.iter().filter(|line| line["processors"].as_array().unwrap().len() == 2).collect();
     assert!(ways.iter().all(|line| line["median_seconds"].as_f64().unwrap() > 0.0));
 }
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_litmus_map_has_every_pair_in_both_placements() {
+    if filch_protocol::cores() < 2 {
+        return;
+    }
+    let map = lines(&["probe", "litmus", "--bound", "500", "--runs", "2", "--json", "-"]);
+    for between in [0, 1, 3, 7, 15, 31, 63] {
+        let row = |line: &&Value| line["stores_between"] == between;
+        let placements: std::collections::BTreeSet<_> =
+            map.iter().filter(row).map(|line| line["placement"].to_string()).collect();
+        assert_eq!(placements.len(), 2, "L = {between}");
+    }
+    for line in &map {
+        let (between, delta) = (line["stores_between"].as_u64().unwrap(), line["delta"].as_u64().unwrap());
+        assert_eq!(line["is_safe"], delta * (between + 1) >= 500, "{line}");
+        // No processor has so many pending stores.
+        assert!(between == 0 || line["is_safe"] == false || (line["taken_twice"] == 0 && line["lost"] == 0), "{line}");
+    }
+}

@@ -34,7 +34,9 @@
 //! **Names.** As [`The`](crate::The).
 //!
 //! **Scenarios.** `ff_the` and `unsure_ff_the` in the battery and the property tests; `ff-the` in the checker; its pop
-//! in `emitted/main.rs`.
+//! in `emitted/main.rs`. Without the pad, on the machine: [`litmus`].
+
+pub mod litmus;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -110,6 +112,19 @@ unsafe impl<M: Memory> Queue<M> for FfThe {
     }
 }
 
+impl<M: Memory, P> Shared<M, P> {
+    /// Lowers T to `t`. Returns whether the owner may have the task there, as far as it sees.
+    #[inline(always)]
+    fn lower(&self, t: i64) -> bool {
+        // E1: pairs with the load in `steal`.
+        self.tail.store(t, Ordering::Release);
+        // I5: the processor may let the load below overtake at most δ of these stores; the compiler must let it
+        // overtake none.
+        M::compiler_fence();
+        self.head_of_pop() <= t
+    }
+}
+
 impl<M: Memory> crate::Owner<Task> for Owner<M> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
@@ -123,12 +138,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return None;
         }
         let t = this.tail - 1;
-        // E1: pairs with the load in `steal`.
-        this.shared.tail.store(t, Ordering::Release);
-        // I5: the processor may let the load below overtake at most δ of these stores; the compiler must let it
-        // overtake none.
-        M::compiler_fence();
-        if this.shared.head_of_pop() > t {
+        if !this.shared.lower(t) {
             // B: the lock is between this store of T and the next.
             return this.pop_at_head(t);
         }
@@ -147,7 +157,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push` and `pop`; L: with that in `pop_at_head`.
+        // E1: pairs with the stores in `push` and `lower`; L: with that in `pop_at_head`.
         match shared.steal(|head| self.delta.is_beyond(shared.tail.load(Ordering::Acquire) - head)) {
             Some(task) => Steal::Task(task),
             None => Steal::Aborted,

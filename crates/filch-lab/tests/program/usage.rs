@@ -115,7 +115,7 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 14] = [
+    let verbs: [&[&str]; 15] = [
         &["compare"],
         &["experiment"],
         &["build"],
@@ -129,6 +129,7 @@ fn every_verb_has_help_with_examples() {
         &["probe", "calls"],
         &["probe", "store-buffer"],
         &["probe", "fences"],
+        &["probe", "litmus"],
         &[],
     ];
     for verb in verbs {

@@ -6,7 +6,7 @@
 //! and rises beyond it.
 
 mod knee;
-mod stores;
+pub(crate) mod stores;
 
 use std::io::Write;
 

@@ -11,6 +11,17 @@ const BEFORE: usize = 4096;
 /// The bytes of a store's code.
 const CODE: usize = 6;
 
+/// The code of all stores: `eax` to the places behind `rdi`.
+macro_rules! all_stores {
+    () => {
+        ".irp row, 0,1,2,3,4,5,6,7,8,9
+        .irp column, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+        mov dword ptr [rdi + {before} + (\\row * 16 + \\column) * {stride}], eax
+        .endr
+        .endr"
+    };
+}
+
 /// Where the stores go.
 #[repr(align(4096))]
 struct Place(
@@ -39,6 +50,31 @@ impl Stores {
     }
 }
 
+impl Stores {
+    /// Makes this many stores to distinct lines, once, and no others.
+    #[inline(always)]
+    pub(crate) fn once(&mut self, stores: usize) {
+        assert!(stores <= LONGEST, "the stores are within the place");
+        // SAFETY: as in `repeat`.
+        unsafe {
+            asm!(
+                "lea {entry}, [rip + 3f]",
+                "sub {entry}, {skipped}",
+                "jmp {entry}",
+                all_stores!(),
+                "3:",
+                entry = out(reg) _,
+                skipped = in(reg) stores * CODE,
+                before = const BEFORE,
+                stride = const LINE,
+                in("rdi") &raw mut *self.0,
+                in("eax") 1,
+                options(nostack),
+            );
+        }
+    }
+}
+
 /// Repeats stores to places `STRIDE` bytes apart, and a chain without memory.
 ///
 /// The code has `LONGEST` stores, and each repetition jumps to the last `stores` of them: the target is always the same, so that the
@@ -56,11 +92,7 @@ unsafe fn repeat<const STRIDE: usize>(place: *mut Place, stores: usize, times: u
             "sub {entry}, {skipped}",
             "2:",
             "jmp {entry}",
-            ".irp row, 0,1,2,3,4,5,6,7,8,9",
-            ".irp column, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
-            "mov dword ptr [rdi + {before} + (\\row * 16 + \\column) * {stride}], eax",
-            ".endr",
-            ".endr",
+            all_stores!(),
             "3:",
             ".rept 20",
             "sqrtsd {root}, {root}",
@@ -98,6 +130,7 @@ mod tests {
         for stores in 0..=LONGEST {
             let lines: Vec<usize> = (LONGEST - stores..LONGEST).map(|line| BEFORE + line * LINE).collect();
             assert_eq!(written(|place| place.spread(stores, 3)), lines);
+            assert_eq!(written(|place| place.once(stores)), lines);
             let one = if stores == 0 { vec![] } else { vec![BEFORE] };
             assert_eq!(written(|place| place.repeated(stores, 3)), one);
         }

@@ -102,7 +102,7 @@ fn ff_the() -> Vec<Mutant> {
         let (client, deltas) = (client(delta + 1, 0), [delta, delta_for(processor)]);
         all.push(row(("no-pad", Some(no_pad())), deltas, client, processor, Harm::Twice, shows));
     }
-    let head_first_slip = Slip::swapped((FF_THE, "pop", "tail.store"), (THE, "head_of_pop", "index.load"));
+    let head_first_slip = Slip::swapped((FF_THE, "lower", "tail.store"), (THE, "head_of_pop", "index.load"));
     all.extend(head_first::<FfThe>(head_first_slip, 0));
     let shows = "a push goes by a claim that is given back, and overwrites the oldest task";
     let slip = Slip::altered((THE, "make_room", "index.load"), |head| head + 1);
