@@ -97,7 +97,7 @@ pub(crate) struct Compare {
     /// Every program, on every input, in the sizes of --quick
     #[arg(long, conflicts_with = "workloads")]
     pub(crate) all: bool,
-    /// Pools of filch [default: split, chase-lev, on fib also filch-levels and filch-closures; on worklist programs several queues]
+    /// Pools of filch [default: split, chase-lev, on fib also filch-levels and filch-closures; on worklist, job and queue programs several queues]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) pools: Option<Vec<String>>,
     /// Other schedulers; an empty list means none [default: rayon, chili, lace-ws]
@@ -204,7 +204,7 @@ pub(crate) struct Run {
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
     /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or `pdq-r-async:interrupts=signal`: see `filch
-    /// list pools` and `filch list parameters` [default: split; for worklist programs chase-lev; for job programs wsq]
+    /// list pools` and `filch list parameters` [default: split; for worklist and queue programs chase-lev; for job programs wsq]
     #[arg(long, value_name = "NAME", conflicts_with = "peer")]
     pub(crate) pool: Option<String>,
     /// Another scheduler: see `filch list peers`

@@ -134,7 +134,7 @@ impl Scheduler {
         let name = with_measured(name, measured_bound)?;
         match workload.kind() {
             Kind::ForkJoin => Self::from_fork_join_pool(&name, style, wait),
-            Kind::Worklist | Kind::Jobs => Self::from_queue(workload, &name),
+            Kind::Worklist | Kind::Jobs | Kind::Queue => Self::from_queue(workload, &name),
             other => Err(usage(format!("{} is a {other} program, which no pool can run", workload.name()))),
         }
     }

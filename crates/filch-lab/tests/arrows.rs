@@ -19,7 +19,8 @@ const TABLE: &[Row] = &[
     ("filch-sim", &[]),
     // Descriptions by name, without anybody's code.
     ("filch-catalogue", &[]),
-    ("filch-workloads", &["filch", "filch-catalogue"]),
+    // filch-queue for the programs of one queue.
+    ("filch-workloads", &["filch", "filch-queue", "filch-catalogue"]),
     ("filch-schedulers", &["filch", "filch-queue", "filch-catalogue"]),
     ("filch-protocol", &[]),
     // filch-memory for its counters.

@@ -89,6 +89,11 @@ pub trait Contender {
         Counters::default()
     }
 
+    /// The time of the last run in seconds, if not that of the call.
+    fn seconds(&self) -> Option<f64> {
+        None
+    }
+
     /// The number of tasks pushed in the last run, if the scheduler counts them.
     fn tasks(&self) -> Option<u64> {
         None

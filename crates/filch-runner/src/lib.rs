@@ -17,6 +17,7 @@
 mod contender;
 mod counting;
 mod of_filch;
+mod one_queue;
 mod serial;
 mod serve;
 

@@ -14,6 +14,7 @@ use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};
 use crate::counting::{self, Threads};
+use crate::one_queue::one_queue;
 use crate::{Contender, Job, Scheduler, serve};
 
 type Started = Result<Box<dyn Contender>, String>;
@@ -21,6 +22,7 @@ type Built<P> = Result<(ThreadPool<P>, Threads), String>;
 
 type StartPool = fn(Style, &PoolTuning, PoolOptions) -> Started;
 type StartList = fn(&Tuning, usize, Kind, bool) -> Started;
+type StartQueue = fn(&Tuning, usize, bool) -> Started;
 
 /// A scheduler of filch, by name: see [`filch`](fn@filch).
 #[derive(Debug)]
@@ -30,8 +32,8 @@ pub struct OfFilch {
     pool: Option<(StartPool, Vec<Knob>)>,
     /// The pool's default settings.
     defaults: &'static str,
-    /// How to start the worklist, and the settings of its queue.
-    list: Option<(StartList, Vec<Knob>)>,
+    /// How to start the worklist, and the queue by itself, and the settings of the queue.
+    list: Option<(StartList, StartQueue, Vec<Knob>)>,
     /// The default settings of worklists and jobs.
     list_defaults: &'static str,
 }
@@ -143,7 +145,7 @@ impl OfFilch {
 
     fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, many: bool) -> Self {
         let knobs = [with_common(&list_knobs::<Q>(), many), LIST_KNOBS.to_vec()].concat();
-        Self { list: Some((start, knobs)), ..self }
+        Self { list: Some((start, one_queue::<Q>, knobs)), ..self }
     }
 
     /// Answers a driver until it is done.
@@ -217,7 +219,7 @@ impl Scheduler for OfFilch {
             add("wait", "what a worker does while its task is stolen");
             knobs.iter().for_each(|knob| add(knob.name, knob.help));
         }
-        for knob in self.list.iter().flat_map(|(_, knobs)| knobs) {
+        for knob in self.list.iter().flat_map(|(.., knobs)| knobs) {
             add(knob.name, knob.help);
         }
         all
@@ -232,18 +234,22 @@ impl Scheduler for OfFilch {
             let tuning = PoolTuning::of(self.name, &assignments(rest.iter()), knobs)?.by_default(self.defaults);
             return start(style, &tuning, settings);
         }
-        let (start, knobs) =
+        let (list, queue, knobs) =
             self.list.as_ref().ok_or_else(|| format!("{}: runs only fork–join programs", self.name))?;
         if job.workers == 0 {
             return Err(format!("{}: needs at least one worker", self.name));
         }
         let pin = job.settings.get(PIN).map_or(Ok(false), |value| pin_of(value))?;
         let rest = job.settings.iter().filter(|(name, _)| *name != PIN);
-        let tuning = Tuning::of(self.name, &assignments(rest), knobs)?.by_default(self.list_defaults);
+        let tuning = Tuning::of(self.name, &assignments(rest), knobs)?;
+        if kind == Kind::Queue {
+            return queue(&tuning, job.workers, pin);
+        }
+        let tuning = tuning.by_default(self.list_defaults);
         if kind == Kind::Jobs && tuning.set().iter().any(|(name, _)| name == END) {
             return Err(format!("{}: {END} is for worklists: jobs end with the job that made them", self.name));
         }
-        start(&tuning, job.workers, kind, pin)
+        list(&tuning, job.workers, kind, pin)
     }
 }
 

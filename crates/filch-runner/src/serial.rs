@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use core_affinity::CoreId;
 use filch_workloads::{Answer, Instance, Spec};
 
 use crate::{Contender, Job, Scheduler};
@@ -54,8 +55,12 @@ impl Scheduler for Sequential {
 
 /// Binds the current thread to the first processor that it may use.
 pub(crate) fn pin_this_thread() -> Result<(), String> {
-    let cores = core_affinity::get_core_ids().unwrap_or_default();
-    match cores.first() {
+    pin_to(&core_affinity::get_core_ids().unwrap_or_default(), 0)
+}
+
+/// Binds the current thread to the processor of this worker.
+pub(crate) fn pin_to(cores: &[CoreId], worker: usize) -> Result<(), String> {
+    match cores.get(worker % cores.len().max(1)) {
         Some(&core) if core_affinity::set_for_current(core) => Ok(()),
         _ => Err("cannot pin this thread to a processor".to_owned()),
     }

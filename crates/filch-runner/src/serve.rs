@@ -189,6 +189,7 @@ fn timed(
     // The check of the answer takes time and memory, so this is read before it.
     let (load_after, used_after, peak_rss_bytes) = (Load::now(), cpu_time(), peak_rss_bytes());
     let answer = result?;
+    let seconds = contender.seconds().unwrap_or(seconds);
     let cpu_seconds = used_after - used;
     background.add(seconds, load_after.busy - load.busy - cpu_seconds, load_after.stolen - load.stolen);
     let counters = contender.counters().since(&counters);

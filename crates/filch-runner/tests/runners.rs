@@ -49,6 +49,14 @@ const LISTS: &[(&str, &[(&str, &str)])] = &[
     ("wsq", &[("jobs", "3000")]),
 ];
 
+/// The programs of one queue.
+const OF_QUEUES: &[(&str, &[(&str, &str)])] = &[
+    ("owner-throughput", &[("n", "2000"), ("share", "50"), ("work", "20")]),
+    ("owner-throughput", &[("n", "2000"), ("share", "50"), ("entry", "64")]),
+    ("steal-latency", &[("n", "2000"), ("batch", "100")]),
+    ("steal-throughput", &[("n", "2000")]),
+];
+
 /// Starts a runner of filch.
 fn start(name: &str) -> Runner {
     let runner = Runner::start(&own(name));
@@ -85,7 +93,11 @@ fn two(pool: &PoolSpec) -> usize {
 #[test]
 fn all_programs_are_there() {
     for spec in filch_workloads::specs() {
-        let programs = if spec.kind() == Kind::ForkJoin { PROGRAMS } else { LISTS };
+        let programs = match spec.kind() {
+            Kind::ForkJoin => PROGRAMS,
+            Kind::Queue => OF_QUEUES,
+            _ => LISTS,
+        };
         assert!(programs.iter().any(|(name, _)| *name == spec.name), "{}", spec.name);
     }
 }
@@ -108,7 +120,7 @@ fn programs_are_right_on_every_pool() {
 
 #[test]
 fn sequential_programs_are_right() {
-    for &program in PROGRAMS.iter().chain(LISTS) {
+    for &program in PROGRAMS.iter().chain(LISTS).chain(OF_QUEUES) {
         is_right("serial", &order(program, 1, &[]));
     }
     assert!(runs("serial", &order(PROGRAMS[0], 2, &[])).unwrap_err().contains("one worker"));
@@ -163,6 +175,33 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
                     } else {
                         assert!(runs(queue.name, &order).is_err(), "{} on {order:?}", queue.name);
                     }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn queue_programs_are_right_on_every_queue() {
+    each(&QUEUES, |queue| {
+        for &program in OF_QUEUES {
+            let frees = program.1.contains(&("entry", "64"));
+            for (workers, settings) in [(2, &[][..]), (3, &[("pin", "true"), ("capacity", "50")])] {
+                let order = order(program, workers, settings);
+                if frees && queue.lists == Lists::Twice {
+                    let refused = runs(queue.name, &order).expect_err(queue.name);
+                    assert!(refused.contains("must return it once"), "{refused}");
+                    continue;
+                }
+                for ran in runs(queue.name, &order).unwrap_or_else(|why| panic!("{} on {order:?}: {why}", queue.name)) {
+                    assert_eq!(ran.error, None, "{} on {order:?}", queue.name);
+                    // The counts of this run alone, though another preceded it.
+                    assert_eq!((ran.tasks, sum(&ran, "pushed")), (Some(2000), 2000), "{} on {order:?}", queue.name);
+                    assert_eq!(ran.workers.len(), workers);
+                    let taken = sum(&ran, "popped") + sum(&ran, "steals");
+                    assert!(if queue.lists == Lists::Twice { taken >= 2000 } else { taken == 2000 }, "{ran:?}");
+                    let times = ["steal_ns", "steal_p50_ns", "steal_p90_ns", "steal_p99_ns"];
+                    assert!(times.iter().all(|time| ran.counters[*time].is_u64()), "{ran:?}");
                 }
             }
         }
@@ -379,6 +418,11 @@ fn refusals_give_a_reason() {
         ("lace", order(fib, 2, &[("steal", "half"), ("wait", "leapfrog")]), "leapfrog"),
         ("pdq-r-async", order(fib, 2, &[("steal", "half"), ("interrupts", "signal")]), "signal"),
         ("chase-lev", order(LISTS[0], 2, &[("interrupts", "flag")]), "answer thieves themselves"),
+        ("split", order(OF_QUEUES[0], 2, &[]), "does not run owner-throughput"),
+        ("chase-lev", order(OF_QUEUES[2], 1, &[]), "two workers"),
+        ("chase-lev", order(OF_QUEUES[0], 2, &[("victims", "last")]), "thieves of one queue"),
+        ("lace", order(OF_QUEUES[0], 2, &[("steal", "half")]), "thieves of one queue"),
+        ("wsq", order(OF_QUEUES[0], 2, &[("capacity", "65473")]), "largest capacity is 65472"),
     ] {
         let refused = runs(name, &order).expect_err(words);
         assert!(refused.contains(words), "{refused}");

@@ -6,6 +6,7 @@ use filch_catalogue::ParamError;
 
 use crate::ForkJoin;
 use crate::answer::{Answer, Listed};
+use crate::queue::{Enter, On, Used};
 
 /// Parameters from which a program and its data can be made.
 ///
@@ -69,4 +70,9 @@ pub(crate) trait Lists: Runs {
 /// A job program.
 pub(crate) trait Makes: Runs {
     fn jobs<Q: Queue>(&mut self, team: &mut jobs::Team<Q>) -> Listed;
+}
+
+/// A program of a queue's owner and its thieves.
+pub(crate) trait Uses: Runs {
+    fn on_queue<Q: Queue>(&mut self, on: &On<'_, Q>, enter: Enter<'_>) -> Result<Used, String>;
 }

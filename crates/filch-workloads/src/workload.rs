@@ -6,7 +6,8 @@ use filch_catalogue::programs::{self, Chosen, Params};
 use filch_catalogue::{Kind, ParamError, Spec, Workload, for_each_program};
 
 use crate::answer::{Answer, Listed};
-use crate::spec::{Forks, Lists, Makes, Prepare, Runs};
+use crate::queue::{Enter, On, Used};
+use crate::spec::{Forks, Lists, Makes, Prepare, Runs, Uses};
 use crate::{ForkJoin, Program};
 
 macro_rules! instances {
@@ -14,12 +15,14 @@ macro_rules! instances {
         fork_join { $($forks:ident($forks_module:ident::$forks_params:ident),)* }
         worklist { $($lists:ident($lists_module:ident::$lists_params:ident),)* }
         jobs { $($makes:ident($makes_module:ident::$makes_params:ident),)* }
+        queue { $($uses:ident($uses_module:ident::$uses_params:ident),)* }
     ) => {
         instances! {
             all
             $($forks($forks_module::$forks_params),)*
             $($lists($lists_module::$lists_params),)*
             $($makes($makes_module::$makes_params),)*
+            $($uses($uses_module::$uses_params),)*
         }
 
         impl Program for Instance {
@@ -115,6 +118,31 @@ macro_rules! instances {
                 match self {
                     $(Self::$makes(program) => program.jobs(team),)*
                     other => panic!("{} is not a job program", other.name()),
+                }
+            }
+
+            /// Runs a queue program. Each thread calls `enter` before the clock starts.
+            ///
+            /// ```
+            /// use filch_queue::ChaseLev;
+            /// use filch_workloads::queue::On;
+            /// use filch_workloads::{Prepare, Workload};
+            ///
+            /// let mut owner = Workload::new("owner-throughput", &[("n".into(), "1000".into())])?.prepare()?;
+            /// let run = owner.run_on_queue(&On::<ChaseLev> { params: &(), capacity: 64, workers: 2 }, &|_| Ok(()))?;
+            /// assert!(owner.check(&run.answer).is_ok());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            /// A sentence, if the program needs more workers or a thread cannot start.
+            ///
+            /// # Panics
+            /// If it is not a queue program: see [`Instance::kind`].
+            pub fn run_on_queue<Q: Queue>(&mut self, on: &On<'_, Q>, enter: Enter<'_>) -> Result<Used, String> {
+                match self {
+                    $(Self::$uses(program) => program.on_queue(on, enter),)*
+                    other => panic!("{} is not a queue program", other.name()),
                 }
             }
         }

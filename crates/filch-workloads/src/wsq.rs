@@ -36,7 +36,7 @@ pub struct Instance {
 }
 
 /// Does the work of a job. Each round depends on the one before.
-fn work(rounds: u32) -> i32 {
+pub(crate) fn work(rounds: u32) -> i32 {
     (1..=rounds as i32)
         .fold(0_i32, |result, round| result.wrapping_add(1 << (result & 3)).wrapping_sub(round.wrapping_mul(2)))
 }

@@ -37,6 +37,7 @@ pub mod matmul8;
 pub mod matrix;
 pub mod pseudo_dfs;
 pub mod queens;
+pub mod queue;
 pub mod quicksort;
 pub mod rounds;
 pub mod samplesort;
@@ -105,6 +106,11 @@ macro_rules! for_each_program {
             jobs {
                 Wsq(wsq::Params),
             }
+            queue {
+                OwnerThroughput(queue::OwnerThroughput),
+                StealLatency(queue::StealLatency),
+                StealThroughput(queue::StealThroughput),
+            }
         }
     };
 }
@@ -114,12 +120,14 @@ macro_rules! programs {
         fork_join { $($forks:ident($forks_module:ident::$forks_params:ident),)* }
         worklist { $($lists:ident($lists_module:ident::$lists_params:ident),)* }
         jobs { $($makes:ident($makes_module:ident::$makes_params:ident),)* }
+        queue { $($uses:ident($uses_module:ident::$uses_params:ident),)* }
     ) => {
         programs! {
             all
             $($forks($forks_module::$forks_params),)*
             $($lists($lists_module::$lists_params),)*
             $($makes($makes_module::$makes_params),)*
+            $($uses($uses_module::$uses_params),)*
         }
 
         impl Spec {
@@ -127,9 +135,11 @@ macro_rules! programs {
             pub fn kind(&self) -> Kind {
                 let lists: &[&str] = &[$(<$lists_module::$lists_params as Params>::SPEC.name),*];
                 let makes: &[&str] = &[$(<$makes_module::$makes_params as Params>::SPEC.name),*];
+                let uses: &[&str] = &[$(<$uses_module::$uses_params as Params>::SPEC.name),*];
                 match self.name {
                     name if lists.contains(&name) => Kind::Worklist,
                     name if makes.contains(&name) => Kind::Jobs,
+                    name if uses.contains(&name) => Kind::Queue,
                     _ => Kind::ForkJoin,
                 }
             }
@@ -221,7 +231,7 @@ impl Workload {
         &self.chosen
     }
 
-    /// Whether this is a worklist program whose tasks may run twice.
+    /// Whether this is a worklist or queue program whose tasks may run twice.
     pub fn is_idempotent(&self) -> bool {
         on_chosen!(&self.chosen, params => params.is_idempotent())
     }

@@ -17,6 +17,8 @@ pub enum Kind {
     Worklist,
     /// Its tasks create others, and wait for some of them with all their descendants: `filch::jobs` runs it.
     Jobs,
+    /// One owner pushes and pops, and its thieves steal: it measures a queue by itself.
+    Queue,
 }
 
 impl fmt::Display for Kind {
@@ -25,6 +27,7 @@ impl fmt::Display for Kind {
             Self::ForkJoin => "fork–join",
             Self::Worklist => "worklist",
             Self::Jobs => "job",
+            Self::Queue => "queue",
         })
     }
 }
@@ -67,7 +70,7 @@ pub trait Params: Sized {
     /// The bytes of input and output.
     fn memory_bytes(&self) -> u64;
 
-    /// Whether this is a worklist program whose tasks may run twice.
+    /// Whether this is a worklist or queue program whose tasks may run twice.
     fn is_idempotent(&self) -> bool {
         false
     }

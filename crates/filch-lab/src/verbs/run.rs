@@ -98,7 +98,7 @@ fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
         return Scheduler::from_peer(program, peer)?.map_err(usage);
     }
     let default = match program.kind() {
-        Kind::Worklist => "chase-lev",
+        Kind::Worklist | Kind::Queue => "chase-lev",
         Kind::Jobs => "wsq",
         _ => POOLS[0].name,
     };
