@@ -70,6 +70,8 @@ enum Source {
     Estimate(fn(&Row) -> Option<Estimate>),
     /// The scheduler's counter of this name.
     Counter(&'static str),
+    /// The scheduler's counter of this name, which is a time in nanoseconds.
+    Nanoseconds(&'static str),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +156,30 @@ pub(crate) const COLUMNS: &[Column] = &[
     counter("polls", "times an owner looked for requests and there were some, median of a run", "polls").on(Report),
     counter("deals-tried", "times an owner tried to deal a task, median of a run", "deals_tried").on(Report),
     counter("deals", "tasks dealt to idle workers, median of a run", "deals").on(Report),
+    number("owner-rate", "owner/s", "pushes and pops of a queue's owner per second", Unit::PerSecond, |row| {
+        Some((row.counted("pushed")? + row.counted("popped")?) / row.median()?)
+    }),
+    number("stolen", "stolen", "share of the tasks that thieves took", Unit::Share, |row| {
+        #[expect(clippy::cast_precision_loss, reason = "few digits are printed")]
+        Some(row.counted("steals")? / row.tasks.filter(|&tasks| tasks > 0)? as f64)
+    }),
+    number("steal-rate", "steals/s", "tasks taken per second by all thieves together", Unit::PerSecond, |row| {
+        Some(row.counted("steals")? / row.median()?)
+    }),
+    number(
+        "retries-per-steal",
+        "retries/steal",
+        "attempts that found no task in a queue that had some, per steal",
+        Unit::Ratio,
+        |row| {
+            let failed = row.counted("lost")? + row.counted("aborted")? + row.counted("pending")?;
+            Some(failed / row.counted("steals").filter(|&steals| steals > 0.0)?)
+        },
+    ),
+    steal_time("steal-mean", "steal", "mean time of a steal", "steal_ns"),
+    steal_time("steal-p50", "steal p50", "time below which half of the steals lie", "steal_p50_ns"),
+    steal_time("steal-p90", "steal p90", "time below which nine tenths of the steals lie", "steal_p90_ns"),
+    steal_time("steal-p99", "steal p99", "time below which 99 % of the steals lie", "steal_p99_ns"),
     counter("parks", "times a worker went to sleep, median of a run", "parks"),
     counter("depth", "most tasks on a worker's stack, median of a run", "peak_depth"),
 ];
@@ -187,6 +213,11 @@ const fn counter(name: &'static str, meaning: &'static str, counter: &'static st
     Column { name, heading: name, meaning, unit: Unit::Count, source, best: None, place: WideTerminal }
 }
 
+const fn steal_time(name: &'static str, heading: &'static str, meaning: &'static str, counter: &'static str) -> Column {
+    let source = Source::Nanoseconds(counter);
+    Column { name, heading, meaning, unit: Unit::ForkSeconds, source, best: None, place: Report }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "few runs")]
 #[expect(clippy::unnecessary_wraps, reason = "the type of a column's source")]
 fn whole(count: usize) -> Option<f64> {
@@ -209,7 +240,8 @@ impl Column {
             Source::Time(value) => row.time.as_ref().map(value),
             Source::Number(value) => value(row),
             Source::Estimate(value) => value(row).map(|estimate| estimate.value),
-            Source::Counter(name) => row.counters.get(name).map(|counted| counted.median.round()),
+            Source::Counter(name) => row.counted(name).map(f64::round),
+            Source::Nanoseconds(name) => row.counted(name).filter(|&time| time > 0.0).map(|time| time * 1e-9),
         }
     }
 
@@ -343,123 +375,4 @@ fn usual(place: Place) -> Vec<&'static Column> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::export::html::Page;
-    use crate::export::json;
-    use crate::record::tests::run;
-    use crate::summary::{Program, summarize};
-
-    fn session() -> (Vec<crate::record::Run>, Vec<Program>) {
-        let mut runs = Vec::new();
-        for (round, slow) in [1.0, 1.1].into_iter().enumerate() {
-            for (scheduler, workers, seconds) in
-                [("serial", 1, 1.0), ("filch split", 1, 1.1), ("filch split", 2, 0.5), ("rayon", 2, 1.0 / slow)]
-            {
-                let mut run = run("fib", scheduler, workers, seconds * slow);
-                run.round = round;
-                runs.push(run);
-            }
-        }
-        let programs = summarize(&runs, &[]);
-        (runs, programs)
-    }
-
-    fn column(name: &str) -> &'static Column {
-        COLUMNS.iter().find(|column| column.name == name).expect("a known column")
-    }
-
-    #[test]
-    fn every_name_and_heading_is_unique() {
-        for select in [|column: &Column| column.name, |column: &Column| column.heading] {
-            let mut names: Vec<&str> = COLUMNS.iter().map(select).collect();
-            names.extend(IDENTITIES.iter().map(|identity| identity.name));
-            // The scheduler's heading is its name.
-            names.extend(WORKERS.heading);
-            let all = names.len();
-            names.sort_unstable();
-            names.dedup();
-            assert_eq!(names.len(), all);
-        }
-        let plain = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-        assert!(COLUMNS.iter().all(|column| plain(column.name) && !column.meaning.ends_with('.')));
-    }
-
-    #[test]
-    fn terminal_page_and_summary_agree_on_columns() {
-        let (runs, programs) = session();
-        let names: Vec<String> = COLUMNS.iter().rev().map(|column| column.name.to_owned()).collect();
-        for choice in [Choice::Usual, Choice::of(Some(&names), &[]).unwrap()] {
-            let columns = choice.all();
-            assert_eq!(columns.len(), COLUMNS.len());
-            let page =
-                Page { runs: &runs, programs: &programs, choice: &choice, doubts: &[], experiment: None, decided: &[] }
-                    .html();
-            let numbers = &page[page.find("class=\"numbers\"").unwrap()..];
-            let heads = numbers.split("data-tip=\"").skip(1).take(columns.len());
-            let heads: Vec<&str> =
-                heads.map(|cell| cell.split_once('>').unwrap().1.split('<').next().unwrap()).collect();
-            assert_eq!(heads, columns.iter().map(|column| column.heading).collect::<Vec<_>>());
-            for row in json::rows(&programs, &columns) {
-                let keys: Vec<&str> = row.keys().skip(5).map(String::as_str).collect();
-                assert_eq!(keys, columns.iter().map(|column| column.name).collect::<Vec<_>>());
-            }
-            let on_terminals = choice.on_terminals();
-            let mut shown = on_terminals.iter().flatten().map(|column| column.name);
-            assert!(shown.all(|name| columns.iter().any(|column| column.name == name)));
-            // The page and the terminal show the same values.
-            let row = programs[0].called("filch split", 2).unwrap();
-            let text: Vec<String> = columns.iter().filter_map(|column| column.text(row, true)).collect();
-            assert!(text.iter().all(|text| page.contains(&format!(">{text}</td>"))), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn values_are_written_in_their_units() {
-        let (_, programs) = session();
-        let text = |name, row| column(name).text(row, true).unwrap_or_default();
-        let (one, two) = (programs[0].called("filch split", 1).unwrap(), programs[0].called("filch split", 2).unwrap());
-        assert_eq!(text("median", two), "525 ms");
-        assert_eq!(text("overhead", one), "1.10 [1.10, 1.10]");
-        assert_eq!(text("to-baseline", two), "0.53 [0.50, 0.55]");
-        assert_eq!(column("to-baseline").text(two, false).unwrap(), "0.53");
-        assert_eq!(text("to-baseline", programs[0].called("rayon", 2).unwrap()), "1.00");
-        assert_eq!((text("overhead", two), text("relative-speedup", one)), (String::new(), String::new()));
-        assert_eq!(
-            (text("runs", two), text("rounds", two), text("steals", two)),
-            ("2".into(), "2".into(), "12".into())
-        );
-        assert_eq!((text("memory", two), text("cpu", two)), ("3.00 MiB".into(), "1.00".into()));
-        assert_eq!(Unit::ForkSeconds.text(-1.5e-9), "−1.50 ns");
-        assert_eq!(Unit::Share.text(0.923), "92 %");
-    }
-
-    #[test]
-    fn a_summary_has_unformatted_values() {
-        let (_, programs) = session();
-        let columns = Choice::of(Some(&["to-baseline", "median", "steals"].map(str::to_owned)), &[]).unwrap().all();
-        let rows = json::rows(&programs, &columns);
-        let row = rows.iter().find(|row| row["scheduler"] == "filch split" && row["workers"] == 2).unwrap();
-        assert_eq!(row.keys().next_back().unwrap(), "steals");
-        assert_eq!((&row["program"], &row["baseline"]), (&"fib n=30".into(), &"rayon".into()));
-        assert_eq!((&row["steals"], row["median"].as_f64()), (&12.into(), Some(0.525)));
-        let ratio = &row["to-baseline"];
-        assert!((ratio["value"].as_f64().unwrap() - 0.525).abs() < 1e-9);
-        assert!((ratio["low"].as_f64().unwrap() - 0.5).abs() < 1e-9);
-        assert!((ratio["high"].as_f64().unwrap() - 0.55).abs() < 1e-9);
-        assert_eq!(ratio["rounds"], 2);
-        assert!(rows[0]["to-baseline"].is_null(), "the sequential program is not compared");
-    }
-
-    #[test]
-    fn columns_are_chosen_by_name_and_only_once() {
-        let of = |names: &[&str]| {
-            Choice::of(Some(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()), &[])
-                .map(|choice| choice.all().iter().map(|column| column.name).collect::<Vec<_>>())
-        };
-        assert_eq!(of(&["speedup", "median", "speedup"]).unwrap(), ["speedup", "median"]);
-        assert!(
-            matches!(of(&["medan"]), Err(crate::error::Error::Usage(why)) if why.contains("did you mean `median`"))
-        );
-    }
-}
+mod tests;

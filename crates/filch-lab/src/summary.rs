@@ -92,6 +92,11 @@ impl Row {
         self.who.is_serial()
     }
 
+    /// Returns the median of the counter of this name.
+    pub(crate) fn counted(&self, name: &str) -> Option<f64> {
+        self.counters.get(name).map(|counted| counted.median)
+    }
+
     pub(crate) fn tasks_per_second(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
         Some(self.tasks.filter(|&tasks| tasks > 0)? as f64 / self.median()?)

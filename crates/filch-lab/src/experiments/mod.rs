@@ -4,6 +4,7 @@ mod blocks;
 mod cutoff;
 mod forks;
 mod placement;
+mod queues;
 pub(crate) mod usual;
 
 use crate::error::{Result, usage};
@@ -11,7 +12,16 @@ use crate::experiment::Experiment;
 
 /// Returns all experiments.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![usual::experiment(), forks::experiment(), cutoff::experiment(), blocks::experiment(), placement::experiment()]
+    vec![
+        usual::experiment(),
+        forks::experiment(),
+        cutoff::experiment(),
+        blocks::experiment(),
+        placement::experiment(),
+        queues::owners(),
+        queues::steals(),
+        queues::thieves(),
+    ]
 }
 
 /// Returns the experiment of this name.
