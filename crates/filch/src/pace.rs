@@ -29,8 +29,8 @@ impl Pace {
         let now = clock::now();
         let took = now.saturating_sub(self.started);
         self.is_fine = took <= Self::AIM * Self::GROWTH as Time * 2;
-        // A smaller rest says little of a whole block.
-        if took < Self::AIM && items >= self.block {
+        // What is left after halving has more than half a block; a smaller rest says little of a whole one.
+        if took < Self::AIM && items > self.block / 2 {
             self.block = self.block.saturating_mul(Self::GROWTH);
         } else if !self.is_fine {
             self.block = (self.block / Self::GROWTH).max(1);

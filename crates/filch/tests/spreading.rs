@@ -281,3 +281,20 @@ fn tasks_left_to_their_owner_wake_nobody() {
         assert_eq!(pool.stats().total().wakeups, woken);
     });
 }
+
+/// Items that take no time are run many at once, also where a loop lends all that it can.
+#[test]
+fn short_items_make_long_blocks() {
+    const ITEMS: usize = 1_000_003;
+    let pool: ThreadPool<Queued<ChaseLev>> = Builder::<Queued<ChaseLev>>::new().workers(2).build().unwrap();
+    let blocks = AtomicUsize::new(0);
+    let items = pool.run(|mut w| {
+        let fold = |sum: usize, block: std::ops::Range<usize>| {
+            blocks.fetch_add(1, SeqCst);
+            sum + block.len()
+        };
+        w.fold_blocks(0..ITEMS, 0, fold, |a, b| a + b)
+    });
+    assert_eq!(items, ITEMS);
+    assert!(blocks.into_inner() < ITEMS / 50, "blocks of few items");
+}
