@@ -423,7 +423,7 @@ impl<P: Pool> Builder<P> {
         let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
         let handler =
             has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
-        let processors = if self.pin { Deal::of_this_thread().unwrap_or_default() } else { Deal::default() };
+        let processors = Deal::if_pinned(self.pin);
         let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &processors)?;
         let common = Arc::clone(&cores[0].home.common);
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.

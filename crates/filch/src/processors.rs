@@ -37,6 +37,11 @@ pub(crate) fn unpin() {
 pub struct Deal(Vec<CoreId>);
 
 impl Deal {
+    /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them.
+    pub(crate) fn if_pinned(pin: bool) -> Self {
+        if pin { Self::of_this_thread().unwrap_or_default() } else { Self::default() }
+    }
+
     /// Deals out the current thread's processors.
     ///
     /// # Errors

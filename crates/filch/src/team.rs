@@ -223,7 +223,7 @@ pub(crate) struct TeamSettings<'s, Q: Queue<Native>> {
 impl<Q: Queue<Native>> TeamSettings<'_, Q> {
     /// Makes the queues, those of pinned workers from their processors.
     fn queues(&self) -> Vec<WorkerQueue<Q>> {
-        let places = if self.pin { Deal::of_this_thread().unwrap_or_default() } else { Deal::default() };
+        let places = Deal::if_pinned(self.pin);
         // SAFETY: one thread at a time uses a worker's queue, which has that worker's handles.
         let hands = unsafe { deal_any::<Q>(self.workers, self.capacity, self.params, &places) }.into_iter();
         hands.enumerate().map(|(index, hand)| WorkerQueue::new(index, hand, self.loot, self.habits)).collect()

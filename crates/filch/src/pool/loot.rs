@@ -158,7 +158,7 @@ impl<Q: Queue<Native>> Queued<Q> {
         }
         for job in spoils.drain(..).map(task_to_job) {
             // L2.
-            // SAFETY: as above.
+            // SAFETY: the queue gave the job to this thread alone.
             unsafe { keep(job, index, giver) };
             here.home().counters.steals.bump();
             here.home().counters.migrations.bump();

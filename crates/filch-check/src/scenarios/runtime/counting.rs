@@ -53,14 +53,7 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
             }
         }
     };
-    Program {
-        threads: vec![
-            ("worker 0".into(), Box::new(root)),
-            ("worker 1".into(), Box::new(other)),
-            ("reader".into(), Box::new(reader)),
-        ],
-        finally: Box::new(|| ()),
-    }
+    watched(root, other, reader)
 }
 
 /// Worker 0 hands a part of its work over, which is all that is counted, and worker 1 hands a part of that back. A reader asks whether all
@@ -112,14 +105,7 @@ pub fn transfers<M: Checker>(looks: usize) -> Program {
             }
         }
     };
-    Program {
-        threads: vec![
-            ("worker 0".into(), Box::new(root)),
-            ("worker 1".into(), Box::new(other)),
-            ("reader".into(), Box::new(reader)),
-        ],
-        finally: Box::new(|| ()),
-    }
+    watched(root, other, reader)
 }
 
 /// Worker 0 has a task that worker 1 may steal; each sets out and comes home. A reader asks whether both are at home.
@@ -161,10 +147,19 @@ pub fn all_home<M: Checker>(looks: usize) -> Program {
             }
         }
     };
+    watched(owner, thief, reader)
+}
+
+/// Two workers, and a reader of their counts.
+fn watched(
+    first: impl FnOnce() + Send + 'static,
+    second: impl FnOnce() + Send + 'static,
+    reader: impl FnOnce() + Send + 'static,
+) -> Program {
     Program {
         threads: vec![
-            ("worker 0".into(), Box::new(owner)),
-            ("worker 1".into(), Box::new(thief)),
+            ("worker 0".into(), Box::new(first)),
+            ("worker 1".into(), Box::new(second)),
             ("reader".into(), Box::new(reader)),
         ],
         finally: Box::new(|| ()),
