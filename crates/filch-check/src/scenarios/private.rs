@@ -1,13 +1,13 @@
 //! Workers with private deques made together: each runs its tasks, asks others in turn, runs what it gets, and ends.
 //!
-//! Invariant: every task runs once, the worker that runs it sees what its maker wrote, who steals it learns from whom, and every worker
-//! ends.
+//! Invariant: every task runs once, the worker that runs it sees what its maker wrote, who steals it learns from whom, every worker ends,
+//! and owners have counted what they have handed over, if they promise that.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
-use filch_queue::{Hand, Owner, Queue, Steal, Thief};
+use filch_queue::{Count, Counts, Hand, Owner, Queue, Steal, Thief};
 
 use super::battery::Params;
 use super::cost::Cost;
@@ -28,6 +28,8 @@ const LOOKS: usize = 2;
 struct Tasks<M: Memory> {
     contents: Vec<M::Cell<(usize, usize)>>,
     runs: Vec<M::AtomicUsize>,
+    /// Per worker, its thefts, and what its queue counts: not in the memory that is checked, of which each access is a step.
+    thefts: Vec<(Count, Arc<Counts>)>,
 }
 
 impl<M: Memory> Tasks<M> {
@@ -65,6 +67,7 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
     let tasks = Arc::new(Tasks::<M> {
         contents: (0..=count).map(|_| Cell::new((0, 0))).collect(),
         runs: (0..=count).map(|_| Atomic::new(0)).collect(),
+        thefts: parts.iter().map(|_| Default::default()).collect(),
     });
     // SAFETY: each worker's handles go to its own thread.
     let hands = unsafe { Q::make_together(parts.len(), 2, params) };
@@ -74,6 +77,7 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
     for (index, ((mut owner, mut thieves), &(made, asks))) in hands.into_iter().zip(parts).enumerate() {
         let (tasks, own) = (Arc::clone(&tasks), next..next + made);
         next += made;
+        owner.count_in(&tasks.thefts[index].1);
         let live = move || {
             for id in own {
                 tasks.write(id, index);
@@ -105,6 +109,7 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
                 }
                 if let Steal::Task(task) = answer {
                     let id = task.id().get();
+                    tasks.thefts[index].0.bump();
                     assert_eq!(tasks.read(id).1, thief.taken_from().unwrap_or(victim), "whose task {id} was");
                     tasks.write(id, index);
                     assert!(owner.push(task).is_ok(), "a private deque grows");
@@ -121,6 +126,9 @@ pub fn program<M: Checker, Q: Queue<M>>(parts: &[Part], params: &Q::Params) -> P
             ensure!(runs > 0, Lost, "task {id} was lost");
             ensure!(runs == 1, Twice, "task {id} was run {runs} times");
         }
+        let sum = |counted: fn(&(Count, Arc<Counts>)) -> u64| tasks.thefts.iter().map(counted).sum::<u64>();
+        let (stolen, given) = (sum(|(thefts, _)| thefts.get()), sum(|(_, counts)| counts.grants.get()));
+        assert!(!Q::HANDS_OVER || stolen == given, "{given} tasks were counted as given, {stolen} stolen");
     });
     Program { threads, finally }
 }
