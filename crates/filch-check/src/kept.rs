@@ -152,6 +152,7 @@ pub const SETTLED: &[Settled] = &[
     settled("pdq-r2-async", 4, 0),
     settled("pdq-s", 4, 0),
     settled("pdq-s-told", 4, 0),
+    settled("pdq-s-one-step", 3, 0),
     #[cfg(target_arch = "x86_64")]
     settled("ff-the", 11, 3),
     #[cfg(target_arch = "x86_64")]

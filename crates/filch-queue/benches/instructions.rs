@@ -25,8 +25,8 @@ mod count {
     use crossbeam_deque::Worker;
     use filch_queue::lace::{Moves, Policies};
     use filch_queue::{
-        Adws, ChaseLev, Full, Lace, Owner, PadWs, PdqR, PdqRAsync, Queue, Task, The, Thief, Unfenced, for_each_queue,
-        pdq,
+        Adws, ChaseLev, Full, Lace, Owner, PadWs, PdqR, PdqRAsync, PdqSOneStep, PdqSTold, Queue, Task, The, Thief,
+        Unfenced, for_each_queue, pdq,
     };
 
     use crate::single_step::{Count, counted};
@@ -58,6 +58,10 @@ mod count {
         transfer::<Lace>(HALVES, &halves());
         transfer::<PdqR>("pdq-r", &Default::default());
         transfer::<PdqRAsync>("pdq-r-async", &Default::default());
+        // Without the clock.
+        let gap = Duration::ZERO;
+        transfer::<PdqSTold>("pdq-s-told", &pdq::sender::Params { gap, ..Default::default() });
+        transfer::<PdqSOneStep>("pdq-s-one-step", &pdq::one_step::Params { gap });
         transfer::<PadWs>("padws", &Default::default());
         transfer::<Adws>("adws", &Default::default());
     }
@@ -96,6 +100,9 @@ mod count {
         if let Some(params) = any.downcast_mut::<pdq::sender::Params>() {
             // Under stepping, its clock would always be due.
             params.gap = Duration::MAX / 2;
+        }
+        if let Some(params) = any.downcast_mut::<pdq::one_step::Params>() {
+            params.gap = Duration::MAX / 2; // as above
         }
         #[cfg(feature = "fence-free")]
         if let Some(delta) = any.downcast_mut::<filch_queue::Delta>() {

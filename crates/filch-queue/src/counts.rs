@@ -28,6 +28,13 @@ impl Count {
         self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 
+    /// Takes back one that was counted in advance. Only the thread that adds may call this.
+    #[cfg(feature = "std")]
+    pub(crate) fn take_back(&self) {
+        // Relaxed: as in `add`.
+        self.0.store(self.0.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    }
+
     /// The count so far.
     pub fn get(&self) -> u64 {
         // Relaxed: as in `add`.
@@ -84,7 +91,8 @@ macro_rules! counts {
             /// What was counted since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
-                Self { $($name: self.$name - earlier.$name,)+ }
+                // Saturating: one that was read in advance may have been counted back.
+                Self { $($name: self.$name.saturating_sub(earlier.$name),)+ }
             }
         }
     };
@@ -118,13 +126,34 @@ impl Tally {
         self.0 = Some(Arc::clone(counts));
     }
 
+    #[inline]
+    pub(crate) fn of(&self, which: impl Fn(&Counts) -> &Count) -> Option<&Count> {
+        self.0.as_deref().map(which)
+    }
+
     pub(crate) fn add(&self, which: impl Fn(&Counts) -> &Count, more: usize) {
-        if let Some(counts) = &self.0 {
-            which(counts).add(more as u64);
+        if let Some(count) = self.of(which) {
+            count.add(more as u64);
         }
     }
 
     pub(crate) fn count(&self, which: impl Fn(&Counts) -> &Count) {
         self.add(which, 1);
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    /// It may be read in between.
+    #[test]
+    fn what_is_counted_back_is_nothing() {
+        let counts = Counts::default();
+        counts.grants.bump();
+        let early = counts.read();
+        counts.grants.take_back();
+        assert_eq!(counts.read(), Counted::default());
+        assert_eq!(counts.read().since(&early), Counted::default());
     }
 }

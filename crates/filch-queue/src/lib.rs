@@ -67,7 +67,7 @@
 //! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers, for which a thief waits |
 //! | [`PdqRAsync`], [`PdqR2Async`] | a check for requests | everything, when the owner answers |
 //! | [`PdqS`] | a look at the clock | everything, when the owner deals |
-//! | [`PdqSTold`] | a check for an idle thief, then the clock | everything, when the owner deals |
+//! | [`PdqSTold`], [`PdqSOneStep`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
 //! `FfThe`, `FfCl`, `Thep` and `ImpatientThep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
@@ -102,12 +102,13 @@
 //! | `padws` | 50 | 50 | 30 | 30, 0.02 locked |
 //! | `adws` | 46 | 46 | 26 | 24 |
 //! | `one-exposed` | 43 | 23, 1 locked | 25 | 24 |
-//! | `pdq-r` | 42 | 49 | 23 | 25 |
+//! | `pdq-r` | 42 | 49 | 22 | 25 |
 //! | `pdq-r2` | 42 | 50 | 22 | 25 |
-//! | `pdq-r-async` | 42 | 49 | 23 | 25 |
-//! | `pdq-r2-async` | 42 | 50 | 23 | 25 |
-//! | `pdq-s` | 60 | 66 | 35 | 41 |
-//! | `pdq-s-told` | 42 | 45 | 23 | 25 |
+//! | `pdq-r-async` | 42 | 49 | 22 | 25 |
+//! | `pdq-r2-async` | 42 | 50 | 22 | 25 |
+//! | `pdq-s` | 60 | 66 | 37 | 41 |
+//! | `pdq-s-told` | 42 | 45 | 22 | 24 |
+//! | `pdq-s-one-step` | 42 | 45 | 22 | 24 |
 //! | `idem-lifo` | 42 | 42 | 28 | 19 |
 //! | `idem-fifo` | 29 | 29 | 17 | 16 |
 //! | `idem-de` | 53 | 53 | 34 | 26 |
@@ -117,14 +118,16 @@
 //! | `lace:moves=half-stores` | 38 | 38 | 24 | 21 |
 //! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 21 | 38, 1 fence |
 //!
-//! An owner of eight tasks pays this when a thief asks, and when it takes a task back:
+//! An owner of eight tasks pays this when a thief asks, and when it takes a task back; those that deal, without their clock:
 //!
 //! | queue | poll that answers a thief | pop that takes shared or granted tasks back |
 //! |---|---|---|
 //! | `lace` | 37, 1 locked | 76, 1 locked |
 //! | `lace:moves=half-stores` | 36 | 75, 1 fence |
-//! | `pdq-r` | 89 |  |
-//! | `pdq-r-async` | 86, 1 locked |  |
+//! | `pdq-r` | 96 |  |
+//! | `pdq-r-async` | 94, 1 locked |  |
+//! | `pdq-s-told` | 158, 1 locked |  |
+//! | `pdq-s-one-step` | 125, 1 locked |  |
 //! | `padws` | 114 | 145, 2 locked |
 //! | `adws` | 102 | 99, 1 locked |
 //!
@@ -136,6 +139,8 @@
 //!   has both forms too, execute neither.
 //! * `pdq-r`, the paper's, answers by a load and a store, `pdq-r-async` by a swap: its thieves wait for the answer, so nobody takes a
 //!   request back. Ours keeps the swap, so that thieves need not wait for an owner that does not run. `pdq-r2` is as `pdq-r`.
+//! * `pdq-s-one-step`, the paper's for one task, deals by a compare-and-swap; `pdq-s-told` claims a desk by one, lays the task on it, and
+//!   says so by a store. Ours keeps two steps, so that a thief can get several tasks. Without thieves they are the same.
 //! * `the-unfenced` and `chase-lev-unfenced` are right only without thieves. `ff-the`, `ff-cl` and `thep` take that over: they pay a store
 //!   instead, the pad, which the papers' runtimes make anyway.
 //! * `thep-impatient` differs from `thep`, and a delegating queue whose thieves poll from one whose thieves come back, in what thieves do:
@@ -243,7 +248,7 @@ pub use pad_ws::PadWs;
 pub use padded::Padded;
 pub use pdq::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 #[cfg(feature = "std")]
-pub use pdq::{PdqS, PdqSTold};
+pub use pdq::{PdqS, PdqSOneStep, PdqSTold};
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
 pub use roles::{Full, Hand, Owner, Queue, Steal, StealMany, Thief, deal_out};
 pub use task::Task;

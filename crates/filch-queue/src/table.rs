@@ -72,6 +72,8 @@ macro_rules! for_each_queue {
             many pdq_s: $crate::PdqS;
             #[cfg(feature = "std")]
             many pdq_s_told: $crate::PdqSTold;
+            #[cfg(feature = "std")]
+            once pdq_s_one_step: $crate::PdqSOneStep;
             twice idem_lifo: $crate::IdempotentLifo;
             twice idem_fifo: $crate::IdempotentFifo;
             twice idem_de: $crate::IdempotentDeque;

@@ -50,6 +50,7 @@ fn forks_have_the_fences_of_their_queue() {
         ("pdq-r-async", 0, 0),
         ("pdq-s", 0, 0),
         ("pdq-s-told", 0, 0),
+        ("pdq-s-one-step", 0, 0),
         ("heartbeat", 0, 0),
     ] {
         for ran in ran(name, ("fib", &[("n", "20")]), 1) {

@@ -317,6 +317,7 @@ fn answers_and_deals_are_counted() {
         ("pdq-r2-async", "polls", "declined"),
         ("pdq-s", "deals_tried", "deals"),
         ("pdq-s-told", "deals_tried", "deals"),
+        ("pdq-s-one-step", "deals_tried", "deals"),
     ] {
         for program in [("fib", PROGRAMS[0].1), LISTS[6]] {
             let ran = runs(name, &order(program, 2, &[])).unwrap_or_else(|why| panic!("{name}: {why}"));

@@ -247,6 +247,10 @@ pub fn described_pools() -> Vec<PoolSpec> {
             "pdq-s whose thieves tell one victim that they are idle; the owner deals to whoever has told it",
             "owner wait-free, steal by the owner's clock",
         ),
+        on::<filch_queue::PdqSOneStep>(
+            "pdq-s-told whose owner deals one task, by one compare-and-swap, as in figure 3",
+            "owner wait-free, steal by the owner's clock",
+        ),
         on::<filch_queue::Dsq>(
             "split queue: thieves lock, and the owner locks to take shared tasks back",
             "owner wait-free while it has private tasks, steal blocking",

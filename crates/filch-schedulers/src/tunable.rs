@@ -1,12 +1,13 @@
 //! The parameters of each queue and pool. The code that reads a value also declares its name, meaning and range.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
 
 use filch::pool::{Beat, HeartbeatSettings, Period, QueueSettings, SplitSettings, WoolSettings};
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::lace::Moves;
-use filch_queue::pdq::{receiver, sender};
+use filch_queue::pdq::{one_step, receiver, sender};
 use filch_queue::{
     Amount, Answers, BlockSize, CrossTaking, Delegation, Prefetch, Queue, Revocation, dsq, lace, pad_ws, wsq,
 };
@@ -190,9 +191,19 @@ impl Tunable for receiver::Params {
 impl Tunable for sender::Params {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
         let default = Self::default();
-        let share = steal(from, default.share)?;
-        Ok(Self { share, gap: from.time("delta", "mean time between two deals, such as 30us", default.gap)? })
+        Ok(Self { share: steal(from, default.share)?, gap: gap(from, default.gap)? })
     }
+}
+
+impl Tunable for one_step::Params {
+    fn tuned(from: &Reader<'_>) -> Parsed<Self> {
+        Ok(Self { gap: gap(from, Self::default().gap)? })
+    }
+}
+
+/// The time between two deals.
+fn gap(from: &Reader<'_>, default: Duration) -> Parsed<Duration> {
+    from.time("delta", "mean time between two deals, such as 30us", default)
 }
 
 #[cfg(target_arch = "x86_64")]

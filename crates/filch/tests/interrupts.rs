@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
-use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSTold};
+use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSOneStep, PdqSTold};
 
 /// Signals affect the whole process.
 #[cfg(unix)]
@@ -99,6 +99,7 @@ fn a_polling_task_shares_everything() {
     answers::<Queued<PdqR2Async>>();
     answers::<Queued<PdqS>>();
     answers::<Queued<PdqSTold>>();
+    answers::<Queued<PdqSOneStep>>();
     answers::<Queued<Adws>>();
     answers::<Queued<PadWs>>();
 }

@@ -17,7 +17,8 @@ use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Scope, ThreadPool, Wait, Worker};
 use filch_queue::{
-    BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqS, PdqSTold, Queue, Stealable, The,
+    BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Queue,
+    Stealable, The,
 };
 
 struct Pools<P: Pool> {
@@ -238,6 +239,7 @@ fn on_queues_that_share_on_request() {
     check_queue::<PdqRAsync>();
     check_queue::<PdqS>();
     check_queue::<PdqSTold>();
+    check_queue::<PdqSOneStep>();
 }
 
 /// A thief waits for the answer, so an owner that blocks has to be interrupted.
@@ -263,4 +265,5 @@ fn in_job_systems() {
     check_jobs::<PdqRAsync>();
     check_jobs::<PdqS>();
     check_jobs::<PdqSTold>();
+    check_jobs::<PdqSOneStep>();
 }

@@ -11,7 +11,7 @@ use common::{EveryQueue, WORKERS, throw, thrown_by, times, watchdog};
 use filch::worklist::{Bag, Bags, End, Split, Tally, Worklist};
 use filch_queue::{
     Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, PdqR, PdqR2, PdqR2Async,
-    PdqRAsync, PdqS, PdqSTold, Prefetch, Queue, Revocation, pad_ws,
+    PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Prefetch, Queue, Revocation, pad_ws,
 };
 
 fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
@@ -197,6 +197,7 @@ fn a_bag_is_split_for_who_asks() {
     is_split::<PdqR2Async>();
     is_split::<PdqS>();
     is_split::<PdqSTold>();
+    is_split::<PdqSOneStep>();
 }
 
 /// Counts the values that are alive.

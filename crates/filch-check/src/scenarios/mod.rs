@@ -21,10 +21,10 @@ pub mod wool;
 use std::time::Duration;
 
 use filch_queue::chase_lev_asym::Fences;
-use filch_queue::pdq::sender;
+use filch_queue::pdq::{one_step, sender};
 use filch_queue::{
     Abp, ChaseLev, ChaseLevAsym, ChaseLevFixed, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked,
-    OneExposed, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSTold, Queue, The,
+    OneExposed, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Queue, The,
 };
 
 use self::battery::{Params, Row, battery, called, client, hint, queue};
@@ -173,6 +173,7 @@ pub fn all() -> Vec<Scenario> {
     all.extend(queue::<PdqR2Async>(&private(), |_| Default::default(), |_| Default::default()));
     all.extend(together::<PdqS>(|_| dealing(), |_| dealing()));
     all.extend(queue::<PdqSTold>(&private(), |_| dealing(), |_| dealing()));
+    all.extend(together::<PdqSOneStep>(|_| DEALING_ONE, |_| DEALING_ONE));
     #[cfg(target_arch = "x86_64")]
     all.extend(fence_free::scenarios());
     all.extend(trees());
@@ -213,7 +214,7 @@ const fn private() -> [Row; 10] {
     ]
 }
 
-/// The scenarios of private deques where a worker has one desk for all others.
+/// The scenarios of private deques whose workers also steal from each other.
 fn together<Q: Queue<Tso> + Queue<Loom>>(tso: Params<Q, Tso>, c11: Params<Q, Loom>) -> Vec<Scenario> {
     // Per worker: its number of tasks and its victims. Some ask each other, or one after the other at the same desk.
     const WORKERS: &[(&[Part], Cost)] = &[
@@ -235,6 +236,9 @@ fn together<Q: Queue<Tso> + Queue<Loom>>(tso: Params<Q, Tso>, c11: Params<Q, Loo
 fn dealing() -> sender::Params {
     sender::Params { gap: Duration::ZERO, ..sender::Params::default() }
 }
+
+/// As [`dealing`], in one step.
+const DEALING_ONE: one_step::Params = one_step::Params { gap: Duration::ZERO };
 
 /// The scenarios of a pool that delivers at least once.
 fn idempotent<Q>() -> Vec<Scenario>
@@ -292,6 +296,7 @@ fn late() -> Vec<Scenario> {
     all.extend(late::<PdqR2Async>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<PdqS>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
     all.extend(late::<PdqSTold>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
+    all.extend(late::<PdqSOneStep>(&[ALL, ASKED], |_| DEALING_ONE, |_| DEALING_ONE));
     all
 }
 
@@ -332,5 +337,6 @@ fn hints() -> Vec<Scenario> {
     all.extend(hint::<PdqR2Async>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<PdqS>(ROWS, |_| dealing(), |_| dealing()));
     all.extend(hint::<PdqSTold>(ROWS, |_| dealing(), |_| dealing()));
+    all.extend(hint::<PdqSOneStep>(ROWS, |_| DEALING_ONE, |_| DEALING_ONE));
     all
 }

@@ -216,8 +216,9 @@ fn runtime() -> Vec<Scenario> {
         ticks(1, Full),
         protocol!("termination", "one look", Quick, termination(1)),
         protocol!("termination", "three looks", QuickTso, termination(3)),
-        protocol!("termination", "transfers, one look", Quick, transfers(1)),
-        protocol!("termination", "transfers, three looks", QuickTso, transfers(3)),
+        protocol!("termination", "transfers, one look", Quick, transfers(1, false)),
+        protocol!("termination", "transfers, three looks", QuickTso, transfers(3, false)),
+        protocol!("termination", "transfers, one in vain, two looks", Quick, transfers(2, true)),
         protocol!("termination", "all at home, one look", Quick, all_home(1)),
         protocol!("termination", "all at home, three looks", QuickTso, all_home(3)),
     ]

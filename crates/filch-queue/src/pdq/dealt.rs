@@ -1,44 +1,97 @@
 //! The thief's side of the private deques whose owners deal: see [`sender`](super::sender), which has the whole algorithm.
 //!
-//! Invariant: I1 of that module: an idle desk leaves that state by one compare-and-swap.
+//! Invariant: one thief at a time uses a desk as its thief; what is [known](Deals::Known) of it belongs to that thief.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::time::Duration;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use super::sender::{BUSY, FIRST_CODE, INCOMING, Shared, WANTS_MANY, WANTS_ONE};
-use super::{Desk, Wish, pass_on};
-use crate::{Steal, StealMany, Task};
+use super::sender::{Shared, Told};
+use crate::counts::Count;
+use crate::{Steal, Task};
 
-/// A thief's side of an [`Of`](super::sender::Of) deque: for all givers one after the other, or for one.
-pub struct Thief<M: Memory = Native, const FOR_ALL: bool = false> {
-    pub(super) shared: Arc<Shared<M>>,
-    pub(super) index: usize,
-    /// Who has dealt what was collected last.
-    pub(super) giver: Option<usize>,
-    pub(super) loot: VecDeque<Task>,
+/// What differs between the forms.
+pub trait Form: Copy + Debug + Send + Sync + 'static {
+    const NAME: &'static str;
+    const FOLLOWS: &'static str;
+    const DEPARTURES: &'static [&'static str];
+    /// Whether a thief is idle for everybody.
+    const FOR_ALL: bool;
+    type Params: Copy + Default + Debug + Send + Sync + 'static;
+    type Desk<M: Memory>: Deals<M, Params = Self::Params>;
 }
 
-impl<M: Memory, const FOR_ALL: bool> Thief<M, FOR_ALL> {
-    #[inline]
-    fn desk(&self) -> &Desk<M> {
-        &self.shared.desks[self.index]
-    }
+/// Where owners deal to one thief, and how.
+pub trait Deals<M: Memory>: Sized + Send + Sync {
+    type Params;
+    /// What only the thief knows.
+    type Known: Default + Send;
 
-    /// Becomes idle, if the victim may have tasks.
-    fn ask(&mut self, wish: Wish) -> Steal<Task> {
+    /// For a thief that is not idle.
+    fn new() -> Self;
+
+    fn gap(params: &Self::Params) -> Duration;
+
+    /// Owner: whether the thief seems to be idle.
+    fn is_idle(&self) -> bool;
+
+    /// Owner number `giver`: deals the oldest tasks, if there are any and the thief is still idle, and returns whether it has. Adds
+    /// them to `grants` before the thief has them.
+    ///
+    /// # Safety
+    /// The caller is an owner that this thief steals from.
+    unsafe fn deal(
+        &self,
+        tasks: &mut VecDeque<Task>,
+        giver: usize,
+        params: &Self::Params,
+        grants: Option<&Count>,
+    ) -> bool;
+
+    /// Thief: becomes idle, for several tasks if there can be several.
+    ///
+    /// # Safety
+    /// The caller is the thief, and is not idle.
+    unsafe fn open(&self, known: &mut Self::Known, many: bool);
+
+    /// Thief: returns a task that it has received; pending if it is idle, empty if it is not.
+    ///
+    /// # Safety
+    /// The caller is the thief.
+    unsafe fn collect(&self, known: &mut Self::Known) -> Steal<Task>;
+
+    /// Thief: returns a task that it has received; otherwise it is not idle any more.
+    ///
+    /// # Safety
+    /// The caller is the thief.
+    unsafe fn close(&self, known: &mut Self::Known) -> Option<Task>;
+
+    /// Thief: whether there seems to be a task for it.
+    fn has_task(&self, known: &Self::Known) -> bool;
+
+    /// Thief: who has dealt what was collected last, if the desk says that.
+    fn giver(known: &Self::Known) -> Option<usize>;
+}
+
+/// A thief's side of an [`Of`](super::sender::Of) deque: for all givers one after the other, or for one.
+pub struct Thief<M: Memory = Native, F: Form = Told> {
+    pub(super) shared: Arc<Shared<M, F>>,
+    pub(super) index: usize,
+    pub(super) known: <F::Desk<M> as Deals<M>>::Known,
+}
+
+impl<M: Memory, F: Form> Thief<M, F> {
+    /// Becomes idle, which it is not, if the victim may have tasks.
+    fn ask(&mut self, many: bool) -> Steal<Task> {
         // Relaxed: a hint.
         if !self.shared.has_tasks.load(Ordering::Relaxed) {
             return Steal::Empty;
         }
-        let wants = match wish {
-            Wish::One => WANTS_ONE,
-            Wish::Many => WANTS_MANY,
-        };
-        // E1: pairs with the compare-and-swap in `deal_to`.
-        self.desk().state.store(wants, Ordering::Release);
+        // SAFETY: this is the thief of that number, the only one, and `collect` has found that it is not idle.
+        unsafe { self.shared.desks[self.index].open(&mut self.known, many) };
         self.want();
         Steal::Pending
     }
@@ -47,90 +100,45 @@ impl<M: Memory, const FOR_ALL: bool> Thief<M, FOR_ALL> {
     #[inline]
     fn want(&self) {
         // Relaxed, both: a hint. Written only if that changes it, since the owner reads it all the time.
-        if !FOR_ALL && !self.shared.wanted.load(Ordering::Relaxed) {
+        if !F::FOR_ALL && !self.shared.wanted.load(Ordering::Relaxed) {
             self.shared.wanted.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Collects what has been dealt: the first task, with the others in `loot`, which is empty. If nothing has been, returns the state of
-    /// the desk.
-    fn collect(&mut self) -> Result<Task, u32> {
-        // E2: pairs with the store in `deal_to`.
-        let state = self.desk().state.load(Ordering::Acquire);
-        let Some(code) = state.checked_sub(FIRST_CODE) else { return Err(state) };
-        self.giver = Some((code / 2) as usize);
-        let wish = if code.is_multiple_of(2) { Wish::One } else { Wish::Many };
-        let desk = &self.shared.desks[self.index];
-        // SAFETY: an owner has dealt, and none will again before this thief is idle again.
-        let task = unsafe { desk.take(wish, &mut self.loot) };
-        // Relaxed: nobody else changes it, and E1 comes before anybody uses the desk.
-        desk.state.store(BUSY, Ordering::Relaxed);
-        Ok(task)
-    }
-
-    /// The first task of what there is, with the others in `loot`.
-    fn obtain(&mut self, wish: Wish) -> Steal<Task> {
-        if let Some(task) = self.loot.pop_front() {
-            return Steal::Task(task);
-        }
-        match self.collect() {
-            Ok(task) => Steal::Task(task),
-            Err(BUSY) => self.ask(wish),
-            Err(_) => {
+    /// The first task of what there is, with the others in the loot.
+    pub(super) fn obtain(&mut self, many: bool) -> Steal<Task> {
+        // SAFETY: this is the thief of that number, the only one.
+        match unsafe { self.shared.desks[self.index].collect(&mut self.known) } {
+            Steal::Empty => self.ask(many),
+            Steal::Pending => {
                 self.want();
                 Steal::Pending
             }
+            task => task,
         }
     }
 }
 
-impl<M: Memory, const FOR_ALL: bool> crate::Thief<Task> for Thief<M, FOR_ALL> {
+impl<M: Memory, F: Form> crate::Thief<Task> for Thief<M, F> {
     fn steal(&mut self) -> Steal<Task> {
-        self.obtain(Wish::One)
+        self.obtain(false)
     }
 
-    /// Stops being idle, or waits for incoming tasks.
+    /// Stops being idle.
     fn quiesce(&mut self) -> Option<Task> {
-        if let Some(task) = self.loot.pop_front() {
-            return Some(task);
-        }
-        loop {
-            match self.collect() {
-                Ok(task) => return Some(task),
-                Err(BUSY) => return None,
-                // I1: an owner is dealing.
-                Err(INCOMING) => M::spin_loop(),
-                Err(wants) => {
-                    // Relaxed, both: the desk has not been touched, and nothing is used here.
-                    let left = self.desk().state.compare_exchange(wants, BUSY, Ordering::Relaxed, Ordering::Relaxed);
-                    if left.is_ok() {
-                        return None;
-                    }
-                }
-            }
-        }
+        // SAFETY: as in `obtain`.
+        unsafe { self.shared.desks[self.index].close(&mut self.known) }
     }
 
     /// Counts tasks on this thief's desk, not on others'.
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed, both: whatever orders the push before this call makes them recent enough.
-        let is_on_desk = || self.desk().state.load(Ordering::Relaxed) >= INCOMING;
-        self.shared.has_tasks.load(Ordering::Relaxed) || !self.loot.is_empty() || is_on_desk()
+        // Relaxed: whatever orders the push before this call makes it recent enough.
+        self.shared.has_tasks.load(Ordering::Relaxed) || self.shared.desks[self.index].has_task(&self.known)
     }
 
     #[inline]
     fn taken_from(&self) -> Option<usize> {
-        if FOR_ALL { self.giver } else { None }
-    }
-}
-
-impl<M: Memory, const FOR_ALL: bool> StealMany<Task> for Thief<M, FOR_ALL> {
-    /// Wants as many as `Params::share` allows. The next attempts return what exceeds `max`.
-    fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
-        if max == 0 {
-            return Steal::Empty;
-        }
-        self.obtain(Wish::Many).map(|first| pass_on(first, &mut self.loot, max, loot))
+        if F::FOR_ALL { <F::Desk<M> as Deals<M>>::giver(&self.known) } else { None }
     }
 }

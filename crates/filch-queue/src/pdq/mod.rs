@@ -5,8 +5,8 @@
 //!
 //! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
 //! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so and
-//! the thief is idle ([`PdqS`], and ours, [`PdqSTold`]). It hands the tasks over on a desk. There is no race for a task, so there is no
-//! fence; and any deque will do, and any policy of how much to give.
+//! the thief is idle ([`PdqS`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks over on a desk. There is no
+//! race for a task, so there is no fence; and any deque will do, and any policy of how much to give.
 //!
 //! Invariant: the owner touches what lies on a desk between its claiming a request and its answer, the thief at all
 //! other times.
@@ -21,15 +21,19 @@ use crate::{Amount, Padded, Task};
 mod asking;
 #[cfg(feature = "std")]
 mod dealt;
+#[cfg(feature = "std")]
+pub mod one_step;
 pub mod receiver;
 #[cfg(feature = "std")]
 pub mod sender;
+#[cfg(feature = "std")]
+mod two_steps;
 mod waits;
 mod withdraws;
 
 pub use receiver::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 #[cfg(feature = "std")]
-pub use sender::{PdqS, PdqSTold};
+pub use sender::{PdqS, PdqSOneStep, PdqSTold};
 
 const PAPER: &str = "Acar, Charguéraud and Rainey, Work Stealing with Private Deques, PPoPP 2013";
 
@@ -50,10 +54,15 @@ struct Desk<M: Memory> {
 
 type Desks<M> = Arc<[Padded<Desk<M>>]>;
 
-/// A desk for each thief.
-fn desks<M: Memory>(thieves: usize, state: u32) -> Desks<M> {
+/// Refuses numbers of thieves that the protocols cannot count.
+fn check_number(thieves: usize) {
     // Twice their number, with a few more, is a number of 32 bits.
     assert!(thieves < 1 << 30, "the number of thieves is out of range");
+}
+
+/// A desk for each thief.
+fn desks<M: Memory>(thieves: usize, state: u32) -> Desks<M> {
+    check_number(thieves);
     (0..thieves).map(|_| Padded(Desk::new(state))).collect()
 }
 

@@ -9,7 +9,10 @@
 //! **Forms.** [`PdqS`] is the paper's: a worker has one desk, for all givers, and an owner whose time has come picks one other worker at
 //! random, and deals to it if it is idle. In ours, [`PdqSTold`], a thief has a desk with each victim, so that a fork–join worker can wait
 //! for one victim only; and the owner looks for an idle thief, starting at a random one. They differ in which desks an owner tries
-//! (`find_idle`), and in when it looks at the clock (`communicate`).
+//! (`find_idle`), and in when it looks at the clock (`communicate`). [`PdqSOneStep`] is [`PdqSTold`] with the paper's step for one task: one
+//! compare-and-swap of a cell of one word deals it. Such a cell cannot say who has dealt, which fork–join has to know; so it is a cell for
+//! one victim. That cell (`one_step.rs`) and the desk of the others (`two_steps.rs`) have files of their own; what follows about the states
+//! of a desk, the invariant and the edges is about the others.
 //!
 //! **Fields.** Each on its own line.
 //! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that changes; for hints,
@@ -21,24 +24,24 @@
 //!   to being dealt to, by compare-and-swap, and then to dealt to, from where the thief makes it busy. In the paper's form the queues of a
 //!   pool have the same desks.
 //! * private to the owner: `tasks`, oldest first; the clock; the idle thief for whom it is about to get a task.
-//! * private to a thief: `loot`, which it has received and not returned, and from whom.
+//! * private to a thief: what it has received and not returned, and from whom; of one step, whether it is idle.
 //!
 //! **Invariants.**
 //! * I1: an idle desk leaves that state by one compare-and-swap: by an owner, which will deal, or by the thief, which
 //!   leaves.
 //!
 //! **Edges.**
-//! * E1: the store of idle in `ask` (release) → the compare-and-swap in `deal_to` (acquire): the thief's last use of the bag.
-//! * E2: the store of who has dealt (release) → its load in `collect` (acquire): the bag, and the contents of the tasks.
+//! * E1: the store of idle in `open` (release) → the compare-and-swap in `deal` (acquire): the thief's last use of the bag.
+//! * E2: the store of who has dealt (release) → its load in `receive` (acquire): the bag, and the contents of the tasks.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
 //! depends on an owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
 //!
-//! **Departures** of both forms. A thief is idle only while it looks at a victim that has tasks, and leaves when it looks elsewhere,
-//! sleeps or waits no more: the paper's worker waits until somebody deals. All dealing takes two steps, as the paper's does for
-//! several tasks: any word can be a task, and a desk also says who has dealt, for a fork–join worker to wake its owner; a thief takes
-//! nothing before the second (a known mistake in the checker). The owner looks at its clock at pushes too, and not only after pops, as figure 1 does.
-//! Polling an empty deque counts as idle. **Of ours**, also: the paper's clock
+//! **Departures** of all forms. A thief is idle only while it looks at a victim that has tasks, and leaves when it looks elsewhere,
+//! sleeps or waits no more: the paper's worker waits until somebody deals. The owner looks at its clock at pushes too, and not only after
+//! pops, as figure 1 does. Polling an empty deque counts as idle. **Of two steps**: all dealing takes them, as the paper's does for several
+//! tasks: any word can be a task, and a desk also says who has dealt, for a fork–join worker to wake its owner; a thief takes nothing before
+//! the second (a known mistake in the checker). **Of those whose thieves tell a victim**, also: the paper's clock
 //! always runs. Ours stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next
 //! event does not depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a
 //! task, as in the paper.
@@ -46,17 +49,22 @@
 //! **Names.** The paper's `s` is a desk's number, `DUMMY_TASK` is `BUSY`, `null` `WANTS_ONE` or `WANTS_MANY`, `INCOMING` is `INCOMING`, its
 //! `d` is the clock's.
 //!
-//! **Scenarios.** `pdq_s`, `pdq_s_told`, and `eager_pdq_s` and `eager_pdq_s_told` without the clock, in the battery, the property and the
-//! many-at-once tests; both names, without the clock, in the checker, with workers that deal to each other.
+//! **Scenarios.** `pdq_s`, `pdq_s_told`, `pdq_s_one_step`, and each with `eager_` before it without the clock, in the battery and the property
+//! tests, the first two also in the many-at-once tests; all three names, without the clock, in the checker; `pdq-s` and
+//! `pdq-s-one-step` also with workers that deal to each other.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 use core::time::Duration;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use super::{Desks, PAPER, Wish, desks};
+use super::PAPER;
+use super::dealt::{Deals, Form};
+use super::one_step::{self, OneStep};
+use super::two_steps::TwoSteps;
 use crate::clock::Poisson;
 use crate::counts::Tally;
 use crate::roles::deal;
@@ -67,9 +75,9 @@ use crate::{
 
 pub use super::dealt::Thief;
 
-/// The private deque whose owner deals, in two forms: see the [module](self). Its parameter says whether a thief is idle for everybody.
+/// The private deque whose owner deals, in three forms: see the [module](self).
 #[derive(Clone, Copy, Debug)]
-pub struct Of<const FOR_ALL: bool>;
+pub struct Of<F>(PhantomData<F>);
 
 /// The private deque whose owner deals to a random worker that is idle, as in the paper: see the [module](self).
 ///
@@ -93,7 +101,7 @@ pub struct Of<const FOR_ALL: bool>;
 /// assert_eq!(thief.steal(), Steal::Task(task(2)));
 /// assert_eq!(thief.taken_from(), Some(1));
 /// ```
-pub type PdqS = Of<true>;
+pub type PdqS = Of<ForAll>;
 
 /// The private deque whose owner deals to a thief that has told it: see the [module](self).
 ///
@@ -113,7 +121,26 @@ pub type PdqS = Of<true>;
 /// assert_eq!(owner.pop(), Some(task(3)));
 /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
 /// ```
-pub type PdqSTold = Of<false>;
+pub type PdqSTold = Of<Told>;
+
+/// The private deque whose owner deals one task to a thief that has told it, by one compare-and-swap: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use core::time::Duration;
+/// use filch_queue::pdq::one_step::Params;
+/// use filch_queue::{Owner, PdqSOneStep, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let params = Params { gap: Duration::ZERO }; // deals whenever possible
+/// let (mut owner, mut thieves) = <PdqSOneStep as Queue>::make(8, 1, &params);
+/// owner.push(task(1)).unwrap();
+/// owner.push(task(2)).unwrap();
+/// assert_eq!(thieves[0].steal(), Steal::Pending); // the thief is idle
+/// owner.poll();
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+/// ```
+pub type PdqSOneStep = Of<ToldOneStep>;
 
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,34 +159,76 @@ impl Default for Params {
     }
 }
 
-// Departures of both forms.
+/// Every worker that is idle is so for all others.
+#[derive(Clone, Copy, Debug)]
+pub struct ForAll;
+
+/// A thief tells one victim that it is idle.
+#[derive(Clone, Copy, Debug)]
+pub struct Told;
+
+/// As [`Told`], and gets one task by one compare-and-swap.
+#[derive(Clone, Copy, Debug)]
+pub struct ToldOneStep;
+
+// Departures of several forms.
 const WAITED_OUT: &str = "A thief waits out INCOMING, which figure 3 would take for a task.";
 const AT_PUSHES: &str = "The owner looks at its clock at each push too; in figure 1 only after a pop.";
+const A_DESK_EACH: &str =
+    "Each victim has a desk for each thief; the paper's worker has one cell, to which all others may deal.";
+const FIRST_IDLE: &str = "An owner deals to the first idle thief from a random one on; the paper's tries one.";
+const CLOCK_STOPS: &str = "The clock stops while no thief waits.";
 
-// The states of a desk: one of these, or a code.
-pub(super) const BUSY: u32 = 0;
-pub(super) const WANTS_ONE: u32 = 1;
-pub(super) const WANTS_MANY: u32 = 2;
-pub(super) const INCOMING: u32 = 3;
-/// Twice the number of who has dealt, and one if the thief wanted many.
-pub(super) const FIRST_CODE: u32 = 4;
-
-pub(super) struct Shared<M: Memory> {
-    pub(super) has_tasks: Padded<M::AtomicBool>,
-    pub(super) wanted: Padded<M::AtomicBool>,
-    pub(super) desks: Desks<M>,
-    share: Amount,
+impl Form for ForAll {
+    const NAME: &'static str = "pdq-s";
+    const FOLLOWS: &'static str = "figures 1 and 3";
+    const DEPARTURES: &'static [&'static str] = &[
+        "A worker opens its cell while it looks at a victim that has tasks, and closes it when it looks elsewhere, sleeps or waits no more.",
+        "Tasks go by two steps, also one alone: any word can be a task, and the cell also says who deals.",
+        WAITED_OUT,
+        AT_PUSHES,
+    ];
+    const FOR_ALL: bool = true;
+    type Params = Params;
+    type Desk<M: Memory> = TwoSteps<M>;
 }
 
-// SAFETY: one side at a time touches a desk's bag, by the invariant of the module above; a task may go to another
-// thread.
-unsafe impl<M: Memory> Sync for Shared<M> {}
-// SAFETY: as above.
-unsafe impl<M: Memory> Send for Shared<M> {}
+impl Form for Told {
+    const NAME: &'static str = "pdq-s-told";
+    const FOLLOWS: &'static str = "figures 1 and 3";
+    const DEPARTURES: &'static [&'static str] = &[A_DESK_EACH, FIRST_IDLE, WAITED_OUT, AT_PUSHES, CLOCK_STOPS];
+    const FOR_ALL: bool = false;
+    type Params = Params;
+    type Desk<M: Memory> = TwoSteps<M>;
+}
+
+impl Form for ToldOneStep {
+    const NAME: &'static str = "pdq-s-one-step";
+    const FOLLOWS: &'static str = "figures 1 and 3, for one task at a time";
+    const DEPARTURES: &'static [&'static str] = &[
+        A_DESK_EACH,
+        FIRST_IDLE,
+        "A thief may leave its cell, by a swap; and it knows by itself whether it is idle, so any word but null can be a task.",
+        AT_PUSHES,
+        CLOCK_STOPS,
+    ];
+    const FOR_ALL: bool = false;
+    type Params = one_step::Params;
+    type Desk<M: Memory> = OneStep<M>;
+}
+
+type Desks<M, F> = Arc<[Padded<<F as Form>::Desk<M>>]>;
+
+pub(super) struct Shared<M: Memory, F: Form> {
+    pub(super) has_tasks: Padded<M::AtomicBool>,
+    pub(super) wanted: Padded<M::AtomicBool>,
+    pub(super) desks: Desks<M, F>,
+    params: F::Params,
+}
 
 /// The owner's side of an [`Of`] deque.
-pub struct Owner<M: Memory = Native, const FOR_ALL: bool = false> {
-    shared: Arc<Shared<M>>,
+pub struct Owner<M: Memory = Native, F: Form = Told> {
+    shared: Arc<Shared<M, F>>,
     tasks: VecDeque<Task>,
     clock: Poisson,
     /// The worker's number where all have the same desks; none of theirs otherwise.
@@ -169,56 +238,47 @@ pub struct Owner<M: Memory = Native, const FOR_ALL: bool = false> {
     tally: Tally,
 }
 
+/// A desk for each thief.
+fn desks<M: Memory, F: Form>(thieves: usize) -> Desks<M, F> {
+    super::check_number(thieves);
+    (0..thieves).map(|_| Padded(Deals::new())).collect()
+}
+
 /// A queue for one victim.
-fn victim<M: Memory, const FOR_ALL: bool>(
+fn victim<M: Memory, F: Form>(
     index: usize,
     capacity: usize,
-    desks: Desks<M>,
-    params: &Params,
-) -> (Owner<M, FOR_ALL>, impl Fn(usize) -> Thief<M, FOR_ALL>) {
+    desks: Desks<M, F>,
+    params: &F::Params,
+) -> (Owner<M, F>, impl Fn(usize) -> Thief<M, F>) {
     let shared = Arc::new(Shared {
         has_tasks: Padded(Atomic::new(false)),
         wanted: Padded(Atomic::new(false)),
         desks,
-        share: params.share,
+        params: *params,
     });
     let owner = Owner {
         shared: Arc::clone(&shared),
         tasks: VecDeque::with_capacity(capacity),
-        clock: Poisson::new(params.gap),
+        clock: Poisson::new(<F::Desk<M> as Deals<M>>::gap(params)),
         index,
         picked: None,
         tally: Tally::default(),
     };
-    (owner, move |index| Thief { shared: Arc::clone(&shared), index, giver: None, loot: VecDeque::new() })
+    (owner, move |index| Thief { shared: Arc::clone(&shared), index, known: Default::default() })
 }
 
 // SAFETY: by the invariants and edges in the module documentation.
-unsafe impl<M: Memory, const FOR_ALL: bool> Queue<M> for Of<FOR_ALL> {
-    type Owner = Owner<M, FOR_ALL>;
-    type Thief = Thief<M, FOR_ALL>;
-    type Params = Params;
+unsafe impl<M: Memory, F: Form> Queue<M> for Of<F> {
+    type Owner = Owner<M, F>;
+    type Thief = Thief<M, F>;
+    type Params = F::Params;
 
     const PROMISES: Promises = Promises {
-        name: if FOR_ALL { "pdq-s" } else { "pdq-s-told" },
+        name: F::NAME,
         paper: PAPER,
-        follows: "figures 1 and 3",
-        departures: if FOR_ALL {
-            &[
-                "A worker opens its cell while it looks at a victim that has tasks, and closes it when it looks elsewhere, sleeps or waits no more.",
-                "Tasks go by two steps, also one alone: any word can be a task, and the cell also says who deals.",
-                WAITED_OUT,
-                AT_PUSHES,
-            ]
-        } else {
-            &[
-                "Each victim has a desk for each thief; the paper's worker has one cell, to which all others may deal.",
-                "An owner deals to the first idle thief from a random one on; the paper's tries one.",
-                WAITED_OUT,
-                AT_PUSHES,
-                "The clock stops while no thief waits.",
-            ]
-        },
+        follows: F::FOLLOWS,
+        departures: F::DEPARTURES,
         order: Order::Lifo,
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
@@ -230,27 +290,27 @@ unsafe impl<M: Memory, const FOR_ALL: bool> Queue<M> for Of<FOR_ALL> {
         owner_must_poll: true,
         answers_by_clock: true,
     };
-    const BY_VICTIM: bool = !FOR_ALL;
+    const BY_VICTIM: bool = !F::FOR_ALL;
     const HANDS_OVER: bool = true;
 
-    fn make(capacity: usize, thieves: usize, params: &Params) -> (Self::Owner, Vec<Self::Thief>) {
-        let (owner, thief) = victim(thieves, capacity, desks(thieves, BUSY), params);
+    fn make(capacity: usize, thieves: usize, params: &F::Params) -> (Self::Owner, Vec<Self::Thief>) {
+        let (owner, thief) = victim(thieves, capacity, desks::<M, F>(thieves), params);
         (owner, (0..thieves).map(thief).collect())
     }
 
-    unsafe fn make_together(workers: usize, capacity: usize, params: &Params) -> Option<Vec<Hand<Self, M>>> {
-        FOR_ALL.then(|| {
-            let desks = desks(workers, BUSY);
+    unsafe fn make_together(workers: usize, capacity: usize, params: &F::Params) -> Option<Vec<Hand<Self, M>>> {
+        F::FOR_ALL.then(|| {
+            let desks = desks::<M, F>(workers);
             deal(workers, |index| victim(index, capacity, Arc::clone(&desks), params))
         })
     }
 }
 
-impl<M: Memory, const FOR_ALL: bool> Owner<M, FOR_ALL> {
+impl<M: Memory, F: Form> Owner<M, F> {
     /// Deals if it is time.
     #[inline]
     fn communicate(&mut self) {
-        if FOR_ALL {
+        if F::FOR_ALL {
             if self.clock.is_due() {
                 self.deal();
             }
@@ -262,7 +322,7 @@ impl<M: Memory, const FOR_ALL: bool> Owner<M, FOR_ALL> {
     #[inline]
     fn is_wanted(&self) -> bool {
         // Relaxed: a hint.
-        FOR_ALL || self.shared.wanted.load(Ordering::Relaxed)
+        F::FOR_ALL || self.shared.wanted.load(Ordering::Relaxed)
     }
 
     #[cold]
@@ -283,17 +343,16 @@ impl<M: Memory, const FOR_ALL: bool> Owner<M, FOR_ALL> {
         }
     }
 
-    /// Looks for an idle thief: at a random one, and in our form then at the others.
+    /// Looks for an idle thief: at a random one, and in our forms then at the others.
     fn find_idle(&mut self) -> Option<usize> {
         let Self { shared, clock, index: own, .. } = self;
         self.tally.count(|counts| &counts.deals_tried);
         let others = shared.desks.len() - usize::from(*own < shared.desks.len());
         let first = clock.below(others);
-        let tried = (0..if FOR_ALL { others.min(1) } else { others }).map(|nth| (first + nth) % others);
-        // Relaxed: the compare-and-swap validates it, and acquires.
-        let is_idle = |desk: &usize| wish(shared.desks[*desk].state.load(Ordering::Relaxed)).is_some();
+        let tried = (0..if F::FOR_ALL { others.min(1) } else { others }).map(|nth| (first + nth) % others);
+        let is_idle = |desk: &usize| shared.desks[*desk].is_idle();
         let idle = { tried }.map(|other| other + usize::from(other >= *own)).find(is_idle);
-        if !FOR_ALL && idle.is_none() {
+        if !F::FOR_ALL && idle.is_none() {
             clock.stop();
             // Relaxed: a hint. A thief that has become idle since then raises it again when it looks at its desk.
             shared.wanted.store(false, Ordering::Relaxed);
@@ -303,22 +362,11 @@ impl<M: Memory, const FOR_ALL: bool> Owner<M, FOR_ALL> {
 
     /// Deals to this thief, if it is still idle. Precondition: there is a task.
     fn deal_to(&mut self, desk: usize) {
-        let Self { shared, tasks, .. } = self;
-        let desk = &shared.desks[desk];
-        // Relaxed: as in `find_idle`.
-        let wants = desk.state.load(Ordering::Relaxed);
-        let Some(wish) = wish(wants) else { return };
-        // E1: pairs with the store in `ask`. Relaxed on failure: nothing is used.
-        if desk.state.compare_exchange(wants, INCOMING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        let Self { shared, tasks, index, tally, .. } = self;
+        // SAFETY: an owner deals to its own thieves.
+        if !unsafe { shared.desks[desk].deal(tasks, *index, &shared.params, tally.of(|counts| &counts.grants)) } {
             return;
         }
-        // SAFETY: the compare-and-swap has claimed this desk, and the answer is next.
-        let given = unsafe { desk.give(tasks, wish, shared.share) };
-        let code = FIRST_CODE + 2 * self.index as u32 + u32::from(wish == Wish::Many);
-        // Before the thief has them: `HANDS_OVER`.
-        self.tally.add(|counts| &counts.grants, given);
-        // E2: pairs with the load in `collect`.
-        desk.state.store(code, Ordering::Release);
         if tasks.is_empty() {
             self.has_no_tasks();
         }
@@ -332,16 +380,7 @@ impl<M: Memory, const FOR_ALL: bool> Owner<M, FOR_ALL> {
     }
 }
 
-/// For how many tasks a thief is idle whose desk has this state.
-fn wish(state: u32) -> Option<Wish> {
-    match state {
-        WANTS_ONE => Some(Wish::One),
-        WANTS_MANY => Some(Wish::Many),
-        _ => None,
-    }
-}
-
-impl<M: Memory, const FOR_ALL: bool> crate::Owner<Task> for Owner<M, FOR_ALL> {
+impl<M: Memory, F: Form> crate::Owner<Task> for Owner<M, F> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
         if self.tasks.is_empty() {

@@ -9,7 +9,10 @@ use filch_queue::{
     Queue, Steal, Thief, Wsq, WsqPacked,
 };
 #[cfg(feature = "std")]
-use filch_queue::{Amount, PdqS, PdqSTold, StealMany, Task, pdq::sender};
+use filch_queue::{
+    Amount, PdqS, PdqSOneStep, PdqSTold, StealMany, Task,
+    pdq::{one_step, sender},
+};
 
 use crate::tuned::{EagerAdws, EagerDsq, LaceAll, LaceOne, TightWsq};
 use crate::{number, task};
@@ -110,19 +113,23 @@ fn answers_to_requests_are_counted() {
 #[cfg(feature = "std")]
 #[test]
 fn deals_are_counted() {
-    fn is_counted<Q: Queue<Params = sender::Params, Thief: StealMany<Task>>>(tried: u64) {
+    fn is_counted<Q: Queue>(params: &Q::Params, ask: impl Fn(&mut Q::Thief), counted: (u64, u64, u64)) {
         let counts = Arc::new(Counts::default());
-        let params = sender::Params { gap: Duration::ZERO, share: Amount::All };
-        let (mut owner, mut thieves) = Q::make(8, 1, &params);
+        let (mut owner, mut thieves) = Q::make(8, 1, params);
         owner.count_in(&counts);
         (0..4).for_each(|n| owner.push(task(n)).expect("there is room"));
-        let mut loot = Vec::new();
-        assert_eq!(thieves[0].steal_many(4, &mut loot), Steal::Pending);
+        ask(&mut thieves[0]);
         owner.poll();
-        let counted = counts.read();
-        assert_eq!((counted.deals_tried, counted.deals, counted.grants), (tried, 1, 4), "{}", Q::PROMISES.name);
+        let counts = counts.read();
+        assert_eq!((counts.deals_tried, counts.deals, counts.grants), counted, "{}", Q::PROMISES.name);
     }
+    fn all(thief: &mut impl StealMany<Task>) {
+        assert_eq!(thief.steal_many(4, &mut Vec::new()), Steal::Pending);
+    }
+    let (gap, share) = (Duration::ZERO, Amount::All);
     // It looks at the clock alone, so it tried at each push; or it looked for a thief that had told it.
-    is_counted::<PdqS>(5);
-    is_counted::<PdqSTold>(1);
+    is_counted::<PdqS>(&sender::Params { gap, share }, all, (5, 1, 4));
+    is_counted::<PdqSTold>(&sender::Params { gap, share }, all, (1, 1, 4));
+    let one = |thief: &mut <PdqSOneStep as Queue>::Thief| assert_eq!(thief.steal(), Steal::Pending);
+    is_counted::<PdqSOneStep>(&one_step::Params { gap }, one, (1, 1, 1));
 }

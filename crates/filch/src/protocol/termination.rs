@@ -98,7 +98,8 @@ impl<M: Memory> Counts<M> {
     }
 
     /// Any thread: as [`Counts::all_done`], where `created` sums counts of pieces that others keep, each raised before any
-    /// other worker could get the piece.
+    /// other worker could get the piece. One may be raised for a piece that nobody gets, until it is counted back: the sum is
+    /// then too high, and the end is noticed later.
     ///
     /// ```
     /// use filch::protocol::termination::Counts;

@@ -57,8 +57,8 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
 }
 
 /// Worker 0 hands a part of its work over, which is all that is counted, and worker 1 hands a part of that back. A reader asks whether all
-/// work is done.
-pub fn transfers<M: Checker>(looks: usize) -> Program {
+/// work is done. If `in_vain`, worker 0 counts a part that nobody takes, and counts it back, before.
+pub fn transfers<M: Checker>(looks: usize, in_vain: bool) -> Program {
     struct Shared<M: Memory> {
         counts: [Counts<M>; 2],
         /// What each worker has handed over.
@@ -81,6 +81,11 @@ pub fn transfers<M: Checker>(looks: usize) -> Program {
     let finished: Arc<[Mutex<bool>; 3]> = Arc::default();
     let (a, b, c) = (Arc::clone(&finished), Arc::clone(&finished), finished);
     let root = move || {
+        if in_vain {
+            M::note(|| "hands a part over in vain".into());
+            first.given[0].store(1, Ordering::Relaxed);
+            first.given[0].store(0, Ordering::Relaxed);
+        }
         gives(&first, 0);
         *lock(&a[0]) = true;
         first.counts[0].finished();

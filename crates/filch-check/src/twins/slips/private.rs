@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use filch_queue::pdq::sender;
-use filch_queue::{Amount, OneExposed, PdqR, PdqRAsync, PdqS, PdqSTold, Queue};
+use filch_queue::pdq::{one_step, sender};
+use filch_queue::{Amount, OneExposed, PdqR, PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Queue};
 
 use crate::harm::Harm;
 use crate::scenarios::private::{self, Part};
@@ -16,8 +16,8 @@ const ONE_EXPOSED: &str = "filch-queue/src/one_exposed.rs";
 const ASKING: &str = "filch-queue/src/pdq/asking.rs";
 const WAITS: &str = "filch-queue/src/pdq/waits.rs";
 const WITHDRAWS: &str = "filch-queue/src/pdq/withdraws.rs";
-const SENDER: &str = "filch-queue/src/pdq/sender.rs";
-const DEALT: &str = "filch-queue/src/pdq/dealt.rs";
+const TWO_STEPS: &str = "filch-queue/src/pdq/two_steps.rs";
+const ONE_STEP: &str = "filch-queue/src/pdq/one_step.rs";
 
 pub(super) fn mutants() -> Vec<Mutant> {
     [one_exposed(), pdq(), waiting(), dealing()].concat()
@@ -25,6 +25,8 @@ pub(super) fn mutants() -> Vec<Mutant> {
 
 /// Dealing whenever that is possible.
 const WHENEVER: sender::Params = sender::Params { share: Amount::Half, gap: Duration::ZERO };
+
+const ONE_WHENEVER: one_step::Params = one_step::Params { gap: WHENEVER.gap };
 
 fn one_exposed() -> Vec<Mutant> {
     vec![
@@ -67,7 +69,7 @@ fn pdq() -> Vec<Mutant> {
             (
                 "mark-taken",
                 Slip::altered(
-                    (DEALT, "collect", "state.load"),
+                    (TWO_STEPS, "receive", "state.load"),
                     |state| if state == INCOMING { DEALT_BY_0 } else { state },
                 ),
             ),
@@ -102,19 +104,21 @@ fn waiting() -> Vec<Mutant> {
 }
 
 fn dealing() -> Vec<Mutant> {
-    fn row<Q: Queue<Tso, Params = sender::Params>>(
+    fn row<Q: Queue<Tso>>(
+        params: Q::Params,
         name: &str,
         slip: Slip,
         parts: &'static [Part],
         harm: Harm,
         shows: &'static str,
     ) -> Mutant {
-        let program = move || private::program::<Tso, Q>(parts, &WHENEVER);
+        let program = move || private::program::<Tso, Q>(parts, &params);
         slipped_protocol(Q::PROMISES.name, (name, slip), private::said(parts), harm, shows, program)
     }
-    let by_store = Slip::by_store((SENDER, "deal_to", "compare_exchange"));
+    let by_store = Slip::by_store((TWO_STEPS, "deal", "compare_exchange"));
     vec![
         row::<PdqSTold>(
+            WHENEVER,
             "dealt-by-store",
             by_store,
             &[(1, &[]), (0, &[0, 0])],
@@ -122,6 +126,7 @@ fn dealing() -> Vec<Mutant> {
             "the owner deals to a thief that has withdrawn its wish",
         ),
         row::<PdqS>(
+            WHENEVER,
             "dealt-by-store",
             by_store,
             &[(1, &[]), (1, &[]), (0, &[0])],
@@ -129,11 +134,28 @@ fn dealing() -> Vec<Mutant> {
             "two owners deal to the same thief",
         ),
         row::<PdqS>(
+            WHENEVER,
             "left-by-store",
-            Slip::by_store((DEALT, "quiesce", "compare_exchange")),
+            Slip::by_store((TWO_STEPS, "close", "compare_exchange")),
             &[(1, &[]), (0, &[0])],
             Harm::Lost,
             "a thief that leaves closes its desk over a task that has just been dealt",
+        ),
+        row::<PdqSOneStep>(
+            ONE_WHENEVER,
+            "dealt-by-store",
+            Slip::by_store((ONE_STEP, "deal", "compare_exchange")),
+            &[(1, &[]), (0, &[0])],
+            Harm::Lost,
+            "the owner deals to a thief that has left its cell",
+        ),
+        row::<PdqSOneStep>(
+            ONE_WHENEVER,
+            "left-by-store",
+            Slip::by_store((ONE_STEP, "close", "swap")),
+            &[(1, &[]), (0, &[0])],
+            Harm::Lost,
+            "a thief that leaves closes its cell over a task that has just been dealt",
         ),
     ]
 }

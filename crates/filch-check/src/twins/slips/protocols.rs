@@ -86,7 +86,7 @@ fn of_counts() -> Vec<Mutant> {
                 "three parts, two workers, one look",
                 Harm::EarlyEnd,
                 "a part that is finished before its giver has counted it makes up for one that is not finished",
-                || runtime::transfers::<Tso>(1),
+                || runtime::transfers::<Tso>(1, false),
             )
         },
     ]

@@ -1,0 +1,108 @@
+//! The cells of private deques whose owners deal in one step: see [`sender`](super::sender), which has the rest of the algorithm.
+//!
+//! **Idea.** A task is one word, so one compare-and-swap of the thief's cell from null to the task deals it: the paper's figure 3 for one
+//! task. Any other word than null is a task, or means that the thief is not idle; which of these, the thief knows by itself.
+//!
+//! **Invariants.**
+//! * I1: null leaves the cell by one update: an owner's compare-and-swap, which deals, or the thief's swap, which leaves.
+//!
+//! **Edges.**
+//! * E1: the compare-and-swap in `deal` (release) → the load in `collect`, or the swap in `close` (acquire): the contents of the task.
+
+use alloc::collections::VecDeque;
+use core::time::Duration;
+
+use filch_memory::{Atomic, Memory, Ordering};
+
+use super::dealt::Deals;
+use crate::counts::Count;
+use crate::{Steal, Task};
+
+/// The tuning parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Params {
+    /// The paper's δ: as that of [`sender::Params`](super::sender::Params).
+    pub gap: Duration,
+}
+
+impl Default for Params {
+    /// As of [`sender::Params`](super::sender::Params).
+    fn default() -> Self {
+        Self { gap: super::sender::Params::default().gap }
+    }
+}
+
+/// A cell for one task.
+pub struct OneStep<M: Memory>(M::AtomicPtr<()>);
+
+/// Any word but null.
+const BUSY: *mut () = core::ptr::dangling_mut();
+
+impl<M: Memory> Deals<M> for OneStep<M> {
+    type Params = Params;
+    /// Whether the thief is idle: null has been written and the cell has not been read as anything else since.
+    type Known = bool;
+
+    fn new() -> Self {
+        Self(Atomic::new(BUSY))
+    }
+
+    fn gap(params: &Params) -> Duration {
+        params.gap
+    }
+
+    fn is_idle(&self) -> bool {
+        // Relaxed: the compare-and-swap in `deal` validates it.
+        self.0.load(Ordering::Relaxed).is_null()
+    }
+
+    unsafe fn deal(&self, tasks: &mut VecDeque<Task>, _: usize, _: &Params, grants: Option<&Count>) -> bool {
+        let Some(task) = tasks.front().filter(|_| self.is_idle()) else { return false };
+        // Before the thief has it: `HANDS_OVER`. Until that is taken back the count is too high, never too low.
+        if let Some(grants) = grants {
+            grants.bump();
+        }
+        // I1. E1: pairs with the load in `collect` and the swap in `close`. Relaxed on failure: nothing is used.
+        let dealt = self.0.compare_exchange(Task::NO_WORD, task.word(), Ordering::Release, Ordering::Relaxed).is_ok();
+        if dealt {
+            tasks.pop_front();
+        } else if let Some(grants) = grants {
+            grants.take_back();
+        }
+        dealt
+    }
+
+    unsafe fn open(&self, is_idle: &mut bool, _: bool) {
+        *is_idle = true;
+        // Relaxed: an owner that sees it uses nothing of the thief's.
+        self.0.store(Task::NO_WORD, Ordering::Relaxed);
+    }
+
+    unsafe fn collect(&self, is_idle: &mut bool) -> Steal<Task> {
+        if !*is_idle {
+            return Steal::Empty;
+        }
+        // E1: pairs with the compare-and-swap in `deal`.
+        let Some(task) = Task::from_word(self.0.load(Ordering::Acquire)) else { return Steal::Pending };
+        *is_idle = false;
+        Steal::Task(task)
+    }
+
+    unsafe fn close(&self, is_idle: &mut bool) -> Option<Task> {
+        if !core::mem::take(is_idle) {
+            return None;
+        }
+        // I1. E1: pairs with the compare-and-swap in `deal`.
+        Task::from_word(self.0.swap(BUSY, Ordering::Acquire))
+    }
+
+    #[inline]
+    fn has_task(&self, is_idle: &bool) -> bool {
+        *is_idle && !self.is_idle()
+    }
+
+    #[inline]
+    fn giver(_: &bool) -> Option<usize> {
+        None
+    }
+}
