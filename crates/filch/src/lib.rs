@@ -41,7 +41,10 @@
 //! assert_eq!(filch::map_reduce(&v[..], 0, |x| x * x, |a, b| a + b), 333_833_500);
 //! ```
 //!
-//! For tasks that may outlive their spawner, use a [`scope`]; for jobs that nobody awaits, [`spawn`].
+//! [`try_for_each`] and [`try_map_reduce`] end at the first error, and so also when somebody makes a request to [`Stop`].
+//!
+//! For tasks that may outlive their spawner, use a [`scope`]; for a result that is wanted later, [`submit`]; for jobs that
+//! nobody awaits, [`spawn`].
 //!
 //! # Handles: the fastest way
 //!
@@ -170,6 +173,8 @@ mod slot;
 mod spawn;
 mod stack;
 mod stats;
+mod stop;
+mod submit;
 mod table;
 mod team;
 mod thread_pool;
@@ -188,10 +193,12 @@ pub use filch_macros::inline_recursion;
 pub use interrupts::{Interrupts, poll};
 pub use join::join;
 pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};
-pub use loops::{fold_blocks, for_each, map_reduce, map_reduce_fixed};
+pub use loops::{fold_blocks, for_each, map_reduce, map_reduce_fixed, try_for_each, try_map_reduce};
 pub use policy::{First, Haul, Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
 pub use scope::{Scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};
+pub use stop::{Stop, Stopped};
+pub use submit::{Submitted, block_on, submit};
 pub use thread_pool::ThreadPool;
 
 pub use worker::Worker;

@@ -11,6 +11,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
+use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::here::Here;
 use crate::home::{Home, current_home};
@@ -34,6 +35,8 @@ pub struct Scope<'scope, P = ()> {
     /// Counts the unfinished tasks and the scope's body.
     latch: Latch,
     panic: FirstPanic,
+    /// Whether tasks not begun are dropped.
+    is_stopped: <Native as Memory>::AtomicBool,
     common: Arc<Common>,
     /// The tasks not begun, if a worker that waits for the scope may run nothing else.
     tasks: Option<Arc<SegQueue<Spawned>>>,
@@ -144,6 +147,7 @@ impl<'scope, P> Scope<'scope, P> {
         let scope = Self {
             latch: Latch::new(1, Waiter::here()),
             panic: FirstPanic::default(),
+            is_stopped: Atomic::new(false),
             common: Arc::clone(&home.common),
             tasks: home.common.wait.is_strict().then(Arc::default),
             scope: PhantomData,
@@ -165,6 +169,37 @@ impl<'scope, P> Scope<'scope, P> {
         }
     }
 
+    /// Stops the scope: tasks that have not begun are dropped instead of run, also those spawned later. A task that runs
+    /// long may [look](Self::is_stopped).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    ///
+    /// let found = AtomicBool::new(false);
+    /// filch::scope(|s| {
+    ///     for n in 0..1000_u64 {
+    ///         let found = &found;
+    ///         s.spawn(move |s| {
+    ///             if n * n == 49 {
+    ///                 found.store(true, Relaxed);
+    ///                 s.stop();
+    ///             }
+    ///         });
+    ///     }
+    /// });
+    /// assert!(found.into_inner());
+    /// ```
+    pub fn stop(&self) {
+        // Relaxed: it publishes nothing.
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody has called [`Scope::stop`].
+    pub fn is_stopped(&self) -> bool {
+        // Relaxed: as above.
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
     /// Hands a task to the pool, as a job in closure style.
     fn hand_in<F>(&self, task: F)
     where
@@ -180,7 +215,12 @@ impl<'scope, P> Scope<'scope, P> {
             Spawned::new(move || {
                 let scope = scope;
                 let scope = &*scope.0;
-                scope.panic.catch(|| task.into_inner()(scope));
+                scope.panic.catch(|| {
+                    let task = task.into_inner();
+                    if !scope.is_stopped() {
+                        task(scope);
+                    }
+                });
                 Latch::end(&raw const scope.latch);
             })
         };

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use common::{Counted, EveryQueue, WORKERS, throw, thrown_by, wait_for, watchdog};
-use filch::jobs::{Job, JobWorker, Jobs, Parts, Stop};
+use filch::Stop;
+use filch::jobs::{Job, JobWorker, Jobs, Parts};
 use filch_queue::{Dsq, HendlerShavit, Locked, PdqRAsync, Queue, StealMany, Task, Wsq};
 
 fn jobs<Q: Queue>(workers: usize, capacity: usize) -> Jobs<Q> {

@@ -35,8 +35,9 @@ pub use self::handle::Job;
 pub use self::team::Team;
 pub use self::worker::JobWorker;
 use crate::policy::{Haul, Idle, OnLoss, Victims};
+use crate::stop::Stop;
 use crate::worklist::Worklist;
-pub use crate::worklist::{StartError, Stop, Tally};
+pub use crate::worklist::{StartError, Tally};
 
 /// A job system: its settings, and [`run`](Self::run).
 ///

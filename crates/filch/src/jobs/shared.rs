@@ -6,8 +6,8 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use super::Parts;
 use super::blocks::{Kin, Spare};
+use crate::stop::Stop;
 use crate::unwind::{FirstPanic, Payload};
-use crate::worklist::Stop;
 
 /// The state that the workers of a run share.
 pub(super) struct Shared<'j> {

@@ -12,7 +12,10 @@
 //!
 //! Invariant: each item is mapped once, and results are reduced in the order of the items.
 
+mod fallible;
 mod forker;
+
+pub use self::fallible::{try_for_each, try_map_reduce};
 
 use self::forker::{Closures, Forker, Lent};
 use crate::divisible::Divisible;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Delivery, Queue, Task};
 
-use super::{End, Item, Stop};
+use super::{End, Item};
 use crate::protocol::termination::Counts;
+use crate::stop::Stop;
 use crate::unwind::FirstPanic;
 use crate::worker_queue::{Tally, WorkerQueue};
 

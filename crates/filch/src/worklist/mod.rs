@@ -28,9 +28,8 @@ mod team;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
-use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_memory::Native;
 use filch_queue::{ChaseLev, StealMany, Task};
 
 pub use bag::{Bag, Bags, Split};
@@ -42,6 +41,7 @@ pub use item::{Idempotent, Item};
 pub use team::Team;
 
 use crate::policy::{Habits, Haul, Idle, OnLoss, Victims};
+use crate::stop::Stop;
 pub use crate::team::StartError;
 use crate::team::TeamSettings;
 use crate::worker_queue::Loot;
@@ -235,6 +235,21 @@ impl<Q: Queue<Native>> Worklist<Q> {
         self.stop.clone()
     }
 
+    /// Makes this worklist's runs end early on this request: the workers finish their current tasks and drop the others.
+    ///
+    /// ```
+    /// use filch::Stop;
+    /// use filch::worklist::Worklist;
+    ///
+    /// let soon = Stop::after(std::time::Duration::from_millis(5));
+    /// let outcome = Worklist::new(2).stopped_by(&soon).run([0_usize], |_| (), |crew, (), n| crew.push(n + 1));
+    /// assert!(!outcome.is_complete);
+    /// ```
+    #[must_use]
+    pub fn stopped_by(self, stop: &Stop) -> Self {
+        Self { stop: stop.clone(), ..self }
+    }
+
     /// Sets whether to bind each worker's thread to its own processor, among those that the starting thread may use;
     /// the calling thread, the first worker, is bound during a run. Each worker's queue is first written from its processor.
     /// Default: no. With more workers than processors, some share one. Where threads cannot be bound, [`Worklist::start`] returns an error, and [`Worklist::run`]
@@ -394,28 +409,4 @@ pub struct Outcome<S> {
     pub tallies: Vec<Tally>,
     /// Whether all tasks were run, because nobody called [`Stop::stop`].
     pub is_complete: bool,
-}
-
-/// Stops a worklist's current and later runs: its workers finish their current tasks and drop the others.
-#[derive(Clone, Debug)]
-pub struct Stop(Arc<<Native as Memory>::AtomicBool>);
-
-impl Default for Stop {
-    fn default() -> Self {
-        Self(Arc::new(Atomic::new(false)))
-    }
-}
-
-impl Stop {
-    /// Stops the runs soon.
-    pub fn stop(&self) {
-        // Relaxed: it publishes nothing.
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody has called [`Stop::stop`].
-    pub fn is_stopped(&self) -> bool {
-        // Relaxed: as above.
-        self.0.load(Ordering::Relaxed)
-    }
 }

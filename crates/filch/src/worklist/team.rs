@@ -6,7 +6,8 @@ use filch_memory::Native;
 use filch_queue::{ChaseLev, Delivery, Padded, Queue};
 
 use super::crew::Shared;
-use super::{Bag, Bags, Crew, End, Idempotent, Item, Outcome, Split, Stop};
+use super::{Bag, Bags, Crew, End, Idempotent, Item, Outcome, Split};
+use crate::stop::Stop;
 use crate::team::Members;
 
 /// Threads and queues for worklists, kept from one list to the next. [`Worklist::start`](super::Worklist::start) makes

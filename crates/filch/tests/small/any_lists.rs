@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
+use filch::Stop;
 use filch::jobs::{Job, JobWorker, Jobs};
-use filch::worklist::{Crew, Stop, Worklist};
+use filch::worklist::{Crew, Worklist};
 use filch_queue::{Queue, StealMany, Task, for_each_queue};
 
 use crate::any::Thing;

@@ -1,0 +1,181 @@
+//! Loops that end at the first error.
+//!
+//! Invariant: after an error no block maps another item, so that a loop ends about as soon as the items that run.
+
+use std::sync::{Mutex, PoisonError};
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+use super::forker::{Closures, Forker};
+use super::{Divisible, Level, Pool, Worker, on_a_worker, run};
+
+/// The first error of a loop.
+struct Failure<E> {
+    has_happened: <Native as Memory>::AtomicBool,
+    error: Mutex<Option<E>>,
+}
+
+impl<E> Failure<E> {
+    fn new() -> Self {
+        Self { has_happened: Atomic::new(false), error: Mutex::new(None) }
+    }
+
+    fn has_happened(&self) -> bool {
+        // Relaxed: it only tells blocks to end; the join of the loop orders the error.
+        self.has_happened.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the error, if it is the first.
+    fn keep(&self, error: E) {
+        let mut kept = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        // A later error is dropped after the lock, since a destructor may do anything.
+        let later = if kept.is_none() { kept.replace(error) } else { Some(error) };
+        drop(kept);
+        // Relaxed: as above.
+        self.has_happened.store(true, Ordering::Relaxed);
+        drop(later);
+    }
+
+    fn end<T>(self, result: T) -> Result<T, E> {
+        self.error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(result), Err)
+    }
+}
+
+/// Runs a whole loop, whose blocks end at the first error.
+fn end_early<K, D, T, E, M, R>(forker: K, source: D, zero: &T, map: &M, reduce: &R) -> Result<T, E>
+where
+    K: Forker,
+    D: Divisible,
+    T: Clone + Send + Sync,
+    E: Send,
+    M: Fn(D::Item) -> Result<T, E> + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    let failure = Failure::new();
+    let fold = |mut sum: T, block: D| {
+        for item in block {
+            if failure.has_happened() {
+                break;
+            }
+            match map(item) {
+                Ok(value) => sum = reduce(sum, value),
+                Err(error) => failure.keep(error),
+            }
+        }
+        sum
+    };
+    let result = run(forker, source, zero, &fold, reduce);
+    failure.end(result)
+}
+
+impl<P: Pool, L: Level> Worker<'_, P, L> {
+    /// As [`Worker::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out. So
+    /// it can also be [stopped](crate::Stop::check).
+    ///
+    /// Cost: that of [`Worker::for_each`], and a load and a branch for each item.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let read = |text: &&str| text.parse::<u32>().map(|_| ());
+    /// assert!(pool.run(|mut w| w.try_for_each(&["1", "2"][..], read)).is_ok());
+    /// assert!(pool.run(|mut w| w.try_for_each(&["1", "two"][..], read)).is_err());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// One of the errors of `f`, the first in time.
+    ///
+    /// # Panics
+    /// As [`Worker::for_each`].
+    #[doc = include_str!("../hazard.md")]
+    pub fn try_for_each<D, E, F>(&mut self, source: D, f: F) -> Result<(), E>
+    where
+        D: Divisible,
+        E: Send,
+        F: Fn(D::Item) -> Result<(), E> + Sync,
+    {
+        self.fork_once(|w| end_early(w, source, &(), &f, &|(), ()| ()))
+    }
+
+    /// As [`Worker::map_reduce`], but `map` may fail, and the loop ends at the first error: items not begun are left
+    /// out. So it can also be [stopped](crate::Stop::check).
+    ///
+    /// Cost: that of [`Worker::map_reduce`], and a load and a branch for each item.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let sum = |texts: &[&str]| {
+    ///     pool.run(|mut w| w.try_map_reduce(texts, 0, |text| text.parse::<u32>(), |a, b| a + b))
+    /// };
+    /// assert_eq!(sum(&["1", "2", "3"]), Ok(6));
+    /// assert!(sum(&["1", "two", "3"]).is_err());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// One of the errors of `map`, the first in time.
+    ///
+    /// # Panics
+    /// As [`Worker::for_each`].
+    #[doc = include_str!("../hazard.md")]
+    pub fn try_map_reduce<D, T, E, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> Result<T, E>
+    where
+        D: Divisible,
+        T: Clone + Send + Sync,
+        E: Send,
+        M: Fn(D::Item) -> Result<T, E> + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        self.fork_once(|w| end_early(w, source, &zero, &map, &reduce))
+    }
+}
+
+/// [`Worker::try_for_each`] in closure style: on the current worker's pool, or on the [global
+/// one](crate::ThreadPool::global).
+///
+/// ```
+/// let is_small = |n: u32| if n < 100 { Ok(()) } else { Err(n) };
+/// assert_eq!(filch::try_for_each(0..100, is_small), Ok(()));
+/// assert_eq!(filch::try_for_each(0..101, is_small), Err(100));
+/// ```
+///
+/// # Errors
+/// One of the errors of `f`, the first in time.
+///
+/// # Panics
+/// As [`Worker::for_each`].
+#[doc = include_str!("../hazard.md")]
+pub fn try_for_each<D, E, F>(source: D, f: F) -> Result<(), E>
+where
+    D: Divisible,
+    E: Send,
+    F: Fn(D::Item) -> Result<(), E> + Sync,
+{
+    on_a_worker(|| end_early(Closures, source, &(), &f, &|(), ()| ()))
+}
+
+/// [`Worker::try_map_reduce`] in closure style: on the current worker's pool, or on the [global
+/// one](crate::ThreadPool::global).
+///
+/// ```
+/// let inverse = |n: u64| if n == 0 { Err("division by zero") } else { Ok(1_000 / n) };
+/// assert_eq!(filch::try_map_reduce(1..4, 0, inverse, |a, b| a + b), Ok(1_833));
+/// assert_eq!(filch::try_map_reduce(0..4, 0, inverse, |a, b| a + b), Err("division by zero"));
+/// ```
+///
+/// # Errors
+/// One of the errors of `map`, the first in time.
+///
+/// # Panics
+/// As [`Worker::for_each`].
+#[doc = include_str!("../hazard.md")]
+pub fn try_map_reduce<D, T, E, M, R>(source: D, zero: T, map: M, reduce: R) -> Result<T, E>
+where
+    D: Divisible,
+    T: Clone + Send + Sync,
+    E: Send,
+    M: Fn(D::Item) -> Result<T, E> + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    on_a_worker(|| end_early(Closures, source, &zero, &map, &reduce))
+}
