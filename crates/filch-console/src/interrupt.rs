@@ -15,12 +15,18 @@ struct State {
 
 static STATE: Mutex<State> = Mutex::new(State { interrupted: false, children: Vec::new() });
 
+static WATCHING: Mutex<bool> = Mutex::new(false);
+
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes an interrupt set a flag instead of ending the program.
+/// Makes an interrupt set a flag instead of ending the program, from the first call on.
 pub fn watch() -> Result {
+    let mut is_watching = WATCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_watching {
+        return Ok(());
+    }
     let handler = || {
         let mut state = state();
         if state.interrupted {
@@ -29,7 +35,9 @@ pub fn watch() -> Result {
         state.interrupted = true;
         state.children.iter().for_each(|child| kill(child));
     };
-    ctrlc::set_handler(handler).map_err(|error| usage(format!("cannot watch for interrupts: {error}")))
+    ctrlc::set_handler(handler).map_err(|error| usage(format!("cannot watch for interrupts: {error}")))?;
+    *is_watching = true;
+    Ok(())
 }
 
 /// Whether an interrupt has happened.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use filch_console::table::list;
 use filch_protocol::{Machine, cores};
 
 use crate::columns::Choice;
@@ -10,7 +11,8 @@ use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Verdict, decide};
 use crate::experiment::plan::Plan;
-use crate::export::html::Page;
+use crate::experiment::probe::Findings;
+use crate::export::html::{Page, probe_page};
 use crate::export::json::write_file;
 use crate::export::table;
 use crate::facts::facts;
@@ -32,8 +34,26 @@ pub(crate) struct Conclusion<'c> {
     pub(crate) flags: &'c Flags,
 }
 
-/// Shows the results, and fails if a check failed. A claim that does not hold is not a failure.
-pub(crate) fn conclude(session: &Conclusion<'_>) -> Result {
+/// What a session found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) decided: Vec<Decided>,
+    pub(crate) rounds: usize,
+    pub(crate) interrupted: bool,
+    /// The failed checks. A claim that does not hold is none.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Found {
+    /// Fails if a check failed.
+    pub(crate) fn end(&self) -> Result {
+        self.failures.iter().for_each(|failure| eprintln!("filch: {failure}"));
+        if self.failures.is_empty() { Ok(()) } else { Err(Error::Failed) }
+    }
+}
+
+/// Shows the results.
+pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
     let Conclusion { experiment, plan, runs, finish, choice, flags, .. } = *session;
     if runs.is_empty() {
         return Err(usage("interrupted before the first measurement"));
@@ -48,7 +68,7 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result {
     if !left_out.is_empty() {
         doubts.push(Warning::Refused(left_out));
     }
-    let decided = decide(&experiment.claims, experiment.sweep.as_ref(), &programs, cores());
+    let decided = decide(experiment, &programs, cores());
     if !flags.no_report {
         let page = Page {
             runs,
@@ -64,13 +84,30 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result {
     if !stdout_is_json && !flags.output.quiet {
         show(session, &programs, &doubts, &decided)?;
     }
-    if programs.iter().all(Program::all_right) || !doubts.iter().any(Warning::is_failure) {
-        return Ok(());
+    let failures = doubts.iter().filter(|doubt| doubt.is_failure()).map(ToString::to_string).collect();
+    Ok(Found { decided, rounds: finish.rounds, interrupted: finish.interrupted, failures })
+}
+
+/// Shows what a probe found.
+pub(crate) fn conclude_probe(experiment: &Experiment, findings: Findings, flags: &Flags) -> Result<Found> {
+    let colour = colour();
+    if !flags.no_report {
+        write_file(&flags.report, &probe_page(experiment, &findings))?;
     }
-    for failure in doubts.iter().filter(|doubt| doubt.is_failure()) {
-        eprintln!("filch: {failure}");
+    if !flags.output.quiet {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "\n{}", paint(&Machine::here().summary(), FAINT, colour))?;
+        writeln!(out, "{}", paint(&experiment.question, STRONG, colour))?;
+        for table in &findings.tables {
+            let heads: Vec<&str> = table.heads.iter().map(String::as_str).collect();
+            writeln!(out, "\n{}\n{}", table.caption, list(&heads, table.rows.clone(), colour))?;
+        }
+        claims(&mut out, &findings.decided, colour)?;
+        if !flags.no_report {
+            writeln!(out, "\nReport: {}", paint(&flags.report.display().to_string(), FILE, colour))?;
+        }
     }
-    Err(Error::Failed)
+    Ok(Found { decided: findings.decided, rounds: 1, ..Found::default() })
 }
 
 fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], decided: &[Decided]) -> Result {
@@ -111,7 +148,7 @@ fn claims(out: &mut impl Write, decided: &[Decided], colour: bool) -> Result {
             Verdict::DoesNotHold => BAD,
             Verdict::NotTestable(_) => FAINT,
         };
-        let verdict = paint(&format!("{:<17}", claim.verdict.name()), style, colour);
+        let verdict = paint(&format!("{:<17}", claim.name()), style, colour);
         writeln!(out, "{verdict}  {}", paint(claim.text, STRONG, colour))?;
         writeln!(out, "{:19}It holds if {}.", "", claim.rule)?;
         writeln!(out, "{:19}{}", "", claim.why())?;

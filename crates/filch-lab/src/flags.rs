@@ -30,6 +30,8 @@ pub(crate) enum Verb {
     Compare(Compare),
     /// Runs a named experiment, and decides its claims
     Experiment(Experiment),
+    /// Repeats tables and figures of the documents: a folder of pages, plots, data and verdicts
+    Reproduce(Reproduce),
     /// Runs one program on one scheduler
     Run(Run),
     /// Lists pools, queues, parameters, workloads, peers, experiments, waiting strategies, columns and scenarios
@@ -55,9 +57,65 @@ pub(crate) enum Size {
     /// 10 to 50 ms sequentially
     Quick,
     /// 50 to 200 ms sequentially
-    Compare,
+    #[value(alias = "compare")]
+    Small,
     /// As in the paper or program that it comes from
     Paper,
+}
+
+impl Size {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Small => "small",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch reproduce lace-fig5                   one table: filch-reproduce/lace-fig5.html
+  filch reproduce all --quick                 everything in ten minutes; start with filch-reproduce/index.html
+  filch reproduce all --resume                continue what was interrupted
+  filch reproduce all --size paper --dry-run  how long, and how much memory
+  filch list experiments                      their names and questions")]
+pub(crate) struct Reproduce {
+    /// Experiments, such as `ff-fig1`, or `all`: see `filch list experiments`
+    #[arg(value_name = "ID", required = true)]
+    pub(crate) ids: Vec<String>,
+    /// Use small sizes and a short budget
+    #[arg(long, conflicts_with = "size")]
+    pub(crate) quick: bool,
+    /// Size of the programs [default: small]
+    #[arg(long, value_enum)]
+    pub(crate) size: Option<Size>,
+    /// Folder for the pages, plots, data and verdicts
+    #[arg(long, short, value_name = "FOLDER", default_value = "filch-reproduce")]
+    pub(crate) dir: PathBuf,
+    /// Continue in this folder: do not repeat what it holds
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Print how long it takes, and how much memory, instead of running it
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Exact number of rounds of each experiment, however long they take
+    #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
+    pub(crate) repeat: Option<u32>,
+    /// Seconds to fill with rounds of each experiment; some rounds always run [default: the experiment's]
+    #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
+    pub(crate) budget: Option<u32>,
+    /// Seconds after which a run counts as hung
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = count(1, 86_400), allow_negative_numbers = true)]
+    pub(crate) timeout: u32,
+    /// Seed of the order of runs
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print only errors and warnings
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -141,7 +199,7 @@ pub(crate) struct Session {
     /// Use small sizes and a short budget
     #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
-    /// Size of the programs [default: compare; with --all quick]
+    /// Size of the programs [default: small; with --all quick]
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
     /// Exact number of rounds, however long they take
@@ -200,7 +258,7 @@ pub(crate) struct Run {
     /// Use the sizes of `compare --quick`
     #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
-    /// Size of the program, apart from --set [default: compare]
+    /// Size of the program, apart from --set [default: small]
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
     /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or `pdq-r-async:interrupts=signal`: see `filch

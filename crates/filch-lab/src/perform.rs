@@ -1,14 +1,16 @@
 //! Runs an experiment from its plan to its results.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::columns::Choice;
-use crate::conclude::{Conclusion, conclude};
+use crate::conclude::{Conclusion, Found, conclude, conclude_probe};
 use crate::earlier::Earlier;
 use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::experiment::plan::Plan;
+use crate::experiment::probe::Probe;
 use crate::export::json::{Lines, check_writable};
 use crate::flags::{Session as Flags, Size};
 use crate::identity::Placement;
@@ -18,7 +20,10 @@ use crate::rounds::{RoundLimits, execute};
 use crate::runners::{self, Executable};
 
 /// Measures an experiment in this size, and shows the results; the flags override its workers, placement and effort.
-pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> Result {
+pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> Result<Found> {
+    if let Some(probe) = experiment.probe {
+        return measure(&experiment, probe, size, flags);
+    }
     let choice = Choice::of(flags.columns.as_deref(), experiment.columns)?;
     if let Some(workers) = &flags.workers {
         experiment.workers = workers.iter().copied().map(usize::from).collect();
@@ -61,4 +66,21 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
         choice: &choice,
         flags,
     })
+}
+
+/// Measures by a probe, and shows the results.
+fn measure(experiment: &Experiment, probe: &Probe, size: Size, flags: &Flags) -> Result<Found> {
+    if !flags.no_report {
+        check_writable(&flags.report)?;
+    }
+    runners::ready(&[probe.program.clone()].into(), !flags.output.quiet)?;
+    crate::interrupt::watch()?;
+    let kept = flags.output.json.clone().filter(|path| path != Path::new("-"));
+    let file = kept.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("filch-{}.jsonl", std::process::id())));
+    let lines = probe.run(size, &file, flags.output.quiet);
+    if kept.is_none() {
+        // It was only the way from that program to this one.
+        let _ = std::fs::remove_file(&file);
+    }
+    conclude_probe(experiment, (probe.findings)(&lines?), flags)
 }

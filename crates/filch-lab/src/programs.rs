@@ -17,24 +17,35 @@ pub(crate) fn name_of(program: &str) -> &str {
 
 /// Parses a program such as `fib:n=40,cutoff=3`; the size sets the other parameters.
 pub(crate) fn parse(text: &str, size: Size) -> Result<Workload> {
+    let workload = unchecked(text, size)?;
+    fits(&workload, 1)?;
+    Ok(workload)
+}
+
+/// Parses a program, whether or not it fits into memory.
+pub(crate) fn unchecked(text: &str, size: Size) -> Result<Workload> {
     let (name, set) = text.split_once(':').unwrap_or((text, ""));
     let set = set.split(',').filter(|text| !text.is_empty()).map(assignment).collect::<Result<Vec<_>>>()?;
-    workload(name, size, &set)
+    of_size(name, size, &set)
 }
 
 /// Returns a workload of a size, with these parameters overriding that size's.
 pub(crate) fn workload(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload> {
+    let workload = of_size(name, size, set)?;
+    fits(&workload, 1)?;
+    Ok(workload)
+}
+
+fn of_size(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload> {
     let preset = match (specs().iter().find(|spec| spec.name == name), size) {
         (None, _) => &[],
         (Some(Spec { quick, .. }), Size::Quick) => *quick,
-        (Some(Spec { compare, .. }), Size::Compare) => *compare,
+        (Some(Spec { compare, .. }), Size::Small) => *compare,
         (Some(Spec { paper, .. }), Size::Paper) => *paper,
     };
     let mut all: Vec<(String, String)> = preset.iter().map(|&(name, value)| (name.into(), value.into())).collect();
     all.extend_from_slice(set);
-    let workload = Workload::new(name, &all).map_err(usage)?;
-    fits(&workload, 1)?;
-    Ok(workload)
+    Workload::new(name, &all).map_err(usage)
 }
 
 /// Fails unless this many copies of the workload fit into memory together.

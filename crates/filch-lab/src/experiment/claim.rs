@@ -6,9 +6,10 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::Sweep;
 use super::points::{Point, points};
-use crate::stats::Estimate;
+use super::quantity::{Measure, Pick, Quantity, joined};
+use super::{Experiment, Sweep};
+use crate::stats::{Estimate, Rounds, geometric_mean};
 use crate::summary::Program;
 
 /// With at least this many rounds, an interval misses the true value about as rarely as it states.
@@ -18,52 +19,47 @@ pub(crate) const ENOUGH_ROUNDS: usize = 5;
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) text: &'static str,
-    pub(crate) measure: Measure,
     pub(crate) of: Pick,
+    pub(crate) measure: Measure,
+    pub(crate) limit: Limit,
     /// The programs whose names begin with one of these; all programs if empty.
     pub(crate) programs: &'static [&'static str],
     /// The number of workers; any number if there is none.
     pub(crate) workers: Option<usize>,
-    pub(crate) limit: Limit,
+    /// What a machine must have for a test, beyond what is measured.
+    pub(crate) needs: Option<Need>,
 }
 
-/// The measured number of a row.
-#[derive(Clone, Debug)]
-pub(crate) enum Measure {
-    /// The time, over that of another row with the same program and number of workers.
-    TimeOver(Pick),
-    /// The counter of this name, over the number of tasks.
-    PerTask(&'static str),
+/// What a claim needs of a machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Need {
+    Processors(usize),
+    /// What no run of ours shows, as a sentence without its end.
+    Else(&'static str),
 }
 
-/// The rows of a contender, by its name without the swept parameter.
-#[derive(Clone, Debug)]
-pub(crate) struct Pick {
-    pub(crate) who: &'static str,
-    /// The value of the swept parameter; any value if there is none.
-    pub(crate) at: Option<&'static str>,
-}
-
-impl Pick {
-    /// Picks all values of the swept parameter; two such picks are matched by value.
-    pub(crate) const fn any(who: &'static str) -> Self {
-        Self { who, at: None }
+impl Claim {
+    /// Claims that a number of these rows is within the limit, in all programs, with any number of workers.
+    pub(crate) const fn new(text: &'static str, of: Pick, measure: Measure, limit: Limit) -> Self {
+        Self { text, of, measure, limit, programs: &[], workers: None, needs: None }
     }
 
-    pub(crate) const fn at(who: &'static str, value: &'static str) -> Self {
-        Self { who, at: Some(value) }
+    /// Restricts the claim to this number of workers.
+    pub(crate) const fn on(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
     }
 
-    fn takes(&self, point: &Point<'_>) -> bool {
-        let at = self.at.is_none_or(|at| point.value.as_deref() == Some(at));
-        at && point.who.to_string() == self.who
+    /// Restricts the claim to the programs whose names begin with one of these.
+    pub(crate) const fn in_programs(mut self, programs: &'static [&'static str]) -> Self {
+        self.programs = programs;
+        self
     }
-}
 
-impl fmt::Display for Pick {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.who)?;
-        self.at.map_or(Ok(()), |at| write!(f, " at {at}"))
+    /// Says what a machine must have for a test.
+    pub(crate) const fn needs(mut self, need: Need) -> Self {
+        self.needs = Some(need);
+        self
     }
 }
 
@@ -110,16 +106,6 @@ pub(crate) enum Verdict {
     NotTestable(String),
 }
 
-impl Verdict {
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::DoesNotHold => "does not hold",
-            Self::NotTestable(_) => "not testable here",
-        }
-    }
-}
-
 /// A claim with its verdict.
 #[derive(Clone, Debug)]
 pub(crate) struct Decided {
@@ -129,6 +115,8 @@ pub(crate) struct Decided {
     pub(crate) verdict: Verdict,
     /// The numbers that the claim concerns; the strongest evidence against it comes first.
     pub(crate) evidence: Vec<Evidence>,
+    /// Whether a paper claims it.
+    pub(crate) is_of_paper: bool,
 }
 
 /// A number and its description.
@@ -150,6 +138,17 @@ impl fmt::Display for Evidence {
 }
 
 impl Decided {
+    /// Returns the verdict in words.
+    pub(crate) fn name(&self) -> &'static str {
+        match (&self.verdict, self.is_of_paper) {
+            (Verdict::Holds, false) => "holds",
+            (Verdict::Holds, true) => "reproduced",
+            (Verdict::DoesNotHold, false) => "does not hold",
+            (Verdict::DoesNotHold, true) => "not reproduced",
+            (Verdict::NotTestable(_), _) => "not testable here",
+        }
+    }
+
     /// Returns the strongest evidence against the claim, or what is missing, for people.
     pub(crate) fn why(&self) -> String {
         let shown = self.evidence.first().map(ToString::to_string);
@@ -172,7 +171,7 @@ impl Decided {
         let missing = if let Verdict::NotTestable(missing) = &self.verdict { Some(missing) } else { None };
         json!({
             "claim": self.text,
-            "verdict": self.verdict.name(),
+            "verdict": self.name(),
             "rule": self.rule,
             "missing": missing,
             "evidence": evidence.collect::<Vec<_>>(),
@@ -180,10 +179,11 @@ impl Decided {
     }
 }
 
-/// Decides all claims.
-pub(crate) fn decide(claims: &[Claim], sweep: Option<&Sweep>, programs: &[Program], cores: usize) -> Vec<Decided> {
-    let points = points(programs, sweep);
-    claims.iter().map(|claim| claim.decide(&points, cores)).collect()
+/// Decides all claims of an experiment.
+pub(crate) fn decide(experiment: &Experiment, programs: &[Program], cores: usize) -> Vec<Decided> {
+    let points = points(programs, experiment.sweep.as_ref());
+    let decide = |claim: &Claim| Decided { is_of_paper: experiment.paper.is_some(), ..claim.decide(&points, cores) };
+    experiment.claims.iter().map(decide).collect()
 }
 
 impl Claim {
@@ -191,29 +191,28 @@ impl Claim {
         let of: Vec<&Point<'_>> = points.iter().filter(|point| self.concerns(point)).collect();
         let (testable, oversubscribed): (Vec<_>, Vec<_>) =
             of.iter().copied().partition(|point| point.row.workers <= cores);
-        let mut evidence: Vec<Evidence> = testable.iter().flat_map(|point| self.evidence(point, points)).collect();
+        let mut evidence = self.evidence(&testable, points);
         // Evidence against the claim comes first, then undecided evidence.
-        let rank = |evidence: &Evidence| match self.says(evidence) {
-            Ok(holds) => {
-                if holds {
-                    2
-                } else {
-                    0
-                }
-            }
-            Err(_) => 1,
-        };
+        let rank = |evidence: &Evidence| self.says(evidence).map_or(1, |holds| if holds { 2 } else { 0 });
         evidence.sort_by(|a, b| rank(a).cmp(&rank(b)).then(self.slack(a).total_cmp(&self.slack(b))));
-        let verdict = match evidence.first().map(|worst| self.says(worst)) {
-            Some(Ok(true)) => Verdict::Holds,
-            Some(Ok(false)) => Verdict::DoesNotHold,
-            Some(Err(missing)) => Verdict::NotTestable(missing),
-            None => Verdict::NotTestable(match oversubscribed.iter().map(|point| point.row.workers).min() {
-                Some(workers) => format!("It needs {workers} processors, but there are {cores}"),
+        let verdict = match (self.lacks(cores), evidence.first().map(|worst| self.says(worst))) {
+            (Some(missing), _) | (None, Some(Err(missing))) => Verdict::NotTestable(missing),
+            (None, Some(Ok(true))) => Verdict::Holds,
+            (None, Some(Ok(false))) => Verdict::DoesNotHold,
+            (None, None) => Verdict::NotTestable(match oversubscribed.iter().map(|point| point.row.workers).min() {
+                Some(workers) => needs_processors(workers, cores),
                 None => "It concerns nothing that was measured".to_owned(),
             }),
         };
-        Decided { text: self.text, rule: self.rule(), verdict, evidence }
+        Decided { text: self.text, rule: self.rule(), verdict, evidence, is_of_paper: false }
+    }
+
+    /// Returns what the machine lacks for a test.
+    fn lacks(&self, cores: usize) -> Option<String> {
+        match self.needs? {
+            Need::Processors(needed) => (cores < needed).then(|| needs_processors(needed, cores)),
+            Need::Else(what) => Some(what.to_owned()),
+        }
     }
 
     fn concerns(&self, point: &Point<'_>) -> bool {
@@ -223,46 +222,94 @@ impl Claim {
             && (self.programs.is_empty() || self.programs.iter().any(|start| title.starts_with(start)))
     }
 
-    fn evidence(&self, point: &Point<'_>, points: &[Point<'_>]) -> Vec<Evidence> {
-        let at = |point: &Point<'_>| point.value.as_ref().map_or_else(String::new, |value| format!(" at {value}"));
-        let place = |what: String| format!("{}, {} on {}, {what}", point.program, point.who, point.row.workers);
-        match &self.measure {
-            Measure::PerTask(counter) => {
-                let counted = point.row.counters.get(*counter);
-                let (Some(counted), Some(tasks)) = (counted, point.row.tasks.filter(|&tasks| tasks > 0)) else {
-                    return Vec::new();
-                };
-                #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
-                let share = Estimate::paired([&counted.rounds], |[count]| count / tasks as f64);
-                let of = format!(
-                    "{}, {}{} on {}, {counter} per task",
-                    point.program,
-                    point.who,
-                    at(point),
-                    point.row.workers
-                );
-                share.map(|estimate| Evidence { of, estimate }).into_iter().collect()
+    /// Returns the numbers of these points; others may be compared with them.
+    fn evidence(&self, of: &[&Point<'_>], points: &[Point<'_>]) -> Vec<Evidence> {
+        let about = |point: &Point<'_>, what: String, estimate: Estimate| Evidence {
+            of: format!("{}, {}{} on {}, {what}", point.program, point.who, value(point), point.row.workers),
+            estimate,
+        };
+        let each = |point: &&Point<'_>| -> Vec<Evidence> {
+            match self.measure {
+                Measure::Is(quantity) => {
+                    let rounds = quantity.rounds(point.row);
+                    let estimate = rounds.and_then(|rounds| Estimate::paired([&rounds], |[number]| number));
+                    estimate.map(|estimate| about(point, quantity.to_string(), estimate)).into_iter().collect()
+                }
+                Measure::OverSwept(quantity) => {
+                    let swept = point.value.as_deref().and_then(Sweep::place);
+                    let (Some(rounds), Some(swept)) = (quantity.rounds(point.row), swept) else { return Vec::new() };
+                    let estimate = Estimate::paired([&rounds], |[number]| number / swept);
+                    let what = format!("{quantity} over this value");
+                    estimate.map(|estimate| about(point, what, estimate)).into_iter().collect()
+                }
+                Measure::Of(comparison) => {
+                    let estimate = comparison.of(&point.row.compared);
+                    estimate.map(|estimate| about(point, comparison.to_string(), estimate)).into_iter().collect()
+                }
+                Measure::Over(quantity, over) => self
+                    .ratios(point, quantity, over, points)
+                    .into_iter()
+                    .filter_map(|(other, ratio)| {
+                        let what = format!("{quantity} over {}{}", other.who, value(other));
+                        Some(about(point, what, Estimate::paired([&ratio], |[ratio]| ratio)?))
+                    })
+                    .collect(),
+                Measure::MeanOver(..) => Vec::new(),
             }
-            Measure::TimeOver(over) => {
-                let is_beside = |other: &&Point<'_>| {
-                    let same = other.program == point.program && other.row.workers == point.row.workers;
-                    // A reference line has no value.
-                    let paired = self.of.at.is_some()
-                        || over.at.is_some()
-                        || other.value.is_none()
-                        || other.value == point.value;
-                    let is_itself = (&other.who, &other.value) == (&point.who, &point.value);
-                    same && paired && !is_itself && over.takes(other)
-                };
-                let ratio = |other: &Point<'_>| {
-                    let estimate =
-                        Estimate::paired([&point.row.rounds, &other.row.rounds], |[time, over]| time / over)?;
-                    let what = format!("time{} over {}{}", at(point), other.who, at(other));
-                    Some(Evidence { of: place(what), estimate })
-                };
-                points.iter().filter(is_beside).filter_map(ratio).collect()
+        };
+        match self.measure {
+            Measure::MeanOver(quantity, over) => self.means(quantity, over, of, points),
+            _ => of.iter().flat_map(each).collect(),
+        }
+    }
+
+    /// Returns the ratios of a point's quantity to that of the picked points beside it.
+    fn ratios<'a, 'p>(
+        &self,
+        point: &Point<'_>,
+        quantity: Quantity,
+        over: Pick,
+        points: &'a [Point<'p>],
+    ) -> Vec<(&'a Point<'p>, Rounds)> {
+        let is_beside = |other: &&Point<'_>| {
+            let same = other.program == point.program && other.row.workers == point.row.workers;
+            // A reference line has no value.
+            let paired = self.of.is_one() || over.is_one() || other.value.is_none() || other.value == point.value;
+            let is_itself = (&other.who, &other.value) == (&point.who, &point.value);
+            same && paired && !is_itself && over.takes(other)
+        };
+        let ratio = |other: &'a Point<'p>| {
+            let ratio = joined(&quantity.rounds(point.row)?, &quantity.rounds(other.row)?, |of, over| of / over);
+            Some((other, ratio))
+        };
+        points.iter().filter(is_beside).filter_map(ratio).collect()
+    }
+
+    /// Returns the geometric means of the ratios over all programs, for each number of workers and each pair of swept values.
+    fn means(&self, quantity: Quantity, over: Pick, of: &[&Point<'_>], points: &[Point<'_>]) -> Vec<Evidence> {
+        let mut groups: Vec<(String, Vec<Rounds>)> = Vec::new();
+        for point in of {
+            for (other, ratio) in self.ratios(point, quantity, over, points) {
+                let (mine, theirs) = (value(point), value(other));
+                let name =
+                    format!("{}{mine} on {}, {quantity} over {}{theirs}", point.who, point.row.workers, other.who);
+                match groups.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, ratios)) => ratios.push(ratio),
+                    None => groups.push((name, vec![ratio])),
+                }
             }
         }
+        let mean = |(name, ratios): (String, Vec<Rounds>)| {
+            let (count, first) = (ratios.len(), ratios.first()?);
+            let of = |round: &usize| {
+                let numbers: Option<Vec<f64>> = ratios.iter().map(|ratio| ratio.get(round).copied()).collect();
+                Some((*round, geometric_mean(&numbers?)?))
+            };
+            let means: Rounds = first.keys().filter_map(of).collect();
+            let estimate = Estimate::paired([&means], |[mean]| mean)?;
+            Some(Evidence { of: format!("mean of {count} programs, {name}"), estimate })
+        };
+        groups.into_iter().filter_map(mean).collect()
     }
 
     /// Whether a number satisfies the limit, or what is missing to decide.
@@ -289,30 +336,44 @@ impl Claim {
 
     /// Returns the rule in words.
     fn rule(&self) -> String {
-        let what = match &self.measure {
-            Measure::TimeOver(over) => format!("the time of {} over that of {over}", self.of),
-            Measure::PerTask(counter) => format!("{counter} of {} per task", self.of),
+        let of = self.of;
+        let what = match self.measure {
+            Measure::Is(quantity) => format!("the {quantity} of {of}"),
+            Measure::Over(quantity, over) => format!("the {quantity} of {of} over that of {over}"),
+            Measure::MeanOver(quantity, over) => {
+                format!("the {quantity} of {of} over that of {over}, as a geometric mean over the programs,")
+            }
+            Measure::OverSwept(quantity) => format!("the {quantity} of {of} over the swept value"),
+            Measure::Of(comparison) => format!("{comparison} of {of}"),
         };
         let on = self.workers.map_or_else(String::new, |workers| format!(" on {workers}"));
         format!("the 95 % interval of {what}{on} is {}", self.limit)
     }
 }
 
+/// Returns the point's value of the swept parameter, for its name.
+fn value(point: &Point<'_>) -> String {
+    point.value.as_ref().map_or_else(String::new, |value| format!(" at {value}"))
+}
+
+fn needs_processors(needed: usize, cores: usize) -> String {
+    format!("It needs {needed} processors, but there are {cores}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::quantity::Pick;
     use crate::record::Run;
     use crate::record::tests::run;
     use crate::summary::summarize;
 
-    const LESS: Claim = Claim {
-        text: "filch takes half of rayon's time",
-        measure: Measure::TimeOver(Pick::any("rayon")),
-        of: Pick::any("filch split"),
-        programs: &[],
-        workers: None,
-        limit: Limit::Below(0.5),
-    };
+    const LESS: Claim = Claim::new(
+        "filch takes half of rayon's time",
+        Pick::any("filch split"),
+        Measure::Over(Quantity::Time, Pick::any("rayon")),
+        Limit::Below(0.5),
+    );
 
     /// Rounds in which rayon takes a second, and filch takes these seconds.
     fn session(seconds: &[f64], workers: usize) -> Vec<Run> {
@@ -326,8 +387,12 @@ mod tests {
         rounds.collect()
     }
 
+    fn of(claim: &Claim, sweep: Option<Sweep>) -> Experiment {
+        Experiment { sweep, claims: vec![claim.clone()], ..Experiment::new("") }
+    }
+
     fn verdict(claim: &Claim, runs: &[Run]) -> Decided {
-        decide(std::slice::from_ref(claim), None, &summarize(runs, &[]), 2).remove(0)
+        decide(&of(claim, None), &summarize(runs, &[]), 2).remove(0)
     }
 
     #[test]
@@ -368,13 +433,15 @@ mod tests {
 
     #[test]
     fn counters_are_compared_per_task() {
-        let steals = Claim { measure: Measure::PerTask("steals"), limit: Limit::Within(0.01, 0.02), ..LESS };
+        let steals = Claim { measure: Measure::Is(Quantity::STOLEN), limit: Limit::Within(0.01, 0.02), ..LESS };
         let decided = verdict(&steals, &session(&[0.4; 5], 2));
         assert_eq!(decided.verdict, Verdict::Holds);
         assert!((decided.evidence[0].estimate.value - 0.012).abs() < 1e-9);
         let told = decided.json();
         assert_eq!((&told["verdict"], &told["missing"]), (&"holds".into(), &Value::Null));
-        assert!(told["rule"].as_str().unwrap().ends_with("steals of filch split per task is between 0.01 and 0.02"));
+        assert!(
+            told["rule"].as_str().unwrap().ends_with("the steals per task of filch split is between 0.01 and 0.02")
+        );
     }
 
     #[test]
@@ -396,9 +463,9 @@ mod tests {
             }
         }
         let programs = summarize(&runs, &[]);
-        let evidence = |of, over| {
-            let claim = Claim { of, measure: Measure::TimeOver(over), ..LESS };
-            let found = decide(&[claim], Some(&sweep), &programs, 2).remove(0).evidence;
+        let evidence = |of_rows, over| {
+            let claim = Claim { of: of_rows, measure: Measure::Over(Quantity::Time, over), ..LESS };
+            let found = decide(&of(&claim, Some(sweep.clone())), &programs, 2).remove(0).evidence;
             found.iter().map(|evidence| evidence.estimate.value).collect::<Vec<_>>()
         };
         assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::any("filch padws")), [2.0, 1.0], "matched by value");

@@ -3,8 +3,11 @@
 //! Nothing here starts a process: [`plan`] makes the cells to visit, and [`claim`] decides from the measurements.
 
 pub(crate) mod claim;
+pub(crate) mod paper;
 pub(crate) mod plan;
 pub(crate) mod points;
+pub(crate) mod probe;
+pub(crate) mod quantity;
 
 use std::path::PathBuf;
 
@@ -13,6 +16,8 @@ use filch_catalogue::WAITS;
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use claim::Claim;
+use paper::Paper;
+use probe::Probe;
 
 /// A question, and the measurements that answer it.
 #[derive(Clone, Debug)]
@@ -30,6 +35,10 @@ pub(crate) struct Experiment {
     pub(crate) columns: &'static [&'static str],
     pub(crate) plots: &'static [Plot],
     pub(crate) claims: Vec<Claim>,
+    /// The figure or table that it reproduces, if it reproduces one.
+    pub(crate) paper: Option<&'static Paper>,
+    /// The program that measures, if programs on schedulers do not.
+    pub(crate) probe: Option<&'static Probe>,
 }
 
 impl Experiment {
@@ -46,7 +55,14 @@ impl Experiment {
             columns: &[],
             plots: Plot::USUAL,
             claims: Vec::new(),
+            paper: None,
+            probe: None,
         }
+    }
+
+    /// Whether it repeats a measurement of a document.
+    pub(crate) fn is_reproduction(&self) -> bool {
+        self.paper.is_some()
     }
 }
 
@@ -67,7 +83,7 @@ pub(crate) fn each(programs: &[Program], contenders: &[Contender]) -> Vec<Entry>
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     quick: Option<String>,
-    compare: Option<String>,
+    small: Option<String>,
     paper: Option<String>,
 }
 
@@ -75,19 +91,19 @@ impl Program {
     /// Uses the same text in every size.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = Some(text.into());
-        Self { quick: text.clone(), compare: text.clone(), paper: text }
+        Self { quick: text.clone(), small: text.clone(), paper: text }
     }
 
     /// Uses a separate text for each size, or none.
-    pub(crate) fn sized([quick, compare, paper]: [Option<&str>; 3]) -> Self {
-        let [quick, compare, paper] = [quick, compare, paper].map(|text| text.map(str::to_owned));
-        Self { quick, compare, paper }
+    pub(crate) fn sized([quick, small, paper]: [Option<&str>; 3]) -> Self {
+        let [quick, small, paper] = [quick, small, paper].map(|text| text.map(str::to_owned));
+        Self { quick, small, paper }
     }
 
     pub(crate) fn of(&self, size: Size) -> Option<&str> {
         match size {
             Size::Quick => self.quick.as_deref(),
-            Size::Compare => self.compare.as_deref(),
+            Size::Small => self.small.as_deref(),
             Size::Paper => self.paper.as_deref(),
         }
     }
@@ -128,7 +144,7 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     /// Returns the text with each value of the parameter, or the text alone if it does not have the parameter.
-    fn spread(sweep: Option<&Self>, text: &str) -> Vec<String> {
+    pub(crate) fn spread(sweep: Option<&Self>, text: &str) -> Vec<String> {
         let Some(sweep) = sweep else { return vec![text.to_owned()] };
         let open = format!("{}=*", sweep.parameter);
         if !text.contains(&open) {
@@ -174,7 +190,7 @@ impl Effort {
     pub(crate) fn at(self, size: Size) -> Self {
         match size {
             Size::Quick => Self { budget: self.budget / 4, visit: self.visit / 3.0, ..self },
-            Size::Compare | Size::Paper => self,
+            Size::Small | Size::Paper => self,
         }
     }
 }

@@ -3,7 +3,8 @@
 //! After Wang et al., *Work Stealing through Partial Asynchronous Delegation*, SPAA 2024, figure 1: on thin trees a queue never holds more
 //! tasks than the tree has levels. With blocks of that length, BWoS has nothing for thieves, while PadWS hands tasks over on request.
 
-use crate::experiment::claim::{Claim, Limit, Measure, Pick};
+use crate::experiment::claim::{Claim, Limit};
+use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, Sweep, each};
 
 const THIN: &str = "trees tree=thin";
@@ -29,30 +30,30 @@ pub(crate) fn experiment() -> Experiment {
         columns: &["median", "spread", "speedup", "steals"],
         plots: &[Plot::Swept("median"), Plot::Swept("steals")],
         claims: vec![
-            Claim {
-                text: "On a thin tree, BWoS with blocks longer than the tree's depth shares almost nothing.",
-                measure: Measure::PerTask("steals"),
-                of: Pick::at("filch bwos-l", "128"),
-                programs: &[THIN],
-                workers: Some(2),
-                limit: Limit::Below(1e-5),
-            },
-            Claim {
-                text: "With such blocks, BWoS takes much longer than a queue without blocks.",
-                measure: Measure::TimeOver(Pick::any("filch chase-lev")),
-                of: Pick::at("filch bwos-l", "128"),
-                programs: &[THIN],
-                workers: Some(2),
-                limit: Limit::Above(1.3),
-            },
-            Claim {
-                text: "On a thin tree, the block length does not matter to PadWS: it takes about as long as with blocks of 32.",
-                measure: Measure::TimeOver(Pick::at("filch padws", "32")),
-                of: Pick::any("filch padws"),
-                programs: &[THIN],
-                workers: Some(2),
-                limit: Limit::Within(0.8, 1.25),
-            },
+            Claim::new(
+                "On a thin tree, BWoS with blocks longer than the tree's depth shares almost nothing.",
+                Pick::at("filch bwos-l", "128"),
+                Measure::Is(Quantity::STOLEN),
+                Limit::Below(1e-5),
+            )
+            .in_programs(&[THIN])
+            .on(2),
+            Claim::new(
+                "With such blocks, BWoS takes much longer than a queue without blocks.",
+                Pick::at("filch bwos-l", "128"),
+                Measure::Over(Quantity::Time, Pick::any("filch chase-lev")),
+                Limit::Above(1.3),
+            )
+            .in_programs(&[THIN])
+            .on(2),
+            Claim::new(
+                "On a thin tree, the block length does not matter to PadWS: it takes about as long as with blocks of 32.",
+                Pick::any("filch padws"),
+                Measure::Over(Quantity::Time, Pick::at("filch padws", "32")),
+                Limit::Within(0.8, 1.25),
+            )
+            .in_programs(&[THIN])
+            .on(2),
         ],
         ..Experiment::new("How long may blocks be if thieves take whole blocks?")
     }

@@ -1,19 +1,16 @@
 //! Whether programs need a cut-off below which they do not fork.
 
-use crate::experiment::claim::{Claim, Limit, Measure, Pick};
+use crate::experiment::claim::{Claim, Limit};
+use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, Sweep, each};
 
 /// fib with forks only above an argument; fib(25) is a quarter of a millisecond of work.
 pub(crate) fn experiment() -> Experiment {
     let contenders = [Contender::pool("split"), Contender::peer("rayon"), Contender::peer("chili")];
     let values = [0, 5, 10, 15, 20, 25].map(|cutoff: u32| cutoff.to_string()).to_vec();
-    let needs = |text, who, limit| Claim {
-        text,
-        measure: Measure::TimeOver(Pick::any(who)),
-        of: Pick::at(who, "0"),
-        programs: &[],
-        workers: Some(2),
-        limit,
+    let needs = |text, who, limit| {
+        let over_any = Measure::Over(Quantity::Time, Pick::any(who));
+        Claim::new(text, Pick::at(who, "0"), over_any, limit).on(2)
     };
     Experiment {
         name: Some("cutoff"),

@@ -1,6 +1,7 @@
 //! The cost of a fork, in a program of almost only forks.
 
-use crate::experiment::claim::{Claim, Limit, Measure, Pick};
+use crate::experiment::claim::{Claim, Limit};
+use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
 
 /// The pools with their own protocols, not merely their own queues; the styles of the default pool; and peers with cheap forks.
@@ -8,14 +9,8 @@ pub(crate) fn experiment() -> Experiment {
     let pools = ["split", "filch-levels", "filch-closures", "wool", "chase-lev", "lace", "the", "locked"];
     let peers = ["rayon", "chili", "lace-ws"];
     let contenders = pools.map(Contender::pool).into_iter().chain(peers.map(Contender::peer)).collect::<Vec<_>>();
-    let faster = |text, of, over, limit| Claim {
-        text,
-        measure: Measure::TimeOver(Pick::any(over)),
-        of: Pick::any(of),
-        programs: &[],
-        workers: None,
-        limit: Limit::Below(limit),
-    };
+    let time_over = |over| Measure::Over(Quantity::Time, Pick::any(over));
+    let faster = |text, of, over, limit| Claim::new(text, Pick::any(of), time_over(over), Limit::Below(limit));
     Experiment {
         name: Some("forks"),
         entries: each(&[Program::new("fib")], &contenders),
@@ -39,22 +34,20 @@ pub(crate) fn experiment() -> Experiment {
                 "filch locked",
                 1.0,
             ),
-            Claim {
-                text: "In handle style, a program of almost only forks takes at most a third longer than sequentially.",
-                measure: Measure::TimeOver(Pick::any("serial")),
-                of: Pick::any("filch split"),
-                programs: &[],
-                workers: Some(1),
-                limit: Limit::Below(1.33),
-            },
-            Claim {
-                text: "Two workers steal only near the root: fewer than one task in a thousand.",
-                measure: Measure::PerTask("steals"),
-                of: Pick::any("filch split"),
-                programs: &[],
-                workers: Some(2),
-                limit: Limit::Below(0.001),
-            },
+            Claim::new(
+                "In handle style, a program of almost only forks takes at most a third longer than sequentially.",
+                Pick::any("filch split"),
+                time_over("serial"),
+                Limit::Below(1.33),
+            )
+            .on(1),
+            Claim::new(
+                "Two workers steal only near the root: fewer than one task in a thousand.",
+                Pick::any("filch split"),
+                Measure::Is(Quantity::STOLEN),
+                Limit::Below(0.001),
+            )
+            .on(2),
         ],
         ..Experiment::new("What does a fork cost, in each style and on each kind of pool?")
     }

@@ -1,18 +1,24 @@
 //! The named experiments, one file each.
 
+mod ablations;
 mod blocks;
 mod cutoff;
+mod fence_free;
 mod forks;
+mod lace;
+mod padws;
 mod placement;
+mod private;
 mod queues;
 pub(crate) mod usual;
+mod wsq;
 
 use crate::error::{Result, usage};
 use crate::experiment::Experiment;
 
 /// Returns all experiments.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![
+    let own = vec![
         usual::experiment(),
         forks::experiment(),
         cutoff::experiment(),
@@ -21,7 +27,9 @@ pub(crate) fn all() -> Vec<Experiment> {
         queues::owners(),
         queues::steals(),
         queues::thieves(),
-    ]
+    ];
+    let documents = [lace::all(), padws::all(), private::all(), fence_free::all(), wsq::all(), ablations::all()];
+    own.into_iter().chain(documents.into_iter().flatten()).collect()
 }
 
 /// Returns the experiment of this name.
@@ -36,8 +44,9 @@ pub(crate) fn find(name: &str) -> Result<Experiment> {
 mod tests {
     use super::*;
     use crate::columns::COLUMNS;
-    use crate::experiment::claim::{Claim, Measure, Pick};
+    use crate::experiment::claim::Claim;
     use crate::experiment::plan::{Cell, Plan};
+    use crate::experiment::quantity::{Measure, Pick};
     use crate::experiment::{Plot, Sweep};
     use crate::flags::Size;
 
@@ -46,7 +55,7 @@ mod tests {
         for experiment in all() {
             let name = experiment.name.expect("a name");
             assert!(experiment.question.ends_with('?') && !experiment.workers.is_empty(), "{name}");
-            for size in [Size::Quick, Size::Compare] {
+            for size in [Size::Quick, Size::Small] {
                 let plan = Plan::new(&experiment, size).unwrap_or_else(|error| panic!("{name}: {error:?}"));
                 assert!(plan.cells.len() > plan.programs.len(), "{name}");
                 assert_eq!(plan.left_out.iter().filter(|why| !why.contains("cannot be bound")).count(), 0, "{name}");
@@ -78,7 +87,7 @@ mod tests {
                     let (program, who, value) = Sweep::apart(sweep, &plan.ids[cell.program], &who);
                     let title = program.to_string();
                     pick.who == who.to_string()
-                        && pick.at.is_none_or(|at| value.as_deref() == Some(at))
+                        && pick.at.takes(value.as_deref())
                         && claim.workers.is_none_or(|workers| workers == cell.workers)
                         && (claim.programs.is_empty() || claim.programs.iter().any(|start| title.starts_with(start)))
                 };
@@ -86,7 +95,7 @@ mod tests {
             };
             for claim in &experiment.claims {
                 assert!(is_there(&claim.of, claim), "{:?}: {}", experiment.name, claim.text);
-                if let Measure::TimeOver(over) = &claim.measure {
+                if let Measure::Over(_, over) | Measure::MeanOver(_, over) = &claim.measure {
                     assert!(is_there(over, claim), "{:?}: {}", experiment.name, claim.text);
                 }
             }

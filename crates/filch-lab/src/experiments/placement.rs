@@ -1,6 +1,7 @@
 //! The effect of binding workers to processors.
 
-use crate::experiment::claim::{Claim, Limit, Measure, Pick};
+use crate::experiment::claim::{Claim, Limit};
+use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
 use crate::identity::Placement;
 
@@ -15,14 +16,15 @@ pub(crate) fn experiment() -> Experiment {
         effort: Effort { budget: 40, ..Effort::default() },
         columns: &["median", "spread", "overhead", "speedup", "relative-speedup"],
         plots: &[Plot::Times, Plot::Speedup],
-        claims: vec![Claim {
-            text: "With one worker per processor, binding them changes little.",
-            measure: Measure::TimeOver(Pick::any("filch split")),
-            of: Pick::any("filch split pinned"),
-            programs: &[],
-            workers: Some(2),
-            limit: Limit::Within(0.9, 1.1),
-        }],
+        claims: vec![
+            Claim::new(
+                "With one worker per processor, binding them changes little.",
+                Pick::any("filch split pinned"),
+                Measure::Over(Quantity::Time, Pick::any("filch split")),
+                Limit::Within(0.9, 1.1),
+            )
+            .on(2),
+        ],
         ..Experiment::new("Does it matter whether workers are bound to processors?")
     }
 }

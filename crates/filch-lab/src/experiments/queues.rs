@@ -5,7 +5,8 @@
 
 use filch_catalogue::QUEUES;
 
-use crate::experiment::claim::{Claim, Limit, Measure, Pick};
+use crate::experiment::claim::{Claim, Limit};
+use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, Sweep, each};
 use crate::identity::Placement;
 
@@ -25,14 +26,7 @@ fn shares(values: &[u32]) -> Option<Sweep> {
 
 /// The time of this owner with a share of 10 over that without a thief.
 fn slows(text: &'static str, who: &'static str, limit: Limit) -> Claim {
-    Claim {
-        text,
-        measure: Measure::TimeOver(Pick::at(who, "0")),
-        of: Pick::at(who, "10"),
-        programs: &[],
-        workers: Some(2),
-        limit,
-    }
+    Claim::new(text, Pick::at(who, "10"), Measure::Over(Quantity::Time, Pick::at(who, "0")), limit).on(2)
 }
 
 /// Short visits: there are many queues and shares.
@@ -77,14 +71,15 @@ pub(crate) fn steals() -> Experiment {
         effort: EFFORT,
         columns: &["stolen", "steal-mean", "steal-p50", "steal-p90", "steal-p99", "retries-per-steal"],
         plots: &[Plot::Swept("steal-mean"), Plot::Swept("retries-per-steal")],
-        claims: vec![Claim {
-            text: "A thief that takes a tenth of the tasks by delegation alone tries again less than once per steal.",
-            measure: Measure::PerTask("pending"),
-            of: Pick::at("filch adws pinned", "10"),
-            programs: &[],
-            workers: Some(2),
-            limit: Limit::Below(0.1),
-        }],
+        claims: vec![
+            Claim::new(
+                "A thief that takes a tenth of the tasks by delegation alone tries again less than once per steal.",
+                Pick::at("filch adws pinned", "10"),
+                Measure::Is(Quantity::RETRIES),
+                Limit::Below(1.0),
+            )
+            .on(2),
+        ],
         ..Experiment::new("How long does a steal take, and how often is it tried again?")
     }
 }

@@ -8,8 +8,8 @@ use crate::perform::perform;
 use crate::programs::{name_of, parse};
 
 pub(crate) fn compare(flags: &Flags) -> Result {
-    let size = flags.session.size_or(if flags.all { Size::Quick } else { Size::Compare });
-    perform(experiment(flags, size)?, size, &flags.session)
+    let size = flags.session.size_or(if flags.all { Size::Quick } else { Size::Small });
+    perform(experiment(flags, size)?, size, &flags.session)?.end()
 }
 
 fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {

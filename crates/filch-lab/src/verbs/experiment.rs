@@ -7,7 +7,7 @@ use crate::perform::perform;
 
 pub(crate) fn experiment(flags: &Flags) -> Result {
     let mut experiment = find(&flags.name)?;
-    let size = flags.session.size_or(Size::Compare);
+    let size = flags.session.size_or(Size::Small);
     experiment.effort = experiment.effort.at(size);
-    perform(experiment, size, &flags.session)
+    perform(experiment, size, &flags.session)?.end()
 }

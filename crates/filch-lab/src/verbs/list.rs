@@ -212,7 +212,7 @@ fn workloads() -> Vec<Vec<String>> {
         if values.is_empty() { "default".to_owned() } else { values.join(" ") }
     };
     let workload = |spec: &filch_catalogue::Spec| {
-        let sizes = [("quick", spec.quick), ("compare", spec.compare), ("paper", spec.paper)];
+        let sizes = [("quick", spec.quick), ("small", spec.compare), ("paper", spec.paper)];
         let sizes: Vec<String> = sizes.iter().map(|(name, values)| format!("{name} {}", preset(values))).collect();
         let params: Vec<&str> = spec.params.iter().map(|param| param.name).collect();
         // The kind with default parameters.
@@ -234,7 +234,7 @@ fn peers() -> Vec<Vec<String>> {
 fn experiments() -> Vec<Vec<String>> {
     let experiment = |of: Experiment| {
         let mut programs: Vec<&str> =
-            of.entries.iter().filter_map(|entry| entry.program.of(Size::Compare)).map(name_of).collect();
+            of.entries.iter().filter_map(|entry| entry.program.of(Size::Small)).map(name_of).collect();
         programs.dedup();
         let swept = of.sweep.as_ref().map_or("", |sweep| sweep.parameter);
         row([of.name.unwrap_or_default(), &of.question, &programs.join(" "), swept, &of.claims.len().to_string()])

@@ -5,6 +5,7 @@ mod compare;
 mod experiment;
 mod list;
 mod report;
+mod reproduce;
 mod run;
 
 use std::ffi::OsString;
@@ -19,6 +20,7 @@ pub(crate) fn run(verb: Verb) -> Result {
     match verb {
         Verb::Compare(flags) => compare::compare(&flags),
         Verb::Experiment(flags) => experiment::experiment(&flags),
+        Verb::Reproduce(flags) => reproduce::reproduce(&flags),
         Verb::Run(flags) => run::run(&flags),
         Verb::List(flags) => list::list(&flags),
         Verb::Report(flags) => report::report(&flags),

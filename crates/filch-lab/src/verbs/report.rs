@@ -38,11 +38,11 @@ pub(crate) fn report(flags: &Flags) -> Result {
     }
     let experiment = experiment(&runs);
     let none = Experiment::new("");
-    let Experiment { columns, claims, sweep, .. } = experiment.as_ref().unwrap_or(&none);
-    let choice = Choice::of(named, columns)?;
+    let asked = experiment.as_ref().unwrap_or(&none);
+    let choice = Choice::of(named, asked.columns)?;
     let programs = summarize(&runs, &[]);
     let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
-    let decided = decide(claims, sweep.as_ref(), &programs, cores);
+    let decided = decide(asked, &programs, cores);
     if let Some(page) = page {
         let (choice, doubts) = (&choice, &warnings(&runs, &programs));
         let shown = Page {

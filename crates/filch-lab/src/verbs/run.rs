@@ -19,7 +19,7 @@ use crate::terminal::{BEST, DOUBT, FAILURE, GOOD, STRONG, colour, count, duratio
 
 pub(crate) fn run(flags: &Flags) -> Result {
     let set = flags.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
-    let size = flags.size.unwrap_or(if flags.quick { Size::Quick } else { Size::Compare });
+    let size = flags.size.unwrap_or(if flags.quick { Size::Quick } else { Size::Small });
     let program = workload(&flags.workload, size, &set)?;
     let scheduler = scheduler(flags, &program)?;
     let workers: Vec<usize> = match &flags.workers {

@@ -4,7 +4,10 @@
 //! script are inserted verbatim.
 
 mod about;
+mod overview;
 mod programs;
+
+pub(crate) use overview::overview;
 
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::columns::{Choice, Column};
 use crate::experiment::claim::{Decided, Verdict};
+use crate::experiment::probe::Findings;
 use crate::experiment::{Experiment, Plot};
 use crate::export::svg::{self, Palette};
 use crate::facts::facts;
@@ -31,6 +35,32 @@ pub(crate) struct Page<'p> {
     /// The experiment of the runs, if all belong to the same one.
     pub(crate) experiment: Option<&'p Experiment>,
     pub(crate) decided: &'p [Decided],
+}
+
+/// Returns the page of an experiment that a probe measures.
+pub(crate) fn probe_page(experiment: &Experiment, findings: &Findings) -> String {
+    let name = experiment.name.unwrap_or_default();
+    let body = html! {
+        (paper(experiment))
+        (claims(&findings.decided))
+        @for figure in &findings.figures {
+            section class="card" { figure { figcaption { (figure.caption) } (PreEscaped(&figure.svg)) } }
+        }
+        @for table in &findings.tables {
+            section class="card" {
+                h2 { (table.caption) }
+                (listing(table.heads.iter().map(String::as_str), table.rows.iter().map(|row| row.iter().map(String::as_str))))
+            }
+        }
+    };
+    let machine = Machine::here();
+    let title = html! {
+        div class="title" id="top" {
+            h1 { (experiment.question) }
+            p { code { "filch reproduce " (name) } " · " (machine.processor) " · " (machine.cores) " processors" }
+        }
+    };
+    whole(&format!("filch: {name}"), &html! { header { (bar(&[])) } (title) main { (body) } })
 }
 
 /// The common data of all parts of a page.
@@ -58,36 +88,23 @@ impl Page<'_> {
             None => "filch: schedulers compared".to_owned(),
         };
         let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { (title) }
-                    style { (PreEscaped(include_str!("report.css"))) }
-                }
-                body {
-                    (setting.header())
-                    main {
-                        (self.failures())
-                        (self.claims())
-                        (setting.swept())
-                        (setting.headline())
-                        (setting.overview())
-                        @for index in 0..self.programs.len() { (setting.program(index)) }
-                        (capacity(self.programs))
-                        (self.caution())
-                        div class="pair" { (setting.machine()) (about::method()) }
-                        (setting.meanings())
-                        (raw(self.runs))
-                    }
-                    div id="tip" role="tooltip" {}
-                    script { (PreEscaped(include_str!("report.js"))) }
-                }
+            (setting.header())
+            main {
+                (self.failures())
+                @if let Some(experiment) = self.experiment { (paper(experiment)) }
+                (claims(self.decided))
+                (setting.swept())
+                (setting.headline())
+                (setting.overview())
+                @for index in 0..self.programs.len() { (setting.program(index)) }
+                (capacity(self.programs))
+                (self.caution())
+                div class="pair" { (setting.machine()) (about::method()) }
+                (setting.meanings())
+                (raw(self.runs))
             }
         };
-        page.into_string()
+        whole(&title, &page)
     }
 
     /// Returns the experiment, if it has a name.
@@ -99,32 +116,6 @@ impl Page<'_> {
         html! {
             @for doubt in self.doubts.iter().filter(|doubt| doubt.is_failure()) {
                 p class="failure" { b { (doubt) } " " (doubt.remedy()) }
-            }
-        }
-    }
-
-    fn claims(&self) -> Markup {
-        if self.decided.is_empty() {
-            return html! {};
-        }
-        html! {
-            section class="card" id="claims" {
-                h2 { "Claims" }
-                p class="say" {
-                    "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. A claim that the "
-                    "intervals or this machine cannot decide stays open."
-                }
-                ul class="claims" {
-                    @for claim in self.decided {
-                        li {
-                            span class={ "verdict " (class(&claim.verdict)) } { (claim.verdict.name()) }
-                            div {
-                                b { (claim.text) }
-                                p { "It holds if " (claim.rule) "." br; (claim.why()) }
-                            }
-                        }
-                    }
-                }
             }
         }
     }
@@ -146,6 +137,99 @@ impl Page<'_> {
     }
 }
 
+fn claims(decided: &[Decided]) -> Markup {
+    if decided.is_empty() {
+        return html! {};
+    }
+    html! {
+        section class="card" id="claims" {
+            h2 { "Claims" }
+            p class="say" {
+                "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. A claim that the "
+                "intervals or this machine cannot decide stays open."
+            }
+            ul class="claims" {
+                @for claim in decided {
+                    li {
+                        span class={ "verdict " (class(&claim.verdict)) } { (claim.name()) }
+                        div {
+                            b { (claim.text) }
+                            p { "It holds if " (claim.rule) "." br; (claim.why()) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Shows what the document says.
+fn paper(experiment: &Experiment) -> Markup {
+    let Some(paper) = experiment.paper else { return html! {} };
+    let document = paper.document;
+    html! {
+        section class="card" id="paper" {
+            h2 { "The document" }
+            p class="say" {
+                (document.authors) ", " i { (document.title) } ", " (document.venue) ", " (paper.place) ", on " (document.machine)
+                ". " (paper.shows)
+            }
+            @for table in paper.tables {
+                p { (table.caption) }
+                (listing(table.heads.iter().copied(), table.rows.iter().map(|row| row.iter().copied())))
+            }
+        }
+    }
+}
+
+/// Shows a table of texts.
+fn listing<'t, R: Iterator<Item = &'t str>>(
+    heads: impl Iterator<Item = &'t str>,
+    rows: impl Iterator<Item = R>,
+) -> Markup {
+    html! {
+        div class="scroll" {
+            table {
+                thead { tr { @for head in heads { th { (head) } } } }
+                tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
+            }
+        }
+    }
+}
+
+/// Returns a whole page with this body.
+fn whole(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(include_str!("report.css"))) }
+            }
+            body {
+                (body)
+                div id="tip" role="tooltip" {}
+                script { (PreEscaped(include_str!("report.js"))) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// Returns the bar at the top, with links to programs.
+fn bar(names: &[String]) -> Markup {
+    html! {
+        div class="bar" {
+            a class="mark" href="#top" { "filch" }
+            nav { @for (index, name) in names.iter().enumerate() { a href={ "#p" (index) } { (name) } } }
+            button id="theme" type="button" aria-label="Light or dark" { "◐" }
+        }
+    }
+}
+
 fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
@@ -162,13 +246,7 @@ impl Setting<'_> {
         let at = runs.iter().map(|run| run.at).fold(f64::INFINITY, f64::min);
         html! {
             header {
-                div class="bar" {
-                    a class="mark" href="#top" { "filch" }
-                    nav {
-                        @for (index, name) in self.short.iter().enumerate() { a href={ "#p" (index) } { (name) } }
-                    }
-                    button id="theme" type="button" aria-label="Light or dark" { "◐" }
-                }
+                (bar(&self.short))
             }
             div class="title" id="top" {
                 @match self.page.named() {
@@ -280,7 +358,8 @@ fn date(at: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::claim::{Claim, Limit, Measure, Pick, decide};
+    use crate::experiment::claim::{Claim, Limit, decide};
+    use crate::experiment::quantity::{Measure, Pick, Quantity};
     use crate::experiment::{Experiment, Sweep};
     use crate::record::tests::run;
     use crate::summary::summarize;
@@ -294,9 +373,7 @@ mod tests {
 
     fn page(runs: &[Run], experiment: Option<&Experiment>) -> String {
         let programs = summarize(runs, &[]);
-        let none = Vec::new();
-        let (claims, sweep) = experiment.map_or((&none, None), |of| (&of.claims, of.sweep.as_ref()));
-        let decided = decide(claims, sweep, &programs, 2);
+        let decided = experiment.map_or_else(Vec::new, |of| decide(of, &programs, 2));
         let doubts = [Warning::Debug];
         Page { runs, programs: &programs, choice: &Choice::Usual, doubts: &doubts, experiment, decided: &decided }
             .html()
@@ -342,14 +419,12 @@ mod tests {
                 meaning: "tasks in a block",
             }),
             plots: &[Plot::Swept("median")],
-            claims: vec![Claim {
-                text: "Small blocks are faster.",
-                measure: Measure::TimeOver(Pick::at("filch bwos-l", "64")),
-                of: Pick::at("filch bwos-l", "2"),
-                programs: &[],
-                workers: None,
-                limit: Limit::Below(1.0),
-            }],
+            claims: vec![Claim::new(
+                "Small blocks are faster.",
+                Pick::at("filch bwos-l", "2"),
+                Measure::Over(Quantity::Time, Pick::at("filch bwos-l", "64")),
+                Limit::Below(1.0),
+            )],
             ..Experiment::new("How long may blocks be?")
         };
         let page = page(&runs, Some(&experiment));

@@ -23,6 +23,7 @@ const BOTTOM: f64 = HEIGHT - 46.0;
 const LINEAR: f64 = 16.0;
 
 /// A plot and its caption.
+#[derive(Debug)]
 pub(crate) struct Figure {
     pub(crate) caption: String,
     pub(crate) svg: String,

@@ -1,0 +1,8 @@
+//! Stealing without the owner's fence.
+
+use crate::experiment::Experiment;
+
+/// Returns all experiments of this group.
+pub(super) fn all() -> Vec<Experiment> {
+    Vec::new()
+}

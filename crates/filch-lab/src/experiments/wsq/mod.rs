@@ -1,0 +1,8 @@
+//! The job queue by exchanges.
+
+use crate::experiment::Experiment;
+
+/// Returns all experiments of this group.
+pub(super) fn all() -> Vec<Experiment> {
+    Vec::new()
+}
