@@ -3,6 +3,7 @@
 use filch_catalogue::Memory;
 
 use crate::error::{Result, usage};
+use crate::experiment::quantity::Quantity;
 use crate::stats::{Estimate, Sample};
 use crate::summary::Row;
 use crate::terminal::{count, duration, significant};
@@ -156,25 +157,21 @@ pub(crate) const COLUMNS: &[Column] = &[
     counter("polls", "times an owner looked for requests and there were some, median of a run", "polls").on(Report),
     counter("deals-tried", "times an owner tried to deal a task, median of a run", "deals_tried").on(Report),
     counter("deals", "tasks dealt to idle workers, median of a run", "deals").on(Report),
-    number("owner-rate", "owner/s", "pushes and pops of a queue's owner per second", Unit::PerSecond, |row| {
-        Some((row.counted("pushed")? + row.counted("popped")?) / row.median()?)
+    estimate("owner-rate", "owner/s", "pushes and pops of a queue's owner per second", Unit::PerSecond, |row| {
+        Quantity::OWNER_RATE.estimate(row)
     }),
-    number("stolen", "stolen", "share of the tasks that thieves took", Unit::Share, |row| {
-        #[expect(clippy::cast_precision_loss, reason = "few digits are printed")]
-        Some(row.counted("steals")? / row.tasks.filter(|&tasks| tasks > 0)? as f64)
+    estimate("stolen", "stolen", "share of the tasks that thieves took", Unit::Share, |row| {
+        Quantity::STOLEN.estimate(row)
     }),
-    number("steal-rate", "steals/s", "tasks taken per second by all thieves together", Unit::PerSecond, |row| {
-        Some(row.counted("steals")? / row.median()?)
+    estimate("steal-rate", "steals/s", "tasks taken per second by all thieves together", Unit::PerSecond, |row| {
+        Quantity::STEAL_RATE.estimate(row)
     }),
-    number(
+    estimate(
         "retries-per-steal",
         "retries/steal",
         "attempts that found no task in a queue that had some, per steal",
         Unit::Ratio,
-        |row| {
-            let failed = row.counted("lost")? + row.counted("aborted")? + row.counted("pending")?;
-            Some(failed / row.counted("steals").filter(|&steals| steals > 0.0)?)
-        },
+        |row| Quantity::RETRIES.estimate(row),
     ),
     steal_time("steal-mean", "steal", "mean time of a steal", "steal_ns"),
     steal_time("steal-p50", "steal p50", "time below which half of the steals lie", "steal_p50_ns"),
@@ -247,6 +244,21 @@ impl Column {
 
     pub(crate) fn estimate(&self, row: &Row) -> Option<Estimate> {
         if let Source::Estimate(value) = self.source { value(row) } else { None }
+    }
+
+    /// The 95 % interval of the value over the rounds, if it is a median.
+    pub(crate) fn interval(&self, row: &Row) -> Option<(f64, f64)> {
+        let of = |quantity: Quantity, unit: f64| {
+            let (low, high) = quantity.estimate(row)?.interval?;
+            Some((low * unit, high * unit))
+        };
+        match self.source {
+            Source::Estimate(value) => value(row)?.interval,
+            Source::Counter(name) => of(Quantity::Counter(name), 1.0),
+            Source::Nanoseconds(name) => of(Quantity::Counter(name), 1e-9),
+            Source::Time(_) if self.name == "median" => of(Quantity::Time, 1.0),
+            Source::Time(_) | Source::Number(_) => None,
+        }
     }
 
     /// Whether the values have intervals.

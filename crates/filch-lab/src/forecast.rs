@@ -53,7 +53,6 @@ impl Times {
                 let contenders: usize = entry.contenders.iter().map(variants).sum();
                 let visits = experiment.placements.len() * (1 + contenders * experiment.workers.len());
                 let run = self.of(&program)?;
-                #[expect(clippy::cast_precision_loss, reason = "an estimate")]
                 let each = PROCESS + run.max(experiment.effort.visit) + run * AROUND;
                 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
                 let rounds = (visits * experiment.effort.at_least) as f64;

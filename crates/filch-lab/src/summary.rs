@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::experiment::quantity::Quantity;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use crate::record::Run;
 use crate::stats::{Estimate, Rounds, Sample};
@@ -48,6 +49,8 @@ pub(crate) struct Row {
     pub(crate) compared: Compared,
     /// The counters, by name.
     pub(crate) counters: BTreeMap<String, Counted>,
+    /// The quantities of columns, as far as it has them.
+    pub(crate) quantities: Vec<(Quantity, Estimate)>,
     /// Processor time over time.
     pub(crate) processors: Option<f64>,
     pub(crate) peak_rss_bytes: u64,
@@ -270,7 +273,7 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
     let broke = |run: &&Run| run.seconds.is_none();
     let why = |run: &&Run| run.error.clone().unwrap_or_else(|| "no reason given".to_owned());
     let processors = Sample::of(runs.iter().filter_map(|run| Some(run.cpu_seconds / run.seconds?)));
-    Row {
+    let mut row = Row {
         who: who.clone(),
         label: who.to_string(),
         version: runs.first().map(|run| run.version.clone()).unwrap_or_default(),
@@ -286,7 +289,11 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
         wrong: runs.iter().copied().filter(|run| !run.correct && !broke(run)).map(|run| why(&run)).collect(),
         broken: runs.iter().copied().filter(broke).map(|run| why(&run)).collect(),
         first_slower,
-    }
+        quantities: Vec::new(),
+    };
+    let of = |quantity: Quantity| Some((quantity, quantity.computed(&row)?));
+    row.quantities = Quantity::OF_COLUMNS.into_iter().filter_map(of).collect();
+    row
 }
 
 /// Returns the median of each round.

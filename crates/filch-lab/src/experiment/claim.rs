@@ -231,8 +231,7 @@ impl Claim {
         let each = |point: &&Point<'_>| -> Vec<Evidence> {
             match self.measure {
                 Measure::Is(quantity) => {
-                    let rounds = quantity.rounds(point.row);
-                    let estimate = rounds.and_then(|rounds| Estimate::paired([&rounds], |[number]| number));
+                    let estimate = quantity.estimate(point.row);
                     estimate.map(|estimate| about(point, quantity.to_string(), estimate)).into_iter().collect()
                 }
                 Measure::OverSwept(quantity) => {

@@ -16,7 +16,7 @@ use filch_catalogue::WAITS;
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use claim::Claim;
-use paper::Paper;
+use paper::{Mark, Paper};
 use probe::Probe;
 
 /// A question, and the measurements that answer it.
@@ -58,6 +58,11 @@ impl Experiment {
             paper: None,
             probe: None,
         }
+    }
+
+    /// What its document marks in our plots.
+    pub(crate) fn marks(&self) -> &'static [Mark] {
+        self.paper.map_or(&[], |paper| paper.marks)
     }
 
     /// Whether it repeats a measurement of a document.

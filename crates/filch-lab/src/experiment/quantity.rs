@@ -30,6 +30,20 @@ impl Quantity {
         &Self::Counter("steals"),
     );
 
+    /// The quantities of columns, whose estimates a row keeps, since tables and plots ask for them again and again.
+    pub(crate) const OF_COLUMNS: [Self; 4] = [Self::OWNER_RATE, Self::STOLEN, Self::STEAL_RATE, Self::RETRIES];
+
+    /// Returns the median over the rounds.
+    pub(crate) fn estimate(self, row: &Row) -> Option<Estimate> {
+        let kept = row.quantities.iter().find(|(known, _)| *known == self);
+        kept.map_or_else(|| self.computed(row), |&(_, estimate)| Some(estimate))
+    }
+
+    /// Computes the median over the rounds.
+    pub(crate) fn computed(self, row: &Row) -> Option<Estimate> {
+        Estimate::paired([&self.rounds(row)?], |[number]| number)
+    }
+
     /// Returns the number of each round; `None` if the row does not have it.
     pub(crate) fn rounds(self, row: &Row) -> Option<Rounds> {
         match self {

@@ -277,7 +277,8 @@ impl Setting<'_> {
         let Some(experiment) = self.page.experiment else { return html! {} };
         let Some(sweep) = &experiment.sweep else { return html! {} };
         let plots = experiment.plots.iter().filter_map(|plot| if let Plot::Swept(of) = plot { Some(of) } else { None });
-        let drawn = plots.flat_map(|column| svg::sweeps(self.page.programs, sweep, column, &self.machine));
+        let drawn =
+            plots.flat_map(|column| svg::sweeps(self.page.programs, sweep, column, experiment.marks(), &self.machine));
         let drawn: Vec<svg::Figure> = drawn.collect();
         if drawn.is_empty() {
             return html! {};

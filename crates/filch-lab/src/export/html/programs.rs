@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::Setting;
 use crate::columns::{Column, heads};
-use crate::experiment::Plot;
+use crate::experiment::{Experiment, Plot};
 use crate::export::svg;
 use crate::identity::SchedulerId;
 use crate::summary::{Program, Row};
@@ -59,11 +59,12 @@ impl Setting<'_> {
 
     pub(super) fn program(&self, index: usize) -> Markup {
         let program = &self.page.programs[index];
+        let marks = self.page.experiment.map_or(&[][..], Experiment::marks);
         let plots = self.page.experiment.map_or(Plot::USUAL, |experiment| experiment.plots);
         let drawn = |plot: &Plot| match plot {
             Plot::Times => ("Time: every run, the middle half, the median", svg::times(program, &self.palette)),
             Plot::Speedup => {
-                let plot = svg::speedup(program, &self.palette, self.machine.cores);
+                let plot = svg::speedup(program, &self.palette, marks, self.machine.cores);
                 ("Speed-up Ts/TP by workers, with 95 % intervals", plot)
             }
             Plot::Forks => ("A fork and its join: (T1 − Ts) / tasks", svg::overheads(program, &self.palette)),

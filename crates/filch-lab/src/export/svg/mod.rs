@@ -3,105 +3,13 @@
 use std::fmt::Write;
 
 use crate::columns::Unit;
-use crate::identity::SchedulerId;
-use crate::stats::Sample;
-use crate::summary::{Program, Row, contenders};
+use crate::stats::{Estimate, Sample};
+use crate::summary::{Program, Row};
 use crate::terminal::{duration, significant};
-
-/// The colours of the schedulers, the same in every plot.
-#[derive(Debug)]
-pub(crate) struct Palette {
-    all: Vec<SchedulerId>,
-    /// Distinguishes the palettes of a page.
-    prefix: &'static str,
-}
-
-impl Palette {
-    /// Assigns colours to the schedulers of these programs.
-    pub(crate) fn new(programs: &[Program]) -> Self {
-        Self { all: contenders(programs.iter().flat_map(|program| &program.rows)), prefix: "" }
-    }
-
-    /// The classes that give an element its scheduler's colour.
-    pub(crate) fn class(&self, who: &SchedulerId) -> String {
-        self.index(who).map_or_else(|| "s serial".to_owned(), |index| format!("s c{}", index % COLOURS))
-    }
-
-    /// The key that a scheduler's elements share, so that the page highlights them together.
-    pub(crate) fn key(&self, who: &SchedulerId) -> String {
-        self.index(who).map_or_else(|| "serial".to_owned(), |index| format!("{}{index}", self.prefix))
-    }
-
-    /// Returns class and key as attributes.
-    fn attributes(&self, who: &SchedulerId) -> String {
-        format!(r#"class="{}" data-s="{}""#, self.class(who), self.key(who))
-    }
-
-    fn index(&self, who: &SchedulerId) -> Option<usize> {
-        self.all.iter().position(|known| known == who)
-    }
-
-    /// Returns the schedulers, in the order of their colours.
-    pub(crate) fn all(&self) -> &[SchedulerId] {
-        &self.all
-    }
-}
-
-/// The number of colours in the style sheet.
-const COLOURS: usize = 10;
 
 /// Escapes text for an element or an attribute.
 fn escape(text: &str) -> String {
     maud::html! { (text) }.into_string()
-}
-
-/// An axis with ticks at round numbers.
-struct Axis {
-    from: f64,
-    to: f64,
-    pixels: (f64, f64),
-    ticks: Vec<f64>,
-    scale: Scale,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Scale {
-    Linear,
-    /// Each doubling has the same length.
-    Logarithmic,
-}
-
-impl Axis {
-    fn new(from: f64, to: f64, pixels: (f64, f64), ticks: f64) -> Self {
-        let raw = ((to - from) / ticks).max(f64::MIN_POSITIVE);
-        let magnitude = 10_f64.powf(raw.log10().floor());
-        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|factor| factor * magnitude).into_iter().find(|step| *step >= raw);
-        let step = step.unwrap_or(raw);
-        let from = (from / step).floor() * step;
-        let to = (to / step).ceil() * step;
-        #[expect(clippy::cast_possible_truncation, reason = "a handful of ticks")]
-        let count = ((to - from) / step).round() as i32;
-        let ticks = (0..=count).map(|tick| from + f64::from(tick) * step).collect();
-        Self { from, to, pixels, ticks, scale: Scale::Linear }
-    }
-
-    /// Makes an axis between powers of two, with a tick at each power.
-    fn doubling(from: f64, to: f64, pixels: (f64, f64)) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "exponents of measured values")]
-        let (least, most) = (from.log2().floor() as i32, to.log2().ceil() as i32);
-        let ticks = (least..=most.max(least + 1)).map(|exponent| 2_f64.powi(exponent));
-        let ticks: Vec<f64> = ticks.collect();
-        Self { from: ticks[0], to: ticks[ticks.len() - 1], pixels, ticks, scale: Scale::Logarithmic }
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        let (start, end) = self.pixels;
-        let [value, from, to] = [value, self.from, self.to].map(|number| match self.scale {
-            Scale::Linear => number,
-            Scale::Logarithmic => number.log2(),
-        });
-        start + (value - from) / (to - from) * (end - start)
-    }
 }
 
 fn open(width: f64, height: f64, title: &str) -> String {
@@ -116,10 +24,15 @@ macro_rules! put {
     ($to:expr, $($text:tt)*) => { let _ = write!($to, $($text)*); };
 }
 
+mod axis;
 mod lines;
+mod palette;
+mod panel;
 mod speedup;
 mod sweep;
 
+use axis::{Axis, Scale};
+pub(crate) use palette::Palette;
 pub(crate) use speedup::speedup;
 pub(crate) use sweep::{Figure, sweeps};
 
@@ -130,11 +43,12 @@ fn reach(time: Sample) -> f64 {
 
 /// Draws every sample of every scheduler, with the median and the middle half.
 pub(crate) fn times(program: &Program, palette: &Palette) -> String {
-    const WIDTH: f64 = 640.0;
-    const LEFT: f64 = 126.0;
+    const PLOT: f64 = 438.0;
     const RIGHT: f64 = 76.0;
     const LINE: f64 = 27.0;
     const HEAD: f64 = 30.0;
+    let left = beside(&program.rows, palette);
+    let width = left + PLOT + RIGHT;
     let mut groups: Vec<(usize, Vec<&Row>)> = Vec::new();
     for row in program.rows.iter().filter(|row| row.time.is_some()) {
         let workers = if row.is_serial() { 1 } else { row.workers };
@@ -147,8 +61,8 @@ pub(crate) fn times(program: &Program, palette: &Palette) -> String {
     let body: f64 = groups.iter().map(|(_, rows)| HEAD + LINE * rows.len() as f64).sum();
     let height = body + 34.0;
     let most = program.rows.iter().filter_map(|row| row.time).map(reach).fold(0.0, f64::max);
-    let axis = Axis::new(0.0, most, (LEFT, WIDTH - RIGHT), 5.0);
-    let mut svg = open(WIDTH, height, &format!("Times of {}", program.title));
+    let axis = Axis::new(0.0, most, (left, width - RIGHT), 5.0);
+    let mut svg = open(width, height, &format!("Times of {}", program.title));
     for &tick in &axis.ticks {
         let x = axis.at(tick);
         put!(svg, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="8" y2="{body:.1}"/>"#);
@@ -181,11 +95,16 @@ pub(crate) fn times(program: &Program, palette: &Palette) -> String {
         }
         y += HEAD;
         for row in rows {
-            svg += &dots(row, palette, &axis, y + LINE / 2.0, WIDTH);
+            svg += &dots(row, palette, &axis, y + LINE / 2.0, width);
             y += LINE;
         }
     }
     svg + "</svg>"
+}
+
+/// The room for the names of these rows on the left.
+fn beside<'r>(rows: impl IntoIterator<Item = &'r Row>, palette: &Palette) -> f64 {
+    rows.into_iter().map(|row| lines::width_of(&palette.name(&row.who))).fold(60.0, f64::max) + 14.0
 }
 
 fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String {
@@ -202,10 +121,10 @@ fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String
         duration(time.max),
         time.n
     );
-    let mut svg = format!(r#"<g {} data-tip="{}">"#, palette.attributes(&row.who), escape(&tip));
+    let mut svg = format!(r#"<g {} data-tip="{}">"#, palette.look(&row.who).attributes(), escape(&tip));
     put!(svg, r#"<rect class="hit" x="0" y="{:.1}" width="{width}" height="26"/>"#, y - 13.0);
     let bad = if row.wrong.is_empty() { "" } else { " bad" };
-    put!(svg, r#"<text class="label{bad}" x="0" y="{:.1}">{}</text>"#, y + 4.0, escape(&row.label));
+    put!(svg, r#"<text class="label{bad}" x="0" y="{:.1}">{}</text>"#, y + 4.0, escape(&palette.name(&row.who)));
     let (low, high) = (axis.at(time.lower_quartile), axis.at(time.upper_quartile));
     put!(
         svg,
@@ -241,34 +160,6 @@ fn dots(row: &Row, palette: &Palette, axis: &Axis, y: f64, width: f64) -> String
     svg
 }
 
-/// Draws names at the ends of lines, moved apart to avoid overlap.
-fn labels(mut ends: Vec<(f64, String, String)>, x: f64, bounds: (f64, f64)) -> String {
-    const APART: f64 = 15.0;
-    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut places: Vec<f64> = ends.iter().map(|(y, ..)| *y).collect();
-    for index in 1..places.len() {
-        places[index] = places[index].max(places[index - 1] + APART);
-    }
-    let mut limit = bounds.1;
-    for place in places.iter_mut().rev() {
-        *place = place.min(limit).max(bounds.0);
-        limit = *place - APART;
-    }
-    let mut svg = String::new();
-    for ((y, attributes, text), place) in ends.iter().zip(places) {
-        put!(
-            svg,
-            r#"<g {attributes}><polyline class="leader" points="{:.1},{y:.1} {:.1},{place:.1}"/><text class="end" x="{:.1}" y="{:.1}">{}</text></g>"#,
-            x - 7.0,
-            x + 2.0,
-            x + 5.0,
-            place + 4.0,
-            escape(text)
-        );
-    }
-    svg
-}
-
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -276,39 +167,55 @@ fn trimmed(value: f64) -> String {
 
 /// Draws the cost of a fork over the sequential program, with one worker.
 pub(crate) fn overheads(program: &Program, palette: &Palette) -> String {
-    const WIDTH: f64 = 420.0;
-    const LEFT: f64 = 126.0;
-    const RIGHT: f64 = 110.0;
+    const PLOT: f64 = 190.0;
+    const RIGHT: f64 = 122.0;
     const LINE: f64 = 24.0;
-    let mut rows: Vec<(&Row, f64)> =
-        program.rows.iter().filter_map(|row| Some((row, row.compared.fork_seconds?.value))).collect();
-    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut rows: Vec<(&Row, Estimate)> =
+        program.rows.iter().filter_map(|row| Some((row, row.compared.fork_seconds?))).collect();
+    rows.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
     if rows.is_empty() {
         return String::new();
     }
-    let most = rows.iter().map(|(_, seconds)| *seconds).fold(f64::MIN_POSITIVE, f64::max);
+    let left = beside(rows.iter().map(|(row, _)| *row), palette);
+    let width = left + PLOT + RIGHT;
+    let longest = rows.iter().map(|(_, cost)| cost.value).fold(f64::MIN_POSITIVE, f64::max);
+    // One disturbed round must not compress all bars.
+    let reach = |cost: &Estimate| cost.interval.map_or(cost.value, |(_, high)| high).min(1.5 * longest);
+    let most = rows.iter().map(|(_, cost)| reach(cost)).fold(longest, f64::max);
+    let at = |seconds: f64| left + (seconds / most).clamp(0.0, 1.0) * PLOT;
     #[expect(clippy::cast_precision_loss, reason = "few rows")]
-    let mut svg = open(WIDTH, LINE * rows.len() as f64 + 4.0, &format!("Cost of a fork in {}", program.title));
+    let mut svg = open(width, LINE * rows.len() as f64 + 4.0, &format!("Cost of a fork in {}", program.title));
     let mut y = 0.0;
-    for (row, seconds) in rows {
-        let bar = (seconds / most).max(0.0) * (WIDTH - LEFT - RIGHT);
+    for (row, cost) in rows {
         let ratio = row.compared.overhead.map_or_else(String::new, |ratio| format!("T1/Ts {:.2}", ratio.value));
-        let tip = format!("{}\n{} per task\n{ratio}", row.label, Unit::ForkSeconds.text(seconds));
-        put!(svg, r#"<g {} data-tip="{}">"#, palette.attributes(&row.who), escape(&tip));
-        put!(svg, r#"<rect class="hit" x="0" y="{y:.1}" width="{WIDTH}" height="{LINE}"/>"#);
-        put!(svg, r#"<text class="label" x="0" y="{:.1}">{}</text>"#, y + 16.0, escape(&row.label));
+        let text = Unit::ForkSeconds.text(cost.value);
+        let within = cost.interval.map_or_else(String::new, |(low, high)| {
+            format!(" [{}, {}]", Unit::ForkSeconds.text(low), Unit::ForkSeconds.text(high))
+        });
+        let tip = format!("{}\n{text}{within} per task\n{ratio}", row.label);
+        put!(svg, r#"<g {} data-tip="{}">"#, palette.look(&row.who).attributes(), escape(&tip));
+        put!(svg, r#"<rect class="hit" x="0" y="{y:.1}" width="{width}" height="{LINE}"/>"#);
+        put!(svg, r#"<text class="label" x="0" y="{:.1}">{}</text>"#, y + 16.0, escape(&palette.name(&row.who)));
         put!(
             svg,
-            r#"<rect class="bar" x="{LEFT}" y="{:.1}" width="{:.1}" height="13" rx="2.5"/>"#,
+            r#"<rect class="bar" x="{left}" y="{:.1}" width="{:.1}" height="13" rx="2.5"/>"#,
             y + 5.0,
-            bar.max(1.5)
+            (at(cost.value) - left).max(1.5)
+        );
+        let (low, high) = cost.interval.map_or((cost.value, cost.value), |(low, high)| (low, high.max(cost.value)));
+        put!(
+            svg,
+            r#"<line class="error" x1="{:.1}" x2="{:.1}" y1="{:.1}" y2="{:.1}"/>"#,
+            at(low),
+            at(high),
+            y + 11.5,
+            y + 11.5
         );
         put!(
             svg,
-            r#"<text class="value" x="{:.1}" y="{:.1}">{} <tspan class="tick">{ratio}</tspan></text></g>"#,
-            LEFT + bar + 8.0,
+            r#"<text class="value" x="{:.1}" y="{:.1}">{text} <tspan class="tick">{ratio}</tspan></text></g>"#,
+            at(high) + 8.0,
             y + 16.0,
-            Unit::ForkSeconds.text(seconds)
         );
         y += LINE;
     }
@@ -376,21 +283,6 @@ mod tests {
     use crate::summary::summarize;
 
     #[test]
-    fn an_axis_has_round_ticks_around_its_values() {
-        let axis = Axis::new(0.0, 0.93, (0.0, 100.0), 5.0);
-        assert!((axis.to - 1.0).abs() < 1e-12 && axis.ticks.len() == 6);
-        assert!((axis.at(0.5) - 50.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn doublings_have_equal_lengths() {
-        let axis = Axis::doubling(0.3, 6.0, (0.0, 100.0));
-        assert_eq!(axis.ticks, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0]);
-        let places: Vec<f64> = axis.ticks.iter().map(|&tick| axis.at(tick)).collect();
-        assert_eq!(places, [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
-    }
-
-    #[test]
     fn plots_are_closed_and_escaped() {
         let runs = [
             run("fib", "serial", 1, 1.0),
@@ -402,34 +294,12 @@ mod tests {
         let programs = summarize(&runs, &[]);
         let palette = Palette::new(&programs);
         for svg in
-            [times(&programs[0], &palette), speedup(&programs[0], &palette, 2), overheads(&programs[0], &palette)]
+            [times(&programs[0], &palette), speedup(&programs[0], &palette, &[], 2), overheads(&programs[0], &palette)]
         {
             assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));
             assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
             assert!(svg.contains("&lt;rayon&gt;") && !svg.contains("<rayon>"));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
-    }
-
-    #[test]
-    fn labels_do_not_overlap_and_stay_inside() {
-        let ends = (0..5).map(|_| (95.0, String::new(), "x".to_owned())).collect();
-        let svg = labels(ends, 0.0, (14.0, 100.0));
-        let mut places: Vec<f64> = svg
-            .split("class=\"end\"")
-            .skip(1)
-            .map(|part| part.split("y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap())
-            .collect();
-        places.sort_by(f64::total_cmp);
-        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= 14.9), "{places:?}");
-        assert!(places.last().unwrap() <= &104.0);
-    }
-
-    #[test]
-    fn filch_has_the_first_colours() {
-        let runs =
-            [run("fib", "chili", 1, 1.0), run("fib", "filch closures", 1, 1.1), run("fib", "filch split", 1, 1.1)];
-        let labels: Vec<String> = Palette::new(&summarize(&runs, &[])).all().iter().map(ToString::to_string).collect();
-        assert_eq!(labels, ["filch split", "filch closures", "chili"]);
     }
 }

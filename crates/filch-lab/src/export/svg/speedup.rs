@@ -2,23 +2,25 @@
 
 use std::fmt::Write;
 
-use super::lines::{self, Point};
-use super::{Axis, Palette, Scale, escape, labels, open, trimmed};
+use super::lines::{self, End, Point};
+use super::palette::{Look, name_of};
+use super::{Axis, Palette, Scale, escape, open, trimmed};
+use crate::experiment::paper::Mark;
 use crate::identity::SchedulerId;
 use crate::stats::Estimate;
 use crate::summary::Program;
 
 const WIDTH: f64 = 420.0;
-const HEIGHT: f64 = 270.0;
+const HEIGHT: f64 = 296.0;
 const LEFT: f64 = 34.0;
 const RIGHT: f64 = 284.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = HEIGHT - 26.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = HEIGHT - 40.0;
 /// Beyond this ratio of the numbers of workers, a linear axis would crowd the points at its left end.
-const LINEAR: usize = 16;
+const LINEAR: f64 = 16.0;
 
-/// Draws Ts/TP against the number of workers, below the ideal and the machine's parallel capacity.
-pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> String {
+/// Draws Ts/TP against the number of workers, below the ideal and the machine's parallel capacity, with a document's marks beside ours.
+pub(crate) fn speedup(program: &Program, palette: &Palette, marks: &[Mark], cores: usize) -> String {
     let counts = program.worker_counts();
     let (Some(&least), Some(&most), true) = (counts.first(), counts.last(), program.serial.is_some()) else {
         return String::new();
@@ -28,44 +30,62 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, cores: usize) -> Str
     if least == most || series.is_empty() {
         return String::new();
     }
+    let marks: Vec<&Mark> =
+        marks.iter().filter(|mark| mark.column == "speedup" && program.title.starts_with(mark.program)).collect();
+    let theirs = || marks.iter().flat_map(|mark| mark.points);
+    let most_of_all = theirs().map(|&(workers, _)| workers).fold(real(most), f64::max);
     let capacity = |&count: &usize| {
         let capacity = program.capacity(count, cores).map(|capacity| capacity.sample.median);
         Some((count, if count == 1 { 1.0 } else { capacity? }))
     };
     let ceiling: Vec<(usize, f64)> = counts.iter().filter_map(capacity).collect();
     let reached = series.iter().flat_map(Series::extent).chain(ceiling.iter().map(|&(_, capacity)| capacity));
-    let plot = Plot::new((least, most), cores, &reached.collect::<Vec<_>>());
+    let reached = reached.chain(theirs().map(|&(_, speedup)| speedup));
+    let plot = Plot::new((real(least), most_of_all), real(most), cores, &reached.collect::<Vec<_>>());
 
-    let mut svg = open(WIDTH, HEIGHT, &format!("Speed-up of {}", program.title));
-    plot.grid(&mut svg, &counts);
+    let mut svg = String::new();
+    let places = theirs().map(|&(workers, _)| workers).chain(counts.iter().map(|&count| real(count)));
+    plot.grid(&mut svg, places.collect());
     let mut ends = Vec::new();
+    let mut end = |at: (f64, f64), look: Option<Look>, text: String| {
+        ends.push(End { at: (plot.across.at(at.0), plot.up.at(at.1)), look, text });
+    };
     let ideal = plot.ideal();
     put!(
         svg,
         r#"<polyline class="ideal" points="{}" data-tip="ideal: the number of workers, up to that of processors"/>"#,
         plot.line(&ideal)
     );
-    if let Some(&(_, last)) = ideal.last() {
-        ends.push((plot.up.at(last), r#"class="ceiling-label""#.to_owned(), format!("ideal {last:.0}")));
+    if let Some(&last) = ideal.last() {
+        end(last, None, format!("ideal {:.0}", last.1));
     }
     if let Some(&(count, last)) = ceiling.last().filter(|_| ceiling.len() > 1) {
         let tip = format!("parallel capacity: {count} workers can reach {last:.2}");
         let points: Vec<(f64, f64)> = ceiling.iter().map(|&(count, capacity)| (real(count), capacity)).collect();
         put!(svg, r#"<polyline class="ceiling" points="{}" data-tip="{}"/>"#, plot.line(&points), escape(&tip));
-        let text = format!("C{} {last:.2}", count.min(cores));
-        ends.push((plot.up.at(last), r#"class="ceiling-label""#.to_owned(), text));
+        end((real(count), last), None, format!("C{} {last:.2}", count.min(cores)));
     }
-    for series in &series {
-        svg += &series.draw(&plot, &palette.attributes(series.who));
-        if let Some(&(count, last)) = series.points.last()
-            && count == most
-        {
-            let text = format!("{} {:.2}", series.who, last.value);
-            ends.push((plot.up.at(last.value), palette.attributes(series.who), text));
+    let draw = |name: &str, points: &[Point], look: &Look| {
+        lines::draw(&format!("{name}, Ts/TP"), points, |value| format!("{value:.2}"), look, (&plot.across, &plot.up))
+    };
+    for (index, mark) in marks.iter().enumerate() {
+        let point = |&(x, value): &(f64, f64)| Point { x, name: trimmed(x), value, interval: None };
+        let (name, look) = (name_of(mark), Look::theirs(index));
+        svg += &draw(&name, &mark.points.iter().map(point).collect::<Vec<_>>(), &look);
+        if let Some(&last) = mark.points.last() {
+            end(last, Some(look), format!("{name} {}", trimmed(last.1)));
         }
     }
-    svg += &labels(ends, RIGHT + 10.0, (TOP, BOTTOM));
-    svg + "</svg>"
+    for series in &series {
+        let (name, look) = (palette.name(series.who), palette.look(series.who));
+        svg += &draw(&name, &series.points(), &look);
+        if let Some(&(count, last)) = series.points.last() {
+            end((real(count), last.value), Some(look), format!("{name} {:.2}", last.value));
+        }
+    }
+    let (labels, room) = lines::labels(ends, RIGHT + 6.0, (TOP, BOTTOM));
+    let title = format!("Speed-up of {}", program.title);
+    open(WIDTH.max(RIGHT + 6.0 + room), HEIGHT, &title) + &svg + &labels + "</svg>"
 }
 
 fn real(count: usize) -> f64 {
@@ -95,16 +115,14 @@ impl<'p> Series<'p> {
         })
     }
 
-    fn draw(&self, plot: &Plot, attributes: &str) -> String {
+    fn points(&self) -> Vec<Point> {
         let point = |&(count, speedup): &(usize, Estimate)| Point {
             x: real(count),
             name: count.to_string(),
             value: speedup.value,
             interval: speedup.interval,
         };
-        let points: Vec<Point> = self.points.iter().map(point).collect();
-        let title = format!("{}, Ts/TP", self.who);
-        lines::draw(&title, &points, |value| format!("{value:.2}"), attributes, (&plot.across, &plot.up))
+        self.points.iter().map(point).collect()
     }
 }
 
@@ -113,49 +131,56 @@ struct Plot {
     across: Axis,
     up: Axis,
     least: f64,
-    most: f64,
+    /// The most workers that we measured.
+    ours: f64,
     cores: f64,
 }
 
 impl Plot {
     /// Makes both axes linear from zero, or both logarithmic, so that the ideal is a straight line.
-    fn new((least, most): (usize, usize), cores: usize, reached: &[f64]) -> Self {
-        let top = reached.iter().copied().fold(real(most.min(cores)), f64::max);
+    fn new((least, most): (f64, f64), ours: f64, cores: usize, reached: &[f64]) -> Self {
+        let cores = real(cores);
+        let top = reached.iter().copied().fold(ours.min(cores), f64::max);
         let (across, up) = if most > LINEAR * least {
-            let bottom = reached.iter().copied().fold(real(least.min(cores)), f64::min);
+            let bottom = reached.iter().copied().fold(least.min(cores), f64::min);
             (
-                Axis { from: real(least), to: real(most), ..Axis::doubling(1.0, 2.0, (LEFT + 12.0, RIGHT)) },
+                Axis { from: least, to: most, ..Axis::doubling(1.0, 2.0, (LEFT + 12.0, RIGHT)) },
                 Axis::doubling(bottom, top, (BOTTOM, TOP)),
             )
         } else {
-            (
-                Axis { to: real(most), ..Axis::new(0.0, real(most), (LEFT, RIGHT), 4.0) },
-                Axis::new(0.0, top, (BOTTOM, TOP), 4.0),
-            )
+            (Axis { to: most, ..Axis::new(0.0, most, (LEFT, RIGHT), 4.0) }, Axis::new(0.0, top, (BOTTOM, TOP), 4.0))
         };
-        Self { across, up, least: real(least), most: real(most), cores: real(cores) }
+        Self { across, up, least, ours, cores }
     }
 
     /// The ideal: the number of workers, up to the number of processors.
     fn ideal(&self) -> Vec<(f64, f64)> {
         let start = if self.up.scale == Scale::Linear { 0.0 } else { self.least };
-        let bend = self.cores.clamp(start, self.most);
-        [start, bend, self.most].map(|workers| (workers, workers.min(self.cores))).to_vec()
+        let bend = self.cores.clamp(start, self.ours);
+        [start, bend, self.ours].map(|workers| (workers, workers.min(self.cores))).to_vec()
     }
 
-    fn grid(&self, svg: &mut String, counts: &[usize]) {
+    fn grid(&self, svg: &mut String, mut places: Vec<f64>) {
         for &tick in &self.up.ticks {
             let y = self.up.at(tick);
             put!(svg, r#"<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1}" y2="{y:.1}"/>"#);
             let (x, y) = (LEFT - 6.0, y + 4.0);
             put!(svg, r#"<text class="tick" text-anchor="end" x="{x}" y="{y:.1}">{}</text>"#, trimmed(tick));
         }
-        let marked = |&count: &usize| {
-            let mark = if real(count) > self.cores { "!" } else { "" };
-            (real(count), format!("{count}{mark}"))
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let marked = |&workers: &f64| {
+            let mark = if workers > self.cores && workers <= self.ours { "!" } else { "" };
+            (workers, format!("{}{mark}", trimmed(workers)))
         };
-        let each: Vec<(f64, String)> = counts.iter().map(marked).collect();
+        let each: Vec<(f64, String)> = places.iter().map(marked).collect();
         svg.push_str(&lines::marks(&each, &self.across, BOTTOM));
+        put!(
+            svg,
+            r#"<text class="tick" x="0" y="12">Ts/TP</text><text class="tick" text-anchor="middle" x="{:.1}" y="{:.1}">workers</text>"#,
+            f64::midpoint(LEFT, RIGHT),
+            HEIGHT - 4.0
+        );
     }
 
     fn line(&self, points: &[(f64, f64)]) -> String {
@@ -174,7 +199,7 @@ mod tests {
         let mut runs = vec![run("fib", "serial", 1, 1.0)];
         runs.extend(counts.iter().map(|&count| run("fib", "filch split", count, 1.0 / real(count.min(cores)))));
         let programs = summarize(&runs, &[]);
-        speedup(&programs[0], &Palette::new(&programs), cores)
+        speedup(&programs[0], &Palette::new(&programs), &[], cores)
     }
 
     /// The corners of a line of this class.
@@ -220,9 +245,28 @@ mod tests {
     }
 
     #[test]
+    fn a_documents_marks_are_to_the_same_scale() {
+        static MARKS: [Mark; 2] = [
+            Mark { column: "speedup", program: "fib", label: "T1/T8", points: &[(1.0, 1.0), (8.0, 2.0)] },
+            Mark { column: "median", program: "fib", label: "another plot", points: &[(1.0, 9.0)] },
+        ];
+        let programs =
+            summarize(&[run("fib", "serial", 1, 1.0), run("fib", "x", 1, 1.0), run("fib", "x", 2, 0.5)], &[]);
+        let svg = speedup(&programs[0], &Palette::new(&programs), &MARKS, 2);
+        let theirs = &svg[svg.find("class=\"s theirs\"").expect("a series of the document")..];
+        let [one, eight] = points(theirs, "series")[..] else { panic!("{theirs}") };
+        let [ours_one, ours_two] = points(&svg[svg.find("class=\"s c0\"").expect("ours")..], "series")[..] else {
+            panic!("{svg}")
+        };
+        assert!((one.0 - ours_one.0).abs() < 0.2 && (one.1 - ours_one.1).abs() < 0.2, "the same place");
+        assert!((eight.1 - ours_two.1).abs() < 0.2 && (7.0 * (ours_two.0 - one.0) - (eight.0 - one.0)).abs() < 0.7);
+        assert!(svg.contains(">paper: T1/T8 2</text>") && svg.contains(">8</text>") && !svg.contains("another plot"));
+    }
+
+    #[test]
     fn one_number_of_workers_makes_no_plot() {
         assert_eq!(ideal(&[2], 2), "");
         let alone = summarize(&[run("fib", "rayon", 1, 1.0), run("fib", "rayon", 2, 1.0)], &[]);
-        assert_eq!(speedup(&alone[0], &Palette::new(&alone), 2), "", "without the sequential program");
+        assert_eq!(speedup(&alone[0], &Palette::new(&alone), &[], 2), "", "without the sequential program");
     }
 }

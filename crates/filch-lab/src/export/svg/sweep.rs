@@ -1,26 +1,18 @@
-//! A column against the swept parameter of an experiment, both axes to scale.
+//! A column against the swept parameter of an experiment.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use filch_protocol::Machine;
 
-use super::lines::{self, Point};
-use super::{Axis, Palette, escape, labels, open};
+use super::lines::Point;
+use super::palette::{Look, Palette, name_of};
+use super::panel::{Drawn, Panel, Series};
 use crate::columns::{COLUMNS, Column};
 use crate::experiment::Sweep;
+use crate::experiment::paper::Mark;
 use crate::experiment::points::{Point as Measured, points};
 use crate::identity::{ProgramId, SchedulerId};
-use crate::summary::{Program, Row};
-
-const WIDTH: f64 = 620.0;
-const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 430.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = HEIGHT - 46.0;
-/// Beyond this ratio of the values, a linear axis would crowd the points at its left end.
-const LINEAR: f64 = 16.0;
+use crate::summary::Program;
 
 /// A plot and its caption.
 #[derive(Debug)]
@@ -29,8 +21,14 @@ pub(crate) struct Figure {
     pub(crate) svg: String,
 }
 
-/// Draws this column for each program, without the swept parameter, and each number of workers.
-pub(crate) fn sweeps(programs: &[Program], sweep: &Sweep, column: &str, machine: &Machine) -> Vec<Figure> {
+/// Draws this column for each program, without the swept parameter, and each number of workers, with a document's marks beside ours.
+pub(crate) fn sweeps(
+    programs: &[Program],
+    sweep: &Sweep,
+    column: &str,
+    marks: &[Mark],
+    machine: &Machine,
+) -> Vec<Figure> {
     let Some(column) = COLUMNS.iter().find(|known| known.name == column) else { return Vec::new() };
     let measured = points(programs, Some(sweep));
     let mut panels: Vec<(&ProgramId, usize)> = Vec::new();
@@ -46,91 +44,66 @@ pub(crate) fn sweeps(programs: &[Program], sweep: &Sweep, column: &str, machine:
             point.program == *program && (point.row.workers == workers || point.row.is_serial())
         };
         let here: Vec<&Measured<'_>> = measured.iter().filter(is_here).collect();
-        let svg = plot(&here, sweep, column, &program.to_string())?;
+        let name = program.to_string();
+        let theirs = marks.iter().filter(|mark| mark.column == column.name && name.starts_with(mark.program));
+        let (svg, common) = plot(&here, sweep, column, &theirs.collect::<Vec<_>>(), &name)?;
         let mark = if workers > machine.cores { ", more than processors" } else { "" };
         let plural = if workers == 1 { "" } else { "s" };
-        Some(Figure { caption: format!("{program}, {workers} worker{plural}{mark}: {}", column.meaning), svg })
+        let common = common.map_or_else(String::new, |common| format!(" (all are {common})"));
+        let caption = format!("{program}, {workers} worker{plural}{mark}: {}{common}", column.meaning);
+        Some(Figure { caption, svg })
     };
     panels.into_iter().filter_map(figure).collect()
 }
 
-fn plot(here: &[&Measured<'_>], sweep: &Sweep, column: &Column, title: &str) -> Option<String> {
-    let mut series: BTreeMap<(bool, bool, &SchedulerId), Vec<Point>> = BTreeMap::new();
-    let mut floors: Vec<(&SchedulerId, f64)> = Vec::new();
+/// Returns the plot, and what all names in it omit.
+fn plot(
+    here: &[&Measured<'_>],
+    sweep: &Sweep,
+    column: &Column,
+    marks: &[&Mark],
+    title: &str,
+) -> Option<(String, Option<String>)> {
+    let mut lines: BTreeMap<(bool, bool, &SchedulerId), Vec<Point>> = BTreeMap::new();
+    let mut levels: Vec<(&SchedulerId, f64)> = Vec::new();
     for point in here {
         let Some(value) = column.value(point.row) else { continue };
         match point.value.as_deref().map(|name| (name, Sweep::place(name))) {
             Some((name, Some(x))) => {
-                let point_of = Point { x, name: name.to_owned(), value, interval: interval(column, point.row) };
-                series.entry((point.who.is_serial(), !point.who.is_filch(), &point.who)).or_default().push(point_of);
+                let point_of = Point { x, name: name.to_owned(), value, interval: column.interval(point.row) };
+                lines.entry((point.who.is_serial(), !point.who.is_filch(), &point.who)).or_default().push(point_of);
             }
             // A value that is a word has no position on an axis; the table shows it.
             Some((_, None)) => {}
-            None => floors.push((&point.who, value)),
+            None => levels.push((&point.who, value)),
         }
     }
-    let mut places: Vec<(f64, String)> = series.values().flatten().map(|point| (point.x, point.name.clone())).collect();
-    places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    places.dedup_by(|a, b| a.0 == b.0);
-    let (least, most) = (places.first()?.0, places.last()?.0);
-    if least == most {
-        return None;
-    }
-    for points in series.values_mut() {
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    let all = series.keys().map(|(.., who)| (*who).clone()).chain(floors.iter().map(|(who, _)| (*who).clone()));
-    let palette = Palette { all: all.filter(|who| !who.is_serial()).collect(), prefix: "sweep-" };
-    let tops =
-        series.values().flatten().flat_map(|point| [point.value, point.interval.map_or(point.value, |(_, high)| high)]);
-    let top = tops.chain(floors.iter().map(|&(_, value)| value)).fold(0.0, f64::max);
-    let up = Axis::new(0.0, if top > 0.0 { top } else { 1.0 }, (BOTTOM, TOP), 4.0);
-    let across = if least > 0.0 && most > LINEAR * least {
-        Axis { from: least, to: most, ..Axis::doubling(least, most, (LEFT + 12.0, RIGHT)) }
-    } else {
-        Axis { from: least, to: most, ..Axis::new(least, most, (LEFT + 12.0, RIGHT), 4.0) }
+    let all = lines.keys().map(|(.., who)| (*who).clone()).chain(levels.iter().map(|(who, _)| (*who).clone()));
+    let palette = Palette::of(all.filter(|who| !who.is_serial()).collect(), "sweep-");
+    let series = |who: &SchedulerId, drawn| Series { name: palette.name(who), look: palette.look(who), drawn };
+    let levels = levels.into_iter().map(|(who, value)| series(who, Drawn::Level(value)));
+    let theirs = marks.iter().enumerate().map(|(index, mark)| Series {
+        name: name_of(mark),
+        look: Look::theirs(index),
+        drawn: Drawn::Line(mark.points.iter().map(|&(x, value)| place(x, value, sweep)).collect()),
+    });
+    let lines = lines.into_iter().map(|((.., who), points)| series(who, Drawn::Line(points)));
+    let panel = Panel {
+        title: format!("{} of {title} by {}", column.heading, sweep.parameter),
+        across: sweep.meaning,
+        up: column.meaning,
+        text: &|value| column.unit.text(value),
+        series: levels.chain(theirs).chain(lines).collect(),
     };
-    let mut svg = open(WIDTH, HEIGHT, &format!("{} of {title} by {}", column.heading, sweep.parameter));
-    for &tick in &up.ticks {
-        let y = up.at(tick);
-        put!(svg, r#"<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1}" y2="{y:.1}"/>"#);
-        let text = if tick == 0.0 { "0".to_owned() } else { column.unit.text(tick) };
-        put!(svg, r#"<text class="tick" text-anchor="end" x="{}" y="{:.1}">{text}</text>"#, LEFT - 6.0, y + 4.0);
-    }
-    svg += &lines::marks(&places, &across, BOTTOM);
-    put!(
-        svg,
-        r#"<text class="tick" text-anchor="middle" x="{:.1}" y="{:.1}">{}</text>"#,
-        f64::midpoint(LEFT, RIGHT),
-        HEIGHT - 8.0,
-        escape(sweep.meaning)
-    );
-    let mut ends = Vec::new();
-    for (who, value) in floors {
-        let (y, attributes) = (up.at(value), palette.attributes(who));
-        let text = format!("{who} {}", column.unit.text(value));
-        put!(
-            svg,
-            r#"<g {attributes} data-tip="{}"><line class="hit" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1}" y2="{y:.1}"/><line class="beside" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1}" y2="{y:.1}"/></g>"#,
-            escape(&text)
-        );
-        ends.push((y, attributes, text));
-    }
-    for ((.., who), points) in &series {
-        let attributes = palette.attributes(who);
-        svg += &lines::draw(&who.to_string(), points, |value| column.unit.text(value), &attributes, (&across, &up));
-        if let Some(last) = points.last() {
-            ends.push((up.at(last.value), attributes, format!("{who} {}", column.unit.text(last.value))));
-        }
-    }
-    svg += &labels(ends, RIGHT + 10.0, (TOP, BOTTOM));
-    Some(svg + "</svg>")
+    // A document's line alone is no plot of ours.
+    let is_ours = here.iter().any(|point| point.value.as_deref().and_then(Sweep::place).is_some());
+    Some((panel.svg().filter(|_| is_ours)?, palette.common()))
 }
 
-/// The uncertainty of a value: its interval, or the middle half of the times.
-fn interval(column: &Column, row: &Row) -> Option<(f64, f64)> {
-    let middle = || row.time.filter(|_| column.name == "median").map(|time| (time.lower_quartile, time.upper_quartile));
-    column.estimate(row).and_then(|estimate| estimate.interval).or_else(middle)
+/// A document's point; its position has the name of the sweep's value there, if there is one.
+fn place(x: f64, value: f64, sweep: &Sweep) -> Point {
+    let named = sweep.values.iter().find(|name| Sweep::place(name) == Some(x));
+    Point { x, name: named.cloned().unwrap_or_else(|| super::trimmed(x)), value, interval: None }
 }
 
 #[cfg(test)]
@@ -141,6 +114,10 @@ mod tests {
 
     /// Plots a pool whose time equals its block length, and one without blocks.
     fn figures(blocks: &[&str], column: &str) -> Vec<Figure> {
+        beside(blocks, column, &[])
+    }
+
+    fn beside(blocks: &[&str], column: &str, marks: &[Mark]) -> Vec<Figure> {
         let mut runs = Vec::new();
         let mut add = |pool: String, seconds| {
             let mut run = run("trees", "filch x", 2, seconds);
@@ -150,7 +127,7 @@ mod tests {
         blocks.iter().for_each(|block| add(format!("bwos-l:block={block}"), Sweep::place(block).unwrap_or(1.0)));
         add("<abp>".to_owned(), 4.0);
         let sweep = Sweep { parameter: "block", values: Vec::new(), meaning: "tasks per block" };
-        sweeps(&summarize(&runs, &[]), &sweep, column, &Machine { cores: 2, ..Machine::default() })
+        sweeps(&summarize(&runs, &[]), &sweep, column, marks, &Machine { cores: 2, ..Machine::default() })
     }
 
     fn corners(svg: &str) -> Vec<(f64, f64)> {
@@ -170,8 +147,10 @@ mod tests {
             (2.0 * (b.0 - a.0) - (c.0 - b.0)).abs() < 0.5,
             "the distance from 2 to 4 is not half of that from 4 to 8"
         );
-        assert!((BOTTOM - b.1 - 2.0 * (BOTTOM - a.1)).abs() < 0.5, "the axis does not start at zero");
-        assert!((BOTTOM - c.1 - 4.0 * (BOTTOM - a.1)).abs() < 0.5);
+        let zero = figure.svg.split(" y1=\"").nth(1).and_then(|y| y.split('"').next()?.parse::<f64>().ok());
+        let zero = zero.expect("the lowest line of the grid");
+        assert!((zero - b.1 - 2.0 * (zero - a.1)).abs() < 0.5, "the axis does not start at zero");
+        assert!((zero - c.1 - 4.0 * (zero - a.1)).abs() < 0.5);
         let dashed = figure.svg.split("class=\"beside\"").nth(1).expect("a reference line");
         assert!(dashed.contains(&format!("y1=\"{:.1}\"", b.1)), "not at the height of 4 s");
         assert!(figure.svg.contains("&lt;abp&gt;") && !figure.svg.contains("<abp>") && !figure.svg.contains("NaN"));
@@ -188,5 +167,23 @@ mod tests {
         assert_eq!(corners(&figures(&["2", "sqrt", "4"], "median")[0].svg).len(), 2);
         assert!(figures(&["sqrt", "2"], "median").is_empty(), "a single point");
         assert!(figures(&["2", "4"], "speedup").is_empty(), "without the sequential program");
+    }
+
+    #[test]
+    fn a_document_stands_beside_our_values() {
+        static MARKS: [Mark; 3] = [
+            Mark { column: "median", program: "", label: "BWoS", points: &[(2.0, 2.0), (16.0, 4.0)] },
+            Mark { column: "median", program: "fib", label: "elsewhere", points: &[(2.0, 2.0)] },
+            Mark { column: "stolen", program: "", label: "another column", points: &[(2.0, 2.0)] },
+        ];
+        let found = beside(&["2", "4", "8"], "median", &MARKS);
+        let svg = &found[0].svg;
+        let theirs = &svg[svg.find("class=\"s theirs\"").expect("the document's series")..];
+        let ours = &svg[svg.find("class=\"s c0\"").expect("our series")..];
+        let ([a, b], [ours_a, ours_b, _]) = (&corners(theirs)[..], &corners(ours)[..]) else { panic!("{svg}") };
+        assert_eq!((a, b.1), (ours_a, ours_b.1), "not to the same scale");
+        assert!((7.0 * (ours_b.0 - a.0) - (b.0 - a.0)).abs() < 0.5 && svg.contains(">16</text>"), "{svg}");
+        assert!(svg.contains(">paper: BWoS 4.00 s</text>") && !svg.contains("elsewhere") && !svg.contains("another"));
+        assert!(beside(&[], "median", &MARKS).is_empty(), "a plot without a value of ours");
     }
 }
