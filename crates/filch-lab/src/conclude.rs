@@ -12,7 +12,7 @@ use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Verdict, decide};
 use crate::experiment::plan::Plan;
 use crate::experiment::probe::Findings;
-use crate::export::html::{Page, probe_page};
+use crate::export::html::{Figures, Origin, Page, probe_page};
 use crate::export::json::write_file;
 use crate::export::table;
 use crate::facts::facts;
@@ -70,6 +70,7 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
     }
     let decided = decide(experiment, &programs, cores());
     if !flags.no_report {
+        let figures = Figures::of(&programs, Some(experiment), cores());
         let page = Page {
             runs,
             programs: &programs,
@@ -77,6 +78,8 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
             doubts: &doubts,
             experiment: Some(experiment),
             decided: &decided,
+            figures: &figures,
+            origin: &origin(flags),
         };
         write_file(&flags.report, &page.html())?;
     }
@@ -92,7 +95,7 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
 pub(crate) fn conclude_probe(experiment: &Experiment, findings: Findings, flags: &Flags) -> Result<Found> {
     let colour = colour();
     if !flags.no_report {
-        write_file(&flags.report, &probe_page(experiment, &findings))?;
+        write_file(&flags.report, &probe_page(experiment, &findings, &Machine::here(), &origin(flags)))?;
     }
     if !flags.output.quiet {
         let mut out = std::io::stdout().lock();
@@ -108,6 +111,25 @@ pub(crate) fn conclude_probe(experiment: &Experiment, findings: Findings, flags:
         }
     }
     Ok(Found { decided: findings.decided, rounds: 1, ..Found::default() })
+}
+
+/// Returns where the page of this session comes from.
+fn origin(flags: &Flags) -> Origin {
+    let files = flags.files.then(|| flags.report.file_stem()).flatten();
+    Origin {
+        command: Some(flags.command.clone().unwrap_or_else(command)),
+        files: files.map(|name| name.to_string_lossy().into_owned()),
+    }
+}
+
+/// The command of this process, as a shell reads it.
+fn command() -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_=./:,+@%".contains(c);
+    let quoted = |word: String| {
+        if !word.is_empty() && word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    let arguments = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("filch".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
 fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], decided: &[Decided]) -> Result {

@@ -230,6 +230,12 @@ pub(crate) struct Session {
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// The command to show on the page, if it is not the one of this process.
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
+    /// Whether figures and tables are written beside the page.
+    #[arg(skip)]
+    pub(crate) files: bool,
 }
 
 impl Session {

@@ -1,7 +1,7 @@
 //! Tests of the columns.
 
 use super::*;
-use crate::export::html::Page;
+use crate::export::html::{Figures, Origin, Page};
 use crate::export::json;
 use crate::record::tests::run;
 use crate::summary::{Program, summarize};
@@ -48,9 +48,17 @@ fn terminal_page_and_summary_agree_on_columns() {
     for choice in [Choice::Usual, Choice::of(Some(&names), &[]).unwrap()] {
         let columns = choice.all();
         assert_eq!(columns.len(), COLUMNS.len());
-        let page =
-            Page { runs: &runs, programs: &programs, choice: &choice, doubts: &[], experiment: None, decided: &[] }
-                .html();
+        let page = Page {
+            runs: &runs,
+            programs: &programs,
+            choice: &choice,
+            doubts: &[],
+            experiment: None,
+            decided: &[],
+            figures: &Figures::of(&programs, None, 2),
+            origin: &Origin::default(),
+        }
+        .html();
         let numbers = &page[page.find("class=\"numbers\"").unwrap()..];
         let heads = numbers.split("data-tip=\"").skip(1).take(columns.len());
         let heads: Vec<&str> = heads.map(|cell| cell.split_once('>').unwrap().1.split('<').next().unwrap()).collect();

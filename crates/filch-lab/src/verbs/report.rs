@@ -8,7 +8,7 @@ use crate::error::{Result, usage};
 use crate::experiment::Experiment;
 use crate::experiment::claim::decide;
 use crate::experiments::all;
-use crate::export::html::Page;
+use crate::export::html::{Figures, Origin, Page};
 use crate::export::json::{Lines, check_writable, read, rows, write_file};
 use crate::flags::Report as Flags;
 use crate::record::Run;
@@ -52,6 +52,8 @@ pub(crate) fn report(flags: &Flags) -> Result {
             doubts,
             experiment: experiment.as_ref(),
             decided: &decided,
+            figures: &Figures::of(&programs, experiment.as_ref(), cores),
+            origin: &Origin::default(),
         };
         write_file(page, &shown.html())?;
     }

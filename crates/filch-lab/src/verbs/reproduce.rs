@@ -88,7 +88,18 @@ fn session(flags: &Flags, id: &str, size: Size) -> Session {
         no_report: false,
         resume: flags.resume,
         output: Output { json: Some(flags.dir.join(format!("{id}.jsonl"))), quiet: flags.quiet },
+        command: Some(command(flags, id, size)),
+        files: true,
     }
+}
+
+/// Returns the command that measures this experiment alone.
+fn command(flags: &Flags, id: &str, size: Size) -> String {
+    let given = [("repeat", flags.repeat), ("budget", flags.budget)];
+    let given = given.into_iter().filter_map(|(name, value)| Some(format!(" --{name} {}", value?)));
+    let seed = (flags.seed != 1).then(|| format!(" --seed {}", flags.seed));
+    let rest: String = given.chain(seed).collect();
+    format!("filch reproduce {id} --size {}{rest}", size.name())
 }
 
 /// Prints what the experiments cost.

@@ -1,6 +1,7 @@
 //! The part of the report about the origin of the numbers.
 
 use filch_catalogue::Memory;
+use filch_protocol::Machine;
 use maud::{Markup, html};
 
 use super::Setting;
@@ -8,31 +9,35 @@ use crate::stats::RESAMPLES;
 
 impl Setting<'_> {
     pub(super) fn machine(&self) -> Markup {
-        let (runs, machine) = (self.page.runs, &self.machine);
+        let runs = self.page.runs;
         let of_others = runs.iter().filter(|run| !run.who.is_serial() && !run.version.is_empty());
         let mut versions: Vec<String> = of_others.map(|run| format!("{} {}", run.who.scheduler, run.version)).collect();
         versions.sort_unstable();
         versions.dedup();
-        let kind = if machine.virtual_machine { " (virtual)" } else { "" };
-        let flags = if machine.rustflags.is_empty() { "none" } else { &machine.rustflags };
-        let rows = [
-            ("processor", machine.processor.clone()),
-            ("processors", format!("{}{kind}", machine.cores)),
-            ("memory", Memory(machine.memory_bytes).to_string()),
-            ("governor", machine.governor.clone()),
-            ("kernel", machine.kernel.clone()),
-            ("compiler", machine.compiler.clone()),
-            ("target", machine.target.clone()),
-            ("profile", machine.profile.clone()),
-            ("RUSTFLAGS", flags.to_owned()),
-            ("commit", runs.first().map(|run| run.commit.clone()).unwrap_or_default()),
-            ("schedulers", versions.join(", ")),
-        ];
-        html! {
-            section class="card" {
-                h2 { "Machine and build" }
-                dl { @for (name, text) in rows { dt { (name) } dd { (text) } } }
-            }
+        let commit = runs.first().map(|run| run.commit.clone()).unwrap_or_default();
+        built_by(&self.machine, &[("commit", commit), ("schedulers", versions.join(", "))])
+    }
+}
+
+/// Describes the machine and the build.
+pub(super) fn built_by(machine: &Machine, more: &[(&str, String)]) -> Markup {
+    let kind = if machine.virtual_machine { " (virtual)" } else { "" };
+    let flags = if machine.rustflags.is_empty() { "none" } else { &machine.rustflags };
+    let rows = [
+        ("processor", machine.processor.clone()),
+        ("processors", format!("{}{kind}", machine.cores)),
+        ("memory", Memory(machine.memory_bytes).to_string()),
+        ("governor", machine.governor.clone()),
+        ("kernel", machine.kernel.clone()),
+        ("compiler", machine.compiler.clone()),
+        ("target", machine.target.clone()),
+        ("profile", machine.profile.clone()),
+        ("RUSTFLAGS", flags.to_owned()),
+    ];
+    html! {
+        section class="card" {
+            h2 { "Machine and build" }
+            dl { @for (name, text) in rows.iter().chain(more) { dt { (name) } dd { (text) } } }
         }
     }
 }

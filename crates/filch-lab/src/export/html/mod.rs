@@ -4,10 +4,15 @@
 //! script are inserted verbatim.
 
 mod about;
+mod claims;
+mod figures;
 mod overview;
+mod probe;
 mod programs;
 
+pub(crate) use figures::Figures;
 pub(crate) use overview::overview;
+pub(crate) use probe::probe_page;
 
 use std::time::{Duration, SystemTime};
 
@@ -15,10 +20,11 @@ use filch_protocol::Machine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 
+use claims::{claims, source, tables};
+
 use crate::columns::{Choice, Column};
-use crate::experiment::claim::{Decided, Verdict};
-use crate::experiment::probe::Findings;
-use crate::experiment::{Experiment, Plot};
+use crate::experiment::Experiment;
+use crate::experiment::claim::Decided;
 use crate::export::svg::{self, Palette};
 use crate::facts::facts;
 use crate::record::Run;
@@ -35,32 +41,17 @@ pub(crate) struct Page<'p> {
     /// The experiment of the runs, if all belong to the same one.
     pub(crate) experiment: Option<&'p Experiment>,
     pub(crate) decided: &'p [Decided],
+    pub(crate) figures: &'p Figures,
+    pub(crate) origin: &'p Origin,
 }
 
-/// Returns the page of an experiment that a probe measures.
-pub(crate) fn probe_page(experiment: &Experiment, findings: &Findings) -> String {
-    let name = experiment.name.unwrap_or_default();
-    let body = html! {
-        (paper(experiment))
-        (claims(&findings.decided))
-        @for figure in &findings.figures {
-            section class="card" { figure { figcaption { (figure.caption) } (PreEscaped(&figure.svg)) } }
-        }
-        @for table in &findings.tables {
-            section class="card" {
-                h2 { (table.caption) }
-                (listing(table.heads.iter().map(String::as_str), table.rows.iter().map(|row| row.iter().map(String::as_str))))
-            }
-        }
-    };
-    let machine = Machine::here();
-    let title = html! {
-        div class="title" id="top" {
-            h1 { (experiment.question) }
-            p { code { "filch reproduce " (name) } " · " (machine.processor) " · " (machine.cores) " processors" }
-        }
-    };
-    whole(&format!("filch: {name}"), &html! { header { (bar(&[])) } (title) main { (body) } })
+/// Where a page comes from, and what is beside it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    /// The command that measured it, if it is known.
+    pub(crate) command: Option<String>,
+    /// The name of the files beside the page, without their endings, if there are any.
+    pub(crate) files: Option<String>,
 }
 
 /// The common data of all parts of a page.
@@ -91,9 +82,9 @@ impl Page<'_> {
             (setting.header())
             main {
                 (self.failures())
-                @if let Some(experiment) = self.experiment { (paper(experiment)) }
-                (claims(self.decided))
+                (claims(self.experiment, self.decided))
                 (setting.swept())
+                @if let Some(experiment) = self.experiment { (tables(experiment)) }
                 (setting.headline())
                 (setting.overview())
                 @for index in 0..self.programs.len() { (setting.program(index)) }
@@ -137,47 +128,16 @@ impl Page<'_> {
     }
 }
 
-fn claims(decided: &[Decided]) -> Markup {
-    if decided.is_empty() {
-        return html! {};
-    }
-    html! {
-        section class="card" id="claims" {
-            h2 { "Claims" }
-            p class="say" {
-                "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. A claim that the "
-                "intervals or this machine cannot decide stays open."
-            }
-            ul class="claims" {
-                @for claim in decided {
-                    li {
-                        span class={ "verdict " (class(&claim.verdict)) } { (claim.name()) }
-                        div {
-                            b { (claim.text) }
-                            p { "It holds if " (claim.rule) "." br; (claim.why()) }
-                        }
-                    }
-                }
-            }
-        }
-    }
+/// Shows the command that measured.
+fn command(origin: &Origin) -> Markup {
+    html! { @if let Some(command) = &origin.command { p class="command" { code { (command) } } } }
 }
 
-/// Shows what the document says.
-fn paper(experiment: &Experiment) -> Markup {
-    let Some(paper) = experiment.paper else { return html! {} };
-    let document = paper.document;
+/// Links the data beside the page.
+fn files(origin: &Origin) -> Markup {
     html! {
-        section class="card" id="paper" {
-            h2 { "The document" }
-            p class="say" {
-                (document.authors) ", " i { (document.title) } ", " (document.venue) ", " (paper.place) ", on " (document.machine)
-                ". " (paper.shows)
-            }
-            @for table in paper.tables {
-                p { (table.caption) }
-                (listing(table.heads.iter().copied(), table.rows.iter().map(|row| row.iter().copied())))
-            }
+        @if let Some(name) = &origin.files {
+            " · " a href={ (name) ".csv" } { "table (CSV)" } " · " a href={ (name) ".jsonl" } { "lines (JSON)" }
         }
     }
 }
@@ -189,9 +149,17 @@ fn listing<'t, R: Iterator<Item = &'t str>>(
 ) -> Markup {
     html! {
         div class="scroll" {
-            table {
+            table class="numbers" {
                 thead { tr { @for head in heads { th { (head) } } } }
-                tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (index, cell) in row.enumerate() {
+                                @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
@@ -230,14 +198,6 @@ fn bar(names: &[String]) -> Markup {
     }
 }
 
-fn class(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::DoesNotHold => "fails",
-        Verdict::NotTestable(_) => "open",
-    }
-}
-
 impl Setting<'_> {
     fn header(&self) -> Markup {
         let runs = self.page.runs;
@@ -250,13 +210,14 @@ impl Setting<'_> {
             }
             div class="title" id="top" {
                 @match self.page.named() {
-                    Some((_, experiment)) => h1 { (experiment.question) },
+                    Some((_, experiment)) => { h1 { (experiment.question) } (source(experiment)) },
                     None => h1 { "Schedulers compared" },
                 }
+                (command(self.page.origin))
                 p {
-                    @if let Some((name, _)) = self.page.named() { code { "filch experiment " (name) } " · " }
                     (self.machine.processor) " · " (self.machine.cores) " processors · " (date(at)) " · " (measured) " runs, "
                     @if wrong == 0 { "every answer right" } @else { b class="bad" { (wrong) " wrong" } }
+                    (files(self.page.origin))
                 }
             }
         }
@@ -267,28 +228,6 @@ impl Setting<'_> {
             section class="facts" {
                 @for fact in facts(self.page.programs, self.machine.cores) {
                     div class="fact" { b { (fact.figure) } p { (fact.sentence) } }
-                }
-            }
-        }
-    }
-
-    /// Draws the experiment's plots against the swept parameter.
-    fn swept(&self) -> Markup {
-        let Some(experiment) = self.page.experiment else { return html! {} };
-        let Some(sweep) = &experiment.sweep else { return html! {} };
-        let plots = experiment.plots.iter().filter_map(|plot| if let Plot::Swept(of) = plot { Some(of) } else { None });
-        let drawn =
-            plots.flat_map(|column| svg::sweeps(self.page.programs, sweep, column, experiment.marks(), &self.machine));
-        let drawn: Vec<svg::Figure> = drawn.collect();
-        if drawn.is_empty() {
-            return html! {};
-        }
-        html! {
-            section class="card" id="sweep" {
-                h2 { (sweep.parameter) ": " (sweep.meaning) }
-                p class="say" { "Medians, with the middle half of the runs or the 95 % interval. Schedulers without the parameter are dashed." }
-                div class="sweeps" {
-                    @for figure in &drawn { figure { figcaption { (figure.caption) } (PreEscaped(&figure.svg)) } }
                 }
             }
         }
@@ -361,7 +300,7 @@ mod tests {
     use super::*;
     use crate::experiment::claim::{Claim, Limit, decide};
     use crate::experiment::quantity::{Measure, Pick, Quantity};
-    use crate::experiment::{Experiment, Sweep};
+    use crate::experiment::{Experiment, Plot, Sweep};
     use crate::record::tests::run;
     use crate::summary::summarize;
 
@@ -375,9 +314,19 @@ mod tests {
     fn page(runs: &[Run], experiment: Option<&Experiment>) -> String {
         let programs = summarize(runs, &[]);
         let decided = experiment.map_or_else(Vec::new, |of| decide(of, &programs, 2));
-        let doubts = [Warning::Debug];
-        Page { runs, programs: &programs, choice: &Choice::Usual, doubts: &doubts, experiment, decided: &decided }
-            .html()
+        let (doubts, figures) = ([Warning::Debug], Figures::of(&programs, experiment, 2));
+        let origin = Origin { command: Some("filch test --size quick".to_owned()), files: Some("test".to_owned()) };
+        Page {
+            runs,
+            programs: &programs,
+            choice: &Choice::Usual,
+            doubts: &doubts,
+            experiment,
+            decided: &decided,
+            figures: &figures,
+            origin: &origin,
+        }
+        .html()
     }
 
     #[test]
@@ -431,7 +380,9 @@ mod tests {
         let page = page(&runs, Some(&experiment));
         for part in [
             "<h1>How long may blocks be?</h1>",
-            "filch experiment blocks",
+            "<code>filch test --size quick</code>",
+            "href=\"test.csv\"",
+            "href=\"test-1.svg\"",
             "tasks in a block",
             "Small blocks are faster.",
             "class=\"verdict holds\"",

@@ -1,11 +1,11 @@
 //! The part of the report with the numbers: the comparison with the fastest, and each program.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::Setting;
+use super::figures::figure;
 use crate::columns::{Column, heads};
-use crate::experiment::{Experiment, Plot};
-use crate::export::svg;
+use crate::export::svg::Figure;
 use crate::identity::SchedulerId;
 use crate::summary::{Program, Row};
 use crate::terminal::{count, duration};
@@ -59,45 +59,44 @@ impl Setting<'_> {
 
     pub(super) fn program(&self, index: usize) -> Markup {
         let program = &self.page.programs[index];
-        let marks = self.page.experiment.map_or(&[][..], Experiment::marks);
-        let plots = self.page.experiment.map_or(Plot::USUAL, |experiment| experiment.plots);
-        let drawn = |plot: &Plot| match plot {
-            Plot::Times => ("Time: every run, the middle half, the median", svg::times(program, &self.palette)),
-            Plot::Speedup => {
-                let plot = svg::speedup(program, &self.palette, marks, self.machine.cores);
-                ("Speed-up Ts/TP by workers, with 95 % intervals", plot)
-            }
-            Plot::Forks => ("A fork and its join: (T1 − Ts) / tasks", svg::overheads(program, &self.palette)),
-            // Not part of a single program.
-            Plot::Swept(_) => ("", String::new()),
-        };
-        let figures: Vec<(&str, String)> = plots.iter().map(drawn).filter(|(_, svg)| !svg.is_empty()).collect();
+        let figures = self.page.figures.of_program(index);
         // The first plot is the largest; the others are beside it.
         let (first, others) = figures.split_at(figures.len().min(1));
-        let figure = |(caption, svg): &(&str, String)| html! { figure { figcaption { (caption) } (PreEscaped(svg)) } };
+        let shown = |&(number, one): &(usize, &Figure)| figure(one, number, self.page.origin);
+        let asked = self.asked();
         html! {
             section class="card" id={ "p" (index) } {
                 h2 { (program.title) }
                 (summary(program))
-                div class="plots" {
-                    @for plot in first { (figure(plot)) }
-                    div { @for plot in others { (figure(plot)) } }
+                @if !first.is_empty() {
+                    div class="plots" {
+                        @for plot in first { (shown(plot)) }
+                        @if !others.is_empty() { div { @for plot in others { (shown(plot)) } } }
+                    }
                 }
+                @if !asked.is_empty() { div class="scroll" { (self.numbers(program, &asked)) } }
                 details {
                     summary { "All numbers and counters" }
-                    div class="scroll" { (self.numbers(program)) }
+                    div class="scroll" { (self.numbers(program, &self.columns)) }
                 }
             }
         }
     }
 
-    fn numbers(&self, program: &Program) -> Markup {
+    /// Returns the columns that answer the experiment's question.
+    fn asked(&self) -> Vec<&'static Column> {
+        let names = self.page.experiment.map_or(&[][..], |experiment| experiment.columns);
+        let of = |name: &&str| self.columns.iter().copied().find(|column| column.name == *name);
+        names.iter().filter_map(of).collect()
+    }
+
+    fn numbers(&self, program: &Program, columns: &[&Column]) -> Markup {
         html! {
             table class="numbers" {
                 thead {
                     tr {
                         @for head in heads() { th { (head) } }
-                        @for column in &self.columns { th data-tip=(column.meaning) { (column.heading) } }
+                        @for column in columns { th data-tip=(column.meaning) { (column.heading) } }
                     }
                 }
                 tbody {
@@ -107,7 +106,7 @@ impl Setting<'_> {
                         tr class=(self.palette.class(&row.who)) data-s=(self.palette.key(&row.who)) {
                             th scope="row" class=[bad] data-tip=(version) { i class="swatch" {} (row.label) }
                             td { (row.workers) }
-                            @for column in &self.columns {
+                            @for column in columns {
                                 td data-tip=[rounds(column, row)] { (column.text(row, true).unwrap_or_default()) }
                             }
                         }

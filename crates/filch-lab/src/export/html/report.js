@@ -29,7 +29,7 @@ document.getElementById("theme").addEventListener("click", () => {
   root.dataset.theme = dark ? "light" : "dark";
 });
 
-document.getElementById("save").addEventListener("click", () => {
+document.getElementById("save")?.addEventListener("click", () => {
   const { machines, runs } = JSON.parse(document.getElementById("data").textContent);
   const lines = runs.map(run => JSON.stringify({ ...run, machine: machines[run.machine] }) + "\n");
   const link = document.createElement("a");

@@ -1,0 +1,69 @@
+//! What a document shows and claims, and our verdicts.
+
+use maud::{Markup, html};
+
+use super::listing;
+use crate::experiment::Experiment;
+use crate::experiment::claim::{Decided, Verdict};
+
+/// Names the document and what it shows.
+pub(super) fn source(experiment: &Experiment) -> Markup {
+    let Some(paper) = experiment.paper else { return html! {} };
+    let document = paper.document;
+    html! {
+        p class="source" {
+            (document.authors) ", " i { (document.title) } ", " (document.venue) ", " b { (paper.place) } ", on "
+            (document.machine) ". " (paper.shows)
+        }
+    }
+}
+
+/// Shows the document's numbers.
+pub(super) fn tables(experiment: &Experiment) -> Markup {
+    let Some(paper) = experiment.paper.filter(|paper| !paper.tables.is_empty()) else { return html! {} };
+    html! {
+        section class="card" id="paper" {
+            h2 { "The document's numbers" }
+            @for table in paper.tables {
+                p class="say" { (table.caption) }
+                (listing(table.heads.iter().copied(), table.rows.iter().map(|row| row.iter().copied())))
+            }
+        }
+    }
+}
+
+/// Shows the claims, each with its verdict, its rule and the evidence.
+pub(super) fn claims(experiment: Option<&Experiment>, decided: &[Decided]) -> Markup {
+    if decided.is_empty() {
+        return html! {};
+    }
+    let of_paper = experiment.and_then(|experiment| experiment.paper);
+    html! {
+        section class="card" id="claims" {
+            h2 { @match of_paper { Some(paper) => { "Claims of " (paper.place) }, None => "Claims" } }
+            p class="say" {
+                "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. A claim that the "
+                "intervals or this machine cannot decide stays open."
+            }
+            ul class="claims" {
+                @for claim in decided {
+                    li {
+                        span class={ "verdict " (class(&claim.verdict)) } { (claim.name()) }
+                        div {
+                            b { (claim.text) }
+                            p { "It holds if " (claim.rule) "." br; (claim.why()) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn class(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "fails",
+        Verdict::NotTestable(_) => "open",
+    }
+}
