@@ -149,6 +149,13 @@ pub(crate) const COLUMNS: &[Column] = &[
     counter("shrinks", "times shared work was taken back, median of a run", "shrinks"),
     counter("migrations", "tasks that came to a worker from another's queue, median of a run", "migrations").on(Report),
     counter("idle", "nanoseconds of all workers without work, median of a run", "idle_ns").on(Report),
+    number(
+        "idle-per-migration",
+        "idle/migration",
+        "time without work for each task that came from another worker's queue",
+        Unit::Seconds,
+        |row| Some(row.counted("idle_ns")? * 1e-9 / row.counted("migrations").filter(|&migrations| migrations > 0.0)?),
+    ),
     counter("retries", "attempts that left without an answer to their request, median of a run", "retries").on(Report),
     counter("grants", "tasks given to thieves on request, median of a run", "grants").on(Report),
     counter("declined", "requests answered with nothing, median of a run", "declined").on(Report),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::points::{Point, points};
 use super::quantity::{Measure, Pick, Quantity, joined};
-use super::{Experiment, Sweep};
+use super::{Experiment, Sweep, related};
 use crate::stats::{Estimate, Rounds, geometric_mean};
 use crate::summary::Program;
 
@@ -85,6 +85,27 @@ impl Limit {
             _ => None,
         }
     }
+
+    /// Whether a number satisfies the limit, or what is missing to decide.
+    fn says(self, evidence: &Evidence) -> Result<bool, String> {
+        let Estimate { interval, rounds, .. } = evidence.estimate;
+        match interval {
+            Some(interval) if rounds >= ENOUGH_ROUNDS => {
+                self.decides(interval).ok_or_else(|| "An interval crosses the limit; more rounds may decide".to_owned())
+            }
+            _ => Err(format!("It needs {ENOUGH_ROUNDS} rounds, but there are {rounds}")),
+        }
+    }
+
+    /// The distance of a number to the limit; negative if it violates the limit.
+    fn slack(self, evidence: &Evidence) -> f64 {
+        let (low, high) = evidence.estimate.interval.unwrap_or((evidence.estimate.value, evidence.estimate.value));
+        match self {
+            Self::Below(to) => to - high,
+            Self::Above(from) => low - from,
+            Self::Within(from, to) => (low - from).min(to - high),
+        }
+    }
 }
 
 impl fmt::Display for Limit {
@@ -104,6 +125,24 @@ pub(crate) enum Verdict {
     DoesNotHold,
     /// With what is missing.
     NotTestable(String),
+}
+
+impl Verdict {
+    /// Judges by many decisions: one against the claim refutes it, and a missing one leaves it open.
+    pub(crate) fn of(decisions: impl IntoIterator<Item = Result<bool, String>>) -> Self {
+        let mut verdict = None;
+        for decision in decisions {
+            match decision {
+                Ok(false) => return Self::DoesNotHold,
+                Ok(true) => verdict = verdict.or(Some(Self::Holds)),
+                Err(missing) if !matches!(verdict, Some(Self::NotTestable(_))) => {
+                    verdict = Some(Self::NotTestable(missing));
+                }
+                Err(_) => {}
+            }
+        }
+        verdict.unwrap_or_else(|| Self::NotTestable("It concerns nothing that was measured".to_owned()))
+    }
 }
 
 /// A claim with its verdict.
@@ -138,6 +177,15 @@ impl fmt::Display for Evidence {
 }
 
 impl Decided {
+    /// Decides by the limit of these numbers; a claim of no document.
+    pub(crate) fn by(limit: Limit, text: &'static str, rule: String, mut evidence: Vec<Evidence>) -> Self {
+        // Evidence against the claim comes first, then undecided evidence.
+        let rank = |evidence: &Evidence| limit.says(evidence).map_or(1, |holds| if holds { 2 } else { 0 });
+        evidence.sort_by(|a, b| rank(a).cmp(&rank(b)).then(limit.slack(a).total_cmp(&limit.slack(b))));
+        let verdict = Verdict::of(evidence.iter().map(|evidence| limit.says(evidence)));
+        Self { text, rule, verdict, evidence, is_of_paper: false }
+    }
+
     /// Returns the verdict in words.
     pub(crate) fn name(&self) -> &'static str {
         match (&self.verdict, self.is_of_paper) {
@@ -191,20 +239,12 @@ impl Claim {
         let of: Vec<&Point<'_>> = points.iter().filter(|point| self.concerns(point)).collect();
         let (testable, oversubscribed): (Vec<_>, Vec<_>) =
             of.iter().copied().partition(|point| point.row.workers <= cores);
-        let mut evidence = self.evidence(&testable, points);
-        // Evidence against the claim comes first, then undecided evidence.
-        let rank = |evidence: &Evidence| self.says(evidence).map_or(1, |holds| if holds { 2 } else { 0 });
-        evidence.sort_by(|a, b| rank(a).cmp(&rank(b)).then(self.slack(a).total_cmp(&self.slack(b))));
-        let verdict = match (self.lacks(cores), evidence.first().map(|worst| self.says(worst))) {
-            (Some(missing), _) | (None, Some(Err(missing))) => Verdict::NotTestable(missing),
-            (None, Some(Ok(true))) => Verdict::Holds,
-            (None, Some(Ok(false))) => Verdict::DoesNotHold,
-            (None, None) => Verdict::NotTestable(match oversubscribed.iter().map(|point| point.row.workers).min() {
-                Some(workers) => needs_processors(workers, cores),
-                None => "It concerns nothing that was measured".to_owned(),
-            }),
-        };
-        Decided { text: self.text, rule: self.rule(), verdict, evidence, is_of_paper: false }
+        let mut decided = Decided::by(self.limit, self.text, self.rule(), self.evidence(&testable, points));
+        let too_many =
+            || oversubscribed.iter().map(|point| point.row.workers).min().map(|n| needs_processors(n, cores));
+        let missing = self.lacks(cores).or_else(|| too_many().filter(|_| decided.evidence.is_empty()));
+        decided.verdict = missing.map_or(decided.verdict, Verdict::NotTestable);
+        decided
     }
 
     /// Returns what the machine lacks for a test.
@@ -220,6 +260,8 @@ impl Claim {
         self.of.takes(point)
             && self.workers.is_none_or(|workers| point.row.workers == workers)
             && (self.programs.is_empty() || self.programs.iter().any(|start| title.starts_with(start)))
+            // On a machine with enough processors, those with fewer workers say nothing.
+            && !matches!(self.needs, Some(Need::Processors(needed)) if point.row.workers < needed)
     }
 
     /// Returns the numbers of these points; others may be compared with them.
@@ -245,30 +287,39 @@ impl Claim {
                     let estimate = comparison.of(&point.row.compared);
                     estimate.map(|estimate| about(point, comparison.to_string(), estimate)).into_iter().collect()
                 }
-                Measure::Over(quantity, over) => self
-                    .ratios(point, quantity, over, points)
-                    .into_iter()
-                    .filter_map(|(other, ratio)| {
-                        let what = format!("{quantity} over {}{}", other.who, value(other));
-                        Some(about(point, what, Estimate::paired([&ratio], |[ratio]| ratio)?))
-                    })
-                    .collect(),
-                Measure::MeanOver(..) => Vec::new(),
+                Measure::Over(quantity, over) | Measure::Beyond(quantity, over) => {
+                    let (word, of): (_, fn(f64, f64) -> f64) = match self.measure {
+                        Measure::Beyond(..) => ("beyond", |one, other| one - other),
+                        _ => ("over", |one, other| one / other),
+                    };
+                    let compared = self.beside(point, quantity, over, points, of).into_iter();
+                    let each = |(other, numbers): (&Point<'_>, Rounds)| {
+                        let what = format!("{quantity} {word} {}{}", other.who, value(other));
+                        Some(about(point, what, Estimate::paired([&numbers], |[number]| number)?))
+                    };
+                    compared.filter_map(each).collect()
+                }
+                Measure::OverWith(..) | Measure::FlatUpTo(_) | Measure::MeanOver(..) => Vec::new(),
             }
         };
         match self.measure {
             Measure::MeanOver(quantity, over) => self.means(quantity, over, of, points),
+            Measure::OverWith(quantity, parameter, other) => {
+                related::over_with(of, quantity, (parameter, other), points)
+            }
+            Measure::FlatUpTo(share) => related::flat_up_to(of, share),
             _ => of.iter().flat_map(each).collect(),
         }
     }
 
-    /// Returns the ratios of a point's quantity to that of the picked points beside it.
-    fn ratios<'a, 'p>(
+    /// Compares a point's quantity with that of the picked points beside it.
+    fn beside<'a, 'p>(
         &self,
         point: &Point<'_>,
         quantity: Quantity,
         over: Pick,
         points: &'a [Point<'p>],
+        of: fn(f64, f64) -> f64,
     ) -> Vec<(&'a Point<'p>, Rounds)> {
         let is_beside = |other: &&Point<'_>| {
             let same = other.program == point.program && other.row.workers == point.row.workers;
@@ -277,18 +328,17 @@ impl Claim {
             let is_itself = (&other.who, &other.value) == (&point.who, &point.value);
             same && paired && !is_itself && over.takes(other)
         };
-        let ratio = |other: &'a Point<'p>| {
-            let ratio = joined(&quantity.rounds(point.row)?, &quantity.rounds(other.row)?, |of, over| of / over);
-            Some((other, ratio))
+        let compared = |other: &'a Point<'p>| {
+            Some((other, joined(&quantity.rounds(point.row)?, &quantity.rounds(other.row)?, of)))
         };
-        points.iter().filter(is_beside).filter_map(ratio).collect()
+        points.iter().filter(is_beside).filter_map(compared).collect()
     }
 
     /// Returns the geometric means of the ratios over all programs, for each number of workers and each pair of swept values.
     fn means(&self, quantity: Quantity, over: Pick, of: &[&Point<'_>], points: &[Point<'_>]) -> Vec<Evidence> {
         let mut groups: Vec<(String, Vec<Rounds>)> = Vec::new();
         for point in of {
-            for (other, ratio) in self.ratios(point, quantity, over, points) {
+            for (other, ratio) in self.beside(point, quantity, over, points, |one, other| one / other) {
                 let (mine, theirs) = (value(point), value(other));
                 let name =
                     format!("{}{mine} on {}, {quantity} over {}{theirs}", point.who, point.row.workers, other.who);
@@ -311,28 +361,6 @@ impl Claim {
         groups.into_iter().filter_map(mean).collect()
     }
 
-    /// Whether a number satisfies the limit, or what is missing to decide.
-    fn says(&self, evidence: &Evidence) -> Result<bool, String> {
-        let Estimate { interval, rounds, .. } = evidence.estimate;
-        match interval {
-            Some(interval) if rounds >= ENOUGH_ROUNDS => self
-                .limit
-                .decides(interval)
-                .ok_or_else(|| "An interval crosses the limit; more rounds may decide".to_owned()),
-            _ => Err(format!("It needs {ENOUGH_ROUNDS} rounds, but there are {rounds}")),
-        }
-    }
-
-    /// The distance of a number to the limit; negative if it violates the limit.
-    fn slack(&self, evidence: &Evidence) -> f64 {
-        let (low, high) = evidence.estimate.interval.unwrap_or((evidence.estimate.value, evidence.estimate.value));
-        match self.limit {
-            Limit::Below(to) => to - high,
-            Limit::Above(from) => low - from,
-            Limit::Within(from, to) => (low - from).min(to - high),
-        }
-    }
-
     /// Returns the rule in words.
     fn rule(&self) -> String {
         let of = self.of;
@@ -343,6 +371,14 @@ impl Claim {
                 format!("the {quantity} of {of} over that of {over}, as a geometric mean over the programs,")
             }
             Measure::OverSwept(quantity) => format!("the {quantity} of {of} over the swept value"),
+            Measure::Beyond(quantity, over) => format!("the {quantity} of {of} minus that of {over}"),
+            Measure::OverWith(quantity, parameter, other) => {
+                format!("the {quantity} of {of} over that on the program with {parameter}={other}")
+            }
+            Measure::FlatUpTo(share) => format!(
+                "the swept time up to which {of} takes at most {:.0} % longer than with the least, over its time,",
+                share * 100.0
+            ),
             Measure::Of(comparison) => format!("{comparison} of {of}"),
         };
         let on = self.workers.map_or_else(String::new, |workers| format!(" on {workers}"));
@@ -360,116 +396,4 @@ fn needs_processors(needed: usize, cores: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::quantity::Pick;
-    use crate::record::Run;
-    use crate::record::tests::run;
-    use crate::summary::summarize;
-
-    const LESS: Claim = Claim::new(
-        "filch takes half of rayon's time",
-        Pick::any("filch split"),
-        Measure::Over(Quantity::Time, Pick::any("rayon")),
-        Limit::Below(0.5),
-    );
-
-    /// Rounds in which rayon takes a second, and filch takes these seconds.
-    fn session(seconds: &[f64], workers: usize) -> Vec<Run> {
-        let rounds = seconds.iter().enumerate().flat_map(|(round, &seconds)| {
-            [("filch split", seconds), ("rayon", 1.0)].map(|(who, seconds)| {
-                let mut run = run("fib", who, workers, seconds);
-                (run.round, run.tasks) = (round, Some(1000));
-                run
-            })
-        });
-        rounds.collect()
-    }
-
-    fn of(claim: &Claim, sweep: Option<Sweep>) -> Experiment {
-        Experiment { sweep, claims: vec![claim.clone()], ..Experiment::new("") }
-    }
-
-    fn verdict(claim: &Claim, runs: &[Run]) -> Decided {
-        decide(&of(claim, None), &summarize(runs, &[]), 2).remove(0)
-    }
-
-    #[test]
-    fn a_claim_is_decided_by_the_whole_interval() {
-        assert_eq!(verdict(&LESS, &session(&[0.4; 5], 1)).verdict, Verdict::Holds);
-        assert_eq!(verdict(&LESS, &session(&[0.6; 5], 1)).verdict, Verdict::DoesNotHold);
-        let open = verdict(&LESS, &session(&[0.4, 0.45, 0.45, 0.55, 0.6], 1));
-        assert!(matches!(&open.verdict, Verdict::NotTestable(why) if why.contains("crosses")), "{open:?}");
-        assert!(open.why().contains("fib n=30, filch split on 1, time over rayon: 0.45 ["), "{}", open.why());
-    }
-
-    #[test]
-    fn a_claim_needs_enough_evidence() {
-        let missing = |runs: &[Run]| match verdict(&LESS, runs).verdict {
-            Verdict::NotTestable(why) => why,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(missing(&session(&[0.4; 3], 1)), "It needs 5 rounds, but there are 3");
-        assert_eq!(missing(&session(&[0.4; 5], 8)), "It needs 8 processors, but there are 2");
-        assert_eq!(missing(&session(&[0.4; 5], 1)[..1]), "It concerns nothing that was measured");
-    }
-
-    #[test]
-    fn one_violating_row_refutes_a_claim() {
-        let mut runs = session(&[0.4; 5], 1);
-        runs.extend(session(&[0.6; 5], 2));
-        let decided = verdict(&LESS, &runs);
-        assert_eq!((&decided.verdict, decided.evidence.len()), (&Verdict::DoesNotHold, 2));
-        assert!(decided.evidence[0].of.contains("on 2"), "{decided:?}");
-        assert_eq!(verdict(&Claim { workers: Some(1), ..LESS }, &runs).verdict, Verdict::Holds);
-        assert_eq!(
-            verdict(&Claim { programs: &["fib"], workers: Some(2), ..LESS }, &runs).verdict,
-            Verdict::DoesNotHold
-        );
-        let elsewhere = verdict(&Claim { programs: &["queens"], ..LESS }, &runs).verdict;
-        assert!(matches!(elsewhere, Verdict::NotTestable(_)));
-    }
-
-    #[test]
-    fn counters_are_compared_per_task() {
-        let steals = Claim { measure: Measure::Is(Quantity::STOLEN), limit: Limit::Within(0.01, 0.02), ..LESS };
-        let decided = verdict(&steals, &session(&[0.4; 5], 2));
-        assert_eq!(decided.verdict, Verdict::Holds);
-        assert!((decided.evidence[0].estimate.value - 0.012).abs() < 1e-9);
-        let told = decided.json();
-        assert_eq!((&told["verdict"], &told["missing"]), (&"holds".into(), &Value::Null));
-        assert!(
-            told["rule"].as_str().unwrap().ends_with("the steals per task of filch split is between 0.01 and 0.02")
-        );
-    }
-
-    #[test]
-    fn swept_values_are_compared_with_one_or_with_the_same_value() {
-        let sweep = Sweep { parameter: "block", values: Vec::new(), meaning: "" };
-        let mut runs = Vec::new();
-        for round in 0..5 {
-            let rows = [
-                ("bwos-l:block=2", 2.0),
-                ("bwos-l:block=8", 1.0),
-                ("padws:block=2", 1.0),
-                ("padws:block=8", 1.0),
-                ("abp", 1.5),
-            ];
-            for (pool, seconds) in rows {
-                let mut run = run("trees", "filch x", 2, seconds);
-                (run.who.pool, run.round) = (Some(pool.to_owned()), round);
-                runs.push(run);
-            }
-        }
-        let programs = summarize(&runs, &[]);
-        let evidence = |of_rows, over| {
-            let claim = Claim { of: of_rows, measure: Measure::Over(Quantity::Time, over), ..LESS };
-            let found = decide(&of(&claim, Some(sweep.clone())), &programs, 2).remove(0).evidence;
-            found.iter().map(|evidence| evidence.estimate.value).collect::<Vec<_>>()
-        };
-        assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::any("filch padws")), [2.0, 1.0], "matched by value");
-        assert_eq!(evidence(Pick::at("filch bwos-l", "2"), Pick::any("filch padws")), [2.0, 2.0], "one with all");
-        assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::at("filch bwos-l", "8")), [2.0], "all with one");
-        assert_eq!(evidence(Pick::at("filch bwos-l", "8"), Pick::any("filch abp")), [1.0 / 1.5], "a reference line");
-    }
-}
+mod tests;

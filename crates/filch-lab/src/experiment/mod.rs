@@ -8,6 +8,7 @@ pub(crate) mod plan;
 pub(crate) mod points;
 pub(crate) mod probe;
 pub(crate) mod quantity;
+mod related;
 
 use std::path::PathBuf;
 

@@ -15,6 +15,10 @@ pub(crate) enum Quantity {
     Tasks,
     /// The scheduler's counter of this name.
     Counter(&'static str),
+    /// The scheduler's counter of this name, which is a time in nanoseconds, in seconds.
+    Seconds(&'static str),
+    /// The wrong answers.
+    Wrong,
     Sum(&'static [Self]),
     Per(&'static Self, &'static Self),
 }
@@ -25,6 +29,8 @@ impl Quantity {
     pub(crate) const STEAL_TIME: Self = Self::Counter("steal_ns");
     pub(crate) const STEAL_RATE: Self = Self::Per(&Self::Counter("steals"), &Self::Time);
     pub(crate) const STOLEN: Self = Self::Per(&Self::Counter("steals"), &Self::Tasks);
+    /// The time without work for each task that came from another worker.
+    pub(crate) const IDLE_PER_MIGRATION: Self = Self::Per(&Self::Seconds("idle_ns"), &Self::Counter("migrations"));
     pub(crate) const RETRIES: Self = Self::Per(
         &Self::Sum(&[Self::Counter("lost"), Self::Counter("aborted"), Self::Counter("pending")]),
         &Self::Counter("steals"),
@@ -54,6 +60,16 @@ impl Quantity {
                 Some(row.rounds.keys().map(|&round| (round, tasks)).collect())
             }
             Self::Counter(name) => Some(row.counters.get(name)?.rounds.clone()),
+            Self::Seconds(name) => {
+                let counted = &row.counters.get(name)?.rounds;
+                Some(counted.iter().map(|(&round, nanoseconds)| (round, nanoseconds * 1e-9)).collect())
+            }
+            Self::Wrong => {
+                // A row does not keep the rounds of its wrong answers.
+                #[expect(clippy::cast_precision_loss, reason = "few answers")]
+                let wrong = (row.wrong.len() + row.broken.len()) as f64;
+                Some(row.rounds.keys().map(|&round| (round, wrong)).collect())
+            }
             Self::Sum(parts) => {
                 let parts = parts.iter().map(|part| part.rounds(row)).collect::<Option<Vec<_>>>()?;
                 parts.into_iter().reduce(|sum, part| joined(&sum, &part, |sum, part| sum + part))
@@ -74,6 +90,8 @@ impl fmt::Display for Quantity {
             Self::Time => f.write_str("time"),
             Self::Tasks => f.write_str("tasks"),
             Self::Counter(name) => f.write_str(&name.replace('_', " ")),
+            Self::Seconds(name) => write!(f, "{} time", name.trim_end_matches("_ns").replace('_', " ")),
+            Self::Wrong => f.write_str("wrong answers"),
             Self::Sum(parts) => {
                 let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
                 f.write_str(&parts.join(" + "))
@@ -100,6 +118,12 @@ pub(crate) enum Measure {
     MeanOver(Quantity, Pick),
     /// The quantity, over the value of the swept parameter: a number, or a time in seconds.
     OverSwept(Quantity),
+    /// The quantity, minus that of another row with the same program and number of workers.
+    Beyond(Quantity, Pick),
+    /// The quantity, over that of the same scheduler on the program whose parameter of this name has this value instead.
+    OverWith(Quantity, &'static str, &'static str),
+    /// The swept time up to which runs take at most this share longer than with the least swept time, over the time of such a run.
+    FlatUpTo(f64),
     /// A comparison that every row has.
     Of(Comparison),
 }
@@ -109,6 +133,8 @@ pub(crate) enum Measure {
 pub(crate) enum Comparison {
     /// T1/Ts.
     Overhead,
+    /// Ts/TP.
+    Speedup,
     /// T1/TP.
     RelativeSpeedup,
     /// (T1/TP) / C.
@@ -119,6 +145,7 @@ impl Comparison {
     pub(super) fn of(self, compared: &Compared) -> Option<Estimate> {
         match self {
             Self::Overhead => compared.overhead,
+            Self::Speedup => compared.speedup,
             Self::RelativeSpeedup => compared.relative_speedup,
             Self::CapacityShare => compared.of_capacity,
         }
@@ -129,6 +156,7 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Overhead => "T1/Ts",
+            Self::Speedup => "Ts/TP",
             Self::RelativeSpeedup => "T1/TP",
             Self::CapacityShare => "T1/TP/C",
         })
