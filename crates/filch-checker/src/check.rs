@@ -302,7 +302,24 @@ fn in_parallel<T: Sync, R: Send>(
     state.into_inner().unwrap_or_else(PoisonError::into_inner).results
 }
 
+/// A line of the JSON output about a known mistake.
+#[derive(Debug, Serialize)]
+struct MutantLine<'a> {
+    subject: &'a str,
+    mutant: String,
+    client: &'a str,
+    /// Whether the checker sees the harm that the mistake does.
+    found: bool,
+    /// Whether the same program passes without the mistake.
+    control_passes: bool,
+    /// Executions until the harm, or all.
+    executions: u64,
+    control_executions: u64,
+    message: Option<&'a str>,
+}
+
 fn check_mutants(flags: &Flags) -> Result {
+    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let all: Vec<Mutant> = mutants()
         .into_iter()
         .filter(|mutant| flags.subjects.is_empty() || flags.subjects.iter().any(|name| name == mutant.subject))
@@ -324,6 +341,22 @@ fn check_mutants(flags: &Flags) -> Result {
         let killed = matches!(&mutated.verdict, Verdict::Failed(failure) if failure.wrong.harm == mutant.harm);
         let healthy = matches!(control.verdict, Verdict::Passed);
         survivors += usize::from(!killed || !healthy);
+        if let Some(lines) = &mut lines {
+            let message = match &mutated.verdict {
+                Verdict::Failed(failure) => failure.wrong.message.lines().next(),
+                _ => None,
+            };
+            lines.write(&MutantLine {
+                subject: mutant.subject,
+                mutant: mutant.name(),
+                client: &mutant.client,
+                found: killed,
+                control_passes: healthy,
+                executions: mutated.executions,
+                control_executions: control.executions,
+                message,
+            })?;
+        }
         let verdict = match (&mutated.verdict, killed, healthy) {
             (Verdict::Failed(failure), true, true) => {
                 failure.wrong.message.lines().next().unwrap_or_default().to_owned()
@@ -339,7 +372,7 @@ fn check_mutants(flags: &Flags) -> Result {
             verdict,
         ]);
     }
-    if !flags.output.quiet {
+    if flags.output.talks(lines.as_ref()) {
         let mut out = std::io::stdout().lock();
         let heads = ["known mistake", "client", "executions until it fails", "without the mistake", "how it fails"];
         let (all, killed) = (rows.len(), rows.len() - survivors);

@@ -114,6 +114,8 @@ struct Line<'a> {
     probe: &'static str,
     /// The stores that may be pending, if the store buffer is as large as is known.
     pending: usize,
+    /// The entries of the store buffer, if its makers document them.
+    documented: Option<usize>,
     placement: &'a str,
     stores_between: usize,
     delta: usize,
@@ -125,14 +127,15 @@ struct Line<'a> {
     commit: String,
 }
 
+/// Returns the documented entries of this processor's store buffer.
+fn documented() -> Option<usize> {
+    Model::here()?.documented().map(|(entries, _)| entries)
+}
+
 /// Returns S, and where it is from: what `bound=measured` is, unless it is given.
 fn pending(flags: &ProbeLitmus) -> (usize, &'static str) {
     let kept = || cache().and_then(|folder| Measured::read(&folder).ok());
-    let documented = || {
-        let model = Model::here()?;
-        let (entries, _) = model.documented()?;
-        Some(Measured { model, entries, commit: String::new() })
-    };
+    let documented = || Some(Measured { model: Model::here()?, entries: documented()?, commit: String::new() });
     let known = || kept().map(|measured| (measured.bound(), "bound=measured"));
     let read = || documented().map(|documented| (documented.bound(), "of the documented size"));
     let given = flags.bound.map(|bound| (bound as usize, "given"));
@@ -178,6 +181,7 @@ pub(crate) fn litmus_map(flags: &ProbeLitmus) -> Result {
                 lines.write(&Line {
                     probe: "litmus",
                     pending,
+                    documented: documented(),
                     placement: name,
                     stores_between: between,
                     delta,

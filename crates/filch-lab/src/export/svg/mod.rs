@@ -25,6 +25,7 @@ macro_rules! put {
 }
 
 mod axis;
+mod chart;
 mod lines;
 mod palette;
 mod panel;
@@ -32,6 +33,7 @@ mod speedup;
 mod sweep;
 
 use axis::{Axis, Scale};
+pub(crate) use chart::{Chart, Look, Series};
 pub(crate) use palette::Palette;
 pub(crate) use speedup::speedup;
 pub(crate) use sweep::{Figure, sweeps};
