@@ -71,8 +71,8 @@ pub fn check_writable(path: &Path) -> Result {
 }
 
 /// Writes a whole file.
-pub fn write_file(path: &Path, text: &str) -> Result {
-    std::fs::write(path, text).map_err(|error| unwritable(path, &error))
+pub fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> Result {
+    std::fs::write(path, contents).map_err(|error| unwritable(path, &error))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

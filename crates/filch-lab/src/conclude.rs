@@ -14,7 +14,7 @@ use crate::experiment::plan::Plan;
 use crate::experiment::probe::Findings;
 use crate::export::html::{Figures, Origin, Page, probe_page};
 use crate::export::json::write_file;
-use crate::export::table;
+use crate::export::{beside, csv, table};
 use crate::facts::facts;
 use crate::flags::{Session as Flags, Size};
 use crate::record::Run;
@@ -81,7 +81,10 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
             figures: &figures,
             origin: &origin(flags),
         };
-        write_file(&flags.report, &page.html())?;
+        write_file(&flags.report, page.html())?;
+        if flags.files {
+            beside::write(&flags.report, &csv::programs(&programs), figures.all())?;
+        }
     }
     let stdout_is_json = flags.output.json.as_deref().is_some_and(|path| path == Path::new("-"));
     if !stdout_is_json && !flags.output.quiet {
@@ -95,7 +98,10 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
 pub(crate) fn conclude_probe(experiment: &Experiment, findings: Findings, flags: &Flags) -> Result<Found> {
     let colour = colour();
     if !flags.no_report {
-        write_file(&flags.report, &probe_page(experiment, &findings, &Machine::here(), &origin(flags)))?;
+        write_file(&flags.report, probe_page(experiment, &findings, &Machine::here(), &origin(flags)))?;
+        if flags.files {
+            beside::write(&flags.report, &csv::listings(&findings.tables), &findings.figures)?;
+        }
     }
     if !flags.output.quiet {
         let mut out = std::io::stdout().lock();

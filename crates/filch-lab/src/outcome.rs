@@ -74,7 +74,7 @@ impl Outcome {
     /// Writes the outcome to its file.
     pub(crate) fn write(&self, folder: &Path) -> Result {
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
-        write_file(&Self::file(folder, &self.id), &(text + "\n"))
+        write_file(&Self::file(folder, &self.id), text + "\n")
     }
 
     /// Reads an experiment's outcome, if the folder has it.

@@ -1,5 +1,7 @@
 //! Views of the measured lines, one file per format.
 
+pub(crate) mod beside;
+pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod svg;

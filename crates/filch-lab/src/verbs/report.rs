@@ -55,7 +55,7 @@ pub(crate) fn report(flags: &Flags) -> Result {
             figures: &Figures::of(&programs, experiment.as_ref(), cores),
             origin: &Origin::default(),
         };
-        write_file(page, &shown.html())?;
+        write_file(page, shown.html())?;
     }
     let mut lines = flags.json.as_deref().map(Lines::create).transpose()?;
     if let Some(lines) = &mut lines {

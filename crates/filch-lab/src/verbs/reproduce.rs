@@ -135,5 +135,5 @@ fn show_all(folder: &Path) -> Result {
         Some(outcome.map(|outcome| (experiment, outcome)))
     });
     let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
-    write_file(&folder.join("index.html"), &overview(&outcomes))
+    write_file(&folder.join("index.html"), overview(&outcomes))
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::palette::Look;
-use super::{Axis, escape};
+use super::{Axis, escape, font};
 
 /// A point of a line.
 #[derive(Debug)]
@@ -85,11 +85,9 @@ pub(super) fn marks(each: &[(f64, String)], axis: &Axis, bottom: f64) -> String 
     svg
 }
 
-/// The width of a small text, as wide as the widest usual fonts have it.
+/// The width of a name or a number in a plot.
 pub(super) fn width_of(text: &str) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a short text")]
-    let characters = text.chars().count() as f64;
-    characters * 7.0
+    font::width(text, 12.5, false).into()
 }
 
 /// The end of a line, and what to write beside it.
