@@ -117,12 +117,13 @@ impl Plan {
     }
 }
 
-/// The program for warming up: the quick size, or the program itself if it differs only by being smaller.
+/// The program for warming up: the quick size, or the program itself if it is smaller.
 fn warmup(program: &Workload) -> Result<Workload> {
     let quick = workload(program.name(), Size::Quick, &[])?;
     let are_alike = program.params().into_iter().skip(1).eq(quick.params().into_iter().skip(1));
-    let is_smaller = program.tasks().zip(quick.tasks()).is_some_and(|(tasks, quick)| tasks < quick);
-    Ok(if are_alike && is_smaller { program.clone() } else { quick })
+    let has_fewer_tasks = program.tasks().zip(quick.tasks()).is_some_and(|(tasks, quick)| tasks < quick);
+    let needs_less_memory = program.memory_bytes() < quick.memory_bytes();
+    Ok(if are_alike && has_fewer_tasks || needs_less_memory { program.clone() } else { quick })
 }
 
 /// The numbers of copies of the sequential program that measure the capacity for these numbers of workers.
@@ -167,4 +168,26 @@ fn candidates(
             guests.at(path).map(|foreign| Scheduler::from_runner(program, foreign)).into_iter().collect()
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_warm_up_is_longer_than_the_program() {
+        let warms_up_itself = |text: &str| {
+            let program = parse(text, Size::Quick).unwrap_or_else(|_| panic!("{text} is a program"));
+            let warm = warmup(&program).unwrap_or_else(|_| panic!("{text} can be warmed up"));
+            warm.params() == program.params()
+        };
+        for small in ["fib:n=20", "mis:graph=rmat,n=1000,grain=leaves", "hull:n=1000,input=plummer"] {
+            assert!(warms_up_itself(small), "{small}");
+        }
+        // The number of sleeping leaves does not say how long they sleep.
+        for large in ["fib:n=40", "mis:graph=grid,n=500000", "hull:n=2000000,grain=leaves", "spread:n=2,micros=100000"]
+        {
+            assert!(!warms_up_itself(large), "{large}");
+        }
+    }
 }

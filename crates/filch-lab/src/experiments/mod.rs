@@ -13,8 +13,16 @@ mod queues;
 pub(crate) mod usual;
 mod wsq;
 
+use filch_protocol::cores;
+
 use crate::error::{Result, usage};
 use crate::experiment::Experiment;
+
+/// Two workers, and as many as there are processors, up to the number of a document.
+fn two_and_all(most: usize) -> Vec<usize> {
+    let all = cores().clamp(2, most);
+    if all == 2 { vec![2] } else { vec![2, all] }
+}
 
 /// Returns all experiments.
 pub(crate) fn all() -> Vec<Experiment> {
@@ -55,6 +63,10 @@ mod tests {
         for experiment in all() {
             let name = experiment.name.expect("a name");
             assert!(experiment.question.ends_with('?') && !experiment.workers.is_empty(), "{name}");
+            if experiment.probe.is_some() {
+                assert!(experiment.entries.is_empty(), "{name}");
+                continue;
+            }
             for size in [Size::Quick, Size::Small] {
                 let plan = Plan::new(&experiment, size).unwrap_or_else(|error| panic!("{name}: {error:?}"));
                 assert!(plan.cells.len() > plan.programs.len(), "{name}");
@@ -95,7 +107,7 @@ mod tests {
             };
             for claim in &experiment.claims {
                 assert!(is_there(&claim.of, claim), "{:?}: {}", experiment.name, claim.text);
-                if let Measure::Over(_, over) | Measure::MeanOver(_, over) = &claim.measure {
+                if let Measure::Over(_, over) | Measure::MeanOver(_, over) | Measure::Beyond(_, over) = &claim.measure {
                     assert!(is_there(over, claim), "{:?}: {}", experiment.name, claim.text);
                 }
             }

@@ -1,8 +1,17 @@
 //! Private deques.
 
-use crate::experiment::Experiment;
+mod fig4;
+mod fig5;
+mod fig6;
 
-/// Returns all experiments of this group.
+use crate::experiment::{Contender, Experiment};
+
+/// Returns all experiments of this document.
 pub(super) fn all() -> Vec<Experiment> {
-    Vec::new()
+    vec![fig4::experiment(), fig5::time(), fig5::idle(), fig6::interrupts(), fig6::search()]
+}
+
+/// A pool as printed: its workers spin while they have no task, and run any task while they wait for one.
+fn printed(name: &str) -> Contender {
+    Contender::Pool { name: format!("{name}:idle=spin"), wait: "random" }
 }

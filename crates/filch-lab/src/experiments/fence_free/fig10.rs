@@ -1,0 +1,117 @@
+//! Eleven programs on two workers, with thieves at several distances from an owner without a fence.
+
+use filch_console::store_buffer::Model;
+
+use super::{FINE, PROGRAMS};
+use crate::experiment::claim::{Claim, Limit, Need};
+use crate::experiment::paper::{FENCE_FREE, Paper, Table};
+use crate::experiment::quantity::{Comparison, Measure, Pick, Quantity};
+use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program};
+use crate::experiments::two_and_all;
+use crate::identity::Placement;
+
+static PAPER: Paper = Paper {
+    document: &FENCE_FREE,
+    place: "figure 10",
+    shows: "Times of the eleven programs over those on THE, without hyperthreads. THEP hardly depends on δ. With δ = ⌈S/2⌉, FF-THE never \
+            steals in six programs, which take as long as on one worker; δ = 4, found by counting the stores of each program, repairs all but LUD.",
+    tables: &[Table {
+        caption: "Times of THEP compared with THE: geometric means.",
+        heads: &["processor", "threads", "faster", "by", "at most", "others", "all"],
+        rows: &[
+            &["Westmere-EX", "10", "8 programs", "11 %", "23 %", "3 % slower", "7 % faster"],
+            &["Haswell", "4", "9 programs", "13 %", "23 %", "as fast", "11 % faster"],
+            &["Westmere-EX", "20, two on a core", "", "4 %", "12 %", "5 % slower", "3.6 % faster"],
+            &["Haswell", "8, two on a core", "", "", "12 %", "", "7 % faster"],
+        ],
+    }],
+    marks: &[],
+};
+
+const THE: &str = "filch the pinned";
+/// The distance for 128 pending stores and one store of the queue's own between pops: 64.
+const DISTANT: &str = "filch ff-the pinned";
+/// The paper's ⌈S/2⌉ on Westmere-EX. A pop and its return make eight stores or more in each of the programs.
+const HALF: &str = "filch ff-the:stores=7:delta=17 pinned";
+const NEAR: &str = "filch ff-the:bound=100:stores=24:delta=4 pinned";
+const ECHO: &str = "filch thep:stores=7:delta=17 pinned";
+const NEAR_ECHO: &str = "filch thep:bound=100:stores=24:delta=4 pinned";
+const ALWAYS_ECHO: &str = "filch thep:delta=infinite pinned";
+
+/// Whether four tasks are distance enough: more than 100 stores lie between a pop and the one that brings the owner's end five lower.
+///
+/// A popped task runs before the next pop, at least a leaf of it. In these programs a leaf stores a tile, a row or a run. Nothing bounds the
+/// stores between pops of knapsack, whose branches are cut off, of integrate, whose tree is uneven, and of cholesky, whose quadrants may be
+/// empty.
+fn is_counted(program: &str) -> bool {
+    const STORING: [&str; 7] = ["jacobi", "quicksort", "matmul-temp", "heat", "lud", "strassen", "fft"];
+    // To lower the end by five, fib pops eight tasks and forks three, with 19 stores for both.
+    const OF_FIB: usize = 100;
+    let pending = || Model::here().and_then(|model| model.documented()).map(|(entries, _)| entries + entries / 2 + 1);
+    let is_enough_for_fib = || pending().is_some_and(|pending| pending < OF_FIB);
+    STORING.iter().any(|name| program.starts_with(name)) || program.starts_with("fib") && is_enough_for_fib()
+}
+
+/// Programs whose workers never hold as many as 17 tasks.
+const SHORT: &[&str] = &["jacobi", "matmul-temp", "cholesky", "heat", "lud", "strassen", "fft"];
+/// Those of them whose workers hold more than four.
+const LONGER: &[&str] = &["jacobi", "matmul-temp", "heat", "strassen", "fft"];
+
+pub(super) fn experiment() -> Experiment {
+    const TAKEN: Quantity = Quantity::Sum(&[Quantity::Counter("steals"), Quantity::Counter("leaps")]);
+    let entry = |texts: [Option<&str>; 3]| {
+        let pool = |name: &str| Contender::pool(name.trim_start_matches("filch ").trim_end_matches(" pinned"));
+        let near: &[&str] = if texts[0].is_some_and(is_counted) { &[NEAR, NEAR_ECHO] } else { &[] };
+        let all = [THE, DISTANT, HALF, ECHO, ALWAYS_ECHO, "thep-impatient"];
+        Entry { program: Program::sized(texts), contenders: all.iter().chain(near).map(|name| pool(name)).collect() }
+    };
+    let over = |text, who, over, limit| {
+        Claim::new(text, Pick::any(who), Measure::Over(Quantity::Time, Pick::any(over)), limit).on(2)
+    };
+    let mean = |text, who, over, limit| {
+        Claim::new(text, Pick::any(who), Measure::MeanOver(Quantity::Time, Pick::any(over)), limit).on(2)
+    };
+    let taken = |text, who, limit| Claim::new(text, Pick::any(who), Measure::Is(TAKEN), limit).on(2);
+    Experiment {
+        name: Some("ff-fig10"),
+        entries: PROGRAMS.into_iter().map(entry).collect(),
+        workers: two_and_all(10),
+        placements: vec![Placement::Pinned],
+        effort: Effort { budget: 80, visit: 0.05, ..Effort::default() },
+        columns: &["median", "spread", "speedup", "to-baseline", "steals", "leaps"],
+        plots: &[Plot::Times],
+        claims: vec![
+            mean("On average, THEP takes less time than THE.", ECHO, THE, Limit::Below(1.0)),
+            over("Programs of tiny tasks gain most: they take a tenth less time.", ECHO, THE, Limit::Below(0.9))
+                .in_programs(FINE),
+            over("No program takes much longer.", ECHO, THE, Limit::Below(1.1)),
+            mean("THEP hardly depends on δ: 4 is as good as 17.", NEAR_ECHO, ECHO, Limit::Within(0.95, 1.05)),
+            mean("So is an infinite δ.", ALWAYS_ECHO, ECHO, Limit::Within(0.95, 1.05)),
+            taken(
+                "With δ = 17, thieves of FF-THE get nothing in programs whose queues stay short.",
+                HALF,
+                Limit::Below(1.0),
+            )
+            .in_programs(SHORT),
+            Claim::new(
+                "These take as long as on one worker, although there are two.",
+                Pick::any(HALF),
+                Measure::Of(Comparison::Speedup),
+                Limit::Below(1.15),
+            )
+            .on(2)
+            .in_programs(SHORT),
+            taken("With our default δ of 64, thieves get nothing even in fib.", DISTANT, Limit::Below(1.0))
+                .in_programs(&["fib"]),
+            taken("With δ = 4, thieves get tasks in all of them but LUD.", NEAR, Limit::Above(0.0)).in_programs(LONGER),
+            over("They take less time than with δ = 17.", NEAR, HALF, Limit::Below(0.95)).in_programs(LONGER),
+            taken("In LUD thieves get nothing, even with δ = 4.", NEAR, Limit::Below(1.0)).in_programs(&["lud"]),
+            mean("On four processors THEP takes a twentieth less time, or better.", ECHO, THE, Limit::Below(0.95))
+                .needs(Need::Processors(4)),
+        ],
+        paper: Some(&PAPER),
+        ..Experiment::new(
+            "What does a program gain without the owner's fence, and what does the thieves' distance cost?",
+        )
+    }
+}
