@@ -5,7 +5,7 @@ use filch_catalogue::Memory;
 use crate::error::{Result, usage};
 use crate::experiment::quantity::Quantity;
 use crate::stats::{Estimate, Sample};
-use crate::summary::Row;
+use crate::summary::{LEAST_DEPTH, Row};
 use crate::terminal::{count, duration, significant};
 
 /// A column: its name, its meaning, and the source of its values.
@@ -138,6 +138,14 @@ pub(crate) const COLUMNS: &[Column] = &[
     })
     .best(Least)
     .on(Terminal),
+    number("task-time", "per task", "time over tasks", Unit::ForkSeconds, |row| Some(1.0 / row.tasks_per_second()?)),
+    estimate(
+        "task-overhead",
+        "over per task",
+        "time of all workers beyond the sequential program's: (P × TP − Ts) / tasks",
+        Unit::ForkSeconds,
+        |row| row.compared.task_overhead_seconds,
+    ),
     number("cpu", "cpu", "processors in use, median of a run", Unit::Processors, |row| row.processors),
     number("memory", "memory", "largest resident set of a process", Unit::Bytes, |row| {
         #[expect(clippy::cast_precision_loss, reason = "exact up to petabytes")]
@@ -186,6 +194,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     steal_time("steal-p99", "steal p99", "time below which 99 % of the steals lie", "steal_p99_ns"),
     counter("parks", "times a worker went to sleep, median of a run", "parks"),
     counter("depth", "most tasks on a worker's stack, median of a run", "peak_depth"),
+    counter("least-depth", "the same on the worker whose stack stayed lowest, median of a run", LEAST_DEPTH).on(Report),
 ];
 
 const fn number(

@@ -80,6 +80,8 @@ pub(crate) struct Compared {
     pub(crate) speedup: Option<Estimate>,
     /// T1/TP, for rows with several workers.
     pub(crate) relative_speedup: Option<Estimate>,
+    /// (P × TP − Ts) / tasks: what all workers together do besides the program.
+    pub(crate) task_overhead_seconds: Option<Estimate>,
     /// (T1/TP) / C: the share of the parallel capacity.
     pub(crate) of_capacity: Option<Estimate>,
     /// The time over the baseline's with the same number of workers.
@@ -259,11 +261,12 @@ fn capacities(runs: &[&Run]) -> Vec<Capacity> {
 fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
     let seconds: Vec<f64> = runs.iter().filter_map(|run| run.seconds).collect();
     let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.counters.keys()).collect();
-    let counted = |name: &String| {
-        let of = |run: &Run| run.counters.get(name)?.as_f64();
+    let over_runs = |of: &dyn Fn(&Run) -> Option<f64>| {
         let median = Sample::of(runs.iter().filter_map(|run| of(run)))?.median;
-        Some((name.clone(), Counted { median, rounds: rounds(runs, of) }))
+        Some(Counted { median, rounds: rounds(runs, of) })
     };
+    let counted = |name: &String| Some((name.clone(), over_runs(&|run| run.counters.get(name)?.as_f64())?));
+    let least_depth = over_runs(&least_depth).map(|least| (LEAST_DEPTH.to_owned(), least));
     let of_repeat =
         |later: bool| Sample::of(runs.iter().filter(|run| (run.repeat > 0) == later).filter_map(|run| run.seconds));
     let first_slower = match (of_repeat(false), of_repeat(true)) {
@@ -283,7 +286,7 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
         rounds: rounds(runs, |run| run.seconds),
         tasks: runs.iter().find_map(|run| run.tasks),
         compared: Compared::default(),
-        counters: names.into_iter().filter_map(counted).collect(),
+        counters: names.into_iter().filter_map(counted).chain(least_depth).collect(),
         processors: processors.map(|sample| sample.median),
         peak_rss_bytes: runs.iter().map(|run| run.peak_rss_bytes).max().unwrap_or(0),
         wrong: runs.iter().copied().filter(|run| !run.correct && !broke(run)).map(|run| why(&run)).collect(),
@@ -294,6 +297,15 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
     let of = |quantity: Quantity| Some((quantity, quantity.computed(&row)?));
     row.quantities = Quantity::OF_COLUMNS.into_iter().filter_map(of).collect();
     row
+}
+
+/// A counter of rows, and of no run: the least of the workers' greatest depths.
+pub(crate) const LEAST_DEPTH: &str = "least_peak_depth";
+
+/// Returns the least of the workers' greatest depths.
+fn least_depth(run: &Run) -> Option<f64> {
+    let each = run.counters_by_worker.iter().map(|worker| worker.get("peak_depth")?.as_f64());
+    each.collect::<Option<Vec<_>>>()?.into_iter().reduce(f64::min)
 }
 
 /// Returns the median of each round.
@@ -314,11 +326,13 @@ fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
     if let Some(serial) = program.serial_row(&row.who) {
         let times = [&row.rounds, &serial.rounds];
         compared.speedup = Estimate::paired(times, |[time, serial]| serial / time);
+        #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
+        let each =
+            |tasks: u64| Estimate::paired(times, |[time, serial]| (row.workers as f64 * time - serial) / tasks as f64);
+        compared.task_overhead_seconds = row.tasks.filter(|&tasks| tasks > 0).and_then(each);
         if row.workers == 1 {
             compared.overhead = Estimate::paired(times, |[time, serial]| time / serial);
-            #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
-            let each = |tasks: u64| Estimate::paired(times, |[time, serial]| (time - serial) / tasks as f64);
-            compared.fork_seconds = row.tasks.filter(|&tasks| tasks > 0).and_then(each);
+            compared.fork_seconds = compared.task_overhead_seconds;
         }
     }
     if let Some(one) = program.row(&row.who, 1).filter(|_| row.workers > 1) {
@@ -338,158 +352,4 @@ fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::record::tests::run;
-
-    impl Program {
-        /// Returns the row of this name.
-        pub(crate) fn called(&self, label: &str, workers: usize) -> Option<&Row> {
-            self.rows.iter().find(|row| row.label == label && row.workers == workers)
-        }
-    }
-
-    pub(crate) fn session() -> Vec<Run> {
-        let mut runs = Vec::new();
-        for round in 0..3 {
-            for (scheduler, workers, seconds) in [
-                ("serial", 1, 1.0),
-                ("filch split", 1, 1.1),
-                ("filch split", 2, 0.6),
-                ("rayon", 1, 4.0),
-                ("rayon", 2, 2.2),
-            ] {
-                let mut run = run("fib", scheduler, workers, seconds);
-                run.round = round;
-                run.machine.cores = 2;
-                runs.push(run);
-            }
-            for _ in 0..2 {
-                let mut run = run("fib", "serial", 1, 1.0 / 0.95);
-                run.round = round;
-                run.copies = 2;
-                runs.push(run);
-            }
-        }
-        runs
-    }
-
-    #[test]
-    fn ratios_use_the_right_times() {
-        let programs = summarize(&session(), &[]);
-        let [program] = programs.as_slice() else { panic!("one program") };
-        assert_eq!(program.title, "fib n=30");
-        let labels: Vec<(&str, usize)> = program.rows.iter().map(|row| (row.label.as_str(), row.workers)).collect();
-        let order = [("serial", 1), ("filch split", 1), ("rayon", 1), ("filch split", 2), ("rayon", 2)];
-        assert_eq!(labels, order);
-        let one = program.called("filch split", 1).unwrap();
-        let value = |estimate: Option<Estimate>| estimate.unwrap().value;
-        assert!((value(one.compared.overhead) - 1.1).abs() < 1e-9);
-        assert!((value(one.compared.fork_seconds) - 0.1 / 1_346_268.0).abs() < 1e-15);
-        assert_eq!(one.compared.relative_speedup, None);
-        let two = program.called("filch split", 2).unwrap();
-        assert_eq!(two.compared.overhead, None);
-        assert!((value(two.compared.speedup) - 1.0 / 0.6).abs() < 1e-9);
-        assert!((value(two.compared.relative_speedup) - 1.1 / 0.6).abs() < 1e-9);
-        assert!((program.capacity(2, 2).unwrap().sample.median - 1.9).abs() < 1e-9);
-        assert!((value(two.compared.of_capacity) - 1.1 / 0.6 / 1.9).abs() < 1e-9);
-        assert_eq!(program.baseline.clone(), Some(SchedulerId::named("rayon")));
-        assert!((value(two.compared.to_baseline) - 0.6 / 2.2).abs() < 1e-9);
-        assert_eq!(two.compared.to_baseline.unwrap().rounds, 3);
-        assert_eq!(value(program.called("rayon", 2).unwrap().compared.to_baseline), 1.0);
-        assert_eq!(program.rows[0].compared.speedup, None, "the sequential program is not compared");
-        assert_eq!(two.counters["steals"].median, 12.0);
-    }
-
-    #[test]
-    fn oversubscribed_rows_use_the_processors_capacity() {
-        let mut runs = session();
-        let mut oversubscribed = run("fib", "filch split", 8, 0.6);
-        oversubscribed.machine.cores = 2;
-        runs.push(oversubscribed);
-        let programs = summarize(&runs, &[]);
-        assert!(programs[0].called("filch split", 8).unwrap().compared.of_capacity.is_some());
-    }
-
-    #[test]
-    fn medians_of_the_same_round_are_compared() {
-        let mut runs = Vec::new();
-        // The machine slows down, but in each round rayon takes twice as long.
-        for (round, slow) in [1.0, 1.5, 4.0].into_iter().enumerate() {
-            for (scheduler, seconds) in [("filch split", slow), ("rayon", 2.0 * slow)] {
-                for factor in [0.9, 1.0, 1.1] {
-                    let mut run = run("fib", scheduler, 2, seconds * factor);
-                    run.round = round;
-                    runs.push(run);
-                }
-            }
-        }
-        // One more round of filch alone, at a fast moment.
-        let mut alone = run("fib", "filch split", 2, 0.1);
-        alone.round = 3;
-        runs.push(alone);
-        let programs = summarize(&runs, &[]);
-        let ratio = programs[0].called("filch split", 2).unwrap().compared.to_baseline.unwrap();
-        assert_eq!(ratio, Estimate { value: 0.5, interval: Some((0.5, 0.5)), rounds: 3 });
-    }
-
-    #[test]
-    fn the_baseline_is_rayon_or_the_first_scheduler() {
-        let of = |names: &[&str]| {
-            let runs: Vec<Run> = names.iter().map(|name| run("fib", name, 1, 1.0)).collect();
-            summarize(&runs, &[])[0].baseline.as_ref().map(ToString::to_string)
-        };
-        assert_eq!(of(&["chili", "rayon", "filch split"]).as_deref(), Some("rayon"));
-        assert_eq!(of(&["chili", "filch chase-lev", "filch split"]).as_deref(), Some("filch split"));
-        assert_eq!(of(&["serial", "chili"]), None);
-        let mut runs = [run("fib", "rayon", 1, 1.0), run("fib", "chili", 1, 1.0), run("fib", "filch split", 1, 1.0)];
-        runs[0].seconds = None;
-        assert_eq!(summarize(&runs, &[])[0].baseline.as_ref().map(ToString::to_string).as_deref(), Some("filch split"));
-    }
-
-    #[test]
-    fn programs_keep_the_requested_order() {
-        let runs = [run("fib", "rayon", 1, 1.0), run("queens", "rayon", 1, 1.0)];
-        let asked = ["uts", "queens", "fib"].map(|name| run(name, "rayon", 1, 1.0).program);
-        let found: Vec<String> = summarize(&runs, &asked).into_iter().map(|program| program.title).collect();
-        assert_eq!(found, ["queens n=30", "fib n=30"]);
-        let cutoffs = [10, 5, 0].map(|cutoff| {
-            let mut run = run("fib", "rayon", 1, 1.0);
-            run.program.params.insert("cutoff".to_owned(), cutoff.into());
-            run
-        });
-        let found: Vec<String> = summarize(&cutoffs, &[]).into_iter().map(|program| program.title).collect();
-        assert_eq!(found, ["fib n=30", "fib n=30 cutoff=5", "fib n=30 cutoff=10"], "not in numeric order");
-    }
-
-    #[test]
-    fn another_placement_is_another_row() {
-        let mut runs = [run("fib", "serial", 1, 1.0), run("fib", "filch split", 1, 1.1)].to_vec();
-        let pinned = runs.clone().into_iter().map(|mut run| {
-            run.who.placement = Placement::Pinned;
-            run.seconds = run.seconds.map(|seconds| 2.0 * seconds);
-            run
-        });
-        runs.extend(pinned);
-        let programs = summarize(&runs, &[]);
-        let [program] = programs.as_slice() else { panic!("one program") };
-        for label in ["filch split", "filch split pinned"] {
-            let overhead = program.called(label, 1).unwrap().compared.overhead.unwrap().value;
-            assert!((overhead - 1.1).abs() < 1e-9, "{label} {overhead}: not over its own sequential program");
-        }
-        assert_eq!(program.serial.map(|serial| (serial.n, serial.median)), Some((1, 1.0)), "placed by the system");
-    }
-
-    #[test]
-    fn failed_and_wrong_runs_are_visible_but_not_timed() {
-        let mut broken = run("fib", "chili", 1, 1.0);
-        (broken.seconds, broken.correct, broken.error) = (None, false, Some("killed".to_owned()));
-        let mut wrong = run("fib", "rayon", 1, 1.0);
-        (wrong.correct, wrong.error) = (false, Some("5 is wrong".to_owned()));
-        let programs = summarize(&[broken, wrong], &[]);
-        assert!(!programs[0].all_right());
-        assert_eq!(programs[0].called("chili", 1).unwrap().broken, ["killed"]);
-        assert_eq!(programs[0].called("chili", 1).unwrap().time, None);
-        assert_eq!(programs[0].called("rayon", 1).unwrap().wrong, ["5 is wrong"]);
-    }
-}
+pub(crate) mod tests;

@@ -115,6 +115,10 @@ counts! {
     deals_tried,
     /// As an owner: times that it dealt.
     deals,
+    /// As an owner: times that it shared private tasks.
+    grows,
+    /// As an owner: times that it took shared tasks back.
+    shrinks,
 }
 
 /// Where a handle counts: nowhere, until it is told.

@@ -22,7 +22,8 @@ macro_rules! counters {
             }
 
             pub(crate) fn read(&self, queue: Counted, peak_depth: u64) -> WorkerStats {
-                WorkerStats { $($name: self.$name.get(),)+ idle_ns: self.idle.read(), queue, peak_depth }
+                let own = WorkerStats { $($name: self.$name.get(),)+ idle_ns: self.idle.read(), queue, peak_depth };
+                WorkerStats { grows: own.grows + queue.grows, shrinks: own.shrinks + queue.shrinks, ..own }
             }
         }
 
@@ -41,7 +42,7 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: u64,)+
             /// Nanoseconds that the worker was without work: asleep, or looking for work after it had found none.
             pub idle_ns: u64,
-            /// What was counted at queues whose owners answer thieves.
+            /// What was counted at the pool's queues, if their algorithms count it.
             pub queue: Counted,
             /// The largest number of jobs on the worker's task stack at once; 0 for pools without a task stack.
             pub peak_depth: u64,
@@ -60,7 +61,9 @@ macro_rules! counters {
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 let own = [$((stringify!($name), self.$name),)+].into_iter();
                 let own = own.chain([("idle_ns", self.idle_ns)]);
-                own.chain(self.queue.each()).chain([("peak_depth", self.peak_depth)])
+                // What shares and takes back is the pool or its queue, and the sum has the name.
+                let of_queue = self.queue.each().filter(|(name, _)| !matches!(*name, "grows" | "shrinks"));
+                own.chain(of_queue).chain([("peak_depth", self.peak_depth)])
             }
 
             /// Adds another worker's counters, and takes the larger of the depths.

@@ -32,7 +32,7 @@ pub struct Tally {
     pub given: u64,
     /// Nanoseconds that it was without a task: asleep, or looking for one after it had found none.
     pub idle_ns: u64,
-    /// What it has counted at queues whose owners answer thieves.
+    /// What it has counted at queues, if their algorithms count it.
     pub queue: Counted,
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Claim {
     pub(crate) workers: Option<usize>,
     /// What a machine must have for a test, beyond what is measured.
     pub(crate) needs: Option<Need>,
+    /// Whether workers may share processors, because it concerns what they do and not how long that takes.
+    pub(crate) may_share: bool,
 }
 
 /// What a claim needs of a machine.
@@ -41,7 +43,7 @@ pub(crate) enum Need {
 impl Claim {
     /// Claims that a number of these rows is within the limit, in all programs, with any number of workers.
     pub(crate) const fn new(text: &'static str, of: Pick, measure: Measure, limit: Limit) -> Self {
-        Self { text, of, measure, limit, programs: &[], workers: None, needs: None }
+        Self { text, of, measure, limit, programs: &[], workers: None, needs: None, may_share: false }
     }
 
     /// Restricts the claim to this number of workers.
@@ -59,6 +61,12 @@ impl Claim {
     /// Says what a machine must have for a test.
     pub(crate) const fn needs(mut self, need: Need) -> Self {
         self.needs = Some(need);
+        self
+    }
+
+    /// Lets workers share processors: for counts, not for times.
+    pub(crate) const fn on_shared_processors(mut self) -> Self {
+        self.may_share = true;
         self
     }
 }
@@ -238,7 +246,7 @@ impl Claim {
     fn decide(&self, points: &[Point<'_>], cores: usize) -> Decided {
         let of: Vec<&Point<'_>> = points.iter().filter(|point| self.concerns(point)).collect();
         let (testable, oversubscribed): (Vec<_>, Vec<_>) =
-            of.iter().copied().partition(|point| point.row.workers <= cores);
+            of.iter().copied().partition(|point| self.may_share || point.row.workers <= cores);
         let mut decided = Decided::by(self.limit, self.text, self.rule(), self.evidence(&testable, points));
         let too_many =
             || oversubscribed.iter().map(|point| point.row.workers).min().map(|n| needs_processors(n, cores));
@@ -294,7 +302,7 @@ impl Claim {
                     };
                     let compared = self.beside(point, quantity, over, points, of).into_iter();
                     let each = |(other, numbers): (&Point<'_>, Rounds)| {
-                        let what = format!("{quantity} {word} {}{}", other.who, value(other));
+                        let what = format!("{quantity} {word} {}{}{}", other.who, value(other), elsewhere(over, other));
                         Some(about(point, what, Estimate::paired([&numbers], |[number]| number)?))
                     };
                     compared.filter_map(each).collect()
@@ -322,11 +330,9 @@ impl Claim {
         of: fn(f64, f64) -> f64,
     ) -> Vec<(&'a Point<'p>, Rounds)> {
         let is_beside = |other: &&Point<'_>| {
-            let same = other.program == point.program && other.row.workers == point.row.workers;
             // A reference line has no value.
             let paired = self.of.is_one() || over.is_one() || other.value.is_none() || other.value == point.value;
-            let is_itself = (&other.who, &other.value) == (&point.who, &point.value);
-            same && paired && !is_itself && over.takes(other)
+            paired && over.is_beside(point, other)
         };
         let compared = |other: &'a Point<'p>| {
             Some((other, joined(&quantity.rounds(point.row)?, &quantity.rounds(other.row)?, of)))
@@ -363,7 +369,9 @@ impl Claim {
 
     /// Returns the rule in words.
     fn rule(&self) -> String {
-        let of = self.of;
+        let on = self.workers.map_or_else(String::new, |workers| format!(" on {workers}"));
+        let shared = if self.may_share { ", also where workers share processors," } else { "" };
+        let of = format!("{}{on}", self.of);
         let what = match self.measure {
             Measure::Is(quantity) => format!("the {quantity} of {of}"),
             Measure::Over(quantity, over) => format!("the {quantity} of {of} over that of {over}"),
@@ -381,9 +389,14 @@ impl Claim {
             ),
             Measure::Of(comparison) => format!("{comparison} of {of}"),
         };
-        let on = self.workers.map_or_else(String::new, |workers| format!(" on {workers}"));
-        format!("the 95 % interval of {what}{on} is {}", self.limit)
+        format!("the 95 % interval of {what}{shared} is {}", self.limit)
     }
+}
+
+/// Returns the program and the number of workers of a point that a pick takes from elsewhere, for its name.
+fn elsewhere(over: Pick, other: &Point<'_>) -> String {
+    let program = over.program.map_or_else(String::new, |_| format!(" in {}", other.program));
+    over.workers.map_or(program.clone(), |workers| format!("{program} on {workers}"))
 }
 
 /// Returns the point's value of the swept parameter, for its name.

@@ -38,6 +38,8 @@ pub(crate) struct Experiment {
     pub(crate) claims: Vec<Claim>,
     /// The figure or table that it reproduces, if it reproduces one.
     pub(crate) paper: Option<&'static Paper>,
+    /// Whether it varies what the documents leave open.
+    pub(crate) is_ablation: bool,
     /// The program that measures, if programs on schedulers do not.
     pub(crate) probe: Option<&'static Probe>,
 }
@@ -57,6 +59,7 @@ impl Experiment {
             plots: Plot::USUAL,
             claims: Vec::new(),
             paper: None,
+            is_ablation: false,
             probe: None,
         }
     }
@@ -66,9 +69,9 @@ impl Experiment {
         self.paper.map_or(&[], |paper| paper.marks)
     }
 
-    /// Whether it repeats a measurement of a document.
+    /// Whether it repeats a measurement of a document, or adds to one.
     pub(crate) fn is_reproduction(&self) -> bool {
-        self.paper.is_some()
+        self.paper.is_some() || self.is_ablation
     }
 }
 

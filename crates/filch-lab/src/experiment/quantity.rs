@@ -112,7 +112,7 @@ pub(super) fn joined(one: &Rounds, other: &Rounds, of: impl Fn(f64, f64) -> f64)
 pub(crate) enum Measure {
     /// The quantity itself.
     Is(Quantity),
-    /// The quantity, over that of another row with the same program and number of workers.
+    /// The quantity, over that of another row, with the same program and number of workers unless the pick names others.
     Over(Quantity, Pick),
     /// The geometric mean of that ratio over all programs.
     MeanOver(Quantity, Pick),
@@ -139,6 +139,8 @@ pub(crate) enum Comparison {
     RelativeSpeedup,
     /// (T1/TP) / C.
     CapacityShare,
+    /// (P × TP − Ts) / tasks, in seconds.
+    TaskOverhead,
 }
 
 impl Comparison {
@@ -148,6 +150,7 @@ impl Comparison {
             Self::Speedup => compared.speedup,
             Self::RelativeSpeedup => compared.relative_speedup,
             Self::CapacityShare => compared.of_capacity,
+            Self::TaskOverhead => compared.task_overhead_seconds,
         }
     }
 }
@@ -159,6 +162,7 @@ impl fmt::Display for Comparison {
             Self::Speedup => "Ts/TP",
             Self::RelativeSpeedup => "T1/TP",
             Self::CapacityShare => "T1/TP/C",
+            Self::TaskOverhead => "(P × TP − Ts) / tasks, in seconds,",
         })
     }
 }
@@ -168,6 +172,10 @@ impl fmt::Display for Comparison {
 pub(crate) struct Pick {
     pub(crate) who: &'static str,
     pub(crate) at: At,
+    /// The program whose name begins so, if a row is compared with one of another program.
+    pub(crate) program: Option<&'static str>,
+    /// The number of workers, if a row is compared with one of another number.
+    pub(crate) workers: Option<usize>,
 }
 
 /// Values of the swept parameter.
@@ -189,23 +197,52 @@ impl At {
 }
 
 impl Pick {
+    const fn new(who: &'static str, at: At) -> Self {
+        Self { who, at, program: None, workers: None }
+    }
+
+    /// Picks rows of this program to compare rows of other programs with.
+    pub(crate) const fn in_program(mut self, program: &'static str) -> Self {
+        self.program = Some(program);
+        self
+    }
+
+    /// Picks rows with so many workers to compare rows of other numbers with.
+    pub(crate) const fn with_workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
     /// Picks all values of the swept parameter; two picks without one fixed value are matched by value.
     pub(crate) const fn any(who: &'static str) -> Self {
-        Self { who, at: At::Any }
+        Self::new(who, At::Any)
     }
 
     /// Picks one value of the swept parameter.
     pub(crate) const fn at(who: &'static str, value: &'static str) -> Self {
-        Self { who, at: At::One(value) }
+        Self::new(who, At::One(value))
     }
 
     /// Picks these values of the swept parameter.
     pub(crate) const fn among(who: &'static str, values: &'static [&'static str]) -> Self {
-        Self { who, at: At::Among(values) }
+        Self::new(who, At::Among(values))
     }
 
     pub(super) fn takes(&self, point: &Point<'_>) -> bool {
-        self.at.takes(point.value.as_deref()) && point.who.to_string() == self.who
+        self.at.takes(point.value.as_deref())
+            && self.workers.is_none_or(|workers| point.row.workers == workers)
+            && self.program.is_none_or(|start| point.program.to_string().starts_with(start))
+            && point.who.to_string() == self.who
+    }
+
+    /// Whether `other` is a row to compare `point` with: of the same program and number of workers, unless this pick names others.
+    pub(super) fn is_beside(&self, point: &Point<'_>, other: &Point<'_>) -> bool {
+        let is_itself = (&other.who, &other.value, &other.program, other.row.workers)
+            == (&point.who, &point.value, &point.program, point.row.workers);
+        !is_itself
+            && self.takes(other)
+            && (self.program.is_some() || other.program == point.program)
+            && (self.workers.is_some() || other.row.workers == point.row.workers)
     }
 
     pub(super) fn is_one(&self) -> bool {
@@ -217,9 +254,61 @@ impl fmt::Display for Pick {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.who)?;
         match self.at {
-            At::Any => Ok(()),
-            At::One(at) => write!(f, " at {at}"),
-            At::Among(values) => write!(f, " at {}", values.join(", ")),
+            At::Any => {}
+            At::One(at) => write!(f, " at {at}")?,
+            At::Among(values) => write!(f, " at {}", values.join(", "))?,
         }
+        self.program.map_or(Ok(()), |program| write!(f, " in {program}"))?;
+        self.workers.map_or(Ok(()), |workers| write!(f, " on {workers}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use crate::experiment::claim::{Claim, Decided, Limit, Verdict, decide};
+    use crate::record::Run;
+    use crate::record::tests::run;
+    use crate::summary::summarize;
+
+    const SPLIT: Pick = Pick::any("filch split");
+
+    fn decided(claim: Claim, runs: &[Run]) -> Decided {
+        decide(&Experiment { claims: vec![claim], ..Experiment::new("") }, &summarize(runs, &[]), 2).remove(0)
+    }
+
+    /// Five rounds of these programs, numbers of workers and times.
+    fn rounds(rows: &[(&str, usize, f64)]) -> Vec<Run> {
+        let of = |round| {
+            rows.iter()
+                .map(move |&(program, workers, seconds)| Run { round, ..run(program, "filch split", workers, seconds) })
+        };
+        (0..5).flat_map(of).collect()
+    }
+
+    #[test]
+    fn a_row_is_compared_with_one_of_another_program_or_number_of_workers() {
+        let runs = rounds(&[("fib", 1, 8.0), ("fib", 2, 4.0), ("uts", 1, 6.0), ("uts", 2, 6.0)]);
+        let over = |over, limit| {
+            let claim = Claim::new("", SPLIT, Measure::Over(Quantity::Time, over), limit);
+            decided(claim.on(2).in_programs(&["uts"]), &runs)
+        };
+        let slower = over(SPLIT.in_program("fib"), Limit::Within(1.4, 1.6));
+        assert_eq!((&slower.verdict, slower.evidence.len()), (&Verdict::Holds, 1));
+        assert!(slower.rule.contains("of filch split on 2 over that of filch split in fib is"), "{}", slower.rule);
+        let flat = over(SPLIT.with_workers(1), Limit::Within(0.9, 1.1));
+        assert_eq!((&flat.verdict, flat.evidence.len()), (&Verdict::Holds, 1));
+        assert!(flat.evidence[0].of.ends_with("time over filch split on 1"), "{}", flat.evidence[0].of);
+        let both = over(SPLIT.in_program("fib").with_workers(1), Limit::Below(1.0));
+        assert!((both.evidence[0].estimate.value - 0.75).abs() < 1e-9);
+    }
+
+    #[test]
+    fn counts_are_decided_also_where_workers_share_processors() {
+        let stolen = Claim::new("", SPLIT, Measure::Is(Quantity::STOLEN), Limit::Below(0.02));
+        let runs = rounds(&[("fib", 8, 0.4)]);
+        assert!(matches!(decided(stolen.clone(), &runs).verdict, Verdict::NotTestable(_)));
+        assert_eq!(decided(stolen.on_shared_processors(), &runs).verdict, Verdict::Holds);
     }
 }

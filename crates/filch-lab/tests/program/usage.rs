@@ -163,7 +163,7 @@ fn lists_name_everything() {
     let waits = stdout(&well(&["list", "waits"]));
     assert!(waits.contains("(the default)") && !waits.contains("rayon"));
     let experiments = stdout(&well(&["list", "experiments"]));
-    for word in ["forks", "cutoff", "blocks", "placement", "What does a fork cost"] {
+    for word in ["forks", "cutoff", "padws-fig1", "placement", "What does a fork cost"] {
         assert!(experiments.contains(word), "{word} in {experiments}");
     }
     let columns = stdout(&well(&["list", "columns"]));

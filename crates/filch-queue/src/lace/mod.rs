@@ -53,9 +53,10 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 pub use self::index::Moves;
 use self::index::{OwnerIndex, SharedIndex, StealIndex};
+use crate::counts::Tally;
 use crate::slots::HandshakeRing;
 use crate::{
-    Amount, Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany,
+    Amount, Capacity, Counts, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany,
     StealOrder, Stealable, Task,
 };
 
@@ -123,6 +124,7 @@ pub struct Owner<M: Memory = Native> {
     index: OwnerIndex,
     grow: Amount,
     shrink: Amount,
+    tally: Tally,
 }
 
 /// A thief's side of a [`Lace`] deque.
@@ -171,7 +173,8 @@ unsafe impl<M: Memory> Queue<M> for Lace {
             ring: Padded(HandshakeRing::new(capacity)),
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), amount: policies.steal }).collect();
-        (Owner { shared, head: 0, index: owner, grow: policies.grow, shrink: policies.shrink }, thieves)
+        let Policies { grow, shrink, .. } = policies;
+        (Owner { shared, head: 0, index: owner, grow, shrink, tally: Tally::default() }, thieves)
     }
 }
 
@@ -193,6 +196,7 @@ impl<M: Memory> Owner<M> {
     fn share(&mut self) {
         let amount = self.grow;
         if !self.index.is_all_stolen() && self.index.grow_by(&self.shared.index, self.head, amount) != 0 {
+            self.tally.count(|counts| &counts.grows);
             self.answered();
         }
     }
@@ -209,7 +213,11 @@ impl<M: Memory> Owner<M> {
     /// Takes tasks back from the shared part; `false` if there are none.
     #[cold]
     fn take_back(&mut self) -> bool {
-        !self.index.shrink_by(&self.shared.index, self.shrink)
+        let is_back = !self.index.shrink_by(&self.shared.index, self.shrink);
+        if is_back {
+            self.tally.count(|counts| &counts.shrinks);
+        }
+        is_back
     }
 }
 
@@ -253,6 +261,10 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         }
         let private = self.head.wrapping_sub(self.index.split()) as usize;
         private + usize::from(self.shared.index.has_shared())
+    }
+
+    fn count_in(&mut self, counts: &Arc<Counts>) {
+        self.tally.count_in(counts);
     }
 }
 

@@ -110,6 +110,23 @@ fn answers_to_requests_are_counted() {
     is_counted::<PdqR2Async>();
 }
 
+#[test]
+fn moves_of_the_split_point_are_counted() {
+    let counts = Arc::new(Counts::default());
+    let (mut owner, mut thieves) = <Lace as Queue>::make(8, 1, &Default::default());
+    owner.count_in(&counts);
+    (0..4).for_each(|n| owner.push(task(n)).expect("there is room"));
+    assert_eq!(counts.read().grows, 0, "the first task is shared because there is no other");
+    assert_eq!(thieves[0].steal(), Steal::Task(task(0)));
+    assert_eq!(thieves[0].steal(), Steal::Empty);
+    owner.poll();
+    assert_eq!((counts.read().grows, counts.read().shrinks), (1, 0));
+    // Two of the three are shared, and the owner takes back one, and then the last one.
+    assert_eq!([owner.pop(), owner.pop(), owner.pop()], [Some(task(3)), Some(task(2)), Some(task(1))]);
+    assert_eq!((counts.read().grows, counts.read().shrinks), (1, 2));
+    assert_eq!((owner.pop(), counts.read().shrinks), (None, 2));
+}
+
 #[cfg(feature = "std")]
 #[test]
 fn deals_are_counted() {

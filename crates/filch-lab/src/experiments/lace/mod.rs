@@ -1,10 +1,51 @@
 //! The split deque.
 
+mod depth;
 mod fig5;
+mod fig6;
+mod fig7;
+mod fig8;
+mod half;
 
-use crate::experiment::Experiment;
+use filch_protocol::cores;
+
+use crate::experiment::{Contender, Experiment};
 
 /// Returns all experiments of this document.
 pub(super) fn all() -> Vec<Experiment> {
-    vec![fig5::experiment()]
+    vec![
+        fig5::experiment(),
+        fig6::experiment(),
+        fig7::experiment(),
+        fig8::experiment(),
+        depth::experiment(),
+        half::experiment(),
+    ]
+}
+
+/// The split deque with the paper's stores to split, and thieves that go elsewhere after a lost race. Its workers without work sleep, since
+/// some rows have more workers than processors.
+const LACE: &str = "split:moves=half-stores:loss=give-up";
+/// The private deque in the same runtime, by the alternative acquire function.
+const PRIVATE: &str = "pdq-r2";
+const WOOL: &str = "wool:loss=give-up";
+
+/// A tree that geometric growth makes easy to balance.
+const T2: [Option<&str>; 3] = [Some("uts:tree=T2,depth=11"), Some("uts:tree=T2"), Some("uts:tree=T2L")];
+/// A binomial tree: most subtrees are tiny, some are large.
+const T3: [Option<&str>; 3] = [Some("uts:tree=T3,b=500,seed=4"), Some("uts:tree=T3"), Some("uts:tree=T3L")];
+/// The same, smaller, for many rows.
+const T3_FOR_MANY: [Option<&str>; 3] = [T3[0], Some("uts:tree=T3S"), T3[2]];
+/// How the names of the binomial trees begin.
+const T3_NAMES: &[&str] = &["uts tree=T3", "uts tree=custom type=binomial"];
+
+/// A pool whose workers wait so.
+fn pool(name: &str, wait: &'static str) -> Contender {
+    Contender::Pool { name: name.to_owned(), wait }
+}
+
+/// These numbers of workers, and those of the paper as far as there are processors.
+fn workers(few: &[usize]) -> Vec<usize> {
+    let more = [4, 8, 16, 24, 32, 40, 48].into_iter().filter(|&more| more <= cores() && !few.contains(&more));
+    few.iter().copied().chain(more).collect()
 }
