@@ -1,6 +1,8 @@
 //! How a command ends when it does not succeed, and the exit status for that.
 
+use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A reason not to end with success.
@@ -16,6 +18,8 @@ pub enum Error {
     Interrupted,
     /// Standard output is closed or full.
     Output(io::Error),
+    /// A file cannot be written, for want of room or permission: status 2.
+    File(PathBuf, io::Error),
 }
 
 /// The result of a step that can end the program.
@@ -24,26 +28,30 @@ pub type Result<T = ()> = std::result::Result<T, Error>;
 impl Error {
     /// Reports the error on standard error and returns the exit status.
     pub fn report(&self) -> ExitCode {
+        // The reader of our output has seen enough: a normal end. And whoever printed its findings needs no more words.
+        let is_quiet = match self {
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            other => matches!(other, Self::Failed),
+        };
+        if !is_quiet {
+            eprintln!("filch: {self}");
+        }
+        ExitCode::from(match self {
+            Self::Usage(_) | Self::Output(_) | Self::File(..) => 2,
+            Self::Failed | Self::FailedBecause(_) => 1,
+            Self::Interrupted => 130,
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(why) => {
-                eprintln!("filch: {why}");
-                ExitCode::from(2)
-            }
-            Self::Failed => ExitCode::from(1),
-            Self::FailedBecause(why) => {
-                eprintln!("filch: {why}");
-                ExitCode::from(1)
-            }
-            Self::Interrupted => {
-                eprintln!("filch: interrupted; the results so far are above");
-                ExitCode::from(130)
-            }
-            // The reader of our output has seen enough: a normal end.
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Self::Output(error) => {
-                eprintln!("filch: cannot write the output: {error}");
-                ExitCode::from(2)
-            }
+            Self::Usage(why) | Self::FailedBecause(why) => f.write_str(why),
+            Self::Failed => f.write_str("a check failed"),
+            Self::Interrupted => f.write_str("interrupted; the results so far are above"),
+            Self::Output(error) => write!(f, "cannot write the output: {error}"),
+            Self::File(path, error) => write!(f, "cannot write {}: {error}", path.display()),
         }
     }
 }

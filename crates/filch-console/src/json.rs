@@ -2,11 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::error::{Error, Result, usage};
+use crate::error::{Error, Result};
 
 /// A file or standard output that receives one object per line.
 ///
@@ -22,17 +22,18 @@ use crate::error::{Error, Result, usage};
 /// ```
 pub struct Lines {
     output: Box<dyn Write + Send>,
-    is_stdout: bool,
+    /// The file, if it is not standard output.
+    path: Option<PathBuf>,
 }
 
 impl Lines {
     /// Opens the file at once, so that a measurement of minutes does not end with an error.
     pub fn create(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
-            return Ok(Self { output: Box::new(io::stdout()), is_stdout: true });
+            return Ok(Self { output: Box::new(io::stdout()), path: None });
         }
-        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
-        Ok(Self { output: Box::new(file), is_stdout: false })
+        let file = File::create(path).map_err(unwritable(path))?;
+        Ok(Self { output: Box::new(file), path: Some(path.to_path_buf()) })
     }
 
     /// Like [`Lines::create`], but appends to the file.
@@ -40,29 +41,31 @@ impl Lines {
         if path == Path::new("-") {
             return Self::create(path);
         }
-        let file = OpenOptions::new().append(true).create(true).open(path).map_err(|error| unwritable(path, &error))?;
-        Ok(Self { output: Box::new(file), is_stdout: false })
+        let file = OpenOptions::new().append(true).create(true).open(path).map_err(unwritable(path))?;
+        Ok(Self { output: Box::new(file), path: Some(path.to_path_buf()) })
     }
 
     /// Whether the lines go to standard output.
     pub fn is_stdout(&self) -> bool {
-        self.is_stdout
+        self.path.is_none()
     }
 
     /// Writes and flushes a line: an interrupt must not lose it.
     pub fn write(&mut self, value: &impl Serialize) -> Result {
         let mut line = serde_json::to_string(value).map_err(io::Error::from)?;
         line.push('\n');
-        self.output.write_all(line.as_bytes())?;
-        self.output.flush()?;
-        Ok(())
+        let written = self.output.write_all(line.as_bytes()).and_then(|()| self.output.flush());
+        written.map_err(|error| match &self.path {
+            Some(path) => Error::File(path.clone(), error),
+            None => Error::Output(error),
+        })
     }
 }
 
 /// Fails if the file cannot be written; keeps its contents.
 pub fn check_writable(path: &Path) -> Result {
     let existed = path.exists();
-    OpenOptions::new().append(true).create(true).open(path).map_err(|error| unwritable(path, &error))?;
+    OpenOptions::new().append(true).create(true).open(path).map_err(unwritable(path))?;
     if !existed {
         // This was only a test: if nothing is reported later, no file remains.
         let _ = std::fs::remove_file(path);
@@ -72,9 +75,9 @@ pub fn check_writable(path: &Path) -> Result {
 
 /// Writes a whole file.
 pub fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> Result {
-    std::fs::write(path, contents).map_err(|error| unwritable(path, &error))
+    std::fs::write(path, contents).map_err(unwritable(path))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Error {
-    usage(format!("cannot write {}: {error}", path.display()))
+fn unwritable(path: &Path) -> impl Fn(io::Error) -> Error {
+    move |error| Error::File(path.to_path_buf(), error)
 }

@@ -7,7 +7,7 @@ use filch_console::table::list;
 use filch_protocol::{Machine, cores};
 
 use crate::columns::Choice;
-use crate::error::{Error, Result, usage};
+use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Verdict, decide};
 use crate::experiment::plan::Plan;
@@ -55,8 +55,8 @@ impl Found {
 /// Shows the results.
 pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
     let Conclusion { experiment, plan, runs, finish, choice, flags, .. } = *session;
-    if runs.is_empty() {
-        return Err(usage("interrupted before the first measurement"));
+    if runs.is_empty() && finish.interrupted {
+        return Err(Error::Interrupted);
     }
     let programs = summarize(runs, &plan.ids);
     let mut doubts = warnings(runs, &programs);
@@ -65,6 +65,9 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
     }
     let refused = finish.refused.iter().map(|(cell, why)| format!("{} ({why})", plan.describe(*cell)));
     let left_out: Vec<String> = refused.chain(plan.left_out.iter().cloned()).collect();
+    if runs.is_empty() {
+        return Err(Error::FailedBecause(format!("nothing can run here: {}", left_out.join("; "))));
+    }
     if !left_out.is_empty() {
         doubts.push(Warning::Refused(left_out));
     }

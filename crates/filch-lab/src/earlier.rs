@@ -8,6 +8,7 @@ use filch_protocol::Machine;
 
 use crate::error::{Result, usage};
 use crate::export::json;
+use crate::flags::Size;
 use crate::identity::ProgramId;
 use crate::record::{Occasion, Run};
 use crate::sources::commit;
@@ -21,7 +22,7 @@ impl Earlier {
     /// Reads the runs of a file that this session extends; none if there is no such file.
     ///
     /// If a killed session left half a line, this removes it.
-    pub(crate) fn read(path: &Path, experiment: Option<&str>) -> Result<(Vec<Run>, Self)> {
+    pub(crate) fn read(path: &Path, experiment: Option<&str>, size: Size) -> Result<(Vec<Run>, Self)> {
         let Ok(text) = fs::read_to_string(path) else { return Ok(Default::default()) };
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         if whole < text.len() {
@@ -35,6 +36,12 @@ impl Earlier {
             };
             let (theirs, ours) = (what(other.experiment.as_deref()), what(experiment));
             return Err(usage(format!("{} holds {theirs}: {ours} cannot continue it", path.display())));
+        }
+        // Lines of earlier versions do not say their size.
+        let other = runs.iter().filter_map(|run| run.size.as_deref()).find(|other| *other != size.name());
+        if let Some(other) = other {
+            let (path, size) = (path.display(), size.name());
+            return Err(usage(format!("{path} holds runs in size {other}: runs in size {size} cannot continue it")));
         }
         let processor = Machine::here().processor;
         if let Some(other) = runs.iter().find(|run| run.commit != commit() || run.machine.processor != processor) {

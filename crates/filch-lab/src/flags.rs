@@ -93,9 +93,9 @@ pub(crate) struct Reproduce {
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
     /// Folder for the pages, plots, data and verdicts
-    #[arg(long, short, value_name = "FOLDER", default_value = "filch-reproduce")]
-    pub(crate) dir: PathBuf,
-    /// Continue in this folder: do not repeat what it holds
+    #[arg(long = "output", short, value_name = "FOLDER", default_value = "filch-reproduce")]
+    pub(crate) folder: PathBuf,
+    /// Continue what this command has begun in the folder: complete experiments are not repeated
     #[arg(long)]
     pub(crate) resume: bool,
     /// Print how long it takes, and how much memory, instead of running it

@@ -141,6 +141,7 @@ impl<'s> Processes<'s> {
     fn occasion(&self, cell: &'s Cell, visit: Visit) -> Occasion<'s> {
         Occasion {
             experiment: self.plan.experiment,
+            size: Some(self.plan.size),
             workload: &self.plan.programs[cell.program],
             scheduler: &cell.scheduler,
             workers: cell.workers,

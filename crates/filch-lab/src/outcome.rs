@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conclude::Found;
-use crate::error::{Result, usage};
+use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
+use crate::experiment::paper::Document;
 use crate::export::json::write_file;
 use crate::flags::Size;
 use crate::sources::commit;
@@ -19,6 +20,8 @@ use crate::sources::commit;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) id: String,
+    /// The command that measures this experiment alone.
+    pub(crate) command: String,
     pub(crate) size: String,
     pub(crate) rounds: usize,
     /// The seconds that it took.
@@ -44,8 +47,33 @@ pub(crate) struct Told {
     pub(crate) evidence: Value,
 }
 
+impl Told {
+    /// The verdict's class in pages.
+    pub(crate) fn class(&self) -> &'static str {
+        match self.verdict.as_str() {
+            "reproduced" | "holds" => "holds",
+            "not reproduced" | "does not hold" => "fails",
+            _ => "open",
+        }
+    }
+}
+
+/// Groups outcomes by the documents of their experiments, in the order of the first of each.
+pub(crate) fn by_document<O>(outcomes: &[(Experiment, O)]) -> Vec<(Option<&'static Document>, Vec<&(Experiment, O)>)> {
+    let mut groups: Vec<(Option<&Document>, Vec<&(Experiment, O)>)> = Vec::new();
+    for outcome in outcomes {
+        let document = outcome.0.paper.map(|paper| paper.document);
+        let title = |document: Option<&Document>| document.map(|document| document.title);
+        match groups.iter_mut().find(|(known, _)| title(*known) == title(document)) {
+            Some((_, group)) => group.push(outcome),
+            None => groups.push((document, vec![outcome])),
+        }
+    }
+    groups
+}
+
 impl Outcome {
-    pub(crate) fn of(experiment: &Experiment, size: Size, found: &Found, seconds: f64) -> Self {
+    pub(crate) fn of(experiment: &Experiment, size: Size, command: String, found: &Found, seconds: f64) -> Self {
         let told = found.decided.iter().map(|decided| Told {
             claim: decided.text.to_owned(),
             verdict: decided.name().to_owned(),
@@ -55,6 +83,7 @@ impl Outcome {
         });
         Self {
             id: experiment.name.unwrap_or_default().to_owned(),
+            command,
             size: size.name().to_owned(),
             rounds: found.rounds,
             seconds,
@@ -71,22 +100,84 @@ impl Outcome {
         folder.join(format!("{id}.json"))
     }
 
-    /// Writes the outcome to its file.
+    /// Writes the outcome to its file, all of it or nothing.
     pub(crate) fn write(&self, folder: &Path) -> Result {
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
-        write_file(&Self::file(folder, &self.id), text + "\n")
+        let file = Self::file(folder, &self.id);
+        let new = file.with_extension("json.new");
+        write_file(&new, text + "\n")?;
+        std::fs::rename(&new, &file).map_err(|error| Error::File(file, error))
     }
 
     /// Reads an experiment's outcome, if the folder has it.
     pub(crate) fn read(folder: &Path, id: &str) -> Result<Option<Self>> {
         let file = Self::file(folder, id);
         let Ok(text) = std::fs::read_to_string(&file) else { return Ok(None) };
-        let wrong = |error| usage(format!("{} is not an outcome: {error}", file.display()));
+        let wrong = |error| usage(format!("{} is damaged: {error}", file.display()));
         serde_json::from_str(&text).map(Some).map_err(wrong)
     }
 
-    /// Whether this is what a run of the current sources in this size would repeat.
-    pub(crate) fn is_current(&self, size: Size) -> bool {
-        self.size == size.name() && self.commit == commit() && self.machine.processor == Machine::here().processor
+    /// Whether this is what the command would measure again, with the current sources.
+    pub(crate) fn is_current(&self, command: &str) -> bool {
+        self.command == command && self.commit == commit() && self.machine.processor == Machine::here().processor
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An outcome with these verdicts.
+    pub(crate) fn outcome(id: &str, verdicts: &[&str]) -> Outcome {
+        let told = |(index, verdict): (usize, &&str)| Told {
+            claim: format!("claim {index} of {id}"),
+            verdict: (*verdict).to_owned(),
+            rule: "the number is below 1".to_owned(),
+            why: format!("evidence {index} of {id}"),
+            evidence: json!([{ "of": "a number", "value": 0.5, "low": 0.4, "high": 0.6, "rounds": 5 }]),
+        };
+        Outcome {
+            id: id.to_owned(),
+            command: format!("filch reproduce {id} --size quick"),
+            size: "quick".to_owned(),
+            rounds: 5,
+            seconds: 7.0,
+            at: 1.8e9,
+            machine: Machine { processor: "a processor".to_owned(), cores: 2, ..Machine::default() },
+            commit: "abc".to_owned(),
+            claims: verdicts.iter().enumerate().map(told).collect(),
+            failures: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_outcome_survives_its_file_and_damage_is_told() {
+        let folder = std::env::temp_dir().join(format!("filch-outcome-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(Outcome::read(&folder, "a").unwrap().is_none());
+        let outcome = outcome("a", &["reproduced", "not testable here"]);
+        outcome.write(&folder).unwrap();
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only the file itself remains");
+        let found = Outcome::read(&folder, "a").unwrap().expect("an outcome");
+        assert_eq!(serde_json::to_value(&found).unwrap(), serde_json::to_value(&outcome).unwrap());
+        assert_eq!(found.claims.iter().map(Told::class).collect::<Vec<_>>(), ["holds", "open"]);
+        let file = Outcome::file(&folder, "a");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, &text[..text.len() / 2]).unwrap();
+        let why = Outcome::read(&folder, "a").unwrap_err().to_string();
+        assert!(why.contains("a.json is damaged"), "{why}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_outcome_is_current_only_if_nothing_changed() {
+        let here = Outcome { commit: commit(), machine: Machine::here(), ..outcome("a", &[]) };
+        let command = here.command.clone();
+        assert!(here.is_current(&command) && !here.is_current("filch reproduce a --size small"));
+        assert!(!Outcome { commit: "other".to_owned(), ..here.clone() }.is_current(&command));
+        let elsewhere = Machine { processor: "another".to_owned(), ..Machine::here() };
+        assert!(!Outcome { machine: elsewhere, ..here }.is_current(&command));
     }
 }

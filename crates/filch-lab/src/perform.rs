@@ -36,7 +36,7 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     let plan = Plan::new(&experiment, size)?;
     let json = flags.output.json.as_deref();
     let (measured, lines) = match json.filter(|_| flags.resume) {
-        Some(path) => (Earlier::read(path, experiment.name)?, Some(Lines::append(path)?)),
+        Some(path) => (Earlier::read(path, experiment.name, size)?, Some(Lines::append(path)?)),
         None => (Default::default(), json.map(Lines::create).transpose()?),
     };
     if !flags.no_report {

@@ -5,6 +5,7 @@ use filch_protocol::{Hello, Machine, Ran, now};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::flags::Size;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use crate::scheduler::Scheduler;
 use crate::sources::commit;
@@ -15,6 +16,9 @@ pub(crate) struct Run {
     /// The run's experiment, if that has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) experiment: Option<String>,
+    /// The size of the session's programs, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) size: Option<String>,
     #[serde(flatten)]
     pub(crate) program: ProgramId,
     #[serde(flatten)]
@@ -78,6 +82,7 @@ fn is_one(copies: &usize) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Occasion<'o> {
     pub(crate) experiment: Option<&'o str>,
+    pub(crate) size: Option<Size>,
     pub(crate) workload: &'o Workload,
     pub(crate) scheduler: &'o Scheduler,
     pub(crate) workers: usize,
@@ -115,9 +120,10 @@ impl Occasion<'_> {
 
     /// Returns the part of the record that is known before the run.
     pub(crate) fn record(self, machine: Machine) -> Run {
-        let Self { experiment, workload, scheduler, workers, placement, copies, round, repeat } = self;
+        let Self { experiment, size, workload, scheduler, workers, placement, copies, round, repeat } = self;
         Run {
             experiment: experiment.map(str::to_owned),
+            size: size.map(|size| size.name().to_owned()),
             program: ProgramId::of(workload),
             who: scheduler.identity(placement),
             version: String::new(),
@@ -161,6 +167,7 @@ pub(crate) mod tests {
         };
         Run {
             experiment: None,
+            size: None,
             program: ProgramId { workload: workload.to_owned(), params: Map::from_iter([("n".to_owned(), 30.into())]) },
             who: SchedulerId {
                 wait: pool.as_ref().map(|_| "leapfrog-random".to_owned()),

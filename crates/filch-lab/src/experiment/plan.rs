@@ -29,6 +29,7 @@ pub(crate) struct Cell {
 
 pub(crate) struct Plan {
     pub(crate) experiment: Option<&'static str>,
+    pub(crate) size: Size,
     pub(crate) programs: Vec<Workload>,
     pub(crate) ids: Vec<ProgramId>,
     pub(crate) cells: Vec<Cell>,
@@ -41,6 +42,7 @@ impl Plan {
     pub(crate) fn new(experiment: &Experiment, size: Size) -> Result<Self> {
         let mut plan = Self {
             experiment: experiment.name,
+            size,
             programs: Vec::new(),
             ids: Vec::new(),
             cells: Vec::new(),

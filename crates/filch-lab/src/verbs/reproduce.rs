@@ -8,13 +8,15 @@ use filch_catalogue::Memory;
 use filch_console::flags::Output;
 use filch_console::table::list;
 
+use crate::earlier::Earlier;
 use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
 use crate::experiments::{all, find};
 use crate::export::html::overview;
-use crate::export::json::write_file;
+use crate::export::json::{check_writable, write_file};
 use crate::flags::{Reproduce as Flags, Session, Size};
 use crate::forecast::Times;
+use crate::interrupt::interrupted;
 use crate::outcome::Outcome;
 use crate::perform::perform;
 use crate::runners;
@@ -27,38 +29,95 @@ pub(crate) fn reproduce(flags: &Flags) -> Result {
     if flags.dry_run {
         return forecast(&experiments, size);
     }
-    std::fs::create_dir_all(&flags.dir)
-        .map_err(|error| usage(format!("cannot make the folder {}: {error}", flags.dir.display())))?;
-    let mut failed = false;
-    for (index, experiment) in experiments.iter().enumerate() {
+    let folder = &flags.folder;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| usage(format!("cannot make the folder {}: {error}", folder.display())))?;
+    check_writable(&folder.join("index.html"))?;
+    let (todo, mut troubles) = if flags.resume { rest(flags, &experiments, size)? } else { (experiments, Vec::new()) };
+    for (index, experiment) in todo.iter().enumerate() {
         let id = experiment.name.unwrap_or_default();
-        let earlier = if flags.resume { Outcome::read(&flags.dir, id)? } else { None };
-        if earlier.is_some_and(|earlier| earlier.is_current(size)) {
-            continue;
-        }
         if !flags.quiet {
-            let heading = format!("{id}, {} of {}", index + 1, experiments.len());
+            let heading = format!("{id}, {} of {}", index + 1, todo.len());
             writeln!(std::io::stdout(), "\n{}", paint(&heading, STRONG, colour()))?;
         }
-        let start = Instant::now();
-        let mut adjusted = experiment.clone();
-        adjusted.effort = adjusted.effort.at(size);
-        // What an interrupted run left is continued, or replaced, but never taken for this run's.
-        let _ = std::fs::remove_file(Outcome::file(&flags.dir, id));
-        let found = perform(adjusted, size, &session(flags, id, size))?;
-        if found.interrupted {
-            show_all(&flags.dir)?;
-            return Err(Error::Interrupted);
+        let done = if interrupted() { Err(Error::Interrupted) } else { measure(flags, experiment, size) };
+        match done {
+            Ok(failures) => troubles.extend(failures.into_iter().map(|failure| (id, failure))),
+            // Without room, the next experiment fails, too.
+            Err(error @ (Error::File(..) | Error::Output(_))) => return Err(error),
+            Err(error) if interrupted() || matches!(error, Error::Interrupted) => {
+                show_all(folder, &troubles)?;
+                eprintln!("filch: the same command with --resume continues");
+                return Err(Error::Interrupted);
+            }
+            Err(error) => {
+                eprintln!("filch: {id}: {error}");
+                troubles.push((id, error.to_string()));
+            }
         }
-        failed |= found.end().is_err();
-        Outcome::of(experiment, size, &found, start.elapsed().as_secs_f64()).write(&flags.dir)?;
-        show_all(&flags.dir)?;
+        show_all(folder, &troubles)?;
     }
     if !flags.quiet {
-        let page = flags.dir.join("index.html").display().to_string();
+        let page = folder.join("index.html").display().to_string();
         writeln!(std::io::stdout(), "\nAll: {}", paint(&page, FILE, colour()))?;
     }
-    if failed { Err(Error::Failed) } else { Ok(()) }
+    troubles.iter().for_each(|(id, why)| eprintln!("filch: {id} failed: {why}"));
+    if troubles.is_empty() { Ok(()) } else { Err(Error::Failed) }
+}
+
+/// Measures an experiment into the folder; returns the checks that failed.
+fn measure(flags: &Flags, experiment: &Experiment, size: Size) -> Result<Vec<String>> {
+    let (folder, id) = (&flags.folder, experiment.name.unwrap_or_default());
+    let start = Instant::now();
+    let mut adjusted = experiment.clone();
+    adjusted.effort = adjusted.effort.at(size);
+    // What an interrupted run left is continued, or replaced, but never taken for this run's.
+    let _ = std::fs::remove_file(Outcome::file(folder, id));
+    let found = perform(adjusted, size, &session(flags, id, size))?;
+    if found.interrupted {
+        return Err(Error::Interrupted);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    Outcome::of(experiment, size, command(flags, id, size), &found, seconds).write(folder)?;
+    Ok(found.failures)
+}
+
+/// What went wrong, by experiment.
+type Troubles = Vec<(&'static str, String)>;
+
+/// Returns the experiments that are not complete in the folder, and the failed checks of those that are.
+///
+/// Fails if the folder holds other measurements under their names: continuing would mix them, and replacing would lose them.
+fn rest(flags: &Flags, experiments: &[Experiment], size: Size) -> Result<(Vec<Experiment>, Troubles)> {
+    let folder = &flags.folder;
+    let (mut todo, mut troubles, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for experiment in experiments {
+        let id = experiment.name.unwrap_or_default();
+        match Outcome::read(folder, id) {
+            Ok(Some(outcome)) if outcome.is_current(&command(flags, id, size)) => {
+                troubles.extend(outcome.failures.into_iter().map(|failure| (id, failure)));
+                continue;
+            }
+            Ok(Some(Outcome { command, commit, machine, .. })) => {
+                others.push(format!("{id} is there by `{command}` of commit {commit} on {}", machine.processor));
+            }
+            Ok(None) if experiment.probe.is_none() => {
+                let lines = folder.join(format!("{id}.jsonl"));
+                others.extend(Earlier::read(&lines, experiment.name, size).err().map(|why| why.to_string()));
+            }
+            Ok(None) => {}
+            Err(why) => eprintln!("filch: {why}; {id} is concluded anew"),
+        }
+        todo.push(experiment.clone());
+    }
+    if others.is_empty() {
+        return Ok((todo, troubles));
+    }
+    Err(usage(format!(
+        "cannot continue in {}: {}. Without --resume this is measured anew and replaced; --output names another folder",
+        folder.display(),
+        others.join("; "),
+    )))
 }
 
 /// Returns the experiments of these names, each once, in the order of the list.
@@ -84,10 +143,10 @@ fn session(flags: &Flags, id: &str, size: Size) -> Session {
         timeout: flags.timeout,
         seed: flags.seed,
         columns: None,
-        report: flags.dir.join(format!("{id}.html")),
+        report: flags.folder.join(format!("{id}.html")),
         no_report: false,
         resume: flags.resume,
-        output: Output { json: Some(flags.dir.join(format!("{id}.jsonl"))), quiet: flags.quiet },
+        output: Output { json: Some(flags.folder.join(format!("{id}.jsonl"))), quiet: flags.quiet },
         command: Some(command(flags, id, size)),
         files: true,
     }
@@ -128,12 +187,15 @@ fn forecast(experiments: &[Experiment], size: Size) -> Result {
     Ok(())
 }
 
-/// Writes the page about all outcomes in the folder.
-fn show_all(folder: &Path) -> Result {
-    let outcomes = all().into_iter().filter_map(|experiment| {
-        let outcome = Outcome::read(folder, experiment.name?).transpose()?;
-        Some(outcome.map(|outcome| (experiment, outcome)))
-    });
-    let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
-    write_file(&folder.join("index.html"), overview(&outcomes))
+/// Writes the page about all outcomes in the folder, and about what went wrong.
+fn show_all(folder: &Path, troubles: &Troubles) -> Result {
+    let (mut outcomes, mut troubles) = (Vec::new(), troubles.clone());
+    for experiment in all() {
+        let id = experiment.name.unwrap_or_default();
+        match Outcome::read(folder, id) {
+            Ok(outcome) => outcomes.extend(outcome.map(|outcome| (experiment, outcome))),
+            Err(damaged) => troubles.push((id, damaged.to_string())),
+        }
+    }
+    write_file(&folder.join("index.html"), overview(&outcomes, &troubles))
 }

@@ -76,8 +76,17 @@ fn measure(
     let asked = Asked { runner: &runner, order: &order, copies: 1, repeats: flags.repeat as usize, limit: None };
     let mut repeat = 0;
     let outcome = asked.run(&mut |hello, ran| {
-        let occasion =
-            Occasion { experiment: None, workload, scheduler, workers, placement, copies: 1, round: 0, repeat };
+        let occasion = Occasion {
+            experiment: None,
+            size: None,
+            workload,
+            scheduler,
+            workers,
+            placement,
+            copies: 1,
+            round: 0,
+            repeat,
+        };
         repeat += 1;
         take(occasion.ran(hello, ran))
     });

@@ -115,9 +115,10 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 15] = [
+    let verbs: [&[&str]; 16] = [
         &["compare"],
         &["experiment"],
+        &["reproduce"],
         &["build"],
         &["run"],
         &["list"],

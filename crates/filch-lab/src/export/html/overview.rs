@@ -1,52 +1,182 @@
-//! The page about all reproductions in a folder: every claim with its verdict.
+//! The page about all reproductions in a folder: every claim with its verdict, by document.
 
 use maud::{Markup, html};
 
-use super::{bar, whole};
+use super::{bar, date, whole};
 use crate::experiment::Experiment;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Told, by_document};
 
-/// Returns the page.
-pub(crate) fn overview(outcomes: &[(Experiment, Outcome)]) -> String {
+/// The verdicts: their class in the style, and their name.
+const VERDICTS: [(&str, &str); 3] =
+    [("holds", "reproduced"), ("fails", "not reproduced"), ("open", "not testable here")];
+
+/// Returns the page; the troubles are experiments without a result, with the reason.
+pub(crate) fn overview(outcomes: &[(Experiment, Outcome)], troubles: &[(&str, String)]) -> String {
     let claims = || outcomes.iter().flat_map(|(_, outcome)| &outcome.claims);
-    let count = |verdict: &str| claims().filter(|told| told.verdict == verdict).count();
-    let machine = outcomes.first().map(|(_, outcome)| outcome.machine.summary()).unwrap_or_default();
+    let count = |class: &str| claims().filter(|told| told.class() == class).count();
+    let common = Common::of(outcomes);
     let body = html! {
         header { (bar(&[])) }
         div class="title" id="top" {
             h1 { "Tables and figures, reproduced" }
             p {
-                (machine) " · " (claims().count()) " claims: " (count("reproduced")) " reproduced, "
-                (count("not reproduced")) " not, " (count("not testable here")) " not testable here"
+                b { (claims().count()) " claims" } " of " (outcomes.len()) " experiments: "
+                @for (index, (class, name)) in VERDICTS.iter().enumerate() {
+                    @if index > 0 { ", " } (count(class)) " " (name)
+                }
+            }
+            p { (common.told()) }
+            fieldset class="filter" {
+                legend { "Show" }
+                input type="radio" name="show" id="show-all" checked;
+                label for="show-all" { "all" }
+                @for (class, name) in VERDICTS {
+                    input type="radio" name="show" id={ "show-" (class) };
+                    label for={ "show-" (class) } class={ "verdict " (class) } { (name) " (" (count(class)) ")" }
+                }
             }
         }
         main {
-            @for (experiment, outcome) in outcomes { (one(experiment, outcome)) }
+            @if !troubles.is_empty() {
+                section class="failure" {
+                    b { "Failed" }
+                    ul { @for (id, why) in troubles { li { b { (id) } ": " (why) } } }
+                }
+            }
+            @for (document, group) in by_document(outcomes) {
+                section class="card" {
+                    h2 { (document.map_or("Questions of our own", |document| document.title)) }
+                    @if let Some(document) = document {
+                        p class="say" { (document.authors) ", " (document.venue) ", on " (document.machine) }
+                    }
+                    @for (experiment, outcome) in group { (one(experiment, outcome, &common)) }
+                }
+            }
         }
     };
     whole("filch: tables and figures, reproduced", &body)
 }
 
-fn one(experiment: &Experiment, outcome: &Outcome) -> Markup {
+fn one(experiment: &Experiment, outcome: &Outcome, common: &Common) -> Markup {
+    let id = &outcome.id;
+    let place = experiment.paper.map(|paper| format!(", {}", paper.place)).unwrap_or_default();
     html! {
-        section class="card" id=(outcome.id) {
-            h2 { a href={ (outcome.id) ".html" } { (outcome.id) } ": " (experiment.question) }
-            ul class="claims" {
-                @for told in &outcome.claims {
-                    li {
-                        span class={ "verdict " (class(&told.verdict)) } { (told.verdict) }
-                        div { b { (told.claim) } p { (told.why) } }
-                    }
-                }
+        section class="one" id=(id) {
+            h3 { a href={ (id) ".html" } { (id) } (place) ": " (experiment.question) }
+            p class="links" {
+                a href={ (id) ".csv" } { "table (CSV)" } " · " a href={ (id) ".jsonl" } { "lines (JSON)" }
+                " · " (date(outcome.at)) (common.different(outcome))
             }
+            @if !outcome.failures.is_empty() { p class="failure" { (outcome.failures.join(" ")) } }
+            ul class="claims" { @for told in &outcome.claims { (row(told)) } }
         }
     }
 }
 
-fn class(verdict: &str) -> &'static str {
-    match verdict {
-        "reproduced" | "holds" => "holds",
-        "not reproduced" | "does not hold" => "fails",
-        _ => "open",
+fn row(told: &Told) -> Markup {
+    html! {
+        li class=(told.class()) {
+            span class={ "verdict " (told.class()) } { (told.verdict) }
+            div { b { (told.claim) } p { (told.why) } }
+        }
+    }
+}
+
+/// What is the same in all outcomes.
+struct Common {
+    machine: Option<String>,
+    commit: Option<String>,
+    size: Option<String>,
+}
+
+impl Common {
+    fn of(outcomes: &[(Experiment, Outcome)]) -> Self {
+        let same = |of: fn(&Outcome) -> String| {
+            let mut each = outcomes.iter().map(|(_, outcome)| of(outcome));
+            let first = each.next()?;
+            each.all(|other| other == first).then_some(first)
+        };
+        Self {
+            machine: same(|outcome| outcome.machine.summary()),
+            commit: same(|outcome| outcome.commit.clone()),
+            size: same(|outcome| outcome.size.clone()),
+        }
+    }
+
+    fn told(&self) -> String {
+        let commit = self.commit.as_ref().map(|commit| format!("commit {commit}"));
+        let size = self.size.as_ref().map(|size| format!("size {size}"));
+        [self.machine.clone(), commit, size].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    /// Says what an outcome does not have in common with the others.
+    fn different(&self, outcome: &Outcome) -> String {
+        let machine = self.machine.is_none().then(|| outcome.machine.summary());
+        let commit = self.commit.is_none().then(|| format!("commit {}", outcome.commit));
+        let size = self.size.is_none().then(|| format!("size {}", outcome.size));
+        [machine, commit, size].into_iter().flatten().map(|part| format!(" · {part}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::paper::{Document, LACE, Paper, WSQ};
+    use crate::outcome::tests::outcome;
+
+    /// An experiment of a document, with an outcome of these verdicts.
+    fn one(id: &'static str, document: Option<&'static Document>, verdicts: &[&str]) -> (Experiment, Outcome) {
+        let paper = document.map(|document| {
+            let paper = Paper { document, place: "figure 9", shows: "", tables: &[], marks: &[] };
+            &*Box::leak(Box::new(paper))
+        });
+        (Experiment { name: Some(id), paper, ..Experiment::new(format!("What about {id}?")) }, outcome(id, verdicts))
+    }
+
+    #[test]
+    fn every_claim_has_a_row_with_its_verdict_evidence_and_data() {
+        let outcomes = [
+            one("a-fig1", Some(&LACE), &["reproduced", "not reproduced"]),
+            one("b-fig2", Some(&WSQ), &["not testable here"]),
+            one("a-fig3", Some(&LACE), &["reproduced"]),
+            one("own", None, &["holds"]),
+        ];
+        let page = overview(&outcomes, &[("c-fig4", "the probe crashed".to_owned())]);
+        assert!(
+            page.contains("5 claims</b> of 4 experiments: 3 reproduced, 1 not reproduced, 1 not testable here"),
+            "{page}"
+        );
+        for part in [
+            "<li class=\"holds\"><span class=\"verdict holds\">reproduced</span>",
+            "<li class=\"fails\"><span class=\"verdict fails\">not reproduced</span>",
+            "href=\"a-fig1.html\"",
+            "href=\"b-fig2.csv\"",
+            "href=\"b-fig2.jsonl\"",
+            "claim 1 of a-fig1",
+            "evidence 0 of b-fig2",
+            "figure 9: What about a-fig3?",
+            "Questions of our own",
+            "<b>c-fig4</b>: the probe crashed",
+            "not testable here (1)",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        // Documents have one section each, in the order of their first experiments.
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(place("id=\"a-fig1\"") < place("id=\"a-fig3\"") && place("id=\"a-fig3\"") < place("id=\"b-fig2\""));
+        assert_eq!(page.matches(LACE.title).count(), 1);
+        assert!(!page.contains("http://") && !page.contains("https://"), "it needs no network");
+    }
+
+    #[test]
+    fn what_differs_is_said_beside_the_experiment() {
+        let mut outcomes = [one("a", None, &["holds"]), one("b", None, &["holds"])];
+        let page = overview(&outcomes, &[]);
+        assert!(page.contains("commit abc") && page.matches("commit abc").count() == 1, "{page}");
+        outcomes[1].1.commit = "def".to_owned();
+        let page = overview(&outcomes, &[]);
+        assert!(
+            page.contains(" · commit abc") && page.contains(" · commit def") && page.matches("size quick").count() == 1
+        );
     }
 }

@@ -1,0 +1,177 @@
+//! `filch reproduce` on the experiment that needs the fewest runners: its files, and what ends it too early.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::driver::driver;
+use crate::{filch, folder, lines, refuses, stderr, stdout, well};
+
+const SESSION: &[&str] = &["reproduce", "placement", "--quick", "--repeat", "1", "--output"];
+
+/// Returns an empty folder for a test.
+fn empty(name: &str) -> PathBuf {
+    let folder = folder().join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the folder can be made");
+    folder
+}
+
+fn text(folder: &Path, file: &str) -> String {
+    fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+fn outcome(folder: &Path) -> Value {
+    serde_json::from_str(&text(folder, "placement.json")).expect("an outcome")
+}
+
+#[test]
+fn a_reproduction_leaves_pages_figures_tables_and_lines() {
+    let folder = empty("reproduced");
+    let told = stdout(&well(&[SESSION, &["reproduced"]].concat()));
+    assert!(told.contains("placement, 1 of 1") && told.contains("All: reproduced/index.html"), "{told}");
+    let page = text(&folder, "placement.html");
+    for part in ["<code>filch reproduce placement --size quick --repeat 1</code>", "placement-1.svg", "placement.csv"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let all = text(&folder, "index.html");
+    assert!(all.contains("href=\"placement.html\"") && all.contains("not testable here"), "{all}");
+    let figures = page.matches("<figure>").count();
+    let pairs = (1..).take_while(|number| folder.join(format!("placement-{number}.svg")).exists()).count();
+    // The parallel capacity is about the machine: it has no file.
+    assert!(pairs > 0 && (pairs == figures || pairs + 1 == figures), "{pairs} files of {figures} figures");
+    let picture = fs::read(folder.join("placement-1.png")).expect("a picture");
+    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && text(&folder, "placement-1.svg").contains("</svg>"));
+    let runs = lines(&text(&folder, "placement.jsonl"));
+    assert!(runs.iter().all(|run| run["size"] == "quick" && run["experiment"] == "placement"));
+    let mut rows: Vec<String> = runs
+        .iter()
+        .filter(|run| run["copies"].is_null())
+        .map(|run| ["workload", "scheduler", "pool", "placement", "workers"].map(|name| run[name].to_string()).concat())
+        .collect();
+    rows.sort();
+    rows.dedup();
+    assert_eq!(text(&folder, "placement.csv").lines().count(), 1 + rows.len(), "a line for each row, and the heads");
+    let outcome = outcome(&folder);
+    assert_eq!(
+        (&outcome["id"], &outcome["size"], &outcome["rounds"]),
+        (&"placement".into(), &"quick".into(), &1.into())
+    );
+    assert_eq!(outcome["claims"][0]["verdict"], "not testable here", "one round decides nothing");
+}
+
+#[test]
+fn what_is_complete_is_not_repeated_and_nothing_else_is_continued() {
+    let folder = empty("continued");
+    let again = [SESSION, &["continued", "--resume"]].concat();
+    well(&again);
+    let kept = text(&folder, "placement.jsonl");
+    let first = outcome(&folder);
+    well(&again);
+    assert_eq!((text(&folder, "placement.jsonl"), &outcome(&folder)), (kept.clone(), &first), "it ran again");
+    // Other measurements are neither mixed with these nor lost.
+    let others = ["reproduce", "placement", "--output", "continued", "--resume"];
+    let reasons = ["cannot continue in continued", "`filch reproduce placement --size quick --repeat 1`", "--output"];
+    refuses(&[&others[..], &["--quick"]].concat(), &reasons);
+    refuses(&[&others[..], &["--size", "small", "--repeat", "1"]].concat(), &reasons);
+    // Half an outcome, as after a power failure.
+    let file = folder.join("placement.json");
+    let whole = text(&folder, "placement.json");
+    fs::write(&file, &whole[..whole.len() / 2]).expect("the file is writable");
+    let said = stderr(&well(&again));
+    assert!(said.contains("placement.json is damaged"), "{said}");
+    assert_eq!((text(&folder, "placement.jsonl"), &outcome(&folder)["claims"]), (kept.clone(), &first["claims"]));
+    // The lines alone tell their size and commit, too.
+    fs::remove_file(&file).expect("the file is ours");
+    let sized = ["--size", "small", "--repeat", "1"];
+    refuses(&[&others[..], &sized].concat(), &["holds runs in size quick", "size small cannot continue it"]);
+    fs::write(&file, whole.replace("\"commit\": \"", "\"commit\": \"0")).expect("the file is writable");
+    refuses(&again, &["cannot continue", "of commit 0"]);
+    assert_eq!(text(&folder, "placement.jsonl"), kept);
+}
+
+#[test]
+fn wrong_names_and_folders_are_refused_before_measuring() {
+    refuses(&["reproduce", "placment"], &["there is no experiment `placment`", "did you mean `placement`"]);
+    refuses(&["reproduce"], &["<ID>"]);
+    let file = empty("refused").join("file");
+    fs::write(&file, "").expect("the file is writable");
+    refuses(&["reproduce", "all", "--output", file.to_str().unwrap()], &["cannot make the folder"]);
+    #[cfg(target_os = "linux")]
+    {
+        refuses(&["reproduce", "all", "--output", "/proc/filch"], &["cannot make the folder /proc/filch"]);
+        // It exists, but takes no files, whoever asks.
+        refuses(&["reproduce", "all", "--output", "/proc/self"], &["cannot write /proc/self/index.html"]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_ends_it_at_once_and_names_the_file() {
+    let folder = empty("full");
+    std::os::unix::fs::symlink("/dev/full", folder.join("placement.jsonl")).expect("a link can be made");
+    let output = filch(&[SESSION, &["full", "forks"]].concat());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot write full/placement.jsonl: No space left on device"), "{said}");
+    assert!(!folder.join("placement.json").exists() && !stdout(&output).contains("forks, 2 of 2"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_reproduction_keeps_what_it_measured() {
+    let folder = empty("interrupted");
+    let mut command = driver();
+    let arguments = ["reproduce", "placement", "--quick", "--repeat", "1000", "--output", "interrupted"];
+    let pipes =
+        command.args(arguments).current_dir(folder.parent().unwrap()).stdin(Stdio::null()).stdout(Stdio::null());
+    let process = pipes.stderr(Stdio::piped()).spawn().expect("the program starts");
+    let file = folder.join("placement.jsonl");
+    let measured = || fs::read_to_string(&file).map_or(0, |text| text.lines().count());
+    let start = Instant::now();
+    while measured() < 3 {
+        assert!(start.elapsed() < Duration::from_secs(300), "no line in five minutes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = process.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill starts").success());
+    let output = process.wait_with_output().expect("the program ends");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted") && said.contains("--resume continues"), "{said}");
+    assert!(!folder.join("placement.json").exists(), "an outcome of an incomplete experiment");
+    let kept = text(&folder, "placement.jsonl");
+    let whole = kept.rfind('\n').map_or(0, |end| end + 1);
+    assert!(lines(&kept[..whole]).len() >= 3);
+    well(&[SESSION, &["interrupted", "--resume"]].concat());
+    assert!(text(&folder, "placement.jsonl").starts_with(&kept[..whole]), "the old lines changed");
+    assert_eq!(outcome(&folder)["id"], "placement");
+}
+
+#[test]
+fn an_experiment_that_fails_does_not_end_the_others() {
+    let folder = empty("alone");
+    // The driver with the runners of one experiment, as after an incomplete installation.
+    let mut programs: Vec<PathBuf> =
+        stdout(&well(&["build", "serial", "split", "chase-lev"])).lines().map(PathBuf::from).collect();
+    programs.push(env!("CARGO_BIN_EXE_filch").into());
+    for program in &programs {
+        let copy = folder.join(program.file_name().expect("a file"));
+        fs::hard_link(program, &copy).or_else(|_| fs::copy(program, &copy).map(drop)).expect("the file can be copied");
+    }
+    let mut command = Command::new(folder.join(Path::new(env!("CARGO_BIN_EXE_filch")).file_name().expect("a file")));
+    let arguments = ["reproduce", "forks", "placement", "--quick", "--repeat", "1", "--output", "out"];
+    let output =
+        command.args(arguments).current_dir(&folder).stdin(Stdio::null()).output().expect("the program starts");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.lines().last().is_some_and(|end| end.starts_with("filch: forks failed: the program ")), "{said}");
+    let out = folder.join("out");
+    assert_eq!(outcome(&out)["id"], "placement");
+    assert!(!out.join("forks.json").exists());
+    let all = text(&out, "index.html");
+    assert!(all.contains("<b>forks</b>: the program ") && all.contains("href=\"placement.html\""), "{all}");
+}
