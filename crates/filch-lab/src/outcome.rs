@@ -58,9 +58,12 @@ impl Told {
     }
 }
 
+/// The experiments of one document, or ours.
+type Group<'o, O> = (Option<&'static Document>, Vec<&'o (Experiment, O)>);
+
 /// Groups outcomes by the documents of their experiments, in the order of the first of each.
-pub(crate) fn by_document<O>(outcomes: &[(Experiment, O)]) -> Vec<(Option<&'static Document>, Vec<&(Experiment, O)>)> {
-    let mut groups: Vec<(Option<&Document>, Vec<&(Experiment, O)>)> = Vec::new();
+pub(crate) fn by_document<O>(outcomes: &[(Experiment, O)]) -> Vec<Group<'_, O>> {
+    let mut groups: Vec<Group<'_, O>> = Vec::new();
     for outcome in outcomes {
         let document = outcome.0.paper.map(|paper| paper.document);
         let title = |document: Option<&Document>| document.map(|document| document.title);

@@ -150,11 +150,6 @@ impl Program {
     pub(crate) fn tasks(&self) -> Option<u64> {
         self.rows.iter().find_map(|row| row.tasks)
     }
-
-    /// Whether all answers are right, and no run failed.
-    pub(crate) fn all_right(&self) -> bool {
-        self.rows.iter().all(|row| row.wrong.is_empty() && row.broken.is_empty())
-    }
 }
 
 /// Returns the schedulers of these rows in display order: filch's default pool, its others, the rest by name.

@@ -143,7 +143,7 @@ fn failed_and_wrong_runs_are_visible_but_not_timed() {
     let mut wrong = run("fib", "rayon", 1, 1.0);
     (wrong.correct, wrong.error) = (false, Some("5 is wrong".to_owned()));
     let programs = summarize(&[broken, wrong], &[]);
-    assert!(!programs[0].all_right());
+    assert!(programs[0].rows.iter().any(|row| !row.wrong.is_empty() || !row.broken.is_empty()));
     assert_eq!(programs[0].called("chili", 1).unwrap().broken, ["killed"]);
     assert_eq!(programs[0].called("chili", 1).unwrap().time, None);
     assert_eq!(programs[0].called("rayon", 1).unwrap().wrong, ["5 is wrong"]);

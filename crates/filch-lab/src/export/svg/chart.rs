@@ -64,7 +64,9 @@ impl Chart {
             let look = palette::Look::nth(index);
             drawn += &series.draw(&look, (&across, &up));
             if let Some(&(x, last)) = series.points.last() {
-                ends.push(End { at: (across.at(x), up.at(last)), look: Some(look), text: series.name.clone() });
+                // Other marks than a line's are their own legend.
+                let look = Some(look).filter(|_| series.look == Look::Line);
+                ends.push(End { at: (across.at(x), up.at(last)), look, text: series.name.clone() });
             }
         }
         let (labels, room) = lines::labels(ends, RIGHT + 6.0, (TOP, BOTTOM));
