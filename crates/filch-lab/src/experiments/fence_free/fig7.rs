@@ -115,7 +115,9 @@ fn findings(lines: &[Value]) -> Findings {
     let decided = vec![
         Decided {
             text: "The time is flat up to the documented capacity of the store buffer, and rises beyond it.",
-            rule: "the capacity that is found with stores to distinct lines is the documented one or half of it, give or take one, on each processor, and the whole on one".to_owned(),
+            rule: "the capacity that is found with stores to distinct lines is the documented one or half of it, give or take one, on each \
+                   processor, and the whole on one"
+                .to_owned(),
             verdict: Verdict::of(plain().map(documented).chain(only_half)),
             evidence: plain().filter_map(Line::evidence).collect(),
             is_of_paper: true,
@@ -164,7 +166,8 @@ fn table(lines: &[Line]) -> Listing {
     let heads =
         ["stores to", "capacity", "documented", "rounds", "half of it", "ticks of 1", "of the capacity", "of the most"];
     Listing {
-        caption: "Capacities, and the ticks of the time-stamp counter for an iteration with one store, with the capacity, and with the most stores."
+        caption: "Capacities, and the ticks of the time-stamp counter for an iteration with one store, with the capacity, and with \
+                  the most stores."
             .to_owned(),
         heads: heads.map(str::to_owned).to_vec(),
         rows: lines.iter().map(row).collect(),

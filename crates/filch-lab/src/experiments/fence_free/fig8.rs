@@ -17,8 +17,8 @@ static PAPER: Paper = Paper {
     document: &FENCE_FREE,
     place: "figure 8",
     shows: "An owner without a fence makes L stores after each take, and the thief stays δ tasks away. With S = 33, one more than the \
-            documented capacity, no run was wrong where δ ≥ ⌈S/(L + 1)⌉, except with L = 0, where stores to one address merge. With S = 32 some \
-            were. Each pair was run 10⁷ times in three placements.",
+            documented capacity, no run was wrong where δ ≥ ⌈S/(L + 1)⌉, except with L = 0, where stores to one address merge. With \
+            S = 32 some were. Each pair was run 10⁷ times in three placements.",
     tables: &[],
     marks: &[],
 };
