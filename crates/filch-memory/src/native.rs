@@ -4,7 +4,7 @@
 use alloc::alloc::{alloc_zeroed, handle_alloc_error};
 use alloc::boxed::Box;
 use core::alloc::Layout;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", not(miri), not(filch_without_assembly)))]
 use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ptr::slice_from_raw_parts_mut;
@@ -65,7 +65,7 @@ unsafe impl Memory for Native {
     /// as well. They see it later than an update, perhaps after their own updates of the lower half, which it leaves alone. Only the storing
     /// thread could tell, by a lower half from before: `load_low` may read one, for its block may mean any older value; a load of the whole
     /// word waits for the store, since no processor puts a load together from the store buffer and the cache.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(miri), not(filch_without_assembly)))]
     #[inline(always)]
     fn store_high(word: &Self::AtomicU64, _: u32, high: u32, _: Ordering) {
         // SAFETY: four bytes within the word.
@@ -79,7 +79,7 @@ unsafe impl Memory for Native {
         }
     }
 
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(miri), not(filch_without_assembly)))]
     #[inline(always)]
     fn load_low(word: &Self::AtomicU64, _: Ordering) -> u32 {
         let low: u32;
