@@ -38,6 +38,8 @@ pub(crate) enum Verb {
     List(List),
     /// Makes the HTML report, or a JSON summary, from JSON lines
     Report(Report),
+    /// Keeps reproductions in the repository, and writes the page about what held on which processor
+    Results(Results),
     /// Builds runners with cargo in advance; other commands build the runners they need
     Build(Build),
     /// Checks shipped queues and protocols: explores every execution of small programs on abstract machines
@@ -116,6 +118,27 @@ pub(crate) struct Reproduce {
     /// Print only errors and warnings
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch results filch-reproduce    keep this folder's verdicts, tables and lines, and write docs/results.md
+  filch results                    write only the page again
+  filch report results/2-core-amd-epyc/lace-fig5.jsonl.gz -o lace-fig5.html")]
+pub(crate) struct Results {
+    /// A folder of `filch reproduce` to keep
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Name to keep it under [default: its machine, such as 2-core-amd-epyc]
+    #[arg(long = "as", value_name = "NAME", requires = "folder")]
+    pub(crate) name: Option<String>,
+    /// Folder of all that is kept
+    #[arg(long, value_name = "FOLDER", default_value = "results")]
+    pub(crate) into: PathBuf,
+    /// File for the page
+    #[arg(short, long, value_name = "FILE", default_value = "docs/results.md")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -343,7 +366,7 @@ Examples:
   filch report runs.jsonl --json summary.jsonl       a line per row of the tables, with intervals
   filch report runs.jsonl --columns median,speedup --json - -o report.html")]
 pub(crate) struct Report {
-    /// JSON lines, as written by `compare --json` and `run --json`
+    /// JSON lines, as written by --json and `reproduce`, also compressed (.jsonl.gz); those of a probe's experiment keep its name
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// File for the report [default: filch-report.html, or none with --json]

@@ -260,7 +260,10 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
         let median = Sample::of(runs.iter().filter_map(|run| of(run)))?.median;
         Some(Counted { median, rounds: rounds(runs, of) })
     };
-    let counted = |name: &String| Some((name.clone(), over_runs(&|run| run.counters.get(name)?.as_f64())?));
+    // A run without a steal has no time of one, and reports zero.
+    let is_missing = |name: &str, count: f64| count == 0.0 && name.starts_with("steal_");
+    let count = |run: &Run, name: &String| run.counters.get(name)?.as_f64().filter(|&count| !is_missing(name, count));
+    let counted = |name: &String| Some((name.clone(), over_runs(&|run| count(run, name))?));
     let least_depth = over_runs(&least_depth).map(|least| (LEAST_DEPTH.to_owned(), least));
     let of_repeat =
         |later: bool| Sample::of(runs.iter().filter(|run| (run.repeat > 0) == later).filter_map(|run| run.seconds));

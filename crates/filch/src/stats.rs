@@ -217,6 +217,22 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn each_count_has_one_name_whoever_counts_it() {
+        let (counters, queue) = (Counters::new(), filch_queue::Counts::default());
+        counters.grows.bump();
+        queue.grows.add(2);
+        queue.shrinks.bump();
+        let stats = counters.read(queue.read(), 0);
+        assert_eq!((stats.grows, stats.shrinks), (3, 1));
+        let mut names: Vec<&str> = stats.each().map(|(name, _)| name).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert!(stats.each().any(|count| count == ("grows", 3)));
+    }
+
     /// While it lasts and afterwards; and no longer than the clock says.
     #[test]
     fn idle_time_is_what_lies_between_begin_and_end() {

@@ -9,6 +9,7 @@ use shared_child::SharedChild;
 
 use super::claim::Decided;
 use crate::error::{Error, Result, usage};
+use crate::export::json::text;
 use crate::export::svg::Figure;
 use crate::flags::Size;
 use crate::interrupt::{Watched, interrupted};
@@ -68,8 +69,7 @@ impl Probe {
 
 /// Reads the lines of a probe.
 pub(crate) fn lines(file: &Path) -> Result<Vec<Value>> {
-    let text =
-        std::fs::read_to_string(file).map_err(|error| usage(format!("cannot read {}: {error}", file.display())))?;
+    let text = text(file)?;
     let parse = |(number, line)| {
         let wrong = |error| usage(format!("{}, line {}: {error}", file.display(), number + 1));
         serde_json::from_str(line).map_err(wrong)

@@ -1,8 +1,10 @@
 //! Records of runs in JSON Lines files.
 
+use std::io::Read;
 use std::path::Path;
 
 pub(crate) use filch_console::json::{Lines, check_writable, write_file};
+use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 
 use crate::columns::{BASELINE, Column, PROGRAM, SCHEDULER, VERSION, WORKERS};
@@ -10,10 +12,21 @@ use crate::error::{Result, usage};
 use crate::record::Run;
 use crate::summary::{Program, Row};
 
+/// Reads a file of lines, which may be compressed.
+pub(crate) fn text(path: &Path) -> Result<String> {
+    let wrong = |error| usage(format!("cannot read {}: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(wrong)?;
+    let mut text = String::new();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).map_err(wrong)?;
+        return Ok(text);
+    }
+    String::from_utf8(bytes).map_err(|error| usage(format!("cannot read {}: {error}", path.display())))
+}
+
 /// Reads the runs in a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<Run>> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
+    let text = text(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let parse = |(number, line): (usize, &str)| {
         let wrong = |error| usage(format!("{}, line {}: not a measured run: {error}", path.display(), number + 1));

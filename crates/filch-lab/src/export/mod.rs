@@ -4,5 +4,6 @@ pub(crate) mod beside;
 pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod json;
+pub(crate) mod markdown;
 pub(crate) mod svg;
 pub(crate) mod table;

@@ -157,3 +157,20 @@ fn the_least_depth_is_that_of_the_lowest_stack() {
     runs[0].counters_by_worker = vec![depth(40), depth(7)];
     assert_eq!(summarize(&runs, &[])[0].rows[0].counted(LEAST_DEPTH), Some(7.0));
 }
+
+#[test]
+fn a_run_without_steals_has_no_time_of_a_steal() {
+    let with = |round, steals: u64, nanoseconds: u64| {
+        let mut run = run("steal-latency", "filch abp", 2, 1.0);
+        run.round = round;
+        run.counters = [("steals", steals), ("steal_ns", nanoseconds)]
+            .map(|(name, n)| (name.to_owned(), n.into()))
+            .into_iter()
+            .collect();
+        run
+    };
+    let programs = summarize(&[with(0, 0, 0), with(1, 5, 30)], &[]);
+    let counters = &programs[0].rows[0].counters;
+    assert_eq!((counters["steal_ns"].median, counters["steal_ns"].rounds.len()), (30.0, 1));
+    assert_eq!(counters["steals"].rounds.len(), 2);
+}

@@ -6,6 +6,7 @@ mod experiment;
 mod list;
 mod report;
 mod reproduce;
+mod results;
 mod run;
 
 use std::ffi::OsString;
@@ -24,6 +25,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Run(flags) => run::run(&flags),
         Verb::List(flags) => list::list(&flags),
         Verb::Report(flags) => report::report(&flags),
+        Verb::Results(flags) => results::results(&flags),
         Verb::Build(flags) => build::build(&flags),
         Verb::Check(passed) => hand_over(&Executable::Check, &with("check", passed.arguments)),
         Verb::Stress(passed) => hand_over(&Executable::Check, &with("stress", passed.arguments)),

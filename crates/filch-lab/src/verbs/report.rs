@@ -3,12 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
+use filch_protocol::Machine;
+
 use crate::columns::Choice;
 use crate::error::{Result, usage};
 use crate::experiment::Experiment;
 use crate::experiment::claim::decide;
+use crate::experiment::probe;
 use crate::experiments::all;
-use crate::export::html::{Figures, Origin, Page};
+use crate::export::html::{Figures, Origin, Page, probe_page};
 use crate::export::json::{Lines, check_writable, read, rows, write_file};
 use crate::flags::Report as Flags;
 use crate::record::Run;
@@ -23,6 +26,11 @@ pub(crate) fn report(flags: &Flags) -> Result {
     let page = flags.output.as_deref().or(flags.json.is_none().then_some(Path::new(PAGE)));
     if let Some(page) = page {
         check_writable(page)?;
+    }
+    if let [file] = flags.files.as_slice()
+        && let Some(experiment) = probed(file)
+    {
+        return of_probe(&experiment, file, page, flags);
     }
     let mut runs = Vec::new();
     let mut first_round = 0;
@@ -53,7 +61,7 @@ pub(crate) fn report(flags: &Flags) -> Result {
             experiment: experiment.as_ref(),
             decided: &decided,
             figures: &Figures::of(&programs, experiment.as_ref(), cores),
-            origin: &Origin::default(),
+            origin: &Origin { command: measured_by(&runs, experiment.as_ref()), files: None },
         };
         write_file(page, shown.html())?;
     }
@@ -62,12 +70,48 @@ pub(crate) fn report(flags: &Flags) -> Result {
         rows(&programs, &choice.all()).iter().try_for_each(|row| lines.write(row))?;
         decided.iter().try_for_each(|claim| lines.write(&claim.json()))?;
     }
-    if !lines.is_some_and(|lines| lines.is_stdout()) {
-        let written = [page, flags.json.as_deref()].into_iter().flatten();
-        let written: Vec<String> = written.map(|path| path.display().to_string()).collect();
-        writeln!(std::io::stdout(), "{} runs: {}", runs.len(), written.join(", "))?;
+    written(flags, page, &format!("{} runs", runs.len()))
+}
+
+/// Says what was written, unless the lines are on standard output.
+fn written(flags: &Flags, page: Option<&Path>, what: &str) -> Result {
+    let files = [page, flags.json.as_deref()].into_iter().flatten();
+    let files: Vec<String> = files.map(|path| path.display().to_string()).collect();
+    if flags.json.as_deref() != Some(Path::new("-")) {
+        writeln!(std::io::stdout(), "{what}: {}", files.join(", "))?;
     }
     Ok(())
+}
+
+/// Returns the experiment whose probe wrote this file: lines of a probe do not name it, but their file does.
+fn probed(file: &Path) -> Option<Experiment> {
+    let name = file.file_name()?.to_str()?.split('.').next()?;
+    all().into_iter().find(|experiment| experiment.name == Some(name) && experiment.probe.is_some())
+}
+
+/// Reports what a probe found.
+fn of_probe(experiment: &Experiment, file: &Path, page: Option<&Path>, flags: &Flags) -> Result {
+    let lines = probe::lines(file)?;
+    let Some(probe) = experiment.probe.filter(|_| !lines.is_empty()) else {
+        return Err(usage(format!("{} contains no lines", file.display())));
+    };
+    let findings = (probe.findings)(&lines);
+    let machine = lines.iter().find_map(|line| serde_json::from_value::<Machine>(line.get("machine")?.clone()).ok());
+    if let Some(page) = page {
+        write_file(page, probe_page(experiment, &findings, &machine.unwrap_or_default(), &Origin::default()))?;
+    }
+    if let Some(mut output) = flags.json.as_deref().map(Lines::create).transpose()? {
+        findings.decided.iter().try_for_each(|claim| output.write(&claim.json()))?;
+    }
+    written(flags, page, &format!("{} lines", lines.len()))
+}
+
+/// Returns the command that measures this experiment, if all runs are of one size.
+fn measured_by(runs: &[Run], experiment: Option<&Experiment>) -> Option<String> {
+    let experiment = experiment?;
+    let size = runs.first()?.size.as_ref().filter(|size| runs.iter().all(|run| run.size.as_ref() == Some(size)))?;
+    let verb = if experiment.is_reproduction() { "reproduce" } else { "experiment" };
+    Some(format!("filch {verb} {} --size {size}", experiment.name?))
 }
 
 /// Returns the experiment that all runs belong to, if it still exists; otherwise the runs are a comparison.

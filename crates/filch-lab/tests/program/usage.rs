@@ -115,10 +115,11 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 16] = [
+    let verbs: [&[&str]; 17] = [
         &["compare"],
         &["experiment"],
         &["reproduce"],
+        &["results"],
         &["build"],
         &["run"],
         &["list"],

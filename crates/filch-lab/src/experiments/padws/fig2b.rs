@@ -20,7 +20,7 @@ static PAPER: Paper = Paper {
 };
 
 const PROGRAM: [Option<&str>; 3] = [
-    Some("steal-latency:n=50000,work=100,share=*"),
+    Some("steal-latency:n=100000,work=100,share=*"),
     Some("steal-latency:n=1000000,work=100,share=*"),
     Some("steal-latency:n=10000000,work=100,share=*"),
 ];

@@ -289,7 +289,7 @@ fn raw(runs: &[Run]) -> Markup {
 }
 
 /// Formats seconds since 1970 as a date and time in UTC.
-fn date(at: f64) -> String {
+pub(crate) fn date(at: f64) -> String {
     let since = Duration::try_from_secs_f64(at.floor()).ok().filter(|since| !since.is_zero());
     let at = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
     at.map_or_else(|| "undated".to_owned(), |at| humantime::format_rfc3339_seconds(at).to_string().replace('T', " "))

@@ -1,0 +1,187 @@
+//! `filch results`: keeps reproductions in the repository, small, and writes the page about all that are kept.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use filch_protocol::Machine;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::error::{Error, Result, usage};
+use crate::experiment::Experiment;
+use crate::experiments::all;
+use crate::export::json::write_file;
+use crate::export::markdown::{Record, page};
+use crate::flags::Results as Flags;
+use crate::outcome::Outcome;
+use crate::terminal::{FILE, colour, paint};
+
+pub(crate) fn results(flags: &Flags) -> Result {
+    let mut out = std::io::stdout().lock();
+    if let Some(folder) = &flags.folder {
+        let outcomes = outcomes(folder)?;
+        let Some((_, first)) = outcomes.first() else {
+            return Err(usage(format!("{} holds no reproduction: `filch reproduce` makes one", folder.display())));
+        };
+        let name = flags.name.clone().unwrap_or_else(|| name_of(&first.machine));
+        let kept = flags.into.join(&name);
+        fs::create_dir_all(&kept)
+            .map_err(|error| usage(format!("cannot make the folder {}: {error}", kept.display())))?;
+        for (_, outcome) in &outcomes {
+            keep(outcome, folder, &kept)?;
+            if outcome.commit.contains("+changes") {
+                eprintln!("filch: {} was measured with sources that no commit has", outcome.id);
+            }
+        }
+        writeln!(out, "{} experiments: {}", outcomes.len(), paint(&kept.display().to_string(), FILE, colour()))?;
+    }
+    let records = records(&flags.into)?;
+    let missing = all().into_iter().filter(Experiment::is_reproduction).filter_map(|experiment| experiment.name);
+    let is_kept = |id: &&str| records.iter().any(|record| record.outcomes.iter().any(|(_, known)| known.id == *id));
+    let missing: Vec<&str> = missing.filter(|id| !is_kept(id)).collect();
+    write_file(&flags.output, page(&records, &between(&flags.output, &flags.into)))?;
+    if !missing.is_empty() {
+        writeln!(out, "Not measured yet: {}", missing.join(", "))?;
+    }
+    writeln!(out, "Page: {}", paint(&flags.output.display().to_string(), FILE, colour()))?;
+    Ok(())
+}
+
+/// Returns all outcomes in a folder, in the order of the experiments.
+fn outcomes(folder: &Path) -> Result<Vec<(Experiment, Outcome)>> {
+    let each = all().into_iter().filter_map(|experiment| {
+        let outcome = Outcome::read(folder, experiment.name?).transpose()?;
+        Some(outcome.map(|outcome| (experiment, outcome)))
+    });
+    each.collect()
+}
+
+/// Returns what is kept, by name.
+pub(crate) fn records(folder: &Path) -> Result<Vec<Record>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut folders: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    let record = |folder: PathBuf| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        outcomes(&folder).map(|outcomes| Record { name, outcomes })
+    };
+    let records: Result<Vec<Record>> = folders.into_iter().map(record).collect();
+    records.map(|records| records.into_iter().filter(|record| !record.outcomes.is_empty()).collect())
+}
+
+/// Keeps an outcome and its table as they are, and its lines compressed.
+fn keep(outcome: &Outcome, from: &Path, to: &Path) -> Result {
+    let read = |ending: &str| {
+        let file = from.join(format!("{}.{ending}", outcome.id));
+        fs::read(&file).map_err(|error| usage(format!("cannot read {}: {error}", file.display())))
+    };
+    let file = |ending: &str| to.join(format!("{}.{ending}", outcome.id));
+    let (table, lines) = (read("csv")?, read("jsonl")?);
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let packed = packed.write_all(&lines).and_then(|()| packed.finish());
+    write_file(&file("jsonl.gz"), packed.map_err(Error::Output)?)?;
+    write_file(&file("csv"), table)?;
+    outcome.write(to)
+}
+
+/// The name of a machine's records: `2-core-amd-epyc`.
+fn name_of(machine: &Machine) -> String {
+    let name = machine.processor.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
+    let name = name.split('@').next().unwrap_or_default();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty() && *word != "cpu");
+    format!("{}-core-{}", machine.cores, words.collect::<Vec<_>>().join("-"))
+}
+
+/// Returns the relative path from a file to a folder, for links.
+fn between(file: &Path, folder: &Path) -> String {
+    let parts = |path: &Path| -> Vec<String> {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let here = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (from, to) = (parts(here), parts(folder));
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = vec!["..".to_owned(); from.len() - common];
+    up.into_iter().chain(to[common..].iter().cloned()).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::probe;
+    use crate::export::json;
+    use crate::outcome::tests::outcome;
+
+    #[test]
+    fn the_committed_page_is_that_of_the_committed_records() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let file = root.join("docs/results.md");
+        let records = records(&root.join("results")).expect("outcomes");
+        let page = page(&records, "../results");
+        if std::env::var_os("FILCH_BLESS").is_some() {
+            fs::write(&file, &page).expect("the page is writable");
+        }
+        let written = fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            written == page,
+            "docs/results.md is out of date: FILCH_BLESS=1 cargo test -p filch-lab committed, or `filch results`"
+        );
+        // Every link leads to a file, and the lines can be read.
+        for record in &records {
+            for (experiment, outcome) in &record.outcomes {
+                let lines = root.join("results").join(&record.name).join(format!("{}.jsonl.gz", outcome.id));
+                assert!(lines.with_extension("").with_extension("csv").is_file(), "{}", lines.display());
+                match experiment.probe {
+                    None => assert!(json::read(&lines).is_ok_and(|runs| !runs.is_empty()), "{}", lines.display()),
+                    Some(_) => {
+                        assert!(probe::lines(&lines).is_ok_and(|lines| !lines.is_empty()), "{}", lines.display());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_small_and_complete() {
+        let base = std::env::temp_dir().join(format!("filch-results-{}", std::process::id()));
+        let [from, into] = ["from", "kept"].map(|name| base.join(name));
+        fs::create_dir_all(&from).unwrap();
+        let of = |id: &str| Outcome { commit: "abc".to_owned(), ..outcome(id, &["reproduced"]) };
+        let line = serde_json::to_string(&crate::record::tests::run("fib", "rayon", 1, 1.0)).unwrap() + "\n";
+        for id in ["forks", "cutoff"] {
+            of(id).write(&from).unwrap();
+            fs::write(from.join(format!("{id}.csv")), "program\n").unwrap();
+            fs::write(from.join(format!("{id}.jsonl")), line.repeat(200)).unwrap();
+        }
+        let flags = Flags { folder: Some(from.clone()), name: None, into: into.clone(), output: base.join("docs.md") };
+        results(&flags).unwrap();
+        let found = records(&into).unwrap();
+        assert_eq!((found.len(), found[0].name.as_str()), (1, "2-core-a-processor"));
+        let ids: Vec<&str> = found[0].outcomes.iter().map(|(_, outcome)| outcome.id.as_str()).collect();
+        assert_eq!(ids, ["forks", "cutoff"], "in the order of the list");
+        let packed = into.join("2-core-a-processor/forks.jsonl.gz");
+        assert!(fs::metadata(&packed).unwrap().len() < (line.len() * 10) as u64);
+        assert_eq!(json::read(&packed).unwrap().len(), 200);
+        let written = fs::read_to_string(base.join("docs.md")).unwrap();
+        assert!(written.contains("(kept/2-core-a-processor/forks.jsonl.gz)"), "{written}");
+        // Twice the same: nothing changes.
+        let before = fs::read(&packed).unwrap();
+        results(&flags).unwrap();
+        assert_eq!((fs::read(&packed).unwrap(), fs::read_to_string(base.join("docs.md")).unwrap()), (before, written));
+        let empty = Flags { folder: Some(into), ..flags };
+        assert!(matches!(results(&empty), Err(Error::Usage(why)) if why.contains("holds no reproduction")));
+        fs::remove_dir_all(base).unwrap();
+    }
+
+    #[test]
+    fn names_and_links_are_plain() {
+        let machine = |processor: &str| Machine { processor: processor.to_owned(), cores: 8, ..Machine::default() };
+        assert_eq!(name_of(&machine("Intel(R) Xeon(R) CPU @ 2.20GHz")), "8-core-intel-xeon");
+        assert_eq!(name_of(&machine("AMD EPYC 9B14")), "8-core-amd-epyc-9b14");
+        assert_eq!(between(Path::new("docs/results.md"), Path::new("results")), "../results");
+        assert_eq!(between(Path::new("page.md"), Path::new("./results")), "results");
+    }
+}
