@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 /// A request to end work early, which the work has to look at: loops by [`Stop::check`], a [worklist](crate::worklist)
-/// by itself. Clones are the same request.
+/// by itself. What runs already is not interrupted: an item that takes a second ends after a second. Clones are the same
+/// request.
 ///
 /// ```
 /// use filch::Stop;
 ///
-/// // An odd perfect number: a search that ends by the clock.
+/// // A preimage of a hash, looked for until the time is over.
 /// let stop = Stop::after(std::time::Duration::from_millis(5));
 /// let found = filch::try_for_each(0..u64::MAX, |n| {
-///     let is_perfect = n % 2 == 1 && n > 1 && (1..n).filter(|d| n % d == 0).sum::<u64>() == n;
-///     if is_perfect { panic!("{n} is perfect") }
+///     let hash = (n ^ n >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1;
+///     assert_ne!(hash, 0x1234_5678_9abc_def0, "{n} is one");
 ///     stop.check()
 /// });
 /// assert_eq!(found, Err(filch::Stopped));
