@@ -24,6 +24,8 @@ pub(crate) struct Claim {
     pub(crate) limit: Limit,
     /// The programs whose names begin with one of these; all programs if empty.
     pub(crate) programs: &'static [&'static str],
+    /// A parameter of the programs, and its value; all programs if there is none.
+    pub(crate) with: Option<(&'static str, &'static str)>,
     /// The number of workers; any number if there is none.
     pub(crate) workers: Option<usize>,
     /// What a machine must have for a test, beyond what is measured.
@@ -43,7 +45,7 @@ pub(crate) enum Need {
 impl Claim {
     /// Claims that a number of these rows is within the limit, in all programs, with any number of workers.
     pub(crate) const fn new(text: &'static str, of: Pick, measure: Measure, limit: Limit) -> Self {
-        Self { text, of, measure, limit, programs: &[], workers: None, needs: None, may_share: false }
+        Self { text, of, measure, limit, programs: &[], with: None, workers: None, needs: None, may_share: false }
     }
 
     /// Restricts the claim to this number of workers.
@@ -55,6 +57,12 @@ impl Claim {
     /// Restricts the claim to the programs whose names begin with one of these.
     pub(crate) const fn in_programs(mut self, programs: &'static [&'static str]) -> Self {
         self.programs = programs;
+        self
+    }
+
+    /// Restricts the claim to the programs whose parameter has this value.
+    pub(crate) const fn with(mut self, parameter: &'static str, value: &'static str) -> Self {
+        self.with = Some((parameter, value));
         self
     }
 
@@ -265,8 +273,10 @@ impl Claim {
 
     fn concerns(&self, point: &Point<'_>) -> bool {
         let title = point.program.to_string();
+        let has = |(parameter, value): (&str, &str)| point.program.without(parameter).1.as_deref() == Some(value);
         self.of.takes(point)
             && self.workers.is_none_or(|workers| point.row.workers == workers)
+            && self.with.is_none_or(has)
             && (self.programs.is_empty() || self.programs.iter().any(|start| title.starts_with(start)))
             // On a machine with enough processors, those with fewer workers say nothing.
             && !matches!(self.needs, Some(Need::Processors(needed)) if point.row.workers < needed)
@@ -371,7 +381,8 @@ impl Claim {
     fn rule(&self) -> String {
         let on = self.workers.map_or_else(String::new, |workers| format!(" on {workers}"));
         let shared = if self.may_share { ", also where workers share processors," } else { "" };
-        let of = format!("{}{on}", self.of);
+        let with = self.with.map_or_else(String::new, |(name, value)| format!(" on programs with {name}={value}"));
+        let of = format!("{}{on}{with}", self.of);
         let what = match self.measure {
             Measure::Is(quantity) => format!("the {quantity} of {of}"),
             Measure::Over(quantity, over) => format!("the {quantity} of {of} over that of {over}"),

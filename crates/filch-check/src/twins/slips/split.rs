@@ -74,7 +74,7 @@ fn lace() -> Vec<Mutant> {
         slipped::<Lace>(
             ("grow-by-whole-store", Slip::by_store((INDEX, "raise", "M::store_high"))),
             &halves,
-            Client::new(4, 4, "..", &[3, 1]),
+            Client::new(4, 4, "..---", &[3, 1]),
             buffer(0),
             no_task(Harm::Twice),
             "a steal between the owner's load and its store of the whole word is undone",

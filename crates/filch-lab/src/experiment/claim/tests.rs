@@ -60,8 +60,10 @@ fn one_violating_row_refutes_a_claim() {
     assert!(decided.evidence[0].of.contains("on 2"), "{decided:?}");
     assert_eq!(verdict(&Claim { workers: Some(1), ..LESS }, &runs).verdict, Verdict::Holds);
     assert_eq!(verdict(&Claim { programs: &["fib"], workers: Some(2), ..LESS }, &runs).verdict, Verdict::DoesNotHold);
-    let elsewhere = verdict(&Claim { programs: &["queens"], ..LESS }, &runs).verdict;
-    assert!(matches!(elsewhere, Verdict::NotTestable(_)));
+    assert_eq!(verdict(&LESS.with("n", "30"), &runs).verdict, Verdict::DoesNotHold);
+    for elsewhere in [Claim { programs: &["queens"], ..LESS }, LESS.with("n", "31"), LESS.with("cutoff", "1")] {
+        assert!(matches!(verdict(&elsewhere, &runs).verdict, Verdict::NotTestable(_)), "{elsewhere:?}");
+    }
 }
 
 #[test]

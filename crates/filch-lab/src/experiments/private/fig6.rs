@@ -153,6 +153,7 @@ pub(super) fn search() -> Experiment {
                 Measure::Of(Comparison::CapacityShare),
                 Limit::Above(0.9),
             )
+            .with("task", "bag")
             .on(2),
             Claim::new(
                 "With a task for each node it takes three times as long.",
