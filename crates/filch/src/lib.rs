@@ -139,6 +139,7 @@ mod build_error;
 mod build_policies;
 mod builder;
 mod core;
+mod current;
 mod deal;
 mod divisible;
 mod enter;
@@ -161,6 +162,7 @@ mod loops;
 mod own;
 mod pace;
 mod patience;
+mod per_worker;
 mod policy;
 pub mod pool;
 mod process;
@@ -188,12 +190,17 @@ mod worker_queue;
 pub mod worklist;
 
 pub use builder::{BuildError, Builder};
+pub use current::current_index;
 pub use divisible::Divisible;
 pub use filch_macros::inline_recursion;
 pub use interrupts::{Interrupts, poll};
 pub use join::join;
 pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};
-pub use loops::{fold_blocks, for_each, map_reduce, map_reduce_fixed, try_for_each, try_map_reduce};
+pub use loops::{
+    fold_blocks, fold_blocks_from, for_each, for_each_init, map_reduce, map_reduce_fixed, map_reduce_from,
+    map_reduce_init, try_for_each, try_map_reduce,
+};
+pub use per_worker::{PerWorker, PerWorkerGuard};
 pub use policy::{First, Haul, Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
 pub use scope::{Scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};

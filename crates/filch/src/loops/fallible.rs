@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use super::forker::{Closures, Forker};
-use super::{Divisible, Level, Pool, Worker, on_a_worker, run};
+use super::{Divisible, Level, Pool, Worker, on_a_worker, run_with};
 
 /// The first error of a loop.
 struct Failure<E> {
@@ -42,29 +42,30 @@ impl<E> Failure<E> {
 }
 
 /// Runs a whole loop, whose blocks end at the first error.
-fn end_early<K, D, T, E, M, R>(forker: K, source: D, zero: &T, map: &M, reduce: &R) -> Result<T, E>
+pub(super) fn end_early<K, D, T, E, Z, M, R>(forker: K, source: D, zero: &Z, map: &M, reduce: &R) -> Result<T, E>
 where
     K: Forker,
     D: Divisible,
-    T: Clone + Send + Sync,
+    T: Send,
     E: Send,
-    M: Fn(D::Item) -> Result<T, E> + Sync,
+    Z: Fn() -> T + Sync,
+    M: for<'b> Fn(K::Branch<'b>, D::Item) -> Result<T, E> + Sync,
     R: Fn(T, T) -> T + Sync,
 {
     let failure = Failure::new();
-    let fold = |mut sum: T, block: D| {
+    let fold = |mut forker: K::Branch<'_>, mut sum: T, block: D| {
         for item in block {
             if failure.has_happened() {
                 break;
             }
-            match map(item) {
+            match forker.again(|forker| map(forker, item)) {
                 Ok(value) => sum = reduce(sum, value),
                 Err(error) => failure.keep(error),
             }
         }
         sum
     };
-    let result = run(forker, source, zero, &fold, reduce);
+    let result = run_with(forker, source, zero, &fold, reduce);
     failure.end(result)
 }
 
@@ -94,7 +95,8 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         E: Send,
         F: Fn(D::Item) -> Result<(), E> + Sync,
     {
-        self.fork_once(|w| end_early(w, source, &(), &f, &|(), ()| ()))
+        let map = |_: Worker<'_, P>, item| f(item);
+        self.fork_once(|w| end_early(w, source, &|| (), &map, &|(), ()| ()))
     }
 
     /// As [`Worker::map_reduce`], but `map` may fail, and the loop ends at the first error: items not begun are left
@@ -126,7 +128,8 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         M: Fn(D::Item) -> Result<T, E> + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.fork_once(|w| end_early(w, source, &zero, &map, &reduce))
+        let map = |_: Worker<'_, P>, item| map(item);
+        self.fork_once(|w| end_early(w, source, &|| zero.clone(), &map, &reduce))
     }
 }
 
@@ -151,7 +154,7 @@ where
     E: Send,
     F: Fn(D::Item) -> Result<(), E> + Sync,
 {
-    on_a_worker(|| end_early(Closures, source, &(), &f, &|(), ()| ()))
+    on_a_worker(|| end_early(Closures, source, &|| (), &|_: Closures, item| f(item), &|(), ()| ()))
 }
 
 /// [`Worker::try_map_reduce`] in closure style: on the current worker's pool, or on the [global
@@ -177,5 +180,5 @@ where
     M: Fn(D::Item) -> Result<T, E> + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    on_a_worker(|| end_early(Closures, source, &zero, &map, &reduce))
+    on_a_worker(|| end_early(Closures, source, &|| zero.clone(), &|_: Closures, item| map(item), &reduce))
 }

@@ -16,6 +16,9 @@ use crate::worker::{Worker, by_handle};
 pub(super) trait Forker: Sized {
     type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;
 
+    /// Lends itself to the body of the loop.
+    fn again<R>(&mut self, f: impl for<'b> FnOnce(Self::Branch<'b>) -> R) -> R;
+
     /// Whether thieves would see a lent item.
     fn lends(&self) -> bool;
 
@@ -89,6 +92,11 @@ impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
 impl<P: Pool> Forker for Worker<'_, P> {
     type Branch<'b> = Worker<'b, P>;
 
+    #[inline(always)]
+    fn again<R>(&mut self, f: impl for<'b> FnOnce(Worker<'b, P>) -> R) -> R {
+        f(Worker::again(self))
+    }
+
     #[inline]
     fn lends(&self) -> bool {
         self.seen().lends()
@@ -132,6 +140,11 @@ pub(super) struct Closures;
 
 impl Forker for Closures {
     type Branch<'b> = Self;
+
+    #[inline(always)]
+    fn again<R>(&mut self, f: impl FnOnce(Self) -> R) -> R {
+        f(Self)
+    }
 
     #[inline]
     fn lends(&self) -> bool {

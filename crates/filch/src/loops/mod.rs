@@ -14,8 +14,13 @@
 
 mod fallible;
 mod forker;
+mod from;
+mod state;
+mod with;
 
 pub use self::fallible::{try_for_each, try_map_reduce};
+pub use self::from::{fold_blocks_from, map_reduce_from};
+pub use self::state::{for_each_init, map_reduce_init};
 
 use self::forker::{Closures, Forker, Lent};
 use crate::divisible::Divisible;
@@ -27,35 +32,40 @@ use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
 
 /// The operations of a loop.
-struct Loop<'l, T, F, R> {
-    zero: &'l T,
+struct Loop<'l, Z, F, R> {
+    /// Makes the neutral sum.
+    zero: &'l Z,
+    /// Adds a block's items to a sum, perhaps with forks of its own.
     fold: &'l F,
     reduce: &'l R,
     /// How many empty pieces lie above what the loop lends: as many as thieves leave to the worker.
     pads: usize,
 }
 
-impl<T, F, R> Loop<'_, T, F, R> {
+impl<Z, F, R> Loop<'_, Z, F, R> {
     /// Runs the first block of `rest`.
-    fn run_block<D: Divisible>(&self, rest: D, sum: T, pace: &mut Pace) -> (T, D)
+    fn run_block<K, D, T>(&self, forker: &mut K, rest: D, sum: T, pace: &mut Pace) -> (T, D)
     where
-        F: Fn(T, D) -> T,
+        K: Forker,
+        D: Divisible,
+        F: for<'b> Fn(K::Branch<'b>, T, D) -> T,
     {
         let items = pace.block.min(rest.length());
         let (block, rest) = rest.cut(items);
-        let sum = (self.fold)(sum, block);
+        let sum = forker.again(|forker| (self.fold)(forker, sum, block));
         pace.adjust(items);
         (sum, rest)
     }
 }
 
 /// Runs a loop: folds items into `sum`, and lends items not begun.
-fn divide<K, D, T, F, R>(mut forker: K, source: D, mut sum: T, plan: &Loop<'_, T, F, R>, pace: &mut Pace) -> T
+fn divide<K, D, T, Z, F, R>(mut forker: K, source: D, mut sum: T, plan: &Loop<'_, Z, F, R>, pace: &mut Pace) -> T
 where
     K: Forker,
     D: Divisible,
-    T: Clone + Send + Sync,
-    F: Fn(T, D) -> T + Sync,
+    T: Send,
+    Z: Fn() -> T + Sync,
+    F: for<'b> Fn(K::Branch<'b>, T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
     let mut rest = source;
@@ -70,14 +80,14 @@ where
             let at = rest.length() / 2;
             let (left, right) = rest.cut(at);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
-                divide(forker, right, plan.zero.clone(), plan, &mut Pace::start())
+                divide(forker, right, (plan.zero)(), plan, &mut Pace::start())
             });
             match lent {
                 Lent::Done(above) => return (plan.reduce)(below, above),
                 Lent::Back(right) => (sum, rest) = (below, right),
             }
         } else {
-            (sum, rest) = plan.run_block(rest, sum, pace);
+            (sum, rest) = plan.run_block(&mut forker, rest, sum, pace);
         }
     }
     if rest.length() == 0 {
@@ -86,18 +96,26 @@ where
         // It may take long.
         pad(&mut forker, plan.pads, rest, sum, plan, pace).0
     } else {
-        plan.run_block(rest, sum, pace).0
+        plan.run_block(&mut forker, rest, sum, pace).0
     }
 }
 
 /// Lends empty pieces until there are more tasks than thieves leave to the worker, at most `pads`. Runs blocks of
 /// `rest`, one at least, as long as thieves can take what was lent before. Returns the sum and what remains.
-fn pad<K, D, T, F, R>(forker: &mut K, pads: usize, rest: D, sum: T, plan: &Loop<'_, T, F, R>, pace: &mut Pace) -> (T, D)
+fn pad<K, D, T, Z, F, R>(
+    forker: &mut K,
+    pads: usize,
+    rest: D,
+    sum: T,
+    plan: &Loop<'_, Z, F, R>,
+    pace: &mut Pace,
+) -> (T, D)
 where
     K: Forker,
     D: Divisible,
-    T: Clone + Send + Sync,
-    F: Fn(T, D) -> T + Sync,
+    T: Send,
+    Z: Fn() -> T + Sync,
+    F: for<'b> Fn(K::Branch<'b>, T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
     if pads > 0 && forker.wants() {
@@ -105,27 +123,41 @@ where
         let (rest, nothing) = rest.cut(at);
         return forker.lend(|mut forker| pad(&mut forker, pads - 1, rest, sum, plan, pace), nothing, &|_, _| ()).0;
     }
-    let (mut sum, mut rest) = plan.run_block(rest, sum, pace);
+    let (mut sum, mut rest) = plan.run_block(forker, rest, sum, pace);
     while rest.length() > 0 && !forker.wants() {
-        (sum, rest) = plan.run_block(rest, sum, pace);
+        (sum, rest) = plan.run_block(forker, rest, sum, pace);
     }
     (sum, rest)
 }
 
-/// Runs a whole loop.
-fn run<K, D, T, F, R>(forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
+/// Runs a whole loop, whose blocks may fork.
+fn run_with<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
     D: Divisible,
-    T: Clone + Send + Sync,
-    F: Fn(T, D) -> T + Sync,
+    T: Send,
+    Z: Fn() -> T + Sync,
+    F: for<'b> Fn(K::Branch<'b>, T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
     let kept_back = forker.kept_back();
     // More levels would take too much of the thread's stack.
     const MOST: usize = 1 << 9;
     let pads = if kept_back <= MOST { kept_back } else { 0 };
-    divide(forker, source, zero.clone(), &Loop { zero, fold, reduce, pads }, &mut Pace::start())
+    divide(forker, source, zero(), &Loop { zero, fold, reduce, pads }, &mut Pace::start())
+}
+
+/// Runs a whole loop.
+fn run<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
+where
+    K: Forker,
+    D: Divisible,
+    T: Send,
+    Z: Fn() -> T + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    run_with(forker, source, zero, &|_: K::Branch<'_>, sum, block| fold(sum, block), reduce)
 }
 
 /// The largest number of items in a leaf of [`Worker::map_reduce_fixed`].
@@ -181,7 +213,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: Fn(D::Item) + Sync,
     {
         let fold = |(), block: D| block.into_iter().for_each(&f);
-        self.fork_once(|w| run(w, source, &(), &fold, &|(), ()| ()));
+        self.fork_once(|w| run(w, source, &|| (), &fold, &|(), ()| ()));
     }
 
     /// Maps every item of a range or slice and reduces the results, in the order of the items. The loop splits when
@@ -207,7 +239,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         R: Fn(T, T) -> T + Sync,
     {
         let fold = fold_items(map, &reduce);
-        self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
+        self.fork_once(|w| run(w, source, &|| zero.clone(), &fold, &reduce))
     }
 
     /// Folds a range or slice block by block and reduces the results, in the order of the items. The loop splits when
@@ -241,7 +273,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: Fn(T, D) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
+        self.fork_once(|w| run(w, source, &|| zero.clone(), &fold, &reduce))
     }
 
     /// As [`Worker::map_reduce`], but the bracketing depends only on the number of items: halves down to at most 512
@@ -299,7 +331,7 @@ where
     F: Fn(D::Item) + Sync,
 {
     let fold = |(), block: D| block.into_iter().for_each(&f);
-    on_a_worker(|| run(Closures, source, &(), &fold, &|(), ()| ()));
+    on_a_worker(|| run(Closures, source, &|| (), &fold, &|(), ()| ()));
 }
 
 /// [`Worker::map_reduce`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
@@ -320,7 +352,7 @@ where
     R: Fn(T, T) -> T + Sync,
 {
     let fold = fold_items(map, &reduce);
-    on_a_worker(|| run(Closures, source, &zero, &fold, &reduce))
+    on_a_worker(|| run(Closures, source, &|| zero.clone(), &fold, &reduce))
 }
 
 /// [`Worker::fold_blocks`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
@@ -340,7 +372,7 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    on_a_worker(|| run(Closures, source, &zero, &fold, &reduce))
+    on_a_worker(|| run(Closures, source, &|| zero.clone(), &fold, &reduce))
 }
 
 /// [`Worker::map_reduce_fixed`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
