@@ -27,6 +27,17 @@ pub enum BuildError {
     Wait(Wait),
     /// The settings contradict each other, for the reason given.
     Unfit(&'static str),
+    /// An environment variable has an unusable value.
+    Variable {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong, as a clause.
+        why: String,
+    },
+    /// There is a global pool already, perhaps because something has used it.
+    GlobalExists,
     /// The interrupts' period is zero, or the system has no signals.
     Interrupts(io::Error),
     /// The address space for the task stacks could not be reserved.
@@ -76,6 +87,10 @@ impl fmt::Display for BuildError {
                 )
             }
             Self::Unfit(why) => f.write_str(why),
+            Self::Variable { name, value, why } => write!(f, "{name}={value}: {why}"),
+            Self::GlobalExists => f.write_str(
+                "there is a global pool already: build it before the first use of `ThreadPool::global` or a free function",
+            ),
             Self::Interrupts(source) => write!(f, "cannot interrupt the workers: {source}"),
             Self::Reserve { capacity, workers, source } => write!(
                 f,

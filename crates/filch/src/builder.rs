@@ -5,31 +5,30 @@
 //! This file and [`thread_pool`](crate::thread_pool) refer to each other: this makes pools, and a pool names its
 //! builder.
 
+use std::any::Any;
 use std::fmt;
-use std::io;
 use std::sync::Arc;
 
 #[cfg(doc)]
 use crate::Worker;
 pub use crate::build_error::BuildError;
 use crate::core::Core;
+use crate::detached::PanicHandler;
 use crate::guest::Guests;
 use crate::home::Home;
-use crate::interrupts::{self, By, Interrupts};
+use crate::interrupts::{By, Interrupts};
 use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_size, default_workers};
 use crate::policy::{Habits, Idle, Leaps, Wait};
 use crate::pool::{Pool, Room, Split};
-use crate::processors::{self, Deal};
+use crate::processors::Deal;
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::registry::Common;
 use crate::slot::Slot;
 use crate::table::Tables;
 use crate::thread_pool::ThreadPool;
-use crate::unwind::{abort_on_panic, warn};
-use crate::wait;
 
-type Hook = Arc<dyn Fn(usize) + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
 
 /// A builder of a [`ThreadPool`], with its settings.
@@ -48,19 +47,20 @@ pub struct Builder<P: Pool = Split> {
     pub(crate) leaps: Leaps,
     pub(crate) habits: Habits,
     settings: P::Settings,
-    pin: bool,
+    pub(crate) pin: bool,
     /// Whether workers use all processors of the process, even if the thread that starts them is pinned.
-    unpin: bool,
+    pub(crate) unpin: bool,
     /// `None`: the default, or less if the system refuses that much.
-    stack_size: Option<usize>,
+    pub(crate) stack_size: Option<usize>,
     /// `None`: the default, or less if the system refuses that much.
     capacity: Option<usize>,
-    interrupts: Option<Interrupts>,
+    pub(crate) interrupts: Option<Interrupts>,
     /// `None`: yes, unless a setting asks for something that callers lack.
     pub(crate) caller_works: Option<bool>,
-    name: Option<NameOf>,
-    on_start: Option<Hook>,
-    on_exit: Option<Hook>,
+    pub(crate) name: Option<NameOf>,
+    pub(crate) on_start: Option<Hook>,
+    pub(crate) on_exit: Option<Hook>,
+    on_panic: Option<PanicHandler>,
 }
 
 impl<P: Pool> fmt::Debug for Builder<P> {
@@ -105,6 +105,7 @@ impl<P: Pool> Builder<P> {
             name: None,
             on_start: None,
             on_exit: None,
+            on_panic: None,
         }
     }
 
@@ -140,6 +141,7 @@ impl<P: Pool> Builder<P> {
             name: self.name,
             on_start: self.on_start,
             on_exit: self.on_exit,
+            on_panic: self.on_panic,
         }
     }
 
@@ -303,6 +305,22 @@ impl<P: Pool> Builder<P> {
         self
     }
 
+    /// Sets a handler for the panics of [spawned](crate::spawn) jobs, which nobody joins. It gets the payload, on the
+    /// worker, after the panic hook. A panic in it ends the process. Default: none; the payload is dropped.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = filch::ThreadPool::builder().workers(1);
+    /// let pool = builder.on_panic(move |payload| sender.send(payload).unwrap()).build()?;
+    /// pool.spawn(|| panic!("no"));
+    /// assert_eq!(receiver.recv().unwrap().downcast_ref(), Some(&"no"));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn on_panic(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
+        self.on_panic = Some(Arc::new(handler));
+        self
+    }
+
     /// Builds the pool and starts its threads.
     ///
     /// If the system refuses something later, the pool gets slower or, where nothing else is safe, ends the process
@@ -318,38 +336,8 @@ impl<P: Pool> Builder<P> {
     /// println!("{}", built.unwrap_err()); // names the largest possible number
     /// ```
     pub fn build(self) -> Result<ThreadPool<P>, BuildError> {
-        let workers = self.workers.unwrap_or_else(default_workers);
+        let workers = self.workers.map_or_else(default_workers, Ok)?;
         self.build_with(workers)
-    }
-
-    /// As [`Builder::build`], but if the system refuses, tries smaller stacks and then fewer workers, and reports this
-    /// on standard error.
-    pub(crate) fn build_at_most(mut self) -> Result<ThreadPool<P>, BuildError> {
-        const LEAST: usize = 1 << 20;
-        const STEP: usize = 1 << 2;
-        let wanted = self.workers.unwrap_or_else(default_workers);
-        let (mut workers, mut refused) = (wanted, None);
-        loop {
-            match self.build_with(workers) {
-                Err(BuildError::Thread { source, .. }) if self.stack_size_for(workers) > LEAST => {
-                    self.stack_size = Some((self.stack_size_for(workers) / STEP).max(LEAST));
-                    refused = Some(source);
-                }
-                Err(BuildError::Thread { started, source, .. }) if started > 0 => {
-                    workers = started;
-                    refused = Some(source);
-                }
-                built => {
-                    if let (Some(source), Ok(_)) = (refused, &built) {
-                        let stack = self.stack_size_for(workers) >> 20;
-                        warn(format_args!(
-                            "starting {workers} of {wanted} workers, with stacks of {stack} MiB ({source})"
-                        ));
-                    }
-                    return built;
-                }
-            }
-        }
     }
 
     /// Makes the workers at their places, without threads.
@@ -382,7 +370,8 @@ impl<P: Pool> Builder<P> {
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
         let kept_back = pools.first().map_or(0, P::kept_back);
         let waiting = (self.wait, self.leaps);
-        let (common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
+        let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
+        common.on_panic.clone_from(&self.on_panic);
         Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH, places))
     }
 
@@ -393,7 +382,7 @@ impl<P: Pool> Builder<P> {
         by != Some(By::Signal) && self.habits.idle == Idle::Sleep && self.caller_works.unwrap_or(!asks)
     }
 
-    fn stack_size_for(&self, workers: usize) -> usize {
+    pub(crate) fn stack_size_for(&self, workers: usize) -> usize {
         self.stack_size.unwrap_or_else(|| default_stack_size(workers))
     }
 
@@ -413,53 +402,5 @@ impl<P: Pool> Builder<P> {
                 Err(source) => return Err(BuildError::Reserve { capacity, workers, source }),
             }
         }
-    }
-
-    fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
-        let interrupts = self.interrupts.filter(|interrupts| interrupts.by == By::Flag || P::ANSWERS_SIGNALS);
-        if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
-            return Err(BuildError::Interrupts(io::Error::other("the time between two interrupts is zero")));
-        }
-        let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
-        let handler =
-            has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
-        let processors = Deal::if_pinned(self.pin);
-        let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &processors)?;
-        let common = Arc::clone(&cores[0].home.common);
-        // Dropping the pool, also on failure, makes the started threads leave and waits for them.
-        let mut pool = ThreadPool { cores, common, threads: Vec::with_capacity(workers), ticker: None };
-        let held = has_signals.then(interrupts::Held::new);
-        for index in 0..workers {
-            let cores = Arc::clone(&pool.cores);
-            let (on_start, on_exit, handler) = (self.on_start.clone(), self.on_exit.clone(), handler.clone());
-            let processor = processors.to(index);
-            let name = self.name.as_ref().map_or_else(|| format!("filch {index}"), |name| name(index));
-            let (stack_size, unpin) = (self.stack_size_for(workers), self.unpin);
-            let thread = std::thread::Builder::new().name(name).stack_size(stack_size).spawn(move || {
-                if let Some(processor) = processor {
-                    // Where the system cannot, the worker runs unpinned.
-                    let _ = processors::bind(processor);
-                } else if unpin {
-                    processors::unpin();
-                }
-                let core = &cores[index];
-                // SAFETY: this thread is the worker until the thread ends.
-                let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
-                abort_on_panic("a worker's thread panicked", || {
-                    let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
-                    // SAFETY: this thread is the worker from here on, and its task stack is empty.
-                    unsafe { wait::work(core, stack_size, || call(on_start), || call(on_exit)) };
-                });
-            });
-            match thread {
-                Ok(thread) => pool.threads.push(thread),
-                Err(source) => return Err(BuildError::Thread { started: index, workers, source }),
-            }
-        }
-        drop(held);
-        if let Some(interrupts) = interrupts {
-            pool.ticker = Some(pool.tick(interrupts).map_err(BuildError::Interrupts)?);
-        }
-        Ok(pool)
     }
 }

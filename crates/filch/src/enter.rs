@@ -60,9 +60,11 @@ impl Common {
                 // A job that begins has the exact head.
                 let result = catch_unwind(AssertUnwindSafe(|| f.into_inner()(Here::current())));
                 *place.0 = Some(result);
+                current_home().expect("a job runs on a worker").ends();
                 Latch::end(over.0);
             })
         };
+        self.begins_outside();
         let has_woken = self.inject(job);
         // A woken worker takes long to start.
         latch::wait(&latch, None, has_woken);

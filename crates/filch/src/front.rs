@@ -65,6 +65,8 @@ pub(crate) struct Awaited<'a> {
 /// Where a yielding worker looks for something to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
+    /// Its mail.
+    Mail,
     /// Its own spawned jobs and forks, and its mail.
     Own,
     /// Everywhere.

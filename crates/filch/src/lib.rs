@@ -43,6 +43,9 @@
 //!
 //! [`try_for_each`] and [`try_map_reduce`] end at the first error, and so also when somebody makes a request to [`Stop`].
 //!
+//! A loop can have a state for each worker, such as a scratch buffer: [`for_each_init`]. [`PerWorker`] keeps such values
+//! beyond one loop. [`map_reduce_from`] takes a function that makes the neutral element, where [`map_reduce`] clones one.
+//!
 //! For tasks that may outlive their spawner, use a [`scope`]; for a result that is wanted later, [`submit`]; for jobs that
 //! nobody awaits, [`spawn`].
 //!
@@ -68,7 +71,8 @@
 //!
 //! Write `move` where you can: variables that a branch captures by reference must live in memory.
 //!
-//! [`Worker::fork_all`] forks any number of tasks at once; [`Worker::for_each`] and its siblings are the loops.
+//! [`Worker::fork_all`] forks any number of tasks at once; [`Worker::for_each`] and its siblings are the loops. If the
+//! body of a loop forks or loops in turn, use [`Worker::for_each_with`] and its siblings, which give it a handle.
 //! [`#[inline_recursion(3)]`](macro@inline_recursion) on a recursive function makes the compiler unroll it through its
 //! forks, so that only every third level is a real call; a function that is generic in its handle's [level](levels) is
 //! inlined without an attribute. Both styles may be nested in each other; in handle style, forks in closure style take
@@ -80,6 +84,10 @@
 //! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait.
 //! [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in closure style. The caller takes the
 //! seat of a sleeping worker, so that a short call costs little. Dropping a pool joins its threads.
+//!
+//! [`Builder::build_global`] gives the global pool other settings, and [`ThreadPool::end_global`] joins its threads, for
+//! programs that must leave none. [`ThreadPool::wait_idle`] waits for spawned jobs, [`Builder::on_panic`] gets their
+//! panics, and [`broadcast`] runs a closure once on every worker.
 //!
 //! Idle workers sleep and use no processor time. [`ThreadPool::stats`] returns counters, which cost nothing while
 //! nothing is stolen.
@@ -135,17 +143,22 @@ compile_error!(
 );
 
 mod aside;
+mod broadcast;
 mod build_error;
 mod build_policies;
 mod builder;
+mod context;
 mod core;
 mod current;
 mod deal;
+mod detached;
 mod divisible;
 mod enter;
+mod environment;
 mod fork;
 mod fork_all;
 mod front;
+mod global;
 mod guest;
 mod here;
 mod home;
@@ -171,9 +184,11 @@ pub mod protocol;
 mod registry;
 mod saving;
 mod scope;
+mod single;
 mod slot;
 mod spawn;
 mod stack;
+mod start;
 mod stats;
 mod stop;
 mod submit;
@@ -189,8 +204,10 @@ mod worker;
 mod worker_queue;
 pub mod worklist;
 
+pub use broadcast::broadcast;
 pub use builder::{BuildError, Builder};
-pub use current::current_index;
+pub use context::join_context;
+pub use current::{current_index, yield_now};
 pub use divisible::Divisible;
 pub use filch_macros::inline_recursion;
 pub use interrupts::{Interrupts, poll};

@@ -2,6 +2,8 @@
 //!
 //! Invariant: where the address space is limited, a pool leaves most of it to the rest of the program.
 
+use crate::build_error::BuildError;
+use crate::environment::variable;
 use crate::protocol::state::MAX_WORKERS;
 
 /// The stack size of each worker thread, unless [`Builder::stack_size`](crate::Builder::stack_size) sets another or the
@@ -49,13 +51,20 @@ pub(crate) fn default_stack_size(workers: usize) -> usize {
     modest(DEFAULT_STACK_SIZE, workers, 1 << 20)
 }
 
-/// Returns the default number of workers.
-pub(crate) fn default_workers() -> usize {
+/// Returns the default number of workers, or an error about the environment's.
+pub(crate) fn default_workers() -> Result<usize, BuildError> {
     workers_of(|| std::thread::available_parallelism().map_or(1, Into::into))
 }
 
 /// Returns the number of workers that the environment sets, else the number of processors.
-pub(crate) fn workers_of(processors: fn() -> usize) -> usize {
-    let asked = std::env::var("FILCH_WORKERS").ok().and_then(|value| value.parse().ok());
-    asked.unwrap_or_else(processors).clamp(1, MAX_WORKERS)
+pub(crate) fn workers_of(processors: fn() -> usize) -> Result<usize, BuildError> {
+    const NAME: &str = "FILCH_WORKERS";
+    let Some(value) = variable(NAME)? else { return Ok(processors().clamp(1, MAX_WORKERS)) };
+    match value.parse() {
+        Ok(workers @ 1..=MAX_WORKERS) => Ok(workers),
+        _ => {
+            let why = format!("it must be a number of workers, from 1 to {MAX_WORKERS}");
+            Err(BuildError::Variable { name: NAME, value, why })
+        }
+    }
 }

@@ -4,13 +4,14 @@
 //! the job.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Padded, Queue, Steal, Thief};
 
 use crate::deal::deal_alike;
+use crate::detached::{PanicHandler, Tally};
 use crate::guest::Guests;
 use crate::policy::{Habits, Leaps, Wait};
 use crate::process;
@@ -18,15 +19,23 @@ use crate::processors::Deal;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
 use crate::spawn::Spawned;
+use crate::unwind::abort_on_panic;
 
 /// The two sides of a queue of spawned jobs.
 pub(crate) type Spawning = <ChaseLev as Queue<Native>>::Owner;
 type Spawner = <ChaseLev as Queue<Native>>::Thief;
 
+/// No process.
+const ENDED: u32 = 0;
+
 /// The state that the workers of one thread pool share.
 pub(crate) struct Common {
     /// The process of the threads.
     process: u32,
+    /// The same while there are threads; 0 while the [global pool](crate::ThreadPool::end_global) has ended.
+    live_in: <Native as Memory>::AtomicU32,
+    /// Starts the threads of the global pool again.
+    again: OnceLock<fn()>,
     pub(crate) dormitory: Dormitory<Native>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
@@ -36,6 +45,14 @@ pub(crate) struct Common {
     mail: Box<[Padded<SegQueue<Spawned>>]>,
     /// Whether the pool is being dropped, so that workers leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
+    /// Whether a worker has run its last job, and leaves.
+    leaving: <Native as Memory>::AtomicBool,
+    /// What each worker has begun and ended.
+    pub(crate) tallies: Box<[Padded<Tally>]>,
+    /// The number of jobs begun by threads outside.
+    pub(crate) begun_outside: <Native as Memory>::AtomicUsize,
+    /// What takes the payloads of jobs that nobody joins.
+    pub(crate) on_panic: Option<PanicHandler>,
     pub(crate) wait: Wait,
     pub(crate) leaps: Leaps,
     pub(crate) habits: Habits,
@@ -68,6 +85,8 @@ impl Common {
         let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &(), places);
         let common = Self {
             process: process::current(),
+            live_in: Atomic::new(process::current()),
+            again: OnceLock::new(),
             spawned,
             ticks,
             guests,
@@ -75,6 +94,10 @@ impl Common {
             injected: SegQueue::new(),
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
+            leaving: Atomic::new(false),
+            tallies: (0..workers).map(|_| Padded(Tally::new())).collect(),
+            begun_outside: Atomic::new(0),
+            on_panic: None,
             wait,
             leaps,
             habits,
@@ -88,27 +111,66 @@ impl Common {
         self.dormitory.len()
     }
 
-    /// Whether the workers' threads are in this process, not in an ancestor.
+    /// Whether the workers' threads are in this process, not in an ancestor or nowhere.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
-        self.process == process::current()
+        // Relaxed: a thread that pushes a job looks again.
+        self.live_in.load(Ordering::Relaxed) == process::current()
     }
 
-    /// Checks, before a job is injected from outside, that the workers are here.
+    /// Checks, before a job is injected from outside, that the workers are here, and starts those of a global pool that
+    /// has ended.
     ///
     /// # Panics
-    /// If the workers are in another process.
+    /// If the workers are in another process, or cannot be started again.
     #[inline]
     pub(crate) fn assert_here(&self) {
         #[cold]
-        fn is_elsewhere() -> ! {
-            panic!(
+        fn is_elsewhere(common: &Common) {
+            assert!(
+                common.process == process::current(),
                 "the workers of this pool are in the process that forked this one: after fork() a child has to make pools of its own"
-            )
+            );
+            if let Some(again) = common.again.get() {
+                again();
+            }
         }
         if !self.is_here() {
-            is_elsewhere();
+            is_elsewhere(self);
         }
+    }
+
+    /// Starts the threads again, if the pool has ended. Called by a thread outside after it has pushed a job, and a
+    /// fence, which pairs with that of the thread that ends the pool. If they cannot be started, ends the process, since
+    /// the job may borrow from the caller.
+    fn live_again(&self) {
+        // Relaxed: the fence orders it; and `again` looks under its lock.
+        if self.live_in.load(Ordering::Relaxed) == ENDED
+            && let Some(again) = self.again.get()
+        {
+            abort_on_panic("a pool that had ended cannot run a job", again);
+        }
+    }
+
+    /// Says that the threads are gone, and what starts them again.
+    pub(crate) fn has_ended(&self, again: fn()) {
+        let _is_first = self.again.set(again);
+        // Relaxed: the caller fences.
+        self.live_in.store(ENDED, Ordering::Relaxed);
+    }
+
+    /// Whether the pool has something to do.
+    pub(crate) fn has_left(&self) -> bool {
+        let has_mail = || self.mail.iter().any(|jobs| !jobs.is_empty());
+        !self.injected.is_empty() || has_mail() || !self.is_idle()
+    }
+
+    /// Prepares for threads after the end.
+    pub(crate) fn begins_again(&self) {
+        // Relaxed, all: the start of the threads publishes it.
+        self.closing.store(false, Ordering::Relaxed);
+        self.leaving.store(false, Ordering::Relaxed);
+        self.live_in.store(self.process, Ordering::Relaxed);
     }
 
     /// Injects a job into the pool from outside; returns whether it woke a worker.
@@ -119,6 +181,7 @@ impl Common {
         self.assert_here();
         self.injected.push(job);
         let has_woken = self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0);
+        self.live_again();
         if !has_woken {
             self.call_watch();
         }
@@ -139,6 +202,7 @@ impl Common {
         self.assert_here();
         self.mail[worker].push(job);
         self.dormitory.notify(worker);
+        self.live_again();
         self.call_watch();
     }
 
@@ -160,6 +224,17 @@ impl Common {
     pub(crate) fn is_closing(&self) -> bool {
         // Relaxed: see `close`.
         self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Called by a worker that leaves.
+    pub(crate) fn leaves(&self) {
+        // Relaxed: this worker itself looks, in its last hook.
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        // Relaxed: see `leaves`.
+        self.leaving.load(Ordering::Relaxed)
     }
 
     /// Takes a job posted to worker `index`.

@@ -310,7 +310,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// Spawns `task` to run some time on a worker of this pool, with that worker's handle, and returns at once. This is
     /// [`spawn()`] in handle style.
     ///
-    /// The panic hook reports a panic in it, which is otherwise lost.
+    /// A panic in it goes to the pool's [handler](crate::Builder::on_panic); without one, only the panic hook sees it.
     ///
     /// Cost: an allocation and a push to the worker's word deque.
     ///
@@ -326,15 +326,15 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: for<'b> FnOnce(Worker<'b, P>) + Send + 'static,
     {
         // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
-        let job = Spawned::detached(|| in_handle_style(unsafe { Here::current().known::<P>() }, task));
-        self.seen().home().spawn(job);
+        let task = || in_handle_style(unsafe { Here::current().known::<P>() }, task);
+        self.seen().home().spawn_detached(task);
     }
 }
 
 /// Spawns `task` to run some time on a worker of the current pool or, outside all pools, of the [global
 /// pool](ThreadPool::global), and returns at once.
 ///
-/// The panic hook reports a panic in it, which is otherwise lost.
+/// A panic in it goes to the pool's [handler](crate::Builder::on_panic); without one, only the panic hook sees it.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -346,7 +346,7 @@ where
     F: FnOnce() + Send + 'static,
 {
     match current_home() {
-        Some(home) => home.spawn(Spawned::detached(task)),
+        Some(home) => home.spawn_detached(task),
         None => ThreadPool::global().spawn(task),
     }
 }

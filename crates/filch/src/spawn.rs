@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use filch_queue::Task;
 
-use crate::unwind::{FirstPanic, abort_on_panic};
+use crate::unwind::abort_on_panic;
 
 type RunSpawned = unsafe fn(NonNull<Header>);
 
@@ -67,16 +67,6 @@ impl Spawned {
     pub(crate) unsafe fn new<F: FnOnce() + Send>(work: F) -> Self {
         let boxed = Box::new(Boxed { header: Header { run: run::<F> }, work });
         Self(NonNull::from(Box::leak(boxed)).cast())
-    }
-
-    /// Makes a job of a task that nobody waits for.
-    pub(crate) fn detached(task: impl FnOnce() + Send + 'static) -> Self {
-        // SAFETY: the task borrows nothing, and the job does not unwind. The panic hook has already reported a panic.
-        unsafe {
-            Self::new(move || {
-                FirstPanic::default().catch(task);
-            })
-        }
     }
 
     /// Runs the job. Workers use [`Here::run`](crate::here::Here::run).

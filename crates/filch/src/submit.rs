@@ -17,7 +17,6 @@ use crate::home::current_home;
 use crate::latch::{self, Latch, Waiter};
 use crate::levels::Level;
 use crate::pool::Pool;
-use crate::spawn::Spawned;
 use crate::thread_pool::ThreadPool;
 use crate::unwind::discard;
 use crate::worker::{Worker, in_handle_style};
@@ -82,19 +81,19 @@ impl<R> fmt::Debug for Submitted<R> {
 }
 
 impl<R> Submitted<R> {
-    /// Returns a job for `work`, and the way to its result.
-    fn of(work: impl FnOnce() -> R + Send + 'static) -> (Spawned, Self)
+    /// Returns a task that does `work`, and the way to its result.
+    fn of(work: impl FnOnce() -> R + Send + 'static) -> (impl FnOnce() + Send + 'static, Self)
     where
         R: Send + 'static,
     {
         let shared = Arc::new(Shared(Mutex::new(State::Waiting(None))));
         let job = Arc::clone(&shared);
-        let job = Spawned::detached(move || {
+        let task = move || {
             if job.begin() {
                 job.end(catch_unwind(AssertUnwindSafe(work)));
             }
-        });
-        (job, Self(Some(shared)))
+        };
+        (task, Self(Some(shared)))
     }
 
     fn shared(&self) -> &Shared<R> {
@@ -242,8 +241,8 @@ impl<P: Pool> ThreadPool<P> {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let (job, submitted) = Submitted::of(f);
-        self.common.hand_in(job);
+        let (task, submitted) = Submitted::of(f);
+        self.common.hand_in_detached(task);
         submitted
     }
 }
@@ -266,8 +265,8 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         R: Send + 'static,
     {
         // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
-        let (job, submitted) = Submitted::of(|| in_handle_style(unsafe { Here::current().known::<P>() }, f));
-        self.seen().home().spawn(job);
+        let (task, submitted) = Submitted::of(|| in_handle_style(unsafe { Here::current().known::<P>() }, f));
+        self.seen().home().spawn_detached(task);
         submitted
     }
 }
@@ -285,7 +284,7 @@ where
     R: Send + 'static,
 {
     let Some(home) = current_home() else { return ThreadPool::global().submit(f) };
-    let (job, submitted) = Submitted::of(f);
-    home.spawn(job);
+    let (task, submitted) = Submitted::of(f);
+    home.spawn_detached(task);
     submitted
 }

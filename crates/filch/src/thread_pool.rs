@@ -7,26 +7,16 @@
 //! builder.
 
 use std::fmt;
-use std::io;
-use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 
 use crate::builder::{BuildError, Builder};
 use crate::core::Core;
-use crate::front::Reach;
 use crate::here::Here;
-use crate::home::current_home;
-use crate::interrupts::{self, By, Interrupts};
-use crate::limits::workers_of;
-use crate::patience::Patience;
 use crate::policy::Wait;
 use crate::pool::{Pool, Split};
-use crate::process::PerProcess;
-use crate::processors;
 use crate::registry::Common;
-use crate::spawn::Spawned;
+use crate::start::{Running, wait_until};
 use crate::stats::Stats;
-use crate::ticker::Ticker;
 use crate::worker::{Worker, in_handle_style};
 
 /// A pool of worker threads. Dropping it finishes all spawned jobs and joins the threads; a worker of another pool runs
@@ -35,6 +25,10 @@ use crate::worker::{Worker, in_handle_style};
 ///
 /// In the child of a `fork()`, a pool that the parent made has no threads: giving it work panics, and dropping it does
 /// not wait.
+///
+/// The number of workers is fixed. A program that needs another one from some time on builds another pool and drops this
+/// one, or has several pools, whose idle workers use no processor time. A call from outside needs no worker of its own:
+/// its thread [takes the seat](Builder::caller_works) of a sleeping one.
 ///
 /// There are two ways to enter: [`run`](Self::run) passes a [`Worker`] to the closure (handle style, the fastest); in
 /// [`install`](Self::install) the free functions such as [`join`](crate::join) use this pool (closure style).
@@ -50,9 +44,7 @@ use crate::worker::{Worker, in_handle_style};
 pub struct ThreadPool<P: Pool = Split> {
     pub(crate) cores: Arc<[Box<Core<P>>]>,
     pub(crate) common: Arc<Common>,
-    pub(crate) threads: Vec<JoinHandle<()>>,
-    /// The ticker that interrupts the workers, if any.
-    pub(crate) ticker: Option<Ticker>,
+    pub(crate) running: Mutex<Running>,
 }
 
 impl<P: Pool> fmt::Debug for ThreadPool<P> {
@@ -85,30 +77,6 @@ impl ThreadPool {
     /// ```
     pub fn new(workers: usize) -> Result<Self, BuildError> {
         Self::builder().workers(workers).build()
-    }
-
-    /// Returns the pool of the free functions outside all pools, started at first use and never dropped. The child of a
-    /// `fork()` has another one.
-    ///
-    /// Its size is the environment variable `FILCH_WORKERS`, else the number of processors that the process may use,
-    /// even if the first thread to call is pinned. If the system refuses that many threads or that much address space,
-    /// the pool has smaller stacks or fewer workers, with a warning on standard error.
-    ///
-    /// ```
-    /// assert!(filch::ThreadPool::global().workers() >= 1);
-    /// ```
-    ///
-    /// # Panics
-    /// If not even one worker can be started.
-    pub fn global() -> &'static Self {
-        static GLOBAL: PerProcess<OnceLock<ThreadPool>> = PerProcess::new();
-        GLOBAL.get().get_or_init(|| {
-            // Unpinned, even if the first thread to call is pinned.
-            match Builder::unpinned(workers_of(processors::count)).build_at_most() {
-                Ok(pool) => pool,
-                Err(error) => panic!("filch cannot start its global pool: {error}"),
-            }
-        })
     }
 }
 
@@ -189,8 +157,8 @@ impl<P: Pool> ThreadPool<P> {
         unsafe { self.common.enter(|_| f()) }
     }
 
-    /// Spawns `f` to run some time on a worker, in closure style, and returns at once. A panic in it is reported on
-    /// standard error and otherwise lost.
+    /// Spawns `f` to run some time on a worker, in closure style, and returns at once. A panic in it goes to the pool's
+    /// [handler](Builder::on_panic); without one, only the panic hook sees it.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(1)?;
@@ -203,7 +171,38 @@ impl<P: Pool> ThreadPool<P> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.common.hand_in(Spawned::detached(f));
+        self.common.hand_in_detached(f);
+    }
+
+    /// Waits until all jobs spawned and submitted so far have ended, and the jobs that these have spawned; also calls by
+    /// other threads. A worker of another pool runs its own pool's jobs meanwhile.
+    ///
+    /// Jobs still run when the process ends are lost with it: call this at the end of `main` for what must be done,
+    /// or drop the pool. For the global pool see also [`ThreadPool::end_global`].
+    ///
+    /// Cost: a look at each worker's counts, ten thousand times a second at most.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// static DONE: AtomicU32 = AtomicU32::new(0);
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// pool.spawn(|| filch::spawn(|| _ = DONE.fetch_add(1, SeqCst)));
+    /// pool.wait_idle();
+    /// assert_eq!(DONE.load(SeqCst), 1);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// On a worker of this pool, which would wait for itself; and in the child of a `fork()`, if the pool is the parent's
+    /// and was busy.
+    pub fn wait_idle(&self) {
+        assert!(self.common.here().is_none(), "a task cannot wait until its own pool is idle");
+        if self.common.is_idle() {
+            return;
+        }
+        self.common.assert_here();
+        wait_until(|| self.common.is_idle());
     }
 
     /// Returns the counters of all workers since the pool started; while tasks run, a snapshot.
@@ -232,55 +231,6 @@ impl<P: Pool> ThreadPool<P> {
     pub fn forget_peak_depth(&self) {
         for core in &*self.cores {
             core.pool.forget_peak();
-        }
-    }
-
-    pub(crate) fn tick(&self, Interrupts { by, period, is_steady }: Interrupts) -> io::Result<Ticker> {
-        const PROMISE: &str = "a pool with interrupts was made for ticks";
-        let common = Arc::clone(&self.common);
-        let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
-        let threads = interrupts::names(if by == By::Signal { &self.threads } else { &[] });
-        let want_next = move |common: &Common| {
-            if is_steady {
-                common.want_tick();
-            }
-        };
-        want_next(&common);
-        Ticker::start("filch ticker", clock, period, move || {
-            common.ticks.as_ref().expect(PROMISE).make();
-            // SAFETY: the workers' threads leave when the pool closes, which drops the ticker before.
-            unsafe { interrupts::send(&common, &threads) };
-            want_next(&common);
-        })
-    }
-}
-
-impl<P: Pool> Drop for ThreadPool<P> {
-    fn drop(&mut self) {
-        if !self.common.is_here() {
-            // The threads are not in this process, where their handles mean nothing.
-            std::mem::forget((std::mem::take(&mut self.threads), self.ticker.take()));
-            return;
-        }
-        self.ticker = None;
-        self.common.close();
-        if self.common.here().is_some() {
-            // A task drops its own pool. The threads leave by themselves, and keep the workers alive.
-            return;
-        }
-        // A worker of another pool keeps working, since this pool's unfinished jobs may wait for it.
-        let mut patience = Patience::default();
-        while current_home().is_some() && !self.threads.iter().all(JoinHandle::is_finished) {
-            // SAFETY: it is used at once.
-            if unsafe { Here::current() }.run_one(Reach::All) == Some(true) {
-                patience.renew();
-            } else {
-                patience.wait_or_nap();
-            }
-        }
-        for thread in self.threads.drain(..) {
-            let outcome = thread.join();
-            debug_assert!(outcome.is_ok(), "workers abort rather than panic");
         }
     }
 }

@@ -1,14 +1,10 @@
 //! Broadcasts: the same closure on every thread of a pool.
 
-use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use filch::host::{Countdown, FirstPanic, MayDangle};
-
 use crate::registry::Registry;
-use crate::unwind::{self, Payload};
 
 /// Runs `op` once on every thread of the current thread's pool, or of the global pool, and returns the results in the
 /// order of the threads' numbers.
@@ -106,50 +102,13 @@ impl fmt::Debug for BroadcastContext<'_> {
     }
 }
 
-/// The result of a broadcast on one thread.
-struct ResultSlot<R>(UnsafeCell<Option<Result<R, Payload>>>);
-
-// SAFETY: one thread writes each result, which is read only after the countdown has ended.
-unsafe impl<R: Send> Sync for ResultSlot<R> {}
-
 pub(crate) fn broadcast_in<OP, R>(op: &OP, registry: &Registry) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let threads = registry.num_threads();
-    let outcomes: Vec<ResultSlot<R>> = (0..threads).map(|_| ResultSlot(UnsafeCell::new(None))).collect();
-    let countdown = Countdown::new(threads);
-    let over = Ptr(&raw const countdown);
-    for (index, outcome) in outcomes.iter().enumerate() {
-        let over = Ptr(over.0);
-        let captured = MayDangle::new((outcome, registry, op));
-        let job = move || {
-            let over = over;
-            let (outcome, registry, op) = captured.into_inner();
-            let result = unwind::halt_unwinding(|| BroadcastContext::with(registry, index, op));
-            // SAFETY: only this thread accesses it before the countdown ends.
-            unsafe { *outcome.0.get() = Some(result) };
-            // SAFETY: this job is counted once, and the countdown is alive until this call, the job's last action.
-            unsafe { Countdown::end(over.0) };
-        };
-        // SAFETY: everything borrowed lives until the countdown below has ended.
-        unsafe { registry.crew.post(index, job) };
-    }
-    countdown.wait();
-    let panic = FirstPanic::default();
-    let keep = |result: Result<R, Payload>| result.map_err(|payload| panic.keep(payload)).ok();
-    let results = outcomes.into_iter().map(|outcome| outcome.0.into_inner().expect("every thread has run it"));
-    let results = results.filter_map(keep).collect();
-    panic.resume();
-    results
+    registry.crew.broadcast(|index| BroadcastContext::with(registry, index, op))
 }
-
-/// A pointer whose user guarantees its validity.
-pub(crate) struct Ptr<T>(pub(crate) *const T);
-
-// SAFETY: `T: Sync`, so the target may be shared.
-unsafe impl<T: Sync> Send for Ptr<T> {}
 
 pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
 where

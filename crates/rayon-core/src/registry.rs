@@ -9,10 +9,10 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::ptr::null;
-use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
 use std::thread;
 
-use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, WeakLease, keep};
+use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, Single, WeakLease, keep};
 
 use crate::private::Sealed;
 use crate::unwind;
@@ -268,22 +268,14 @@ pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
 }
 
 /// The registry of each process that is never dropped.
-static GLOBAL: PerProcess<GlobalRegistry> = PerProcess::new();
-
-#[derive(Default)]
-struct GlobalRegistry {
-    made: OnceLock<(Arc<Registry>, Lease)>,
-    /// Held while a thread makes the registry.
-    making: Mutex<()>,
-}
+static GLOBAL: PerProcess<Single<(Arc<Registry>, Lease)>> = PerProcess::new();
 
 /// Returns the registry for threads that are not workers. The first use starts it.
 #[inline]
 pub(crate) fn global_registry() -> &'static Arc<Registry> {
-    match GLOBAL.get().made.get() {
-        Some((registry, _)) => registry,
-        None => make_global(default_global_registry, false)
-            .unwrap_or_else(|error| panic!("the global thread pool cannot be started: {error}")),
+    match GLOBAL.get().get_or_make(default_global_registry) {
+        Ok((registry, _)) => registry,
+        Err(error) => panic!("the global thread pool cannot be started: {error}"),
     }
 }
 
@@ -294,24 +286,8 @@ pub(crate) fn init_global_registry<S>(
 where
     S: ThreadSpawn,
 {
-    make_global(|| Registry::new(builder, true), true)
-}
-
-#[cold]
-fn make_global(
-    make: impl FnOnce() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError>,
-    must_be_first: bool,
-) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    let GlobalRegistry { made, making } = GLOBAL.get();
-    let _making = making.lock().unwrap_or_else(PoisonError::into_inner);
-    if made.get().is_some() && must_be_first {
-        return Err(ThreadPoolBuildError::new(ErrorKind::GlobalPoolAlreadyInitialized));
-    }
-    if made.get().is_none() {
-        // Cannot fail: only a holder of the lock sets it.
-        let _ = made.set(make()?);
-    }
-    Ok(&made.get().expect("set above").0)
+    let made = GLOBAL.get().make_first(|| Registry::new(builder, true))?;
+    made.map(|(registry, _)| registry).ok_or(ThreadPoolBuildError::new(ErrorKind::GlobalPoolAlreadyInitialized))
 }
 
 /// Makes a registry with the number of threads given by the environment, or else by the system's processors; with fewer

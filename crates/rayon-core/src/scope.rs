@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use filch::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
 
-use crate::broadcast::{BroadcastContext, Ptr};
+use crate::broadcast::BroadcastContext;
 use crate::registry::{self, Registry};
 
 /// A fork–join scope for any number of tasks, which may borrow anything that outlives it: see [`scope()`].
@@ -349,3 +349,9 @@ impl fmt::Debug for ScopeFifo<'_> {
             .finish_non_exhaustive()
     }
 }
+
+/// A pointer whose user guarantees its validity.
+struct Ptr<T>(*const T);
+
+// SAFETY: `T: Sync`, so the target may be shared.
+unsafe impl<T: Sync> Send for Ptr<T> {}

@@ -16,12 +16,8 @@ use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
 const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r-async", "heartbeat-request"];
 
 /// Returns the value of a variable, unless it is unset or empty.
-fn variable(name: &str) -> io::Result<Option<String>> {
-    match env::var(name) {
-        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
-        Err(env::VarError::NotPresent) => Ok(None),
-        Err(env::VarError::NotUnicode(value)) => Err(invalid(name, &value.to_string_lossy(), "it is not Unicode")),
-    }
+fn variable(name: &'static str) -> io::Result<Option<String>> {
+    filch::host::variable(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
 fn invalid(name: &str, value: &str, why: &str) -> io::Error {
@@ -44,6 +40,11 @@ pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, V
         // With one thread, a program may expect everything to happen on that thread.
         None => is_plain && workers > 1,
     };
+    if let Some(other) = variable("FILCH_STATS")?
+        && !["0", "1"].contains(&&*other)
+    {
+        return Err(invalid("FILCH_STATS", &other, "it must be 0 or 1"));
+    }
     let pool = variable("FILCH_POOL")?;
     let builder = Builder::<Split>::new().workers(workers).wait(wait).caller_works(caller_works);
     let built = match pool.as_deref() {

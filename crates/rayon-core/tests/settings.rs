@@ -75,6 +75,8 @@ fn unknown_values_are_errors_that_list_the_known_ones() {
     assert!(error.contains("FILCH_WAIT=patiently") && error.contains("leapfrog-random"), "{error}");
     let (error, _) = said(&[("FILCH_WAIT", "transitive"), ("FILCH_POOL", "the")]);
     assert!(error.contains("transitive"), "{error}");
+    let (error, _) = said(&[("FILCH_STATS", "yes")]);
+    assert!(error.contains("FILCH_STATS=yes") && error.contains("0 or 1"), "{error}");
 }
 
 #[test]

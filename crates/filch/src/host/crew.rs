@@ -48,7 +48,8 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn seats(mut self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
         self.caller_works.get_or_insert(false);
-        self.prepare(self.workers.unwrap_or_else(default_workers), None, &Deal::default()).map(Crew::new)
+        let workers = self.workers.map_or_else(default_workers, Ok)?;
+        self.prepare(workers, None, &Deal::default()).map(Crew::new)
     }
 }
 
@@ -160,6 +161,15 @@ impl Crew {
         }
         // SAFETY: the crew keeps its workers alive.
         unsafe { self.common.enter(|_| f()) }
+    }
+
+    /// Runs `op` once on every worker, with its number, and returns the results by number, as
+    /// [`ThreadPool::broadcast`](crate::ThreadPool::broadcast) does.
+    ///
+    /// # Panics
+    /// If `op` panics, once all have ended, with the payload of the first such worker by number.
+    pub fn broadcast<R: Send>(&self, op: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        self.common.broadcast(&op)
     }
 
     /// Runs `job` some time later: last in, first out if the current thread is a worker of this crew, otherwise after

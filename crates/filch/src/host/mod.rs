@@ -63,8 +63,10 @@ use crate::latch::{self, Latch, Waiter};
 use crate::processors;
 
 pub use self::crew::{Crew, Fifo, Lease, Seat, WeakLease};
+pub use crate::environment::variable;
 pub use crate::kept::keep;
 pub use crate::process::PerProcess;
+pub use crate::single::Single;
 pub use crate::spawn::MayDangle;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 

@@ -32,6 +32,7 @@ pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: imp
     let _entered = outer.enter();
     start();
     live(here());
+    core.home.common.leaves();
     exit();
     live(here());
 }
@@ -40,11 +41,14 @@ pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: imp
 fn live<P: Pool>(here: Here<'_, P>) {
     let living = AbortOnUnwind("a worker panicked outside of all tasks");
     let worker = Searching::idle(Spot::at(here));
-    search(&worker, ANY, &|| worker.spot.home().common.is_closing());
+    let common = &worker.spot.core.home.common;
+    search(&worker, ANY, &|| common.is_over());
     while let Some(find) = worker.find() {
         worker.run(find);
     }
     worker.spot.rests();
+    // Others may have seen the last job unfinished. It ended before one of them, or this worker, was the last to look.
+    common.dormitory.notify_all();
     mem::forget(living);
 }
 
@@ -79,7 +83,9 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
         let _entered = spot.here.enter();
         // SAFETY: the stack is empty.
         P::begins(&unsafe { IdleHere::new(&spot.here) });
+        spot.home().begins();
         work(spot.below());
+        spot.home().ends();
     });
     spot.home().counters.idle.begin();
     leave(&worker, &|| spot.home().common.is_closing());
@@ -279,8 +285,13 @@ impl<'w, P: Pool> Searcher for Confined<'w, '_, P> {
 /// one.
 pub(crate) fn run_one<P: Pool>(here: Here<'_, P>, reach: Reach) -> bool {
     let spot = Spot::at(here);
-    let far = || if reach == Reach::All { spot.find_far() } else { None };
-    let Some(find) = spot.find_own().or_else(|| spot.find_forked()).or_else(far) else { return false };
+    let near = || spot.find_own().or_else(|| spot.find_forked());
+    let find = match reach {
+        Reach::Mail => spot.home().next_mail().map(Find::Spawned),
+        Reach::Own => near(),
+        Reach::All => near().or_else(|| spot.find_far()),
+    };
+    let Some(find) = find else { return false };
     spot.run_meanwhile(find);
     true
 }

@@ -1,0 +1,170 @@
+//! The global pool: how it begins, ends, and begins again.
+//!
+//! The pool stays where it is for ever, since programs keep references to it. [`ThreadPool::end_global`] only joins its
+//! threads; the next entry from outside starts them again, on the same workers.
+//!
+//! Invariant: while the pool has ended, it has no threads and no jobs. A job pushed in the meantime is not lost: after
+//! the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so, fences,
+//! and looks for jobs. So one of them starts the threads again.
+
+use std::thread::JoinHandle;
+
+use filch_memory::{Memory, Native, Ordering};
+
+use crate::builder::{BuildError, Builder};
+use crate::host::{PerProcess, Single};
+use crate::limits::workers_of;
+use crate::processors::{self, Deal};
+use crate::start::{Running, wait_until};
+use crate::thread_pool::ThreadPool;
+
+struct Global {
+    pool: ThreadPool,
+    /// Starts the threads again.
+    builder: Builder,
+}
+
+static GLOBAL: PerProcess<Single<Global>> = PerProcess::new();
+
+impl ThreadPool {
+    /// Returns the pool of the free functions outside all pools, started at first use and never dropped, though it can be
+    /// [ended](Self::end_global). The child of a `fork()` has another one.
+    ///
+    /// Its settings are those of [`Builder::build_global`], if that comes first. Otherwise its size is the environment
+    /// variable `FILCH_WORKERS`, else the number of processors that the process may use, even if the first thread to
+    /// call is pinned. If the system refuses that many threads or that much address space, the pool has smaller stacks
+    /// or fewer workers, with a warning on standard error.
+    ///
+    /// ```
+    /// assert!(filch::ThreadPool::global().workers() >= 1);
+    /// ```
+    ///
+    /// # Panics
+    /// If not even one worker can be started, or `FILCH_WORKERS` is no number of workers.
+    pub fn global() -> &'static Self {
+        let made = GLOBAL.get().get_or_make(|| {
+            // Unpinned, even if the first thread to call is pinned.
+            let mut builder = Builder::unpinned(workers_of(processors::count)?);
+            let pool = builder.build_at_most()?;
+            Ok(Global { pool, builder })
+        });
+        match made {
+            Ok(global) => &global.pool,
+            Err(error) => cannot_start(&error),
+        }
+    }
+
+    /// Ends the global pool: runs all that it has been given, and joins its threads. Returns at once if it has no
+    /// threads. The next call from outside starts them again.
+    ///
+    /// Call it at the end of `main` so that spawned jobs are done and no thread is left, as leak checkers and
+    /// libraries that are unloaded require. The memory of the pool stays, where a leak checker finds it.
+    ///
+    /// Calls of other threads end first. If more come meanwhile, fewer and fewer workers take part, and the
+    /// threads may start again. A worker of another pool runs its own pool's jobs meanwhile.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// static DONE: AtomicU32 = AtomicU32::new(0);
+    /// filch::spawn(|| _ = DONE.fetch_add(1, SeqCst));
+    /// filch::ThreadPool::end_global();
+    /// assert_eq!(DONE.load(SeqCst), 1);
+    /// assert_eq!(filch::join(|| 1, || 2), (1, 2), "again");
+    /// ```
+    ///
+    /// # Panics
+    /// On a worker of the global pool, which would wait for itself.
+    pub fn end_global() {
+        if let Some(global) = GLOBAL.get().get() {
+            global.end();
+        }
+    }
+}
+
+impl Builder {
+    /// Builds the [global pool](ThreadPool::global), before anything uses it, and returns it. By default it has as many
+    /// workers as it would have without this call.
+    ///
+    /// The settings stay if the pool [ends](ThreadPool::end_global) and starts again.
+    ///
+    /// ```
+    /// filch::ThreadPool::builder().workers(3).build_global()?;
+    /// assert_eq!(filch::ThreadPool::global().workers(), 3);
+    /// assert!(filch::ThreadPool::builder().build_global().is_err());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::GlobalExists`] if there is a global pool; otherwise as [`Builder::build`].
+    pub fn build_global(mut self) -> Result<&'static ThreadPool, BuildError> {
+        self.unpin = !self.pin;
+        let make = || {
+            let workers = self.workers.map_or_else(|| workers_of(processors::count), Ok)?;
+            Ok(Global { pool: self.build_with(workers)?, builder: self })
+        };
+        GLOBAL.get().make_first(make)?.map(|global| &global.pool).ok_or(BuildError::GlobalExists)
+    }
+}
+
+#[cold]
+fn cannot_start(error: &BuildError) -> ! {
+    panic!("filch cannot start its global pool: {error}")
+}
+
+impl Global {
+    fn end(&self) {
+        let common = &self.pool.common;
+        assert!(common.here().is_none(), "a task cannot end the global pool, of which it is a part");
+        // Held until the end, so that nobody starts the threads meanwhile.
+        let mut running = self.pool.running();
+        if running.threads.is_empty() {
+            return;
+        }
+        running.ticker = None;
+        common.close();
+        // A call that has come late may wait for a broadcast to a worker that is gone.
+        let missed = |running: &Running| {
+            (0..running.threads.len()).find(|&worker| running.threads[worker].is_finished() && common.has_mail(worker))
+        };
+        let is_over = |running: &Running| running.threads.iter().all(JoinHandle::is_finished);
+        loop {
+            wait_until(|| is_over(&running) || missed(&running).is_some());
+            let Some(worker) = missed(&running) else { break };
+            let places = Deal::if_pinned(self.builder.pin);
+            match self.builder.start_one(&self.pool, worker, &places, None) {
+                Ok(thread) => _ = std::mem::replace(&mut running.threads[worker], thread).join(),
+                Err(source) => cannot_start(&BuildError::Thread { started: 0, workers: 1, source }),
+            }
+        }
+        running.join();
+        common.has_ended(again);
+        // Pairs with that of a thread which has pushed a job and looks whether the pool has ended.
+        Native::fence(Ordering::SeqCst);
+        if common.has_left() {
+            self.start(&mut running);
+        }
+    }
+
+    fn start(&self, running: &mut Running) {
+        let common = &self.pool.common;
+        common.begins_again();
+        let started = self.builder.start(&self.pool, &Deal::if_pinned(self.builder.pin), running);
+        if let Err(error) = started {
+            running.ticker = None;
+            common.close();
+            running.join();
+            common.has_ended(again);
+            cannot_start(&error);
+        }
+    }
+}
+
+/// Starts the threads of this process's global pool again, if it has ended.
+fn again() {
+    let Some(global) = GLOBAL.get().get() else { return };
+    let mut running = global.pool.running();
+    if running.threads.is_empty() {
+        global.start(&mut running);
+    }
+}

@@ -1,0 +1,208 @@
+//! Starting the threads of a pool, and ending them.
+//!
+//! Invariant: a failed start leaves no thread behind.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::builder::{BuildError, Builder, Hook};
+use crate::front::Reach;
+use crate::here::Here;
+use crate::home::current_home;
+use crate::interrupts::{self, By, Interrupts};
+use crate::limits::default_workers;
+use crate::patience::Patience;
+use crate::pool::Pool;
+use crate::processors::{self, Deal};
+use crate::registry::Common;
+use crate::thread_pool::ThreadPool;
+use crate::ticker::Ticker;
+use crate::unwind::{abort_on_panic, warn};
+use crate::wait;
+
+/// The threads of a pool.
+#[derive(Default)]
+pub(crate) struct Running {
+    /// By worker.
+    pub(crate) threads: Vec<JoinHandle<()>>,
+    /// The ticker that interrupts the workers, if any.
+    pub(crate) ticker: Option<Ticker>,
+}
+
+impl Running {
+    /// Joins the threads, which leave.
+    pub(crate) fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            let outcome = thread.join();
+            debug_assert!(outcome.is_ok(), "workers abort rather than panic");
+        }
+    }
+}
+
+/// Waits until `is_done`, by looking again and again. A worker runs jobs of its own pool meanwhile, since what is
+/// awaited may wait for them.
+pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
+    let mut patience = Patience::default();
+    while !is_done() {
+        // SAFETY: it is used at once.
+        if current_home().is_some() && unsafe { Here::current() }.run_one(Reach::All) == Some(true) {
+            patience.renew();
+        } else {
+            patience.wait_or_nap();
+        }
+    }
+}
+
+impl<P: Pool> Builder<P> {
+    /// As [`Builder::build`], but if the system refuses, tries smaller stacks and then fewer workers, and reports this
+    /// on standard error.
+    pub(crate) fn build_at_most(&mut self) -> Result<ThreadPool<P>, BuildError> {
+        const LEAST: usize = 1 << 20;
+        const STEP: usize = 1 << 2;
+        let wanted = self.workers.map_or_else(default_workers, Ok)?;
+        let (mut workers, mut refused) = (wanted, None);
+        loop {
+            match self.build_with(workers) {
+                Err(BuildError::Thread { source, .. }) if self.stack_size_for(workers) > LEAST => {
+                    self.stack_size = Some((self.stack_size_for(workers) / STEP).max(LEAST));
+                    refused = Some(source);
+                }
+                Err(BuildError::Thread { started, source, .. }) if started > 0 => {
+                    workers = started;
+                    refused = Some(source);
+                }
+                built => {
+                    if let (Some(source), Ok(_)) = (refused, &built) {
+                        let stack = self.stack_size_for(workers) >> 20;
+                        warn(format_args!(
+                            "starting {workers} of {wanted} workers, with stacks of {stack} MiB ({source})"
+                        ));
+                    }
+                    return built;
+                }
+            }
+        }
+    }
+
+    /// Builds a pool of this many workers.
+    pub(crate) fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
+        let interrupts = self.possible_interrupts();
+        if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
+            return Err(BuildError::Interrupts(io::Error::other("the time between two interrupts is zero")));
+        }
+        let places = Deal::if_pinned(self.pin);
+        let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &places)?;
+        let common = Arc::clone(&cores[0].home.common);
+        // Dropping the pool, also on failure, makes the started threads leave and waits for them.
+        let mut pool = ThreadPool { cores, common, running: Mutex::default() };
+        let mut running = Running::default();
+        let started = self.start(&pool, &places, &mut running);
+        pool.running = Mutex::new(running);
+        started.map(|()| pool)
+    }
+
+    /// Starts the threads of a pool that has none. On failure some may have started.
+    pub(crate) fn start(&self, pool: &ThreadPool<P>, places: &Deal, running: &mut Running) -> Result<(), BuildError> {
+        let (workers, interrupts) = (pool.workers(), self.possible_interrupts());
+        let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
+        let handler =
+            has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
+        let held = has_signals.then(interrupts::Held::new);
+        for index in 0..workers {
+            let thread = self.start_one(pool, index, places, handler.clone());
+            let thread = thread.map_err(|source| BuildError::Thread { started: index, workers, source })?;
+            running.threads.push(thread);
+        }
+        drop(held);
+        if let Some(interrupts) = interrupts {
+            let threads = if has_signals { &running.threads[..] } else { &[] };
+            running.ticker = Some(pool.tick(interrupts, threads).map_err(BuildError::Interrupts)?);
+        }
+        Ok(())
+    }
+
+    fn possible_interrupts(&self) -> Option<Interrupts> {
+        self.interrupts.filter(|interrupts| interrupts.by == By::Flag || P::ANSWERS_SIGNALS)
+    }
+
+    /// Starts the thread of worker `index`, which has none.
+    pub(crate) fn start_one(
+        &self,
+        pool: &ThreadPool<P>,
+        index: usize,
+        places: &Deal,
+        handler: Option<Arc<interrupts::Handler>>,
+    ) -> io::Result<JoinHandle<()>> {
+        let cores = Arc::clone(&pool.cores);
+        let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
+        let processor = places.to(index);
+        let name = self.name.as_ref().map_or_else(|| format!("filch {index}"), |name| name(index));
+        let (stack_size, unpin) = (self.stack_size_for(pool.workers()), self.unpin);
+        thread::Builder::new().name(name).stack_size(stack_size).spawn(move || {
+            if let Some(processor) = processor {
+                // Where the system cannot, the worker runs unpinned.
+                let _ = processors::bind(processor);
+            } else if unpin {
+                processors::unpin();
+            }
+            let core = &cores[index];
+            // SAFETY: this thread is the worker until the thread ends.
+            let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
+            abort_on_panic("a worker's thread panicked", || {
+                let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
+                // SAFETY: this thread is the worker from here on, and its task stack is empty.
+                unsafe { wait::work(core, stack_size, || call(on_start), || call(on_exit)) };
+            });
+        })
+    }
+}
+
+impl<P: Pool> ThreadPool<P> {
+    fn tick(&self, interrupts: Interrupts, threads: &[JoinHandle<()>]) -> io::Result<Ticker> {
+        const PROMISE: &str = "a pool with interrupts was made for ticks";
+        let Interrupts { period, is_steady, .. } = interrupts;
+        let common = Arc::clone(&self.common);
+        let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
+        let threads = interrupts::names(threads);
+        let want_next = move |common: &Common| {
+            if is_steady {
+                common.want_tick();
+            }
+        };
+        want_next(&common);
+        Ticker::start("filch ticker", clock, period, move || {
+            common.ticks.as_ref().expect(PROMISE).make();
+            // SAFETY: the workers' threads leave when the pool closes, which drops the ticker before.
+            unsafe { interrupts::send(&common, &threads) };
+            want_next(&common);
+        })
+    }
+
+    /// Locks the threads.
+    pub(crate) fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P: Pool> Drop for ThreadPool<P> {
+    fn drop(&mut self) {
+        let mut running = std::mem::take(self.running.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if !self.common.is_here() {
+            // The threads are not in this process, where their handles mean nothing.
+            std::mem::forget(running);
+            return;
+        }
+        running.ticker = None;
+        self.common.close();
+        if self.common.here().is_some() {
+            // A task drops its own pool. The threads leave by themselves, and keep the workers alive.
+            return;
+        }
+        // A worker of another pool keeps working, since this pool's unfinished jobs may wait for it.
+        if current_home().is_some() {
+            wait_until(|| running.threads.iter().all(JoinHandle::is_finished));
+        }
+        running.join();
+    }
+}
