@@ -30,7 +30,7 @@ impl Common {
     pub(crate) fn broadcast<R: Send>(&self, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
         self.assert_here();
         assert!(
-            self.here().is_none() || !self.is_leaving(),
+            self.here().is_none() || !self.misses_mail(),
             "the workers of this pool leave, so they run no broadcast"
         );
         let place = || Mutex::new(None::<thread::Result<R>>);

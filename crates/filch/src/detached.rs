@@ -75,6 +75,18 @@ impl Common {
         }
     }
 
+    /// Hands in a task that nobody joins, for a worker that has nothing else to do.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`].
+    pub(crate) fn hand_in_whenever(&self, task: impl FnOnce() + Send + 'static) {
+        match self.here() {
+            Some(home) => home.begins(),
+            None => self.begins_outside(),
+        }
+        self.inject_whenever(detached(task));
+    }
+
     /// Counts a job that a thread outside the pool is about to inject, and which [ends](Own::ends) on a worker.
     ///
     /// # Panics

@@ -60,8 +60,9 @@ impl ThreadPool {
     /// Call it at the end of `main` so that spawned jobs are done and no thread is left, as leak checkers and
     /// libraries that are unloaded require. The memory of the pool stays, where a leak checker finds it.
     ///
-    /// Calls of other threads end first. If more come meanwhile, fewer and fewer workers take part, and the
-    /// threads may start again. A worker of another pool runs its own pool's jobs meanwhile.
+    /// Calls of other threads end first: it waits until the pool has nothing to do, so it may wait for ever if they keep
+    /// coming without a pause. A call that comes while workers leave may find few of them, and starts the threads
+    /// again if it finds none. A worker of another pool runs its own pool's jobs meanwhile.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -122,6 +123,7 @@ impl Global {
             return;
         }
         running.ticker = None;
+        common.will_live_again(again);
         common.close();
         // A call that has come late may wait for a broadcast to a worker that is gone.
         let missed = |running: &Running| {
@@ -138,7 +140,7 @@ impl Global {
             }
         }
         running.join();
-        common.has_ended(again);
+        common.has_ended();
         // Pairs with that of a thread which has pushed a job and looks whether the pool has ended.
         Native::fence(Ordering::SeqCst);
         if common.has_left() {
@@ -154,7 +156,7 @@ impl Global {
             running.ticker = None;
             common.close();
             running.join();
-            common.has_ended(again);
+            common.has_ended();
             cannot_start(&error);
         }
     }

@@ -44,6 +44,8 @@ pub(crate) struct Home {
     random: Cell<Rng>,
     /// The victim of its last steal; at first itself.
     last_victim: Cell<usize>,
+    /// The number of its looks for work of any kind.
+    looks: Cell<u32>,
     /// How many failed leaps have proved right before it looks further, if it [adapts](crate::Leaps::Adaptive).
     pub(crate) leaps: Cell<u32>,
     /// For a transitive leapfrogger's searches.
@@ -69,6 +71,7 @@ impl Home {
                 aside: Aside::default(),
                 random: Cell::new(Rng::with_seed(index as u64)),
                 last_victim: Cell::new(index),
+                looks: Cell::new(0),
                 leaps: Cell::new(1),
                 trails: Cell::default(),
                 stack_middle: Cell::new(0),
@@ -106,6 +109,11 @@ impl Home {
     pub(crate) fn victims(&self) -> impl Iterator<Item = usize> + use<> {
         let (workers, last) = (self.common.workers(), self.last_victim.get());
         self.common.habits.victims.order(workers, self.index, last, self.random_below(workers))
+    }
+
+    /// Counts a look for work of any kind; returns how many came before.
+    pub(crate) fn next_look(&self) -> u32 {
+        self.looks.replace(self.looks.get().wrapping_add(1))
     }
 
     /// Records a steal from `victim`.

@@ -85,6 +85,9 @@
 //! [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in closure style. The caller takes the
 //! seat of a sleeping worker, so that a short call costs little. Dropping a pool joins its threads.
 //!
+//! [`spawn_whenever`] and [`submit_whenever`] are for jobs that can wait: workers run them when they have nothing else to
+//! do, and now and then even if they have.
+//!
 //! [`Builder::build_global`] gives the global pool other settings, and [`ThreadPool::end_global`] joins its threads, for
 //! programs that must leave none. [`ThreadPool::wait_idle`] waits for spawned jobs, [`Builder::on_panic`] gets their
 //! panics, and [`broadcast`] runs a closure once on every worker.
@@ -168,6 +171,7 @@ mod job;
 pub mod jobs;
 mod join;
 mod kept;
+mod lanes;
 mod latch;
 pub mod levels;
 mod limits;
@@ -212,6 +216,7 @@ pub use divisible::Divisible;
 pub use filch_macros::inline_recursion;
 pub use interrupts::{Interrupts, poll};
 pub use join::join;
+pub use lanes::{spawn_whenever, submit_whenever};
 pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};
 pub use loops::{
     fold_blocks, fold_blocks_from, for_each, for_each_init, map_reduce, map_reduce_fixed, map_reduce_from,

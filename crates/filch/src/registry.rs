@@ -39,6 +39,8 @@ pub(crate) struct Common {
     pub(crate) dormitory: Dormitory<Native>,
     /// Jobs from threads outside the pool.
     pub(crate) injected: SegQueue<Spawned>,
+    /// Jobs for workers that have nothing else to do.
+    pub(crate) whenever: SegQueue<Spawned>,
     /// The thieves' side of the queues of spawned jobs, by worker.
     spawned: Arc<[Spawner]>,
     /// Jobs posted to one worker, by worker.
@@ -92,6 +94,7 @@ impl Common {
             guests,
             dormitory: Dormitory::new(workers),
             injected: SegQueue::new(),
+            whenever: SegQueue::new(),
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
             leaving: Atomic::new(false),
@@ -152,9 +155,14 @@ impl Common {
         }
     }
 
-    /// Says that the threads are gone, and what starts them again.
-    pub(crate) fn has_ended(&self, again: fn()) {
+    /// Sets what starts the threads again, before they leave. Whoever ends such a pool also starts a thread again that
+    /// has missed its mail.
+    pub(crate) fn will_live_again(&self, again: fn()) {
         let _is_first = self.again.set(again);
+    }
+
+    /// Says that the threads are gone.
+    pub(crate) fn has_ended(&self) {
         // Relaxed: the caller fences.
         self.live_in.store(ENDED, Ordering::Relaxed);
     }
@@ -162,7 +170,7 @@ impl Common {
     /// Whether the pool has something to do.
     pub(crate) fn has_left(&self) -> bool {
         let has_mail = || self.mail.iter().any(|jobs| !jobs.is_empty());
-        !self.injected.is_empty() || has_mail() || !self.is_idle()
+        self.has_injected() || has_mail() || !self.is_idle()
     }
 
     /// Prepares for threads after the end.
@@ -178,8 +186,20 @@ impl Common {
     /// # Panics
     /// As [`Common::assert_here`].
     pub(crate) fn inject(&self, job: Spawned) -> bool {
+        self.inject_into(&self.injected, job)
+    }
+
+    /// As [`Common::inject`], for workers that have nothing else to do. A worker may do it, too.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`].
+    pub(crate) fn inject_whenever(&self, job: Spawned) {
+        self.inject_into(&self.whenever, job);
+    }
+
+    fn inject_into(&self, lane: &SegQueue<Spawned>, job: Spawned) -> bool {
         self.assert_here();
-        self.injected.push(job);
+        lane.push(job);
         let has_woken = self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0);
         self.live_again();
         if !has_woken {
@@ -226,15 +246,26 @@ impl Common {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// Called by a worker that leaves.
+    /// Called by a worker that leaves, and runs no mail any more.
     pub(crate) fn leaves(&self) {
         // Relaxed: this worker itself looks, in its last hook.
         self.leaving.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_leaving(&self) -> bool {
+    /// Whether mail may stay unread.
+    pub(crate) fn misses_mail(&self) -> bool {
         // Relaxed: see `leaves`.
-        self.leaving.load(Ordering::Relaxed)
+        self.leaving.load(Ordering::Relaxed) && self.again.get().is_none()
+    }
+
+    /// Takes an injected job.
+    pub(crate) fn next_injected(&self) -> Option<Spawned> {
+        self.injected.pop().or_else(|| self.whenever.pop())
+    }
+
+    /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
+    pub(crate) fn has_injected(&self) -> bool {
+        !self.injected.is_empty() || !self.whenever.is_empty()
     }
 
     /// Takes a job posted to worker `index`.

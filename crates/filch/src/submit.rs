@@ -82,7 +82,7 @@ impl<R> fmt::Debug for Submitted<R> {
 
 impl<R> Submitted<R> {
     /// Returns a task that does `work`, and the way to its result.
-    fn of(work: impl FnOnce() -> R + Send + 'static) -> (impl FnOnce() + Send + 'static, Self)
+    pub(crate) fn of(work: impl FnOnce() -> R + Send + 'static) -> (impl FnOnce() + Send + 'static, Self)
     where
         R: Send + 'static,
     {

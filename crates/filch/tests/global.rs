@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
+use std::time::Duration;
 
 use common::wait_for;
 use filch::{BuildError, ThreadPool};
@@ -140,11 +141,14 @@ fn the_global_pool_ends_and_starts_again() {
 #[test]
 #[ignore = "run by another"]
 fn ends_in_the_middle_of_everything() {
+    // The pool ends when it has nothing to do for a moment.
+    let pauses = || thread::sleep(Duration::from_micros(300));
     let (is_over, ran, spawned) = (AtomicBool::new(false), Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
     thread::scope(|s| {
         s.spawn(|| {
             while !is_over.load(SeqCst) {
                 works();
+                pauses();
             }
         });
         s.spawn(|| {
@@ -152,7 +156,7 @@ fn ends_in_the_middle_of_everything() {
                 let counts = Arc::clone(&ran);
                 filch::spawn(move || _ = counts.fetch_add(1, SeqCst));
                 spawned.fetch_add(1, SeqCst);
-                thread::yield_now();
+                pauses();
             }
         });
         s.spawn(|| {
@@ -160,11 +164,12 @@ fn ends_in_the_middle_of_everything() {
                 let workers = ThreadPool::global().workers();
                 let nested = || filch::broadcast(|_| ()).len();
                 assert_eq!(ThreadPool::global().install(nested), workers);
+                pauses();
             }
         });
-        for _ in 0..100 {
+        for n in 0..40 {
+            fib(n % 5);
             ThreadPool::end_global();
-            thread::yield_now();
         }
         is_over.store(true, SeqCst);
     });

@@ -171,11 +171,12 @@ fn a_handler_gets_the_panics_of_jobs_that_nobody_joins() {
         pool.run(|w| w.spawn(|_| throw(3)));
         // These have somebody who gets their panics.
         assert_eq!(thrown_by(|| pool.install(|| throw(4))), 4);
+        pool.spawn_whenever(|| throw(6));
         assert_eq!(payload_of(&*pool.submit(|| throw(5)).join().unwrap_err()), 5);
         pool.wait_idle();
         let mut payloads = std::mem::take(&mut *payloads.lock().unwrap());
         payloads.sort_unstable();
-        assert_eq!(payloads, [1, 2, 3]);
+        assert_eq!(payloads, [1, 2, 3, 6]);
         assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
     }
 }

@@ -127,21 +127,34 @@ impl<P: Pool> Spot<'_, P> {
                 return Some(Find::Spawned(job));
             }
         }
-        home.common.injected.pop().map(Find::Spawned)
+        home.common.next_injected().map(Find::Spawned)
+    }
+
+    /// Every so many looks, finds a job in one of the lanes of injected jobs before anything else, so that each lane is
+    /// served however many other jobs there are.
+    pub(super) fn find_in_turn(&self) -> Option<Find> {
+        const LOOKS: u32 = 64;
+        const HALFWAY: u32 = LOOKS / 2;
+        let home = self.home();
+        let job = match home.next_look() % LOOKS {
+            0 => home.common.whenever.pop(),
+            HALFWAY => home.common.injected.pop(),
+            _ => None,
+        };
+        job.map(Find::Spawned)
     }
 
     /// Looks everywhere for a spawned job. Workers that wait at a join call this often, so it costs only a few loads if
     /// there is none.
     pub(super) fn find_spawned(&self) -> Option<Find> {
         let home = self.home();
-        let injected = &home.common.injected;
         let steal = |victim| {
             let job = if home.common.has_spawned(victim) { home.common.steal_spawned(victim) } else { None };
             job.inspect(|_| home.counters.migrations.bump())
         };
         let own = if home.has_own_spawned() { home.pop_spawned() } else { None };
         own.or_else(|| home.victims().find_map(steal))
-            .or_else(|| if injected.is_empty() { None } else { injected.pop() })
+            .or_else(|| if home.common.has_injected() { home.common.next_injected() } else { None })
             .map(Find::Spawned)
     }
 
@@ -150,7 +163,7 @@ impl<P: Pool> Spot<'_, P> {
         let home = self.home();
         let sees = |index: usize| home.common.has_spawned(index) || P::has_work(&self.here, &self.core.peers()[index]);
         home.has_mail()
-            || !home.common.injected.is_empty()
+            || home.common.has_injected()
             || (0..self.core.peers().len()).filter(|&index| index != home.index).any(sees)
     }
 

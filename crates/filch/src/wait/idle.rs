@@ -160,15 +160,17 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     fn find(&self) -> Option<Find> {
         let spot = &self.spot;
         if self.is_idle {
-            return spot.find_own().or_else(|| spot.find_kept()).or_else(|| spot.find_far_idle());
+            let in_turn = spot.find_in_turn();
+            return in_turn.or_else(|| spot.find_own()).or_else(|| spot.find_kept()).or_else(|| spot.find_far_idle());
         }
         let home = spot.home();
         if !home.is_stack_low() {
-            return spot.find_own().or_else(|| spot.find_far()).or_else(|| spot.find_forked());
+            let in_turn = spot.find_in_turn();
+            return in_turn.or_else(|| spot.find_own()).or_else(|| spot.find_far()).or_else(|| spot.find_forked());
         }
         let own = home.pop_spawned_since(&self.mark);
         // Nobody else may run mail, and perhaps nobody else can run jobs from outside.
-        let find = own.or_else(|| home.next_mail()).or_else(|| home.common.injected.pop()).map(Find::Spawned);
+        let find = own.or_else(|| home.next_mail()).or_else(|| home.common.next_injected()).map(Find::Spawned);
         find.or_else(|| spot.find_reluctantly(&self.looks))
     }
 
