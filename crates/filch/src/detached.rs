@@ -70,7 +70,7 @@ impl Common {
             Some(home) => home.spawn_detached(task),
             None => {
                 self.begins_outside();
-                self.inject(detached(task));
+                self.inject_counted(detached(task));
             }
         }
     }

@@ -65,7 +65,7 @@ impl Common {
             })
         };
         self.begins_outside();
-        let has_woken = self.inject(job);
+        let has_woken = self.inject_counted(job);
         // A woken worker takes long to start.
         latch::wait(&latch, None, has_woken);
         match outcome.expect("the job has run") {

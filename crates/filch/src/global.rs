@@ -7,6 +7,7 @@
 //! the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so, fences,
 //! and looks for jobs. So one of them starts the threads again.
 
+use std::sync::TryLockError;
 use std::thread::JoinHandle;
 
 use filch_memory::{Memory, Native, Ordering};
@@ -162,11 +163,22 @@ impl Global {
     }
 }
 
-/// Starts the threads of this process's global pool again, if it has ended.
+/// Starts the threads of this process's global pool again, if it has ended. Does not wait for a thread that ends it, and
+/// which may wait for this one.
 fn again() {
     let Some(global) = GLOBAL.get().get() else { return };
-    let mut running = global.pool.running();
-    if running.threads.is_empty() {
-        global.start(&mut running);
+    while global.pool.common.is_ended() {
+        let mut running = match global.pool.running.try_lock() {
+            Ok(running) => running,
+            Err(TryLockError::Poisoned(running)) => running.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                // Somebody else starts them, or has just ended them.
+                std::thread::yield_now();
+                continue;
+            }
+        };
+        if running.threads.is_empty() {
+            global.start(&mut running);
+        }
     }
 }

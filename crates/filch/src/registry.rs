@@ -147,12 +147,17 @@ impl Common {
     /// fence, which pairs with that of the thread that ends the pool. If they cannot be started, ends the process, since
     /// the job may borrow from the caller.
     fn live_again(&self) {
-        // Relaxed: the fence orders it; and `again` looks under its lock.
-        if self.live_in.load(Ordering::Relaxed) == ENDED
+        if self.is_ended()
             && let Some(again) = self.again.get()
         {
             abort_on_panic("a pool that had ended cannot run a job", again);
         }
+    }
+
+    /// Whether the threads are gone.
+    pub(crate) fn is_ended(&self) -> bool {
+        // Relaxed: the caller has fenced, or will.
+        self.live_in.load(Ordering::Relaxed) == ENDED
     }
 
     /// Sets what starts the threads again, before they leave. Whoever ends such a pool also starts a thread again that
@@ -186,19 +191,21 @@ impl Common {
     /// # Panics
     /// As [`Common::assert_here`].
     pub(crate) fn inject(&self, job: Spawned) -> bool {
+        self.assert_here();
+        self.inject_counted(job)
+    }
+
+    /// As [`Common::inject`], for a job that the caller has [counted](Common::begins_outside).
+    pub(crate) fn inject_counted(&self, job: Spawned) -> bool {
         self.inject_into(&self.injected, job)
     }
 
-    /// As [`Common::inject`], for workers that have nothing else to do. A worker may do it, too.
-    ///
-    /// # Panics
-    /// As [`Common::assert_here`].
+    /// As [`Common::inject_counted`], for workers that have nothing else to do. A worker may do it, too.
     pub(crate) fn inject_whenever(&self, job: Spawned) {
         self.inject_into(&self.whenever, job);
     }
 
     fn inject_into(&self, lane: &SegQueue<Spawned>, job: Spawned) -> bool {
-        self.assert_here();
         lane.push(job);
         let has_woken = self.dormitory.sleepers().sleepers_after() && self.dormitory.wake_for_any(0);
         self.live_again();
