@@ -25,6 +25,7 @@ use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::registry::Common;
 use crate::slot::Slot;
+use crate::spares::Spares;
 use crate::table::Tables;
 use crate::thread_pool::ThreadPool;
 
@@ -43,6 +44,7 @@ type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
 #[must_use]
 pub struct Builder<P: Pool = Split> {
     pub(crate) workers: Option<usize>,
+    spares: usize,
     pub(crate) wait: Wait,
     pub(crate) leaps: Leaps,
     pub(crate) habits: Habits,
@@ -67,6 +69,7 @@ impl<P: Pool> fmt::Debug for Builder<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("workers", &self.workers)
+            .field("spares", &self.spares)
             .field("wait", &self.wait)
             .field("leaps", &self.leaps)
             .field("habits", &self.habits)
@@ -92,6 +95,7 @@ impl<P: Pool> Builder<P> {
     pub fn new() -> Self {
         Self {
             workers: None,
+            spares: 0,
             wait: Wait::default(),
             leaps: Leaps::default(),
             habits: Habits::default(),
@@ -128,6 +132,7 @@ impl<P: Pool> Builder<P> {
     pub fn pool<Q: Pool>(self) -> Builder<Q> {
         Builder {
             workers: self.workers,
+            spares: self.spares,
             wait: self.wait,
             leaps: self.leaps,
             habits: self.habits,
@@ -156,6 +161,21 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
+        self
+    }
+
+    /// Sets the number of spare workers, each of which works while another one [blocks](crate::blocking). Default: none.
+    ///
+    /// They have the numbers after those of the other workers, and [count](ThreadPool::workers) as workers; a
+    /// [broadcast](ThreadPool::broadcast) runs on them too. A spare that is no longer needed ends what it runs first.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(2).spares(1).build()?;
+    /// assert_eq!(pool.workers(), 3);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn spares(mut self, spares: usize) -> Self {
+        self.spares = spares;
         self
     }
 
@@ -347,7 +367,11 @@ impl<P: Pool> Builder<P> {
         by: Option<By>,
         places: &Deal,
     ) -> Result<Arc<[Box<Core<P>>]>, BuildError> {
-        if workers == 0 || workers > MAX_WORKERS {
+        if workers == 0 {
+            return Err(BuildError::Workers(workers));
+        }
+        let (own, workers) = (workers, workers.saturating_add(self.spares));
+        if workers > MAX_WORKERS {
             return Err(BuildError::Workers(workers));
         }
         if workers > P::MAX_WORKERS {
@@ -372,6 +396,7 @@ impl<P: Pool> Builder<P> {
         let waiting = (self.wait, self.leaps);
         let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
         common.on_panic.clone_from(&self.on_panic);
+        common.spares = (self.spares > 0).then(|| Spares::new(own));
         Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH, places))
     }
 

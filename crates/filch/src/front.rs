@@ -102,6 +102,8 @@ pub(crate) struct Operations {
     pub(crate) wants_work: Cold<bool>,
     /// Answers thieves.
     pub(crate) poll: Cold<()>,
+    /// Shares all forks, before the worker answers nobody for a while.
+    pub(crate) pause: Cold<()>,
     /// Answers thieves in a signal handler, wherever it interrupted the worker, if the pool can; returns whether it
     /// did.
     #[cfg_attr(not(unix), expect(dead_code, reason = "the system has no signals"))]

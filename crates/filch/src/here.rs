@@ -173,6 +173,14 @@ impl<'w> Here<'w> {
         self.operations().map(|operations| unsafe { (operations.run_one)(self, reach) })
     }
 
+    /// Shares all forks, before the worker answers nobody for a while. Nothing outside.
+    pub(crate) fn pause(self) {
+        if let Some(operations) = self.operations() {
+            // SAFETY: the table is that of this front.
+            unsafe { (operations.pause)(self) };
+        }
+    }
+
     /// Whether the worker has forks that nobody has taken; `false` outside. A snapshot.
     pub(crate) fn has_own(self) -> bool {
         // SAFETY: the table is that of this front.

@@ -85,6 +85,7 @@
 //! [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in closure style. The caller takes the
 //! seat of a sleeping worker, so that a short call costs little. Dropping a pool joins its threads.
 //!
+//! A task that blocks its thread calls [`blocking`], so that a [spare worker](Builder::spares) works meanwhile.
 //! [`spawn_whenever`] and [`submit_whenever`] are for jobs that can wait: workers run them when they have nothing else to
 //! do, and now and then even if they have.
 //!
@@ -190,6 +191,7 @@ mod saving;
 mod scope;
 mod single;
 mod slot;
+mod spares;
 mod spawn;
 mod stack;
 mod start;
@@ -225,6 +227,7 @@ pub use loops::{
 pub use per_worker::{PerWorker, PerWorkerGuard};
 pub use policy::{First, Haul, Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
 pub use scope::{Scope, scope, spawn};
+pub use spares::blocking;
 pub use stats::{Stats, WorkerStats};
 pub use stop::{Stop, Stopped};
 pub use submit::{Submitted, block_on, submit};

@@ -18,6 +18,7 @@ use crate::process;
 use crate::processors::Deal;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
+use crate::spares::Spares;
 use crate::spawn::Spawned;
 use crate::unwind::abort_on_panic;
 
@@ -53,6 +54,8 @@ pub(crate) struct Common {
     pub(crate) tallies: Box<[Padded<Tally>]>,
     /// The number of jobs begun by threads outside.
     pub(crate) begun_outside: <Native as Memory>::AtomicUsize,
+    /// Present if there are workers that stand in for others.
+    pub(crate) spares: Option<Spares>,
     /// What takes the payloads of jobs that nobody joins.
     pub(crate) on_panic: Option<PanicHandler>,
     pub(crate) wait: Wait,
@@ -100,6 +103,7 @@ impl Common {
             leaving: Atomic::new(false),
             tallies: (0..workers).map(|_| Padded(Tally::new())).collect(),
             begun_outside: Atomic::new(0),
+            spares: None,
             on_panic: None,
             wait,
             leaps,
@@ -215,6 +219,12 @@ impl Common {
         has_woken
     }
 
+    fn notify_spares(&self) {
+        if let Some(spares) = &self.spares {
+            spares.notify();
+        }
+    }
+
     fn call_watch(&self) {
         if let Some(guests) = &self.guests {
             guests.call_watch();
@@ -229,6 +239,7 @@ impl Common {
         self.assert_here();
         self.mail[worker].push(job);
         self.dormitory.notify(worker);
+        self.notify_spares();
         self.live_again();
         self.call_watch();
     }
@@ -245,6 +256,7 @@ impl Common {
         // Relaxed: the fence orders it before the wake-ups, as it does work.
         self.closing.store(true, Ordering::Relaxed);
         self.dormitory.notify_all();
+        self.notify_spares();
         self.call_watch();
     }
 

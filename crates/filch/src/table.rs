@@ -44,6 +44,8 @@ impl<P: Pool> Tables<P> {
         // SAFETY: the table is for pools of type `P`.
         poll: |here| P::poll(&unsafe { here.known() }),
         // SAFETY: the table is for pools of type `P`.
+        pause: |here| wait::pause::<P>(&unsafe { here.known() }),
+        // SAFETY: the table is for pools of type `P`.
         interrupt: |here| P::interrupt(&unsafe { here.known() }),
     };
 }

@@ -81,7 +81,7 @@ impl ThreadPool {
 }
 
 impl<P: Pool> ThreadPool<P> {
-    /// The number of workers.
+    /// The number of workers, with the [spares](Builder::spares).
     ///
     /// ```
     /// assert_eq!(filch::ThreadPool::new(2)?.workers(), 2);

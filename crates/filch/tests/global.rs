@@ -47,12 +47,20 @@ fn works() {
 fn builds() {
     let starts = Arc::new(AtomicUsize::new(0));
     let counts = Arc::clone(&starts);
-    let builder = ThreadPool::builder().workers(3).thread_name(|n| format!("global {n}"));
+    let builder = ThreadPool::builder().workers(2).spares(1).thread_name(|n| format!("global {n}"));
     let pool = builder.on_start(move |_| _ = counts.fetch_add(1, SeqCst)).build_global().unwrap();
     assert!(std::ptr::eq(pool, ThreadPool::global()));
     assert_eq!(filch::join(|| pool.workers(), || 0).0, 3);
     assert!(pool.install(|| thread::current().name().unwrap().starts_with("global")));
     works();
+    let blocks = || {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        pool.install(move || {
+            filch::spawn(move || sender.send(1).unwrap());
+            filch::blocking(|| receiver.recv())
+        })
+    };
+    assert_eq!(blocks(), Ok(1));
     let again = ThreadPool::builder().build_global();
     assert!(matches!(again, Err(BuildError::GlobalExists)));
     assert!(again.unwrap_err().to_string().contains("before the first use"));
@@ -61,6 +69,10 @@ fn builds() {
     works();
     assert!(matches!(ThreadPool::builder().build_global(), Err(BuildError::GlobalExists)), "it stays");
     assert_eq!(pool.broadcast(|_| starts.load(SeqCst)), [6; 3], "with its settings");
+    for _ in 0..20 {
+        assert_eq!(blocks(), Ok(1));
+        ThreadPool::end_global();
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::patience::Timed;
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
 use crate::protocol::waiting::{self, Searcher, leave, search};
+use crate::spares::Spares;
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
 
@@ -30,14 +31,43 @@ pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: imp
     let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
     let outer = here();
     let _entered = outer.enter();
+    let (index, common) = (core.home.index, &core.home.common);
     start();
-    live(here());
-    core.home.common.leaves();
+    match common.spares.as_ref().filter(|spares| spares.has(index)) {
+        Some(spares) => stand_in(here, spares, core),
+        None => live(here()),
+    }
+    common.leaves();
     exit();
     live(here());
 }
 
-/// Runs any work until the pool closes, and then what is left.
+/// Lives as a spare, whenever it is needed.
+fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: &Core<P>) {
+    let (index, common) = (core.home.index, &core.home.common);
+    while !common.is_over() {
+        spares.wait_until_needed(common, index);
+        let standing = AbortOnUnwind("a spare worker panicked outside of all tasks");
+        let has_left = Cell::new(false);
+        let is_over = || {
+            has_left.set(has_left.get() || spares.leaves(common, index));
+            has_left.get() || common.is_over()
+        };
+        let worker = Searching::idle(Spot::at(here()));
+        search(&worker, ANY, &is_over);
+        // Not what others have.
+        while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
+            worker.run(find);
+        }
+        worker.spot.rests();
+        if !has_left.get() {
+            spares.ends();
+        }
+        mem::forget(standing);
+    }
+}
+
+/// Runs any work until the pool closes and is idle, and then what is left.
 fn live<P: Pool>(here: Here<'_, P>) {
     let living = AbortOnUnwind("a worker panicked outside of all tasks");
     let worker = Searching::idle(Spot::at(here));
@@ -67,6 +97,14 @@ pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, awaited: &Awaited<'_>) {
         search(&worker, ANY_MEANWHILE, awaited.is_over);
     }
     mem::forget(waiting);
+}
+
+/// Shares all forks, before the worker answers nobody for a while, in the middle of a task.
+pub(crate) fn pause<P: Pool>(here: &Here<'_, P>) {
+    let pausing = AbortOnUnwind("a worker panicked while it shared its forks");
+    P::share_all(here);
+    P::rests(here);
+    mem::forget(pausing);
 }
 
 /// Runs `work` on a guest, a thread from outside that has taken the seat of an idle worker; then leaves the seat.
