@@ -14,6 +14,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::here::Here;
+use crate::home::current_home;
 use crate::levels::Level;
 use crate::pool::Pool;
 use crate::registry::Common;
@@ -93,6 +94,11 @@ impl Spares {
     }
 }
 
+/// Returns the spares of the current worker's pool, if there are any.
+fn spares_here() -> Option<&'static Spares> {
+    current_home()?.seen().common.spares.as_ref()
+}
+
 /// A worker that blocks, until this is dropped.
 struct Blocked<'s>(&'s Spares);
 
@@ -108,20 +114,6 @@ impl<'s> Blocked<'s> {
 impl Drop for Blocked<'_> {
     fn drop(&mut self) {
         self.0.change(&mut self.0.counts(), |counts| counts.blocked -= 1);
-    }
-}
-
-impl Here<'_> {
-    /// Runs `f`, which may block, while a spare works.
-    fn block<R>(mut self, f: impl FnOnce() -> R) -> R {
-        let Some(home) = self.home() else { return f() };
-        let Some(spares) = &home.common.spares else { return f() };
-        self.again().pause();
-        let blocked = Blocked::new(spares);
-        let result = f();
-        drop(blocked);
-        self.poll();
-        result
     }
 }
 
@@ -151,8 +143,15 @@ pub fn blocking<F, R>(f: F) -> R
 where
     F: FnOnce() -> R,
 {
-    // SAFETY: while `f` runs, closure style may fork here, but this is not used; and afterwards the head is exact again.
-    unsafe { Here::current() }.block(f)
+    let Some(spares) = spares_here() else { return f() };
+    // SAFETY: it is used at once.
+    unsafe { Here::current() }.pause();
+    let blocked = Blocked::new(spares);
+    let result = f();
+    drop(blocked);
+    // SAFETY: it is used at once.
+    unsafe { Here::current() }.poll();
+    result
 }
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
@@ -174,6 +173,12 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     where
         F: FnOnce() -> R,
     {
-        self.here().of_any().block(f)
+        let Some(spares) = spares_here() else { return f() };
+        self.here().of_any().pause();
+        let blocked = Blocked::new(spares);
+        let result = f();
+        drop(blocked);
+        self.poll();
+        result
     }
 }

@@ -347,7 +347,10 @@ fn forks_a_process() {
         refuses(&|| pool.install(|| ()));
         refuses(&|| pool.run(|_| ()));
         refuses(&|| pool.spawn(|| ()));
+        refuses(&|| pool.spawn_whenever(|| ()));
+        refuses(&|| _ = pool.broadcast(|_| ()));
         refuses(&|| clocked.install(|| ()));
+        pool.wait_idle();
         assert_eq!(pool.workers(), 2);
         let payload = catch_unwind(AssertUnwindSafe(|| team.run([0_u32], |_| (), |_, (), _| ()))).unwrap_err();
         assert!(payload.downcast_ref::<&str>().unwrap().contains("stay in the process that has started them"));

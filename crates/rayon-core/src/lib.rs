@@ -210,7 +210,7 @@ impl ThreadPoolBuilder {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool.
     ///
-    /// If a thread cannot be started; if `FILCH_POOL` or `FILCH_WAIT` has an unknown value; if the [current thread is
+    /// If a thread cannot be started; if a variable `FILCH_…` has an unknown value; if the [current thread is
     /// to be used](Self::use_current_thread) but belongs to a pool. The threads that have been started leave.
     /// again.
     ///
