@@ -7,7 +7,8 @@
 //! the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so, fences,
 //! and looks for jobs. So one of them starts the threads again.
 
-use std::sync::TryLockError;
+use std::cell::Cell;
+use std::sync::{MutexGuard, TryLockError};
 use std::thread::JoinHandle;
 
 use filch_memory::{Memory, Native, Ordering};
@@ -18,6 +19,7 @@ use crate::limits::workers_of;
 use crate::processors::{self, Deal};
 use crate::start::{Running, wait_until};
 use crate::thread_pool::ThreadPool;
+use crate::unwind::abort_on_panic;
 
 struct Global {
     pool: ThreadPool,
@@ -76,7 +78,8 @@ impl ThreadPool {
     /// ```
     ///
     /// # Panics
-    /// On a worker of the global pool, which would wait for itself.
+    /// On a worker of the global pool, which would wait for itself; and in a job that a worker of another pool runs while
+    /// it waits here.
     pub fn end_global() {
         if let Some(global) = GLOBAL.get().get() {
             global.end();
@@ -109,6 +112,27 @@ impl Builder {
     }
 }
 
+thread_local! {
+    /// Whether the thread holds the lock of the threads, and perhaps runs other jobs meanwhile.
+    static IS_ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The end of the global pool by this thread, until dropped.
+struct Ending(());
+
+impl Ending {
+    fn begin() -> Self {
+        IS_ENDING.set(true);
+        Self(())
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        IS_ENDING.set(false);
+    }
+}
+
 #[cold]
 fn cannot_start(error: &BuildError) -> ! {
     panic!("filch cannot start its global pool: {error}")
@@ -118,11 +142,20 @@ impl Global {
     fn end(&self) {
         let common = &self.pool.common;
         assert!(common.here().is_none(), "a task cannot end the global pool, of which it is a part");
+        assert!(!IS_ENDING.get(), "a task cannot end the global pool while its thread waits for that end");
         // Held until the end, so that nobody starts the threads meanwhile.
-        let mut running = self.pool.running();
+        let held = Cell::new(None);
+        wait_until(|| {
+            let running = self.try_running();
+            let is_held = running.is_some();
+            held.set(running);
+            is_held
+        });
+        let mut running = held.into_inner().expect("it waited for that");
         if running.threads.is_empty() {
             return;
         }
+        let _ending = Ending::begin();
         running.ticker = None;
         common.will_live_again(again);
         common.close();
@@ -134,11 +167,15 @@ impl Global {
         loop {
             wait_until(|| is_over(&running) || missed(&running).is_some());
             let Some(worker) = missed(&running) else { break };
-            let places = Deal::if_pinned(self.builder.pin);
-            match self.builder.start_one(&self.pool, worker, &places, None) {
-                Ok(thread) => _ = std::mem::replace(&mut running.threads[worker], thread).join(),
+            // Joined first, since only that makes the worker's memory the next thread's.
+            let joined = running.threads.remove(worker).join();
+            debug_assert!(joined.is_ok(), "workers abort rather than panic");
+            let start = || match self.builder.start_one(&self.pool, worker, &Deal::if_pinned(self.builder.pin), None) {
+                Ok(thread) => thread,
                 Err(source) => cannot_start(&BuildError::Thread { started: 0, workers: 1, source }),
-            }
+            };
+            let thread = abort_on_panic("a call waits for a worker of the global pool that has left", start);
+            running.threads.insert(worker, thread);
         }
         running.join();
         common.has_ended();
@@ -146,6 +183,14 @@ impl Global {
         Native::fence(Ordering::SeqCst);
         if common.has_left() {
             self.start(&mut running);
+        }
+    }
+
+    fn try_running(&self) -> Option<MutexGuard<'_, Running>> {
+        match self.pool.running.try_lock() {
+            Ok(running) => Some(running),
+            Err(TryLockError::Poisoned(running)) => Some(running.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 
@@ -168,14 +213,10 @@ impl Global {
 fn again() {
     let Some(global) = GLOBAL.get().get() else { return };
     while global.pool.common.is_ended() {
-        let mut running = match global.pool.running.try_lock() {
-            Ok(running) => running,
-            Err(TryLockError::Poisoned(running)) => running.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                // Somebody else starts them, or has just ended them.
-                std::thread::yield_now();
-                continue;
-            }
+        let Some(mut running) = global.try_running() else {
+            // Somebody else starts them, or has just ended them.
+            std::thread::yield_now();
+            continue;
         };
         if running.threads.is_empty() {
             global.start(&mut running);

@@ -3,7 +3,7 @@
 //! Invariant: a failed start leaves no thread behind.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::builder::{BuildError, Builder, Hook};
@@ -177,11 +177,6 @@ impl<P: Pool> ThreadPool<P> {
             unsafe { interrupts::send(&common, &threads) };
             want_next(&common);
         })
-    }
-
-    /// Locks the threads.
-    pub(crate) fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -124,9 +124,26 @@ fn ends() {
     }
     let refused = catch_unwind(|| ThreadPool::global().install(ThreadPool::end_global)).unwrap_err();
     assert!(refused.downcast_ref::<&str>().unwrap().contains("a part"));
-    let other = ThreadPool::new(2).unwrap();
-    other.install(ThreadPool::end_global);
-    drop(other);
+    // A worker of another pool runs that pool's jobs meanwhile, which must not end the global pool in turn.
+    for workers in [1, 2] {
+        let other = ThreadPool::new(workers).unwrap();
+        other.install(ThreadPool::end_global);
+        let refusals = Arc::new(AtomicUsize::new(0));
+        other.install(|| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            ThreadPool::global().spawn(move || receiver.recv().unwrap());
+            let counts = Arc::clone(&refusals);
+            filch::spawn(move || {
+                sender.send(()).unwrap();
+                let refused = catch_unwind(ThreadPool::end_global).is_err();
+                counts.fetch_add(usize::from(refused), SeqCst);
+            });
+            ThreadPool::end_global();
+        });
+        drop(other);
+        // With two workers, the other one may run the job, and wait for its turn.
+        assert!(workers == 2 || refusals.load(SeqCst) == 1);
+    }
     wait_for("the end of the threads", || threads() == before);
     // In a child, also of a process whose pool has ended.
     for _ in 0..2 {
