@@ -36,6 +36,8 @@ const TABLE: &[Row] = &[
             "filch-protocol",
         ],
     ),
+    // Its tests run the book, which also shows queues.
+    ("filch-examples", &["filch"]),
     // Queues by name: `FILCH_POOL` chooses among pools made of them.
     ("rayon-core", &["filch", "filch-queue"]),
     ("filch-peers", &["filch-catalogue", "filch-workloads", "filch-runner"]),

@@ -1,0 +1,62 @@
+//! Runs one of the examples.
+#![allow(clippy::disallowed_types, reason = "examples use the atomics that their readers know")]
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use filch_examples::branch_and_bound::{self, Sack};
+use filch_examples::image_filter::{self, Image};
+use filch_examples::{async_jobs, bursts, word_count};
+
+const USAGE: &str = "usage: filch-examples word-count FOLDER | image-filter | branch-and-bound | bursts | async-jobs";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().ok_or(USAGE)?;
+    let begin = Instant::now();
+    match name.as_str() {
+        "word-count" => count_words(arguments.next().ok_or(USAGE)?.into())?,
+        "image-filter" => {
+            let mut images: Vec<_> = (1..=8).map(|seed| Image::noise(512, 512, seed)).collect();
+            image_filter::filter(&mut images);
+        }
+        "branch-and-bound" => {
+            let deadline = begin + Duration::from_secs(2);
+            println!("the best value is {}", branch_and_bound::best(&Sack::puzzle(40), u64::MAX, deadline));
+        }
+        "bursts" => {
+            let data: Vec<u64> = (0..bursts::LENGTH).collect();
+            println!("four threads, 1000 loops each: {:x?}", bursts::serve(&data, 1000));
+        }
+        "async-jobs" => {
+            let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
+            println!("{:?}", runtime.block_on(async_jobs::serve(vec![27, 0, 97])));
+        }
+        _ => return Err(USAGE.into()),
+    }
+    println!("{:?}", begin.elapsed());
+    Ok(())
+}
+
+/// Counts the words below a folder, and shows how many files are done.
+fn count_words(folder: PathBuf) -> Result<(), Box<dyn Error>> {
+    let done = Arc::new(AtomicU64::new(0));
+    let progress = Arc::clone(&done);
+    let job = filch::submit(move || word_count::closures::count(&folder, &progress));
+    while !job.is_done() {
+        eprint!("\r{} files", done.load(Relaxed));
+        thread::sleep(Duration::from_millis(50));
+    }
+    let counts = job.join().map_err(|_| "the count panicked")??;
+    eprintln!("\r{} files", done.load(Relaxed));
+    let mut words: Vec<_> = counts.into_iter().collect();
+    words.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
+    for (word, count) in words.iter().take(10) {
+        println!("{count:8} {word}");
+    }
+    Ok(())
+}
