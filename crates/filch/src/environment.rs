@@ -9,7 +9,7 @@ use crate::build_error::BuildError;
 /// Returns the value of an environment variable; `None` if it is unset or empty.
 ///
 /// ```
-/// assert_eq!(filch::host::variable("FILCH_NO_SUCH_VARIABLE")?, None);
+/// assert_eq!(filch::inside::host::variable("FILCH_NO_SUCH_VARIABLE")?, None);
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 ///

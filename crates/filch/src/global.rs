@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use filch_memory::{Memory, Native, Ordering};
 
 use crate::builder::{BuildError, Builder};
-use crate::host::{PerProcess, Single};
+use crate::inside::host::{PerProcess, Single};
 use crate::limits::workers_of;
 use crate::processors::{self, Deal};
 use crate::start::{Running, wait_until};

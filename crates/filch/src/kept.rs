@@ -12,7 +12,7 @@ static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 ///
 /// ```
 /// let kept: &'static String = Box::leak(Box::new("kept".to_owned()));
-/// filch::host::keep(kept);
+/// filch::inside::host::keep(kept);
 /// ```
 pub fn keep<T: Send + 'static>(value: T) {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(value));

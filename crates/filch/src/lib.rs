@@ -1,7 +1,38 @@
-//! Fork–join by work stealing, the fastest there is, on any task pool.
+//! Runs parts of a program on several processors: fork–join by work stealing.
 //!
-//! A program forks wherever two computations may run in parallel, and the workers of a pool decide whether they do. An
-//! unstolen fork costs a few nanoseconds, so there is no grain or threshold to tune.
+//! A program says where two computations *may* run in parallel, and the workers of a pool decide whether they do. A fork
+//! that nobody steals costs a few nanoseconds, so there is no grain or threshold to tune.
+//!
+//! ```
+//! fn fib(n: u64) -> u64 {
+//!     if n < 2 { return n; }
+//!     let (a, b) = filch::join(move || fib(n - 1), move || fib(n - 2));
+//!     a + b
+//! }
+//! assert_eq!(fib(20), 6765);
+//! ```
+//!
+//! | you have | use |
+//! | --- | --- |
+//! | two computations, or a recursion | [`join`] |
+//! | many branches that are known at once | [`Worker::fork_all`] |
+//! | a range or a slice | [`for_each`], [`map_reduce`], [`fold_blocks`]; if items may fail, [`try_for_each`], [`try_map_reduce`] |
+//! | tasks that make tasks, and borrow from outside | [`scope()`] |
+//! | a result that is wanted later, or in async code | [`submit()`] |
+//! | work that nobody awaits | [`spawn`] |
+//! | a graph search: tasks make tasks, in any order | [`worklist`] |
+//! | very many small jobs, awaited with all that they spawn | [`jobs`] |
+//!
+//! It is not for tasks that wait for files, sockets or each other, since a task that blocks keeps its worker.
+//!
+//! <div class="warning">
+//!
+//! **Locks.** A worker that waits for a stolen part may run any other task meanwhile. If it holds a lock that this task
+//! wants, it waits for itself. Release locks before you fork, or build the pool with [`Wait::Leapfrog`].
+//!
+//! </div>
+//!
+//! The repository has a book, `docs/SUMMARY.md`, with recipes and the way from other schedulers.
 //!
 //! # Fork and join
 //!
@@ -118,11 +149,6 @@
 //!
 //! [`jobs`] are spawned and forgotten, or awaited together with all that they spawn.
 //!
-//! # Hosts
-//!
-//! A library that gives filch another interface, as the drop-in for `rayon-core` does, starts the threads itself and
-//! needs more ways to submit jobs: [`host`] has them.
-//!
 //! # Forked processes
 //!
 //! The child of a `fork()` has none of the parent's workers. In the child, [`ThreadPool::global`], and with it the free
@@ -140,6 +166,11 @@
 //!
 //! No use of this crate from safe code is undefined behaviour. All shared memory is synchronized by atomics, with
 //! orderings of the Rust memory model.
+//!
+//! # Inside
+//!
+//! [`inside`] is for libraries that give filch another interface, as the drop-in for `rayon-core` does, and for checkers of
+//! its protocols.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(
@@ -166,7 +197,7 @@ mod global;
 mod guest;
 mod here;
 mod home;
-pub mod host;
+pub mod inside;
 mod interrupts;
 mod job;
 pub mod jobs;
@@ -185,7 +216,6 @@ mod policy;
 pub mod pool;
 mod process;
 mod processors;
-pub mod protocol;
 mod registry;
 mod saving;
 mod scope;
@@ -209,6 +239,8 @@ mod wait;
 mod worker;
 mod worker_queue;
 pub mod worklist;
+
+use inside::protocol;
 
 pub use broadcast::broadcast;
 pub use builder::{BuildError, Builder};

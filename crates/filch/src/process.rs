@@ -14,7 +14,7 @@ use filch_memory::Ordering;
 /// that the child does not have.
 ///
 /// ```
-/// use filch::host::PerProcess;
+/// use filch::inside::host::PerProcess;
 /// use std::sync::OnceLock;
 ///
 /// static NUMBER: PerProcess<OnceLock<u32>> = PerProcess::new();

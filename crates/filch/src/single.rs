@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// next use tries again.
 ///
 /// ```
-/// use filch::host::Single;
+/// use filch::inside::host::Single;
 ///
 /// static NAME: Single<String> = Single::new();
 /// assert!(NAME.get_or_make(|| Err("not yet")).is_err());

@@ -28,7 +28,7 @@ struct Boxed<F> {
 /// through them, except for captures in a `MayDangle`. The value must be taken out: dropping a `MayDangle` leaks it.
 ///
 /// ```
-/// use filch::host::MayDangle;
+/// use filch::inside::host::MayDangle;
 ///
 /// let numbers = vec![1, 2];
 /// let captured = MayDangle::new(&numbers);

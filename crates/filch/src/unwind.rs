@@ -18,7 +18,7 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 /// from the frames below.
 ///
 /// ```
-/// let part = filch::host::AbortOnUnwind("a section that other threads borrow from panicked");
+/// let part = filch::inside::host::AbortOnUnwind("a section that other threads borrow from panicked");
 /// let sum = 1 + 1; // a panic here ends the process
 /// std::mem::forget(part);
 /// assert_eq!(sum, 2);
@@ -62,7 +62,7 @@ pub(crate) fn discard<T>(value: T) {
 /// Keeps the first panic of several tasks.
 ///
 /// ```
-/// use filch::host::FirstPanic;
+/// use filch::inside::host::FirstPanic;
 ///
 /// let panic = FirstPanic::default();
 /// assert_eq!(panic.catch(|| 1), Some(1));

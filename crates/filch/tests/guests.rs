@@ -12,7 +12,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use common::{EveryPool, pool_of, thrown_by, times, wait_for, watchdog};
-use filch::host::MayDangle;
+use filch::inside::host::MayDangle;
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Wait, Worker};
 use filch_queue::{ChaseLev, PdqRAsync};

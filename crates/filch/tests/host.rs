@@ -12,7 +12,7 @@ use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread;
 
 use common::{throw, thrown_by, wait_for, watchdog};
-use filch::host::{
+use filch::inside::host::{
     Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, has_pending, here, join, run_one, workers_here,
 };
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};

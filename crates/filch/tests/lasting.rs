@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use common::{EveryPool, throw, thrown_by, watchdog};
-use filch::host::{Countdown, Crew, Host, Lease, here, join, run_one};
+use filch::inside::host::{Countdown, Crew, Host, Lease, here, join, run_one};
 use filch::pool::Pool;
 use filch::{Builder, ThreadPool};
 
@@ -71,7 +71,7 @@ fn fork<RA: Send, RB: Send>(a: impl FnOnce() -> RA + Send, b: impl FnOnce() -> R
 
 #[test]
 fn a_thread_that_has_taken_a_seat_for_life() {
-    fn occupies<P: Pool>((crew, lease, mut seats): (Crew, Lease, Vec<filch::host::Seat>)) {
+    fn occupies<P: Pool>((crew, lease, mut seats): (Crew, Lease, Vec<filch::inside::host::Seat>)) {
         let other = seats.pop().unwrap();
         seats.pop().unwrap().occupy(2 << 20).unwrap();
         let thread = thread::spawn(move || other.run(2 << 20, || (), || ()));

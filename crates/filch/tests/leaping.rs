@@ -12,7 +12,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use common::{pool, pool_of, wait_for, watchdog};
-use filch::host::Crew;
+use filch::inside::host::Crew;
 use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split, Wool};
 use filch::{Builder, Leaps, ThreadPool, Wait};
 use filch_memory::Native;

@@ -30,7 +30,7 @@ fn throw_evil() -> ! {
 fn throws_evil<R>(f: impl FnOnce() -> R) -> bool {
     let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { return false };
     let is_evil = payload.is::<Evil>();
-    filch::host::keep(payload);
+    filch::inside::host::keep(payload);
     is_evil
 }
 

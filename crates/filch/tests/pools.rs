@@ -160,7 +160,7 @@ fn free_functions_use_the_global_pool() {
     assert_eq!(large, ([1; 30], [2; 30]));
     assert_eq!(filch::map_reduce(0..1000_u64, 0, |i| i, |a, b| a + b), 499_500);
     assert!(ThreadPool::global().workers() >= 1);
-    assert!(filch::scope(|_| filch::host::workers_here()).is_some(), "on one of its workers");
+    assert!(filch::scope(|_| filch::inside::host::workers_here()).is_some(), "on one of its workers");
 }
 
 #[test]

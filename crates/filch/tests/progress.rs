@@ -92,7 +92,7 @@ impl<P: Pool> Scheduler for Pools<P> {
     }
 
     fn yield_now(&self) {
-        filch::host::run_one(true);
+        filch::inside::host::run_one(true);
     }
 }
 

@@ -50,7 +50,7 @@ where
     RA: Send,
     RB: Send,
 {
-    filch::host::join::<Global, _, _, _, _>(move |_| oper_a(), move |_| oper_b())
+    filch::inside::host::join::<Global, _, _, _, _>(move |_| oper_a(), move |_| oper_b())
 }
 
 /// Like [`join`], and tells each closure whether it has moved to another thread.
@@ -72,7 +72,7 @@ where
     RA: Send,
     RB: Send,
 {
-    filch::host::join::<Global, _, _, _, _>(
+    filch::inside::host::join::<Global, _, _, _, _>(
         move |migrated| oper_a(FnContext::new(migrated)),
         move |migrated| oper_b(FnContext::new(migrated)),
     )

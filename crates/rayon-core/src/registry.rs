@@ -12,7 +12,7 @@ use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
 use std::thread;
 
-use filch::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, Single, WeakLease, keep};
+use filch::inside::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, Single, WeakLease, keep};
 
 use crate::private::Sealed;
 use crate::unwind;
@@ -259,7 +259,7 @@ pub(crate) fn is_worker() -> bool {
 
 /// Returns the current thread's number as a worker of any registry.
 pub(crate) fn current_index() -> Option<usize> {
-    if is_worker() { filch::host::here() } else { None }
+    if is_worker() { filch::inside::host::here() } else { None }
 }
 
 /// Runs `f` on a worker: at once if the current thread is one, otherwise on a worker of the global registry.
@@ -295,7 +295,7 @@ where
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
     // Neither the number of threads nor their processors depend on the affinity of the thread that happens to come
     // first.
-    let wanted = ThreadPoolBuilder::new().get_num_threads_of(filch::host::processors);
+    let wanted = ThreadPoolBuilder::new().get_num_threads_of(filch::inside::host::processors);
     let mut threads = wanted;
     let mut refused = None;
     loop {
@@ -426,7 +426,7 @@ impl ThreadBuilder {
         let least = std::env::var("RUST_MIN_STACK").ok().and_then(|size| size.parse().ok());
         let least = least.unwrap_or(ASSUMED_STACK_SIZE);
         let workers = self.registry.num_threads();
-        let mut stack = self.stack_size.unwrap_or_else(|| filch::host::stack_size(workers).max(least));
+        let mut stack = self.stack_size.unwrap_or_else(|| filch::inside::host::stack_size(workers).max(least));
         let name = self.name.clone();
         let is_asked_for = self.stack_size.is_some();
         self.stack = least.min(stack);
@@ -497,7 +497,7 @@ impl ThreadSpawn for UnpinnedSpawn {
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         let unpinned = |thread: ThreadBuilder| {
-            filch::host::unpin();
+            filch::inside::host::unpin();
             thread.run();
         };
         thread.start(unpinned, |builder, body| builder.spawn(body).map(drop))

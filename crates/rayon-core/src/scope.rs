@@ -7,7 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use filch::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
+use filch::inside::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
 
 use crate::broadcast::BroadcastContext;
 use crate::registry::{self, Registry};

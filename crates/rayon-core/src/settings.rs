@@ -7,7 +7,7 @@
 use std::env;
 use std::io;
 
-use filch::host::{Crew, Lease, Seat};
+use filch::inside::host::{Crew, Lease, Seat};
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
 use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
@@ -17,7 +17,7 @@ const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r-as
 
 /// Returns the value of a variable, unless it is unset or empty.
 fn variable(name: &'static str) -> io::Result<Option<String>> {
-    filch::host::variable(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+    filch::inside::host::variable(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
 fn invalid(name: &str, value: &str, why: &str) -> io::Error {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use filch::host::{self, Lease};
+use filch::inside::host::{self, Lease};
 
 use crate::broadcast::{self, BroadcastContext};
 use crate::registry::{self, Registry, ThreadSpawn};

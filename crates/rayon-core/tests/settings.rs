@@ -153,7 +153,7 @@ fn a_scope_waits_for_its_tasks_though_its_thread_has_become_a_worker() {
                 std::thread::sleep(Duration::from_millis(50));
                 *total = data.iter().map(|&x| usize::from(x)).sum();
             });
-            filch::host::keep(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap());
+            filch::inside::host::keep(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap());
             go.send(()).unwrap();
         });
         assert_eq!(sum, 7 << 10);

@@ -58,7 +58,7 @@ fn a_scope_waits_for_its_tasks_though_payloads_panic() {
         assert!(has_ended.load(SeqCst), "the scope returned while a task ran");
         assert!(!was_gone.load(SeqCst), "a value was gone that the task used");
         // The payload's destructor must not run in the test's own frames.
-        outcome.map_err(filch::host::keep).expect_err("the first panic goes on");
+        outcome.map_err(filch::inside::host::keep).expect_err("the first panic goes on");
     }
 }
 
@@ -67,7 +67,7 @@ fn a_scope_waits_for_its_tasks_though_payloads_panic() {
 fn a_broadcast_drops_further_payloads_though_they_panic() {
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let outcome = catch_unwind(AssertUnwindSafe(|| pool.broadcast(|_| panic_any(Evil(3)))));
-    outcome.map(drop).map_err(filch::host::keep).expect_err("the first panic goes on");
+    outcome.map(drop).map_err(filch::inside::host::keep).expect_err("the first panic goes on");
 }
 
 /// Not a test by itself: a spawned task panics, which ends the process, while another task uses a value of this frame.

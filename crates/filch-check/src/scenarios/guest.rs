@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
-use filch::protocol::waiting::{Patience, Searcher, Sleeper, leave, search};
+use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
+use filch::inside::protocol::waiting::{Patience, Searcher, Sleeper, leave, search};
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 
 use crate::{Checker, Program};

@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::lineage::{Descent, Lineage, Returned};
+use filch::inside::protocol::lineage::{Descent, Lineage, Returned};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
 
 use super::queues::lock;

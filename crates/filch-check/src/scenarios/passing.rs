@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use filch::protocol::sleep::{Dormitory, Wanted};
-use filch::protocol::state::{JobState, Settled, Theft};
-use filch::protocol::waiting::{Joiner, Patience, Sleeper, await_job};
+use filch::inside::protocol::sleep::{Dormitory, Wanted};
+use filch::inside::protocol::state::{JobState, Settled, Theft};
+use filch::inside::protocol::waiting::{Joiner, Patience, Sleeper, await_job};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
 
 use crate::Program;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use filch::protocol::grain;
+use filch::inside::protocol::grain;
 use filch_queue::lace::Moves;
 
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
@@ -278,7 +278,7 @@ fn rounds() -> Vec<Scenario> {
 
 /// Wool's direct task stack, with moving boundaries.
 fn direct_stack() -> Vec<Scenario> {
-    use filch::protocol::wool::Params;
+    use filch::inside::protocol::wool::Params;
     use runtime::{COARSE, FICKLE};
     use wool::{Client, program, wake_up};
 

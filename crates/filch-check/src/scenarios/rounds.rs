@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use filch::protocol::rounds::Rounds;
+use filch::inside::protocol::rounds::Rounds;
 use filch_memory::{Cell, Memory};
 
 use crate::{Checker, Program};

@@ -9,13 +9,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::grain::{self, Time};
-use filch::protocol::limits::Limits;
-use filch::protocol::seize::{Head, Turn};
-use filch::protocol::sharer::Sharer;
-use filch::protocol::sleep::Dormitory;
-use filch::protocol::split;
-use filch::protocol::waiting::Sleeper;
+use filch::inside::protocol::grain::{self, Time};
+use filch::inside::protocol::limits::Limits;
+use filch::inside::protocol::seize::{Head, Turn};
+use filch::inside::protocol::sharer::Sharer;
+use filch::inside::protocol::sleep::Dormitory;
+use filch::inside::protocol::split;
+use filch::inside::protocol::waiting::Sleeper;
 use filch_memory::{Asymmetric, Atomic, Cell, Memory, Ordering};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 

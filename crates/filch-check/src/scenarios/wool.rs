@@ -12,14 +12,14 @@ use std::cell::{Cell as Plain, RefCell};
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::grain::{self, Time};
-use filch::protocol::limits::Limits;
-use filch::protocol::public;
-use filch::protocol::sharer::Sharer;
-use filch::protocol::sleep::{ANY, Dormitory};
-use filch::protocol::state::{JobState, Status};
-use filch::protocol::waiting::Sleeper;
-use filch::protocol::wool::{Owner, Params, Shared};
+use filch::inside::protocol::grain::{self, Time};
+use filch::inside::protocol::limits::Limits;
+use filch::inside::protocol::public;
+use filch::inside::protocol::sharer::Sharer;
+use filch::inside::protocol::sleep::{ANY, Dormitory};
+use filch::inside::protocol::state::{JobState, Status};
+use filch::inside::protocol::waiting::Sleeper;
+use filch::inside::protocol::wool::{Owner, Params, Shared};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
 use filch_queue::lace::index::StealIndex;
 

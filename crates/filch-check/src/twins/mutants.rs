@@ -2,7 +2,7 @@
 //!
 //! What must always hold: the control differs from the mutant in the mistake alone, or in δ.
 
-use filch::protocol::grain;
+use filch::inside::protocol::grain;
 use filch_queue::lace::Moves;
 
 use super::mutant::{Harm, Mutant, protocol};

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use filch::protocol::sleep::{ANY, Place, Sleepers};
+use filch::inside::protocol::sleep::{ANY, Place, Sleepers};
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 
 use super::mutant::{Harm, Mutant, protocol};

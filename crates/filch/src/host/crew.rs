@@ -27,7 +27,7 @@ use crate::unwind::abort_on_panic;
 use crate::wait;
 
 impl<P: Pool> Builder<P> {
-    /// Makes the pool without starting threads: the host gives each worker a thread. See [`host`](crate::host).
+    /// Makes the pool without starting threads: the host gives each worker a thread. See [`host`](crate::inside::host).
     ///
     /// Thread names and hooks are also up to the host; workers are neither pinned nor interrupted. Callers do not
     /// [work](Self::caller_works) themselves unless the host allows it.

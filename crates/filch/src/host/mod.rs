@@ -6,7 +6,7 @@
 //! [`filch::join`](crate::join()), but tells each branch whether it has moved, and always runs both branches.
 //!
 //! ```
-//! use filch::host::{self, Countdown, Fifo, Host, MayDangle};
+//! use filch::inside::host::{self, Countdown, Fifo, Host, MayDangle};
 //!
 //! struct Here;
 //! impl Host for Here {
@@ -73,7 +73,7 @@ pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 /// A count of things to wait for.
 ///
 /// ```
-/// use filch::host::Countdown;
+/// use filch::inside::host::Countdown;
 ///
 /// let countdown = Countdown::new(2);
 /// std::thread::scope(|s| {
@@ -126,7 +126,7 @@ impl Countdown {
 /// less where the address space is limited.
 ///
 /// ```
-/// assert!(filch::host::stack_size(4) <= filch::DEFAULT_STACK_SIZE);
+/// assert!(filch::inside::host::stack_size(4) <= filch::DEFAULT_STACK_SIZE);
 /// ```
 pub fn stack_size(workers: usize) -> usize {
     crate::limits::default_stack_size(workers)
@@ -135,7 +135,7 @@ pub fn stack_size(workers: usize) -> usize {
 /// Returns the number of processors that the process may use, even if the current thread is pinned.
 ///
 /// ```
-/// assert!(filch::host::processors() >= 1);
+/// assert!(filch::inside::host::processors() >= 1);
 /// ```
 pub fn processors() -> usize {
     processors::count()
@@ -145,7 +145,7 @@ pub fn processors() -> usize {
 /// nothing where the system does not tell which these are.
 ///
 /// ```
-/// std::thread::spawn(filch::host::unpin).join().unwrap();
+/// std::thread::spawn(filch::inside::host::unpin).join().unwrap();
 /// ```
 pub fn unpin() {
     processors::unpin();

@@ -26,7 +26,7 @@ pub trait Waiter: Clone {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use filch::protocol::latch::{Event, Latch};
+/// use filch::inside::protocol::latch::{Event, Latch};
 /// use filch_memory::Native;
 ///
 /// let latch = Latch::<Native, _>::new(2, Arc::new(Event::<Native>::default()));

@@ -38,7 +38,7 @@
 //!
 //! ```
 //! use std::ptr::NonNull;
-//! use filch::protocol::lineage::Lineage;
+//! use filch::inside::protocol::lineage::Lineage;
 //! use filch_memory::Native;
 //!
 //! let (parent, child): (Lineage<Native>, Lineage<Native>) = Default::default();

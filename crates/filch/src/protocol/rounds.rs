@@ -25,7 +25,7 @@
 //! **Cost.** Per round, one system call to wake all sleeping threads and one to wake the caller.
 //!
 //! ```
-//! use filch::protocol::rounds::Rounds;
+//! use filch::inside::protocol::rounds::Rounds;
 //! use filch_memory::Native;
 //!
 //! let rounds = Rounds::<Native, u32>::default();

@@ -97,8 +97,8 @@ const FREE: u32 = 0;
 /// The right to do the work of an owner's cold path.
 ///
 /// ```
-/// use filch::protocol::limits::Limits;
-/// use filch::protocol::seize::{Head, Turn};
+/// use filch::inside::protocol::limits::Limits;
+/// use filch::inside::protocol::seize::{Head, Turn};
 /// use filch_memory::{Asymmetric, Native};
 ///
 /// let (turn, limits) = (Turn::<Native>::new(), Limits::<Native>::closed());

@@ -31,7 +31,7 @@
 //! **Cost.** One store per piece created and one per piece finished, on the worker's own cache line.
 //!
 //! ```
-//! use filch::protocol::termination::Counts;
+//! use filch::inside::protocol::termination::Counts;
 //! use filch_memory::Native;
 //!
 //! let workers: [Counts<Native>; 2] = Default::default();
@@ -102,7 +102,7 @@ impl<M: Memory> Counts<M> {
     /// then too high, and the end is noticed later.
     ///
     /// ```
-    /// use filch::protocol::termination::Counts;
+    /// use filch::inside::protocol::termination::Counts;
     /// use filch_memory::Native;
     ///
     /// let workers: [Counts<Native>; 2] = Default::default();
@@ -137,7 +137,7 @@ impl<M: Memory> Counts<M> {
     /// out only to steal, and workers at home have nothing to steal.
     ///
     /// ```
-    /// use filch::protocol::termination::Counts;
+    /// use filch::inside::protocol::termination::Counts;
     /// use filch_memory::Native;
     ///
     /// let workers: [Counts<Native>; 2] = Default::default();

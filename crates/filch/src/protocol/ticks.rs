@@ -28,7 +28,7 @@ use super::beat::{Clock, Due};
 /// The ticks that the thieves of a pool wait for.
 ///
 /// ```
-/// use filch::protocol::ticks::{Tick, Ticks};
+/// use filch::inside::protocol::ticks::{Tick, Ticks};
 /// use filch_memory::Native;
 ///
 /// let ticks = Ticks::<Native>::new(1);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use filch::host::{Crew, Lease, Seat};
+use filch::inside::host::{Crew, Lease, Seat};
 use filch::levels::Level;
 use filch::pool::Pool;
 use filch::{Builder, Divisible, Interrupts, Scope, Stats, ThreadPool, Wait, Worker};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use filch::Wait;
-use filch::host::{Countdown, Crew, Fifo, Host, Lease, has_pending, here, join, run_one, workers_here};
+use filch::inside::host::{Countdown, Crew, Fifo, Host, Lease, has_pending, here, join, run_one, workers_here};
 
 use crate::any::{PoolKind, PoolSettings, with_kinds};
 use crate::common::{throw, thrown_by, times, wait_for, watchdog};

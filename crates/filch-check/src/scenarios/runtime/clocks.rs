@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use filch::protocol::beat::{Clock, Due};
-use filch::protocol::ticks::{Tick, Ticks};
+use filch::inside::protocol::beat::{Clock, Due};
+use filch::inside::protocol::ticks::{Tick, Ticks};
 use filch_memory::{Atomic, Ordering};
 
 use crate::Program;

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::termination::Counts;
+use filch::inside::protocol::termination::Counts;
 use filch_memory::{Atomic, Memory, Ordering};
 
 use crate::Program;

@@ -5,9 +5,9 @@
 use std::cell::Cell as Plain;
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::grain;
-use filch::protocol::sleep::{ANY, Dormitory};
-use filch::protocol::waiting::{Searcher, Sleeper, search};
+use filch::inside::protocol::grain;
+use filch::inside::protocol::sleep::{ANY, Dormitory};
+use filch::inside::protocol::waiting::{Searcher, Sleeper, search};
 use filch_memory::{Atomic, Memory, Ordering};
 
 use super::Threads;

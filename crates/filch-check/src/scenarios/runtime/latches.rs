@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use filch::protocol::grain;
-use filch::protocol::latch::{Event, Latch, Waiter};
-use filch::protocol::sleep::ANY_MEANWHILE;
-use filch::protocol::waiting::search;
+use filch::inside::protocol::grain;
+use filch::inside::protocol::latch::{Event, Latch, Waiter};
+use filch::inside::protocol::sleep::ANY_MEANWHILE;
+use filch::inside::protocol::waiting::search;
 use filch_memory::{Cell, Memory};
 
 use super::Threads;

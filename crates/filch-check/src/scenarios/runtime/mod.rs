@@ -1,9 +1,9 @@
 //! filch's own protocols, together: fork, join, steal, leapfrog, sleep, wake; latches, mail, searching.
 //!
 //! A worker here is a worker of the default pool, reduced to its protocols. The protocols are those that ship:
-//! [`split`](filch::protocol::split) forks and joins, [`waiting`](filch::protocol::waiting) waits,
-//! [`JobState`](filch::protocol::state::JobState) tracks who has a task,
-//! [`Dormitory`](filch::protocol::sleep::Dormitory) who sleeps, and [`Latch`](filch::protocol::latch::Latch) what has
+//! [`split`](filch::inside::protocol::split) forks and joins, [`waiting`](filch::inside::protocol::waiting) waits,
+//! [`JobState`](filch::inside::protocol::state::JobState) tracks who has a task,
+//! [`Dormitory`](filch::inside::protocol::sleep::Dormitory) who sleeps, and [`Latch`](filch::inside::protocol::latch::Latch) what has
 //! ended. Only the way a thief takes and runs a task is restated: filch's slots and closures are made for speed on one
 //! memory.
 //!

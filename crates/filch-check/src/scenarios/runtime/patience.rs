@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use filch::protocol::waiting::Patience;
+use filch::inside::protocol::waiting::Patience;
 use filch_memory::Memory;
 
 /// A number of rounds.

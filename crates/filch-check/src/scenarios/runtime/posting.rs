@@ -5,10 +5,10 @@
 use std::cell::Cell as Plain;
 use std::sync::Arc;
 
-use filch::protocol::grain;
-use filch::protocol::sleep::{ANY_MEANWHILE, Dormitory, Wanted};
-use filch::protocol::state::{JobState, Settled, Theft};
-use filch::protocol::waiting::{Joiner, Sleeper, await_job, search};
+use filch::inside::protocol::grain;
+use filch::inside::protocol::sleep::{ANY_MEANWHILE, Dormitory, Wanted};
+use filch::inside::protocol::state::{JobState, Settled, Theft};
+use filch::inside::protocol::waiting::{Joiner, Sleeper, await_job, search};
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 
 use super::patience::Awake;

@@ -5,8 +5,8 @@
 use std::cell::Cell as Plain;
 use std::sync::Arc;
 
-use filch::protocol::sleep::{ANY, Dormitory};
-use filch::protocol::waiting::{Searcher, Sleeper, has_pushed, search};
+use filch::inside::protocol::sleep::{ANY, Dormitory};
+use filch::inside::protocol::waiting::{Searcher, Sleeper, has_pushed, search};
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering};
 
 use super::Threads;

@@ -5,13 +5,13 @@
 use std::cell::{Cell as Plain, RefCell};
 use std::sync::{Arc, Mutex};
 
-use filch::protocol::grain::{self, Time};
-use filch::protocol::limits::Limits;
-use filch::protocol::sharer::Sharer;
-use filch::protocol::sleep::{ANY, Dormitory, Wanted};
-use filch::protocol::split;
-use filch::protocol::state::{JobState, Settled, Theft};
-use filch::protocol::waiting::{Joiner, Searcher, Sleeper, await_job, search};
+use filch::inside::protocol::grain::{self, Time};
+use filch::inside::protocol::limits::Limits;
+use filch::inside::protocol::sharer::Sharer;
+use filch::inside::protocol::sleep::{ANY, Dormitory, Wanted};
+use filch::inside::protocol::split;
+use filch::inside::protocol::state::{JobState, Settled, Theft};
+use filch::inside::protocol::waiting::{Joiner, Searcher, Sleeper, await_job, search};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 

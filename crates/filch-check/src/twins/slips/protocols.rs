@@ -1,6 +1,6 @@
 //! Mistakes in filch's own protocols.
 
-use filch::protocol::{grain, wool::Params};
+use filch::inside::protocol::{grain, wool::Params};
 use filch_queue::lace::Moves;
 
 use crate::harm::Harm;

@@ -60,7 +60,7 @@ pub const ANY_MEANWHILE: Wanted = u32::MAX - 2;
 /// may be too small for a moment, since a woken worker may find something before it is counted.
 ///
 /// ```
-/// use filch::protocol::sleep::{ANY, Place, Sleepers};
+/// use filch::inside::protocol::sleep::{ANY, Place, Sleepers};
 /// use filch_memory::Native;
 ///
 /// let (sleepers, place) = (Sleepers::<Native>::default(), Place::<Native>::default());
@@ -82,7 +82,7 @@ const SEARCHING: i64 = 1 << 32;
 /// The places where the workers of one pool sleep, and the choice of which worker to wake.
 ///
 /// ```
-/// use filch::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
+/// use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
 /// use filch_memory::Native;
 ///
 /// let dormitory = Dormitory::<Native>::new(3);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use filch::host::join;
+use filch::inside::host::join;
 use filch::{Scope, Wait};
 
 use super::values::{Evil, Told, outcome, throw_evil, throw_plain};

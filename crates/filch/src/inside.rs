@@ -1,0 +1,11 @@
+//! What is inside, for those who build on it or check it: programs need none of this.
+//!
+//! * [`host`]: for libraries that give filch another interface, as the drop-in for `rayon-core` does.
+//! * [`protocol`]: the protocols that workers follow, for checkers.
+//!
+//! It may change in any release.
+
+#[path = "host/mod.rs"]
+pub mod host;
+#[path = "protocol/mod.rs"]
+pub mod protocol;
