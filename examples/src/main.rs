@@ -26,11 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         "branch-and-bound" => {
             let deadline = begin + Duration::from_secs(2);
-            println!("the best value is {}", branch_and_bound::best(&Sack::puzzle(40), u64::MAX, deadline));
+            println!("the best value is {}", branch_and_bound::best(&Sack::puzzle(200), u64::MAX, deadline));
         }
         "bursts" => {
             let data: Vec<u64> = (0..bursts::LENGTH).collect();
-            println!("four threads, 1000 loops each: {:x?}", bursts::serve(&data, 1000));
+            println!("{} threads, 1000 loops each", bursts::serve(&data, 1000).len());
         }
         "async-jobs" => {
             let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
@@ -51,8 +51,8 @@ fn count_words(folder: PathBuf) -> Result<(), Box<dyn Error>> {
         eprint!("\r{} files", done.load(Relaxed));
         thread::sleep(Duration::from_millis(50));
     }
-    let counts = job.join().map_err(|_| "the count panicked")??;
     eprintln!("\r{} files", done.load(Relaxed));
+    let counts = job.join().map_err(|_| "the count panicked")??;
     let mut words: Vec<_> = counts.into_iter().collect();
     words.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
     for (word, count) in words.iter().take(10) {

@@ -62,7 +62,7 @@ fn headings(page: &str) -> Vec<String> {
 
 #[test]
 fn links_lead_to_pages_and_headings() {
-    let mut all = vec!["README.md".to_owned()];
+    let mut all = vec!["README.md".to_owned(), "examples/README.md".to_owned()];
     all.extend(pages("docs"));
     all.extend(pages("docs/book"));
     let mut checked = 0;
