@@ -41,14 +41,6 @@ fn filter_row(source: &Image, y: usize, row: &mut [u8], window: &mut Vec<u8>) {
     }
 }
 
-/// Filters numbered rows, and returns the window for the next ones.
-fn filter_rows(source: &Image, rows: &mut [(usize, &mut [u8])], mut window: Vec<u8>) -> Vec<u8> {
-    for (y, row) in rows {
-        filter_row(source, *y, row, &mut window);
-    }
-    window
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,11 +11,11 @@ use super::{Counts, count_file, list, merge};
 /// Counts the words below `path`, and the files in `done`.
 ///
 /// # Errors
-/// That of the last entry that has one.
+/// The first in time. Folders that are being read go on until the loop around them looks.
 pub fn count(mut w: Worker<'_>, path: &Path, done: &AtomicU64) -> io::Result<Counts> {
     if !path.is_dir() {
         return count_file(path, done);
     }
     let entries = list(path)?;
-    w.fork_all(&entries, |w, entry| count(w, entry, done), Ok(Counts::new()), |sum, below| Ok(merge(sum?, below?)))
+    w.try_map_reduce_with(&entries[..], Counts::new(), |w, entry| count(w, entry, done), merge)
 }
