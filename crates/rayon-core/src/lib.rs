@@ -210,15 +210,15 @@ impl ThreadPoolBuilder {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool.
     ///
-    /// If a thread cannot be started; if a variable `FILCH_…` has an unknown value; if the [current thread is
-    /// to be used](Self::use_current_thread) but belongs to a pool. The threads that have been started leave.
-    /// again.
-    ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().build()?;
     /// assert!(pool.current_num_threads() >= 1);
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
+    ///
+    /// # Errors
+    /// If a thread cannot be started; if a variable `FILCH_…` has an unknown value; if the [current thread is
+    /// to be used](Self::use_current_thread) but belongs to a pool. The threads that have been started leave again.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         ThreadPool::build(self)
     }
