@@ -2,9 +2,12 @@
 //!
 //! Invariant: both parts together have the items of the whole, in order.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::slice;
 
-/// A source for a loop: it has a length and can be cut in two. Ranges of integers and slices implement it.
+/// A source for a loop: it has a length and can be cut in two. Ranges of integers and characters, slices, and the
+/// iterators over a slice implement it, those over its chunks and windows too. For what else can be looped over, see
+/// [`IntoPar`](crate::iter::IntoPar).
 ///
 /// ```
 /// use filch::Divisible;
@@ -12,12 +15,29 @@ use std::ops::Range;
 /// assert_eq!((0..10_u32).cut(4), (0..4, 4..10));
 /// assert_eq!([1, 2, 3].as_slice().cut(1), ([1].as_slice(), [2, 3].as_slice()));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be cut in two for a parallel loop",
+    label = "not a range, a slice, or another `Divisible` source",
+    note = "write `&v[..]` or `&mut v[..]` for a `Vec` or an array; `filch::par` takes other collections too"
+)]
 pub trait Divisible: IntoIterator + Send + Sized {
     /// Returns the number of items.
     fn length(&self) -> usize;
 
     /// Returns the first `at` items, and the others. `at` is at most [`Divisible::length`].
     fn cut(self, at: usize) -> (Self, Self);
+
+    /// Whether a source draws its items bit by bit.
+    #[doc(hidden)]
+    const IS_DRAWN: bool = false;
+
+    /// Draws some items, one at least: until they are many, or `is_awaited` and it has taken long enough. Returns
+    /// nothing if there are none.
+    #[doc(hidden)]
+    fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
+        let _ = is_awaited;
+        None
+    }
 }
 
 macro_rules! divisible_range {
@@ -63,5 +83,142 @@ impl<T: Send> Divisible for &mut [T] {
     #[inline]
     fn cut(self, at: usize) -> (Self, Self) {
         self.split_at_mut(at)
+    }
+}
+
+/// Cuts an iterator that skips items at no cost.
+#[inline]
+fn cut_by_skipping<I: DoubleEndedIterator + Clone>(items: I, length: usize, at: usize) -> (I, I) {
+    let (mut left, mut right) = (items.clone(), items);
+    if at > 0 {
+        right.nth(at - 1);
+    }
+    if at < length {
+        left.nth_back(length - at - 1);
+    }
+    (left, right)
+}
+
+macro_rules! divisible_by_skipping {
+    ($([$($generics:tt)*] $source:ty),+ $(,)?) => {$(
+        impl<$($generics)*> Divisible for $source {
+            #[inline]
+            fn length(&self) -> usize {
+                self.size_hint().0
+            }
+
+            #[inline]
+            fn cut(self, at: usize) -> (Self, Self) {
+                let length = self.length();
+                cut_by_skipping(self, length, at)
+            }
+        }
+    )+};
+}
+
+divisible_by_skipping!(
+    [] Range<char>,
+    ['a, T: Sync] slice::Iter<'a, T>,
+    ['a, T: Sync] slice::Chunks<'a, T>,
+    ['a, T: Sync] slice::ChunksExact<'a, T>,
+    ['a, T: Sync] slice::RChunks<'a, T>,
+    ['a, T: Sync] slice::RChunksExact<'a, T>,
+    ['a, T: Sync] slice::Windows<'a, T>,
+);
+
+macro_rules! divisible_inclusive_range {
+    ($($item:ty),+) => {$(
+        impl Divisible for RangeInclusive<$item> {
+            #[inline]
+            fn length(&self) -> usize {
+                // One less than there are, if a `usize` cannot count them.
+                self.size_hint().0
+            }
+
+            #[inline]
+            fn cut(self, at: usize) -> (Self, Self) {
+                let mut right = self.clone();
+                match at.checked_sub(1).and_then(|before| right.nth(before)) {
+                    Some(last) => (*self.start()..=last, right),
+                    None => {
+                        let mut nothing = self.clone();
+                        nothing.nth_back(usize::MAX);
+                        (nothing, self)
+                    }
+                }
+            }
+        }
+    )+};
+}
+
+divisible_inclusive_range!(char, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+
+impl<T: Send> Divisible for slice::IterMut<'_, T> {
+    #[inline]
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn cut(self, at: usize) -> (Self, Self) {
+        let (left, right) = self.into_slice().split_at_mut(at);
+        (left.iter_mut(), right.iter_mut())
+    }
+}
+
+/// The chunks of a slice, to write to; the last may be shorter.
+///
+/// ```
+/// let mut v = [1, 2, 3, 4, 5];
+/// filch::for_each(filch::iter::ChunksMut::new(&mut v, 2), |chunk| chunk.reverse());
+/// assert_eq!(v, [2, 1, 4, 3, 5]);
+/// ```
+#[derive(Debug)]
+pub struct ChunksMut<'a, T> {
+    items: &'a mut [T],
+    size: usize,
+}
+
+impl<'a, T> ChunksMut<'a, T> {
+    /// Returns the chunks of `size` items.
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    pub fn new(items: &'a mut [T], size: usize) -> Self {
+        assert!(size > 0, "chunks of no items cannot be counted");
+        Self { items, size }
+    }
+
+    /// Returns the chunks of exactly `size` items; leaves out the last items if they are fewer.
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    pub fn exact(items: &'a mut [T], size: usize) -> Self {
+        assert!(size > 0, "chunks of no items cannot be counted");
+        let whole = items.len() - items.len() % size;
+        Self { items: &mut items[..whole], size }
+    }
+}
+
+impl<'a, T> IntoIterator for ChunksMut<'a, T> {
+    type Item = &'a mut [T];
+    type IntoIter = slice::ChunksMut<'a, T>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.chunks_mut(self.size)
+    }
+}
+
+impl<T: Send> Divisible for ChunksMut<'_, T> {
+    #[inline]
+    fn length(&self) -> usize {
+        self.items.len().div_ceil(self.size)
+    }
+
+    #[inline]
+    fn cut(self, at: usize) -> (Self, Self) {
+        let (left, right) = self.items.split_at_mut(at.saturating_mul(self.size).min(self.items.len()));
+        (Self { items: left, ..self }, Self { items: right, ..self })
     }
 }

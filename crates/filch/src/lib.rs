@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | two computations, or a recursion | [`join`] |
 //! | many branches that are known at once | [`Worker::fork_all`] |
-//! | a range or a slice | [`for_each`], [`map_reduce`], [`fold_blocks`]; if items may fail, [`try_for_each`], [`try_map_reduce`] |
+//! | a range, a slice, a collection, any iterator | [`par`], with the adaptors and consumers of iterators; or [`for_each`], [`map_reduce`], [`fold_blocks`]; if items may fail, [`try_for_each`], [`try_map_reduce`] |
 //! | tasks that make tasks, and borrow from outside | [`scope()`] |
 //! | a result that is wanted later, or in async code | [`submit()`] |
 //! | work that nobody awaits | [`spawn`] |
@@ -70,6 +70,14 @@
 //! ```
 //! let v: Vec<u64> = (1..=1000).collect();
 //! assert_eq!(filch::map_reduce(&v[..], 0, |x| x * x, |a, b| a + b), 333_833_500);
+//! ```
+//!
+//! [`par`] makes a [parallel iterator](iter) of a range, a slice or a collection, with the adaptors and consumers of
+//! [`Iterator`], sorting and prefix sums:
+//!
+//! ```
+//! let even: Vec<u32> = filch::par(0..10).map(|i| i * i).filter(|square| square % 2 == 0).collect();
+//! assert_eq!(even, [0, 4, 16, 36, 64]);
 //! ```
 //!
 //! [`try_for_each`] and [`try_map_reduce`] end at the first error, and so also when somebody makes a request to [`Stop`].
@@ -199,6 +207,7 @@ mod here;
 mod home;
 pub mod inside;
 mod interrupts;
+pub mod iter;
 mod job;
 pub mod jobs;
 mod join;
@@ -249,6 +258,7 @@ pub use current::{current_index, yield_now};
 pub use divisible::Divisible;
 pub use filch_macros::inline_recursion;
 pub use interrupts::{Interrupts, poll};
+pub use iter::par;
 pub use join::join;
 pub use lanes::{spawn_whenever, submit_whenever};
 pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};

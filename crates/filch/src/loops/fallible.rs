@@ -6,27 +6,27 @@ use std::sync::{Mutex, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use super::forker::{Closures, Forker};
-use super::{Divisible, Level, Pool, Worker, on_a_worker, run_with};
+use super::{Divisible, Forker, IntoPar, Level, Pool, Worker, par, run_with};
 
 /// The first error of a loop.
-struct Failure<E> {
+#[derive(Debug)]
+pub(crate) struct Failure<E> {
     has_happened: <Native as Memory>::AtomicBool,
     error: Mutex<Option<E>>,
 }
 
 impl<E> Failure<E> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { has_happened: Atomic::new(false), error: Mutex::new(None) }
     }
 
-    fn has_happened(&self) -> bool {
+    pub(crate) fn has_happened(&self) -> bool {
         // Relaxed: it only tells blocks to end; the join of the loop orders the error.
         self.has_happened.load(Ordering::Relaxed)
     }
 
     /// Keeps the error, if it is the first.
-    fn keep(&self, error: E) {
+    pub(crate) fn keep(&self, error: E) {
         let mut kept = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         // A later error is dropped after the lock, since a destructor may do anything.
         let later = if kept.is_none() { kept.replace(error) } else { Some(error) };
@@ -36,7 +36,7 @@ impl<E> Failure<E> {
         drop(later);
     }
 
-    fn end<T>(self, result: T) -> Result<T, E> {
+    pub(crate) fn end<T>(self, result: T) -> Result<T, E> {
         self.error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(result), Err)
     }
 }
@@ -58,7 +58,7 @@ where
             if failure.has_happened() {
                 break;
             }
-            match forker.again(|forker| map(forker, item)) {
+            match forker.within(|forker| map(forker, item)) {
                 Ok(value) => sum = reduce(sum, value),
                 Err(error) => failure.keep(error),
             }
@@ -89,14 +89,13 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn try_for_each<D, E, F>(&mut self, source: D, f: F) -> Result<(), E>
+    pub fn try_for_each<S, E, F>(&mut self, source: S, f: F) -> Result<(), E>
     where
-        D: Divisible,
+        S: IntoPar,
         E: Send,
-        F: Fn(D::Item) -> Result<(), E> + Sync,
+        F: Fn(S::Item) -> Result<(), E> + Sync,
     {
-        let map = |_: Worker<'_, P>, item| f(item);
-        self.fork_once(|w| end_early(w, source, &|| (), &map, &|(), ()| ()))
+        self.par(source).try_for_each(f)
     }
 
     /// As [`Worker::map_reduce`], but `map` may fail, and the loop ends at the first error: items not begun are left
@@ -120,16 +119,15 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn try_map_reduce<D, T, E, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> Result<T, E>
+    pub fn try_map_reduce<S, T, E, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> Result<T, E>
     where
-        D: Divisible,
+        S: IntoPar,
         T: Clone + Send + Sync,
         E: Send,
-        M: Fn(D::Item) -> Result<T, E> + Sync,
+        M: Fn(S::Item) -> Result<T, E> + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let map = |_: Worker<'_, P>, item| map(item);
-        self.fork_once(|w| end_early(w, source, &|| zero.clone(), &map, &reduce))
+        self.par(source).map(map).until_error(|oks| oks.fold(|| zero.clone(), &reduce, &reduce))
     }
 }
 
@@ -148,13 +146,13 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 /// # Panics
 /// As [`Worker::for_each`].
 #[doc = include_str!("../hazard.md")]
-pub fn try_for_each<D, E, F>(source: D, f: F) -> Result<(), E>
+pub fn try_for_each<S, E, F>(source: S, f: F) -> Result<(), E>
 where
-    D: Divisible,
+    S: IntoPar,
     E: Send,
-    F: Fn(D::Item) -> Result<(), E> + Sync,
+    F: Fn(S::Item) -> Result<(), E> + Sync,
 {
-    on_a_worker(|| end_early(Closures, source, &|| (), &|_: Closures, item| f(item), &|(), ()| ()))
+    par(source).try_for_each(f)
 }
 
 /// [`Worker::try_map_reduce`] in closure style: on the current worker's pool, or on the [global
@@ -172,13 +170,13 @@ where
 /// # Panics
 /// As [`Worker::for_each`].
 #[doc = include_str!("../hazard.md")]
-pub fn try_map_reduce<D, T, E, M, R>(source: D, zero: T, map: M, reduce: R) -> Result<T, E>
+pub fn try_map_reduce<S, T, E, M, R>(source: S, zero: T, map: M, reduce: R) -> Result<T, E>
 where
-    D: Divisible,
+    S: IntoPar,
     T: Clone + Send + Sync,
     E: Send,
-    M: Fn(D::Item) -> Result<T, E> + Sync,
+    M: Fn(S::Item) -> Result<T, E> + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    on_a_worker(|| end_early(Closures, source, &|| zero.clone(), &|_: Closures, item| map(item), &reduce))
+    par(source).map(map).until_error(|oks| oks.fold(|| zero.clone(), &reduce, &reduce))
 }

@@ -1,6 +1,7 @@
 //! The two styles in which a loop forks: by a worker's handle, and by closures.
 //!
-//! Invariant: a lent item is worked on once, by a thief, or goes back.
+//! Invariants: a lent item is worked on once, by a thief, or goes back. Only code on a worker has [`Closures`], except
+//! to start a job.
 
 use std::marker::PhantomData;
 
@@ -10,25 +11,40 @@ use crate::home::current_home;
 use crate::job::Body;
 use crate::join::ByClosure;
 use crate::pool::Pool;
+use crate::thread_pool::ThreadPool;
 use crate::worker::{Worker, by_handle};
 
-/// A loop's style of forking.
-pub(super) trait Forker: Sized {
+/// The style in which a loop forks: by a worker's [handle](Worker), or by [closures](Closures). No other type implements
+/// it.
+pub trait Forker: sealed::Sealed + Sized {
+    #[doc(hidden)]
     type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;
 
-    /// Lends itself to the body of the loop.
-    fn again<R>(&mut self, f: impl for<'b> FnOnce(Self::Branch<'b>) -> R) -> R;
+    /// Runs a job on a worker.
+    #[doc(hidden)]
+    fn start<J: Job>(self, job: J) -> J::Out;
+
+    /// Lends itself to `f`.
+    #[doc(hidden)]
+    fn within<R>(&mut self, f: impl for<'b> FnOnce(Self::Branch<'b>) -> R) -> R;
+
+    #[doc(hidden)]
+    fn workers(&self) -> usize;
 
     /// Whether thieves would see a lent item.
+    #[doc(hidden)]
     fn lends(&self) -> bool;
 
     /// Whether thieves can take none of the tasks there are.
+    #[doc(hidden)]
     fn wants(&self) -> bool;
 
     /// Returns how many of a worker's newest tasks thieves leave to it.
+    #[doc(hidden)]
     fn kept_back(&self) -> usize;
 
     /// Runs `a`, while a thief may take `item` and run `b` on it.
+    #[doc(hidden)]
     fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
     where
         A: for<'b> FnOnce(Self::Branch<'b>) -> RA,
@@ -36,6 +52,7 @@ pub(super) trait Forker: Sized {
         I: Send,
         RB: Send;
 
+    #[doc(hidden)]
     fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
     where
         A: for<'b> FnOnce(Self::Branch<'b>) -> RA + Send,
@@ -44,8 +61,26 @@ pub(super) trait Forker: Sized {
         RB: Send;
 }
 
+mod sealed {
+    pub trait Sealed {}
+
+    impl<P: crate::pool::Pool> Sealed for crate::worker::Worker<'_, P> {}
+
+    impl Sealed for super::Closures {}
+}
+
+/// Work that forks in any style.
+#[doc(hidden)]
+pub trait Job: Send {
+    type Out: Send;
+
+    fn run<K: Forker>(self, forker: K) -> Self::Out;
+}
+
 /// The outcome of lending an item.
-pub(super) enum Lent<I, R> {
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Lent<I, R> {
     /// Nobody has taken the item.
     Back(I),
     /// A thief has run it, with this result.
@@ -92,9 +127,18 @@ impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
 impl<P: Pool> Forker for Worker<'_, P> {
     type Branch<'b> = Worker<'b, P>;
 
+    #[inline]
+    fn start<J: Job>(self, job: J) -> J::Out {
+        job.run(self)
+    }
+
     #[inline(always)]
-    fn again<R>(&mut self, f: impl for<'b> FnOnce(Worker<'b, P>) -> R) -> R {
-        f(Worker::again(self))
+    fn within<R>(&mut self, f: impl for<'b> FnOnce(Worker<'b, P>) -> R) -> R {
+        f(self.again())
+    }
+
+    fn workers(&self) -> usize {
+        Worker::workers(self)
     }
 
     #[inline]
@@ -135,15 +179,32 @@ impl<P: Pool> Forker for Worker<'_, P> {
     }
 }
 
-/// Closure style, on a worker.
-pub(super) struct Closures;
+/// Closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+#[derive(Debug)]
+pub struct Closures(());
+
+impl Closures {
+    /// Closure style, to start jobs only, unless this thread is a worker.
+    pub(crate) fn new() -> Self {
+        Self(())
+    }
+}
 
 impl Forker for Closures {
     type Branch<'b> = Self;
 
+    #[inline]
+    fn start<J: Job>(self, job: J) -> J::Out {
+        if current_home().is_none() { ThreadPool::global().install(|| job.run(Self(()))) } else { job.run(self) }
+    }
+
     #[inline(always)]
-    fn again<R>(&mut self, f: impl FnOnce(Self) -> R) -> R {
-        f(Self)
+    fn within<R>(&mut self, f: impl FnOnce(Self) -> R) -> R {
+        f(Self(()))
+    }
+
+    fn workers(&self) -> usize {
+        current_home().map_or(1, |home| home.common.workers())
     }
 
     #[inline]
@@ -169,8 +230,8 @@ impl Forker for Closures {
         I: Send,
         RB: Send,
     {
-        let a = ByClosure(move || a(Self));
-        let lending = Lending::new(item, move |item| ByClosure(move || b(Self, item)));
+        let a = ByClosure(move || a(Self(())));
+        let lending = Lending::new(item, move |item| ByClosure(move || b(Self(()), item)));
         // SAFETY: it is used at once, and this thread is a worker.
         fork::join(unsafe { Here::current() }, a, lending)
     }
@@ -183,6 +244,6 @@ impl Forker for Closures {
         RA: Send,
         RB: Send,
     {
-        crate::join(|| a(Self), || b(Self))
+        crate::join(|| a(Self(())), || b(Self(())))
     }
 }

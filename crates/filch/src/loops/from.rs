@@ -1,6 +1,6 @@
 //! Loops whose neutral sum a function makes, for sums that cannot or should not be cloned.
 
-use super::{Closures, Divisible, Level, Pool, Worker, fold_items, on_a_worker, run};
+use super::{Closures, Divisible, IntoPar, Level, Pool, Worker, par, run};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// As [`Worker::map_reduce`], but a function makes the neutral element, which so need be neither `Clone` nor `Sync`.
@@ -25,16 +25,15 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn map_reduce_from<D, T, Z, M, R>(&mut self, source: D, zero: Z, map: M, reduce: R) -> T
+    pub fn map_reduce_from<S, T, Z, M, R>(&mut self, source: S, zero: Z, map: M, reduce: R) -> T
     where
-        D: Divisible,
+        S: IntoPar,
         T: Send,
         Z: Fn() -> T + Sync,
-        M: Fn(D::Item) -> T + Sync,
+        M: Fn(S::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let fold = fold_items(map, &reduce);
-        self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
+        self.par(source).fold(zero, |sum, item| reduce(sum, map(item)), &reduce)
     }
 
     /// As [`Worker::fold_blocks`], but a function makes the neutral element, which so need be neither `Clone` nor
@@ -67,7 +66,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: Fn(T, D) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.fork_once(|w| run(w, source, &zero, &fold, &reduce))
+        run(self.again(), source, &zero, &fold, &reduce)
     }
 }
 
@@ -83,16 +82,15 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 /// # Panics
 /// As [`Worker::for_each`].
 #[doc = include_str!("../hazard.md")]
-pub fn map_reduce_from<D, T, Z, M, R>(source: D, zero: Z, map: M, reduce: R) -> T
+pub fn map_reduce_from<S, T, Z, M, R>(source: S, zero: Z, map: M, reduce: R) -> T
 where
-    D: Divisible,
+    S: IntoPar,
     T: Send,
     Z: Fn() -> T + Sync,
-    M: Fn(D::Item) -> T + Sync,
+    M: Fn(S::Item) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    let fold = fold_items(map, &reduce);
-    on_a_worker(|| run(Closures, source, &zero, &fold, &reduce))
+    par(source).fold(zero, |sum, item| reduce(sum, map(item)), &reduce)
 }
 
 /// [`Worker::fold_blocks_from`] in closure style: on the current worker's pool, or on the [global
@@ -122,5 +120,5 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    on_a_worker(|| run(Closures, source, &zero, &fold, &reduce))
+    run(Closures::new(), source, &zero, &fold, &reduce)
 }

@@ -1,4 +1,4 @@
-//! Loops over ranges and slices, which split themselves.
+//! Loops, which split themselves.
 //!
 //! A loop halves its items, and lends the second half while it works on the first, so that thieves can take any items
 //! not begun, however long an item takes. It halves a returned half again, unless that is small enough to run as one
@@ -12,6 +12,7 @@
 //!
 //! Invariant: each item is mapped once, and results are reduced in the order of the items.
 
+mod drawn;
 mod fallible;
 mod forker;
 mod from;
@@ -19,16 +20,20 @@ mod state;
 mod with;
 
 pub use self::fallible::{try_for_each, try_map_reduce};
+pub use self::forker::{Closures, Forker};
 pub use self::from::{fold_blocks_from, map_reduce_from};
 pub use self::state::{for_each_init, map_reduce_init};
 
-use self::forker::{Closures, Forker, Lent};
+pub(crate) use self::fallible::Failure;
+pub(crate) use self::forker::Job;
+
+use self::drawn::feed;
+use self::forker::Lent;
 use crate::divisible::Divisible;
-use crate::home::current_home;
+use crate::iter::{Indexed, IntoPar, Par, par};
 use crate::levels::Level;
 use crate::pace::Pace;
 use crate::pool::Pool;
-use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
 
 /// The operations of a loop.
@@ -52,7 +57,7 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
     {
         let items = pace.block.min(rest.length());
         let (block, rest) = rest.cut(items);
-        let sum = forker.again(|forker| (self.fold)(forker, sum, block));
+        let sum = forker.within(|forker| (self.fold)(forker, sum, block));
         pace.adjust(items);
         (sum, rest)
     }
@@ -130,7 +135,7 @@ where
     (sum, rest)
 }
 
-/// Runs a whole loop, whose blocks may fork.
+/// Runs a whole loop on a worker. Its blocks may fork.
 fn run_with<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
@@ -144,11 +149,48 @@ where
     // More levels would take too much of the thread's stack.
     const MOST: usize = 1 << 9;
     let pads = if kept_back <= MOST { kept_back } else { 0 };
-    divide(forker, source, zero(), &Loop { zero, fold, reduce, pads }, &mut Pace::start())
+    let plan = Loop { zero, fold, reduce, pads };
+    if D::IS_DRAWN {
+        feed(forker, source, zero(), &plan)
+    } else {
+        divide(forker, source, zero(), &plan, &mut Pace::start())
+    }
 }
 
-/// Runs a whole loop.
-fn run<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
+/// A whole loop.
+struct Whole<'l, D, Z, F, R> {
+    source: D,
+    zero: &'l Z,
+    fold: &'l F,
+    reduce: &'l R,
+    /// Whether its tree depends only on the length.
+    is_fixed: bool,
+}
+
+impl<D, T, Z, F, R> Job for Whole<'_, D, Z, F, R>
+where
+    D: Divisible,
+    T: Send,
+    Z: Fn() -> T + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    type Out = T;
+
+    #[inline]
+    fn run<K: Forker>(self, forker: K) -> T {
+        let Self { source, zero, fold, reduce, is_fixed } = self;
+        if is_fixed {
+            divide_fixed(forker, source, zero, fold, reduce)
+        } else {
+            run_with(forker, source, zero, &|_: K::Branch<'_>, sum, block| fold(sum, block), reduce)
+        }
+    }
+}
+
+/// Runs a whole loop: `fold` adds a block to a sum, at first `zero`, and `reduce` combines sums.
+#[inline]
+pub(crate) fn run<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
     D: Divisible,
@@ -157,24 +199,39 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    run_with(forker, source, zero, &|_: K::Branch<'_>, sum, block| fold(sum, block), reduce)
+    forker.start(Whole { source, zero, fold, reduce, is_fixed: false })
+}
+
+/// As [`run`], on a tree that depends only on the length.
+#[inline]
+pub(crate) fn run_fixed<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
+where
+    K: Forker,
+    D: Divisible,
+    T: Send,
+    Z: Fn() -> T + Sync,
+    F: Fn(T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    forker.start(Whole { source, zero, fold, reduce, is_fixed: true })
 }
 
 /// The largest number of items in a leaf of [`Worker::map_reduce_fixed`].
 const FIXED_LEAF: usize = 512;
 
 /// Runs a loop on a tree that depends only on the length.
-fn divide_fixed<K, D, T, F, R>(mut forker: K, source: D, zero: &T, fold: &F, reduce: &R) -> T
+fn divide_fixed<K, D, T, Z, F, R>(mut forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
     D: Divisible,
-    T: Clone + Send + Sync,
+    T: Send,
+    Z: Fn() -> T + Sync,
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
     let length = source.length();
     if length <= FIXED_LEAF {
-        return fold(zero.clone(), source);
+        return fold(zero(), source);
     }
     let (left, right) = source.cut(length / 2);
     let (left, right) = forker.fork(
@@ -184,16 +241,8 @@ where
     reduce(left, right)
 }
 
-/// Folds a block item by item.
-fn fold_items<D, T>(map: impl Fn(D::Item) -> T + Sync, reduce: impl Fn(T, T) -> T + Sync) -> impl Fn(T, D) -> T + Sync
-where
-    D: Divisible,
-{
-    move |sum, block: D| block.into_iter().fold(sum, |sum, item| reduce(sum, map(item)))
-}
-
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Calls `f` on every item of a range or slice, perhaps in parallel. The loop splits itself: idle workers can take
+    /// Calls `f` on every item of a [source](IntoPar), perhaps in parallel. The loop splits itself: idle workers can take
     /// any items not begun, unless items are so short that this does not pay.
     ///
     /// ```
@@ -207,16 +256,15 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// If `f` panics, with one of its payloads; the loop may leave out items not yet reached.
     #[doc = include_str!("../hazard.md")]
-    pub fn for_each<D, F>(&mut self, source: D, f: F)
+    pub fn for_each<S, F>(&mut self, source: S, f: F)
     where
-        D: Divisible,
-        F: Fn(D::Item) + Sync,
+        S: IntoPar,
+        F: Fn(S::Item) + Sync,
     {
-        let fold = |(), block: D| block.into_iter().for_each(&f);
-        self.fork_once(|w| run(w, source, &|| (), &fold, &|(), ()| ()));
+        self.par(source).for_each(f);
     }
 
-    /// Maps every item of a range or slice and reduces the results, in the order of the items. The loop splits when
+    /// Maps every item of a [source](IntoPar) and reduces the results, in the order of the items. The loop splits when
     /// somebody wants work, so the bracketing varies between runs: `reduce` should be associative, with `zero` as its
     /// neutral element.
     ///
@@ -231,18 +279,17 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn map_reduce<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
+    pub fn map_reduce<S, T, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> T
     where
-        D: Divisible,
+        S: IntoPar,
         T: Clone + Send + Sync,
-        M: Fn(D::Item) -> T + Sync,
+        M: Fn(S::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let fold = fold_items(map, &reduce);
-        self.fork_once(|w| run(w, source, &|| zero.clone(), &fold, &reduce))
+        self.par(source).fold(|| zero.clone(), |sum, item| reduce(sum, map(item)), &reduce)
     }
 
-    /// Folds a range or slice block by block and reduces the results, in the order of the items. The loop splits when
+    /// Folds a source block by block and reduces the results, in the order of the items. The loop splits when
     /// somebody wants work. `fold` gets the result so far, at first `zero`, and the next block.
     ///
     /// Use it instead of [`Worker::map_reduce`] for loops with work per block, or with sums that are costly to make:
@@ -273,7 +320,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: Fn(T, D) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.fork_once(|w| run(w, source, &|| zero.clone(), &fold, &reduce))
+        run(self.again(), source, &|| zero.clone(), &fold, &reduce)
     }
 
     /// As [`Worker::map_reduce`], but the bracketing depends only on the number of items: halves down to at most 512
@@ -292,29 +339,31 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn map_reduce_fixed<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
+    pub fn map_reduce_fixed<S, T, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> T
     where
-        D: Divisible,
+        S: IntoPar<Parts: Indexed>,
         T: Clone + Send + Sync,
-        M: Fn(D::Item) -> T + Sync,
+        M: Fn(S::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let fold = fold_items(map, &reduce);
-        self.fork_once(|w| divide_fixed(w, source, &zero, &fold, &reduce))
+        self.par(source).fold_fixed(|| zero.clone(), |sum, item| reduce(sum, map(item)), &reduce)
     }
 
-    /// Lends the handle to a function that takes one by value.
-    fn fork_once<R>(&mut self, f: impl FnOnce(Worker<'_, P>) -> R) -> R {
-        f(self.again())
+    /// [`par`](crate::par) in handle style: a parallel iterator over what can be looped over.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let v = vec![1, 2, 3];
+    /// assert_eq!(pool.run(|mut w| w.par(&v).map(|x| x * x).sum::<i32>()), 14);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn par<S: IntoPar>(&mut self, source: S) -> Par<S::Parts, Worker<'_, P>> {
+        Par::new(source.into_parts(), self.again())
     }
 }
 
-/// Runs `f` on the current worker, or on a worker of the global pool.
-fn on_a_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    if current_home().is_none() { ThreadPool::global().install(f) } else { f() }
-}
-
-/// [`Worker::for_each`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+/// [`Worker::for_each`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
 ///
 /// ```
 /// let mut v = vec![1; 1000];
@@ -325,16 +374,15 @@ fn on_a_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
 /// # Panics
 /// As [`Worker::for_each`].
 #[doc = include_str!("../hazard.md")]
-pub fn for_each<D, F>(source: D, f: F)
+pub fn for_each<S, F>(source: S, f: F)
 where
-    D: Divisible,
-    F: Fn(D::Item) + Sync,
+    S: IntoPar,
+    F: Fn(S::Item) + Sync,
 {
-    let fold = |(), block: D| block.into_iter().for_each(&f);
-    on_a_worker(|| run(Closures, source, &|| (), &fold, &|(), ()| ()));
+    par(source).for_each(f);
 }
 
-/// [`Worker::map_reduce`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+/// [`Worker::map_reduce`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
 ///
 /// ```
 /// assert_eq!(filch::map_reduce(0..0, 7, |i: i32| i, |a, b| a + b), 7);
@@ -344,18 +392,17 @@ where
 /// # Panics
 /// As [`Worker::for_each`].
 #[doc = include_str!("../hazard.md")]
-pub fn map_reduce<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
+pub fn map_reduce<S, T, M, R>(source: S, zero: T, map: M, reduce: R) -> T
 where
-    D: Divisible,
+    S: IntoPar,
     T: Clone + Send + Sync,
-    M: Fn(D::Item) -> T + Sync,
+    M: Fn(S::Item) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    let fold = fold_items(map, &reduce);
-    on_a_worker(|| run(Closures, source, &|| zero.clone(), &fold, &reduce))
+    par(source).fold(|| zero.clone(), |sum, item| reduce(sum, map(item)), &reduce)
 }
 
-/// [`Worker::fold_blocks`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+/// [`Worker::fold_blocks`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
 ///
 /// ```
 /// let sum = filch::fold_blocks(0..1000_u64, 0, |sum, block| sum + block.sum::<u64>(), |a, b| a + b);
@@ -372,10 +419,10 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    on_a_worker(|| run(Closures, source, &|| zero.clone(), &fold, &reduce))
+    run(Closures::new(), source, &|| zero.clone(), &fold, &reduce)
 }
 
-/// [`Worker::map_reduce_fixed`] in closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+/// [`Worker::map_reduce_fixed`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
 ///
 /// ```
 /// let v = vec![0.1; 10_000];
@@ -386,13 +433,12 @@ where
 /// # Panics
 /// As [`Worker::for_each`].
 #[doc = include_str!("../hazard.md")]
-pub fn map_reduce_fixed<D, T, M, R>(source: D, zero: T, map: M, reduce: R) -> T
+pub fn map_reduce_fixed<S, T, M, R>(source: S, zero: T, map: M, reduce: R) -> T
 where
-    D: Divisible,
+    S: IntoPar<Parts: Indexed>,
     T: Clone + Send + Sync,
-    M: Fn(D::Item) -> T + Sync,
+    M: Fn(S::Item) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    let fold = fold_items(map, &reduce);
-    on_a_worker(|| divide_fixed(Closures, source, &zero, &fold, &reduce))
+    par(source).fold_fixed(|| zero.clone(), |sum, item| reduce(sum, map(item)), &reduce)
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an item has its state for itself.
 
-use super::{Closures, Divisible, Level, Pool, Worker, on_a_worker, run};
+use super::{Closures, Divisible, Level, Pool, Worker, run};
 use crate::per_worker::PerWorker;
 
 /// A block's work for a loop with states.
@@ -71,7 +71,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     {
         let states = PerWorker::new(init);
         let fold = with_state(&states, f);
-        self.fork_once(|w| run(w, source, &|| (), &fold, &|(), ()| ()));
+        run(self.again(), source, &|| (), &fold, &|(), ()| ());
     }
 
     /// As [`Worker::map_reduce`], with a state for each worker, as in [`Worker::for_each_init`].
@@ -105,7 +105,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     {
         let states = PerWorker::new(init);
         let fold = fold_with_state(&states, map, &reduce);
-        self.fork_once(|w| run(w, source, &|| zero.clone(), &fold, &reduce))
+        run(self.again(), source, &|| zero.clone(), &fold, &reduce)
     }
 }
 
@@ -133,7 +133,7 @@ where
 {
     let states = PerWorker::new(init);
     let fold = with_state(&states, f);
-    on_a_worker(|| run(Closures, source, &|| (), &fold, &|(), ()| ()));
+    run(Closures::new(), source, &|| (), &fold, &|(), ()| ());
 }
 
 /// [`Worker::map_reduce_init`] in closure style: on the current worker's pool, or on the [global
@@ -163,5 +163,5 @@ where
 {
     let states = PerWorker::new(init);
     let fold = fold_with_state(&states, map, &reduce);
-    on_a_worker(|| run(Closures, source, &|| zero.clone(), &fold, &reduce))
+    run(Closures::new(), source, &|| zero.clone(), &fold, &reduce)
 }

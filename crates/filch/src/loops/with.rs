@@ -34,7 +34,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: for<'b> Fn(Worker<'b, P>, D::Item) + Sync,
     {
         let fold = |mut w: Worker<'_, P>, (), block: D| block.into_iter().for_each(|item| f(w.again(), item));
-        self.fork_once(|w| run_with(w, source, &|| (), &fold, &|(), ()| ()));
+        run_with(self.again(), source, &|| (), &fold, &|(), ()| ());
     }
 
     /// As [`Worker::map_reduce`], but `map` gets the handle of the worker that runs it.
@@ -64,7 +64,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         let fold = |mut w: Worker<'_, P>, sum: T, block: D| {
             block.into_iter().fold(sum, |sum, item| reduce(sum, map(w.again(), item)))
         };
-        self.fork_once(|w| run_with(w, source, &|| zero.clone(), &fold, &reduce))
+        run_with(self.again(), source, &|| zero.clone(), &fold, &reduce)
     }
 
     /// As [`Worker::fold_blocks_from`], but `fold` gets the handle of the worker that runs the block.
@@ -99,7 +99,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: for<'b> Fn(Worker<'b, P>, T, D) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.fork_once(|w| run_with(w, source, &zero, &fold, &reduce))
+        run_with(self.again(), source, &zero, &fold, &reduce)
     }
 
     /// As [`Worker::try_for_each`], but `f` gets the handle of the worker that runs the item.
@@ -127,7 +127,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         E: Send,
         F: for<'b> Fn(Worker<'b, P>, D::Item) -> Result<(), E> + Sync,
     {
-        self.fork_once(|w| end_early(w, source, &|| (), &f, &|(), ()| ()))
+        end_early(self.again(), source, &|| (), &f, &|(), ()| ())
     }
 
     /// As [`Worker::try_map_reduce`], but `map` gets the handle of the worker that runs it.
@@ -162,6 +162,6 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         M: for<'b> Fn(Worker<'b, P>, D::Item) -> Result<T, E> + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.fork_once(|w| end_early(w, source, &|| zero.clone(), &map, &reduce))
+        end_early(self.again(), source, &|| zero.clone(), &map, &reduce)
     }
 }

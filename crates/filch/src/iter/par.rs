@@ -1,0 +1,231 @@
+//! The parallel iterator, and its adaptors.
+//!
+//! Invariant: it runs nothing before a consumer is called.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::adapt::{FilterMap, FlatMap, Map, MapInit};
+use super::lend::{Indexed, Lend, Reversible, Whole};
+use super::shape::{Chain, Chunks, Rev, Skip, StepBy, Take, Zip};
+use super::source::IntoPar;
+use crate::loops::{Closures, Forker};
+
+/// Makes a parallel iterator of what [can be looped over](IntoPar). It runs on the current worker's pool, or on the
+/// [global one](crate::ThreadPool::global).
+///
+/// ```
+/// let mut v = vec![3, 1, 2];
+/// filch::par(&mut v).for_each(|x| *x += 1);
+/// assert_eq!(filch::par(&v).max(), Some(&4));
+/// assert_eq!(filch::par(0..1000).filter(|i| i % 2 == 0).count(), 500);
+/// let strings: Vec<String> = filch::par(v).rev().map(|x| x.to_string()).collect();
+/// assert_eq!(strings, ["3", "2", "4"]);
+/// ```
+///
+/// ```compile_fail,E0277
+/// filch::par("a b".split(' ')); // write `filch::iter::bridge("a b".split(' '))`
+/// ```
+#[inline]
+pub fn par<S: IntoPar>(source: S) -> Par<S::Parts, Closures> {
+    Par::new(source.into_parts(), Closures::new())
+}
+
+/// A parallel iterator: parts `S`, in a style `K` of forking. [`par`] and [`Worker::par`](crate::Worker::par) make it.
+///
+/// A method without a description of its own does what [`Iterator`]'s does.
+#[must_use = "a parallel iterator runs nothing before a consumer, such as `for_each`, is called"]
+pub struct Par<S, K> {
+    pub(super) parts: S,
+    pub(super) forker: K,
+}
+
+impl<S: fmt::Debug, K> fmt::Debug for Par<S, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Par").field("parts", &self.parts).finish_non_exhaustive()
+    }
+}
+
+impl<S, K> Par<S, K> {
+    #[inline]
+    pub(crate) fn new(parts: S, forker: K) -> Self {
+        Self { parts, forker }
+    }
+
+    #[inline]
+    fn with<T>(self, adaptor: impl FnOnce(S) -> T) -> Par<T, K> {
+        Par { parts: adaptor(self.parts), forker: self.forker }
+    }
+}
+
+impl<S: Lend, K: Forker> Par<S, K> {
+    /// Yields `f` of each item.
+    ///
+    /// ```
+    /// let squares: Vec<u32> = filch::par(1..4).map(|i| i * i).collect();
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// ```
+    #[inline]
+    pub fn map<B, F: Fn(S::Item) -> B + Sync>(self, f: F) -> Par<Map<S, F>, K> {
+        self.with(|parts| Map::new(parts, f))
+    }
+
+    /// Yields `f` of a state and each item. A block of items begins with a state that no other block uses, or with a
+    /// new one; so there are few, about one for each worker. Use it for scratch memory, random generators and caches.
+    ///
+    /// Cost: a lock, held for some nanoseconds, before and after each block of some microseconds.
+    ///
+    /// ```
+    /// let lengths: Vec<usize> = filch::par(0..3)
+    ///     .map_init(String::new, |text, i| {
+    ///         text.clear();
+    ///         text.extend(std::iter::repeat_n('x', i));
+    ///         text.len()
+    ///     })
+    ///     .collect();
+    /// assert_eq!(lengths, [0, 1, 2]);
+    /// ```
+    #[inline]
+    pub fn map_init<T, B, I, F>(self, init: I, f: F) -> Par<MapInit<S, T, I, F>, K>
+    where
+        T: Send,
+        I: Fn() -> T + Sync,
+        F: Fn(&mut T, S::Item) -> B + Sync,
+    {
+        self.with(|parts| MapInit::new(parts, init, f))
+    }
+
+    /// Yields the items for which `f` holds.
+    #[allow(clippy::type_complexity, reason = "a closure has no name")]
+    #[inline]
+    pub fn filter<F>(self, f: F) -> Par<FilterMap<S, impl Fn(S::Item) -> Option<S::Item> + Sync>, K>
+    where
+        F: Fn(&S::Item) -> bool + Sync,
+    {
+        self.filter_map(move |item| if f(&item) { Some(item) } else { None })
+    }
+
+    /// Yields what `f` makes of the items, if anything.
+    #[inline]
+    pub fn filter_map<B, F: Fn(S::Item) -> Option<B> + Sync>(self, f: F) -> Par<FilterMap<S, F>, K> {
+        self.with(|parts| FilterMap::new(parts, f))
+    }
+
+    /// Yields the items of each `f` of an item, which one worker iterates over in sequence.
+    ///
+    /// ```
+    /// let pairs: Vec<(u8, u8)> = filch::par(0..3).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+    /// assert_eq!(pairs, [(1, 0), (2, 0), (2, 1)]);
+    /// ```
+    #[inline]
+    pub fn flat_map<B: IntoIterator, F: Fn(S::Item) -> B + Sync>(self, f: F) -> Par<FlatMap<S, F>, K> {
+        self.with(|parts| FlatMap::new(parts, f))
+    }
+
+    /// Calls `f` on a reference to each item, and yields the items.
+    #[allow(clippy::type_complexity, reason = "a closure has no name")]
+    #[inline]
+    pub fn inspect<F>(self, f: F) -> Par<Map<S, impl Fn(S::Item) -> S::Item + Sync>, K>
+    where
+        F: Fn(&S::Item) + Sync,
+    {
+        self.map(move |item| {
+            f(&item);
+            item
+        })
+    }
+
+    /// Yields copies of the items that the references point to.
+    #[inline]
+    pub fn copied<'t, T>(self) -> Par<Map<S, impl Fn(&'t T) -> T + Sync>, K>
+    where
+        S: Lend<Item = &'t T>,
+        T: Copy + 't,
+    {
+        self.map(|item: &'t T| *item)
+    }
+
+    /// Yields clones of the items that the references point to.
+    #[inline]
+    pub fn cloned<'t, T>(self) -> Par<Map<S, impl Fn(&'t T) -> T + Sync>, K>
+    where
+        S: Lend<Item = &'t T>,
+        T: Clone + 't,
+    {
+        self.map(|item: &'t T| item.clone())
+    }
+}
+
+impl<S: Indexed, K: Forker> Par<S, K> {
+    /// Yields each item with its index.
+    #[inline]
+    pub fn enumerate(self) -> Par<Zip<Whole<Range<usize>>, S>, K> {
+        self.with(|parts| Zip(Whole::new(0..usize::MAX), parts))
+    }
+
+    /// Yields pairs of items; leaves out the rest of the longer source.
+    ///
+    /// ```
+    /// let (x, y) = ([1, 2, 3], [4, 5, 6]);
+    /// assert_eq!(filch::par(&x).zip(&y).map(|(x, y)| x * y).sum::<i32>(), 32);
+    /// ```
+    #[inline]
+    pub fn zip<T: IntoPar<Parts: Indexed>>(self, other: T) -> Par<Zip<S, T::Parts>, K> {
+        self.with(|parts| Zip(parts, other.into_parts()))
+    }
+
+    /// Yields the items of `other` after its own.
+    #[inline]
+    pub fn chain<T>(self, other: T) -> Par<Chain<S, T::Parts>, K>
+    where
+        T: IntoPar<Item = S::Item, Parts: Indexed>,
+    {
+        self.with(|parts| Chain(parts, other.into_parts()))
+    }
+
+    /// Yields the items in reverse.
+    #[inline]
+    pub fn rev(self) -> Par<Rev<S>, K>
+    where
+        S: Reversible,
+    {
+        self.with(Rev)
+    }
+
+    /// Yields the first items, at most so many.
+    #[inline]
+    pub fn take(self, items: usize) -> Par<Take<S>, K> {
+        self.with(|parts| Take::new(parts, items))
+    }
+
+    /// Leaves out the first items, at most so many.
+    #[inline]
+    pub fn skip(self, items: usize) -> Par<Skip<S>, K> {
+        self.with(|parts| Skip::new(parts, items))
+    }
+
+    /// Yields the first item, and each that comes `step` items after one that was yielded.
+    ///
+    /// # Panics
+    /// If `step` is 0.
+    #[inline]
+    pub fn step_by(self, step: usize) -> Par<StepBy<S>, K> {
+        self.with(|parts| StepBy::new(parts, step))
+    }
+
+    /// Yields vectors of `size` items; the last may be shorter. For chunks of a slice, which are slices, loop over
+    /// [`slice::chunks`] or [`ChunksMut`](super::ChunksMut).
+    ///
+    /// ```
+    /// let chunks: Vec<Vec<u32>> = filch::par(0..5).chunks(2).collect();
+    /// assert_eq!(chunks, [vec![0, 1], vec![2, 3], vec![4]]);
+    /// assert_eq!(filch::par([1, 2, 3, 4].chunks(2)).map(|chunk| chunk[0]).sum::<u32>(), 4);
+    /// ```
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    #[inline]
+    pub fn chunks(self, size: usize) -> Par<Chunks<S>, K> {
+        self.with(|parts| Chunks::new(parts, size))
+    }
+}
