@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use super::lend::{Indexed, Lend, Reversible};
 use crate::divisible::Divisible;
 
-/// Defines the parts of an adaptor, and its source. A closure `F` returns `$out`, the items are `$item`, and `$method`
-/// of the standard library makes the `$iterator` of a block.
+/// Defines the parts of an adaptor, and its source. A closure `F` returns `$out`, the items are `$item`, and `$make` makes
+/// the `$iterator` of a block.
 macro_rules! adaptor {
-    ($(#[$doc:meta])* $parts:ident, $source:ident, $method:ident: $iterator:ty,
+    ($(#[$doc:meta])* $parts:ident, $source:ident, $iterator:ty: $make:expr,
         $out:ty => $item:ty, [$($b:tt)*], $is_exact:expr) => {
         $(#[$doc])*
         #[derive(Debug)]
@@ -29,7 +29,7 @@ macro_rules! adaptor {
         impl<S: Lend, $($b)*, F: Fn(S::Item) -> $out + Sync> Lend for $parts<S, F> {
             type Item = $item;
             type Source<'a>
-                = $source<S::Source<'a>, &'a F>
+                = $source<'a, S::Source<'a>, F>
             where
                 Self: 'a;
 
@@ -42,22 +42,22 @@ macro_rules! adaptor {
 
         #[doc = concat!("The source of [`", stringify!($parts), "`].")]
         #[derive(Debug)]
-        pub struct $source<S, F> {
+        pub struct $source<'a, S, F> {
             source: S,
-            f: F,
+            f: &'a F,
         }
 
-        impl<S: IntoIterator, $($b)*, F: FnMut(S::Item) -> $out> IntoIterator for $source<S, F> {
+        impl<'a, S: IntoIterator, $($b)*, F: Fn(S::Item) -> $out> IntoIterator for $source<'a, S, F> {
             type Item = $item;
             type IntoIter = $iterator;
 
             #[inline]
             fn into_iter(self) -> Self::IntoIter {
-                self.source.into_iter().$method(self.f)
+                $make(self.source.into_iter(), self.f)
             }
         }
 
-        impl<S: Divisible, $($b)*, F: FnMut(S::Item) -> $out + Copy + Send> Divisible for $source<S, F> {
+        impl<S: Divisible, $($b)*, F: Fn(S::Item) -> $out + Sync> Divisible for $source<'_, S, F> {
             #[inline]
             fn length(&self) -> usize {
                 self.source.length()
@@ -80,24 +80,24 @@ macro_rules! adaptor {
 
 adaptor! {
     /// The parts of [`Par::map`](super::Par::map).
-    Map, Mapped, map: iter::Map<S::IntoIter, F>, B => B, [B], S::IS_EXACT
+    Map, Mapped, MapBlock<'a, S::IntoIter, F>: MapBlock, B => B, [B], S::IS_EXACT
 }
 
 adaptor! {
     /// The parts of [`Par::filter_map`](super::Par::filter_map) and [`Par::filter`](super::Par::filter).
-    FilterMap, FilterMapped, filter_map: iter::FilterMap<S::IntoIter, F>, Option<B> => B, [B], false
+    FilterMap, FilterMapped, FilterMapBlock<'a, S::IntoIter, F>: FilterMapBlock, Option<B> => B, [B], false
 }
 
 adaptor! {
     /// The parts of [`Par::flat_map`](super::Par::flat_map).
-    FlatMap, FlatMapped, flat_map: iter::FlatMap<S::IntoIter, B, F>, B => B::Item, [B: IntoIterator], false
+    FlatMap, FlatMapped, iter::FlatMap<S::IntoIter, B, &'a F>: Iterator::flat_map, B => B::Item, [B: IntoIterator], false
 }
 
 impl<S: Indexed, B, F: Fn(S::Item) -> B + Sync> Indexed for Map<S, F> {}
 
 impl<S: Reversible, B, F: Fn(S::Item) -> B + Sync> Reversible for Map<S, F> {
     type Backward<'a>
-        = iter::Map<S::Backward<'a>, &'a F>
+        = MapBlock<'a, S::Backward<'a>, F>
     where
         Self: 'a;
 
@@ -105,7 +105,61 @@ impl<S: Reversible, B, F: Fn(S::Item) -> B + Sync> Reversible for Map<S, F> {
     where
         Self: 'a,
     {
-        S::backward(block.source).map(block.f)
+        MapBlock(S::backward(block.source), block.f)
+    }
+}
+
+/// The iterator of [`Map`] over a block.
+///
+/// The standard one would call the shared closure by way of its reference, which stays a call in the loop.
+#[derive(Debug)]
+pub struct MapBlock<'a, I, F>(I, &'a F);
+
+impl<I: Iterator, B, F: Fn(I::Item) -> B> Iterator for MapBlock<'_, I, F> {
+    type Item = B;
+
+    #[inline]
+    fn next(&mut self) -> Option<B> {
+        Some((self.1)(self.0.next()?))
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    #[inline]
+    fn fold<T, G: FnMut(T, B) -> T>(self, sum: T, mut fold: G) -> T {
+        let f = self.1;
+        self.0.fold(sum, move |sum, item| fold(sum, f(item)))
+    }
+}
+
+/// The iterator of [`FilterMap`] over a block; as [`MapBlock`].
+#[derive(Debug)]
+pub struct FilterMapBlock<'a, I, F>(I, &'a F);
+
+impl<I: Iterator, B, F: Fn(I::Item) -> Option<B>> Iterator for FilterMapBlock<'_, I, F> {
+    type Item = B;
+
+    #[inline]
+    fn next(&mut self) -> Option<B> {
+        let f = self.1;
+        self.0.find_map(move |item| f(item))
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, self.0.size_hint().1)
+    }
+
+    #[inline]
+    fn fold<T, G: FnMut(T, B) -> T>(self, sum: T, mut fold: G) -> T {
+        let f = self.1;
+        self.0.fold(sum, move |sum, item| match f(item) {
+            Some(item) => fold(sum, item),
+            None => sum,
+        })
     }
 }
 

@@ -15,7 +15,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
     /// Calls `f` on each item.
     pub fn for_each<F: Fn(S::Item) + Sync>(self, f: F) {
         let Self { mut parts, forker } = self;
-        run(forker, parts.source(), &|| (), &|(), block| block.into_iter().for_each(&f), &|(), ()| ());
+        run(forker, parts.source(), &|| (), &|(), block| block.into_iter().for_each(|item| f(item)), &|(), ()| ());
     }
 
     /// As [`Par::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out. So it
@@ -43,7 +43,13 @@ impl<S: Lend, K: Forker> Par<S, K> {
         R: Fn(T, T) -> T + Sync,
     {
         let Self { mut parts, forker } = self;
-        run(forker, parts.source(), &zero, &|sum, block| block.into_iter().fold(sum, &fold), &reduce)
+        run(
+            forker,
+            parts.source(),
+            &zero,
+            &|sum, block| block.into_iter().fold(sum, |sum, item| fold(sum, item)),
+            &reduce,
+        )
     }
 
     /// Reduces the items, and `identity` with them, any number of times. `reduce` should be associative, with `identity`
@@ -58,7 +64,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
         I: Fn() -> S::Item + Sync,
         R: Fn(S::Item, S::Item) -> S::Item + Sync,
     {
-        self.fold(identity, &reduce, &reduce)
+        self.fold(identity, |a, b| reduce(a, b), &reduce)
     }
 
     /// Returns the sum of the items. The bracketing varies between runs; see also
@@ -298,6 +304,12 @@ impl<S: Indexed, K: Forker> Par<S, K> {
         R: Fn(T, T) -> T + Sync,
     {
         let Self { mut parts, forker } = self;
-        run_fixed(forker, parts.source(), &zero, &|sum, block| block.into_iter().fold(sum, &fold), &reduce)
+        run_fixed(
+            forker,
+            parts.source(),
+            &zero,
+            &|sum, block| block.into_iter().fold(sum, |sum, item| fold(sum, item)),
+            &reduce,
+        )
     }
 }
