@@ -27,7 +27,8 @@ impl Common {
     /// # Panics
     /// If `op` panics, with the payload of the first such worker by number, once all have ended; as
     /// [`Common::assert_here`]; and on a worker that leaves.
-    pub(crate) fn broadcast<R: Send>(&self, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
+    /// Runs `op` once on each worker. A worker that waits for the others runs nothing unrelated meanwhile if `is_confined`.
+    pub(crate) fn broadcast<R: Send>(&self, is_confined: bool, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
         self.assert_here();
         assert!(
             self.here().is_none() || !self.misses_mail(),
@@ -53,9 +54,7 @@ impl Common {
             };
             self.post(index, job);
         }
-        // With strict strategies a worker runs nothing unrelated meanwhile.
-        let is_strict = current_home().is_some_and(|home| home.common.wait.is_strict());
-        let nothing = is_strict.then(SegQueue::new);
+        let nothing = is_confined.then(SegQueue::new);
         latch::wait(&latch, nothing.as_ref(), false);
         std::mem::forget(jobs);
         let panic = FirstPanic::default();
@@ -67,6 +66,11 @@ impl Common {
         panic.resume();
         results
     }
+}
+
+/// Whether the current thread is a worker that runs nothing unrelated while it waits.
+fn is_strict_here() -> bool {
+    current_home().is_some_and(|home| home.common.wait.is_strict())
 }
 
 impl<P: Pool> ThreadPool<P> {
@@ -94,7 +98,7 @@ impl<P: Pool> ThreadPool<P> {
         R: Send,
     {
         // SAFETY: the job runs on a worker of this pool, of type `P`, and the result is used at once.
-        self.common.broadcast(&|_| in_handle_style(unsafe { Here::current().known::<P>() }, &op))
+        self.common.broadcast(is_strict_here(), &|_| in_handle_style(unsafe { Here::current().known::<P>() }, &op))
     }
 }
 
@@ -118,7 +122,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         let home = self.seen().home();
         self.install(|| {
             // SAFETY: the job runs on a worker of the handle's pool, and the result is used at once.
-            home.common.broadcast(&|_| in_handle_style(unsafe { Here::current().known::<P>() }, &op))
+            home.common.broadcast(is_strict_here(), &|_| in_handle_style(unsafe { Here::current().known::<P>() }, &op))
         })
     }
 }
@@ -139,7 +143,7 @@ where
     R: Send,
 {
     match current_home() {
-        Some(home) => home.common.broadcast(&op),
-        None => ThreadPool::global().common.broadcast(&op),
+        Some(home) => home.common.broadcast(is_strict_here(), &op),
+        None => ThreadPool::global().common.broadcast(false, &op),
     }
 }

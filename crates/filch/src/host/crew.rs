@@ -164,12 +164,13 @@ impl Crew {
     }
 
     /// Runs `op` once on every worker, with its number, and returns the results by number, as
-    /// [`ThreadPool::broadcast`](crate::ThreadPool::broadcast) does.
+    /// [`ThreadPool::broadcast`](crate::ThreadPool::broadcast) does. A worker that waits for the others may run any job,
+    /// whatever its strategy.
     ///
     /// # Panics
     /// If `op` panics, once all have ended, with the payload of the first such worker by number.
     pub fn broadcast<R: Send>(&self, op: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        self.common.broadcast(&op)
+        self.common.broadcast(false, &op)
     }
 
     /// Runs `job` some time later: last in, first out if the current thread is a worker of this crew, otherwise after
