@@ -4,7 +4,8 @@
  *     filch compare fib uts --runner ./plain-c
  *
  * docs/runners.md describes the requests and replies. To run your scheduler, put its fork and join into `fib` and
- * `search`, start it in `start`, and write its name into `main`.
+ * `search`, and start it in `start_workers`. The schedulers in crates/filch-peers/cpp use this file too: with ADAPTER
+ * defined, `adapter.h` there replaces the recursion.
  */
 
 #define _XOPEN_SOURCE 700
@@ -253,27 +254,27 @@ static bool word(const struct texts *set, const char *name, const char *const *w
     return wrong("%s=`%s` is not known here", name, text);
 }
 
-/* ---- fib ---- */
+/* ---- Data ---- */
 
+#ifdef ADAPTER
+#include "scheduler.h"
+#else
 /* The size of a tree, or of the subtree at a node. */
 struct count {
     uint64_t nodes, leaves;
     uint32_t depth;
 };
 
+/* A node of the tree is the SHA-1 hash of its parent and its index. */
+struct node {
+    uint32_t state[5], height;
+};
+#endif
+
 union answer {
     uint64_t number;
     struct count tree;
 };
-
-/* Two real calls each time, as in the sequential program: a compiler that inlines some levels shares their common calls,
- * and one that turns the last call into a loop halves their number. */
-static OUT_OF_LINE uint64_t fib(uint64_t n) {
-    if (n < 2) return n;
-    uint64_t left = fib(n - 1), right = fib(n - 2);
-    OPAQUE(right);
-    return left + right;
-}
 
 /* ---- UTS: Olivier et al., "UTS: An Unbalanced Tree Search Benchmark", LCPC 2006 ---- */
 
@@ -308,11 +309,6 @@ static const struct definition DEFINITIONS[COUNT(TREES)] = {
     {GEOMETRIC, FIXED, 15, 4, 0.234375, 4, 19},
     {BINOMIAL, LINEAR, 6, 2000, 0.499995, 2, 316},
     {GEOMETRIC, LINEAR, 6, 4, 0.234375, 4, 0},
-};
-
-/* A node of the tree is the SHA-1 hash of its parent and its index. */
-struct node {
-    uint32_t state[5], height;
 };
 
 struct tree {
@@ -399,19 +395,6 @@ static uint32_t children(const struct tree *tree, const struct node *node) {
     return random < tree->threshold ? (uint32_t)tree->definition.m : 0;
 }
 
-static struct count search(const struct tree *tree, const struct node *node) {
-    uint32_t many = children(tree, node);
-    struct count sum = {.nodes = 1, .leaves = many == 0, .depth = node->height};
-    for (uint32_t index = 0; index < many; index++) {
-        struct node next = child(node, index);
-        struct count below = search(tree, &next);
-        sum.nodes += below.nodes;
-        sum.leaves += below.leaves;
-        if (below.depth > sum.depth) sum.depth = below.depth;
-    }
-    return sum;
-}
-
 static bool same(const struct definition *a, const struct definition *b) {
     bool shape = a->shape == b->shape && a->depth == b->depth, chance = a->q == b->q && a->m == b->m;
     return a->kind == b->kind && a->b == b->b && a->seed == b->seed && (shape || a->kind == BINOMIAL)
@@ -461,7 +444,7 @@ static bool grow(const struct texts *set, struct tree *out) {
 /* ---- Programs ---- */
 
 struct input {
-    uint64_t n;
+    uint64_t n, cutoff;
     struct tree tree;
 };
 
@@ -470,40 +453,95 @@ struct program {
     const char *parameters[9];
     bool (*make)(const struct texts *, struct input *);
     union answer (*run)(const struct input *);
-    void (*show)(union answer);
+    void (*show)(const struct input *, union answer);
+    /* Optional: restores the input; returns whether the memory after a run is right. */
+    void (*reset)(const struct input *);
+    bool (*check)(const struct input *);
 };
 
 static bool make_fib(const struct texts *set, struct input *out) {
-    uint64_t largest = 90, cutoff;
-    out->n = 36;
-    /* Nothing is forked here, so a cut-off changes nothing. */
-    return whole(set, "n", 0, largest, &out->n) && whole(set, "cutoff", 0, largest, &cutoff);
+    uint64_t largest = 90;
+    out->n = 36, out->cutoff = 0;
+    return whole(set, "n", 0, largest, &out->n) && whole(set, "cutoff", 0, largest, &out->cutoff);
 }
 
-static union answer run_fib(const struct input *input) { return (union answer){.number = fib(input->n)}; }
-
-static void show_number(union answer answer) { printf("%" PRIu64, answer.number); }
+static void show_number(const struct input *input, union answer answer) {
+    (void)input;
+    printf("%" PRIu64, answer.number);
+}
 
 static bool make_uts(const struct texts *set, struct input *out) { return grow(set, &out->tree); }
+
+static void show_tree(const struct input *input, union answer answer) {
+    struct count tree = answer.tree;
+    (void)input;
+    printf("%" PRIu64 " nodes, %" PRIu64 " leaves, depth %" PRIu32, tree.nodes, tree.leaves, tree.depth);
+}
+
+#ifdef ADAPTER
+#include "adapter.h"
+#else
+/* Two real calls each time, as in the sequential program: a compiler that inlines some levels shares their common calls,
+ * and one that turns the last call into a loop halves their number. */
+static OUT_OF_LINE uint64_t fib(uint64_t n) {
+    if (n < 2) return n;
+    uint64_t left = fib(n - 1), right = fib(n - 2);
+    OPAQUE(right);
+    return left + right;
+}
+
+/* Nothing is forked here, so a cut-off changes nothing. */
+static union answer run_fib(const struct input *input) { return (union answer){.number = fib(input->n)}; }
+
+static struct count search(const struct tree *tree, const struct node *node) {
+    uint32_t many = children(tree, node);
+    struct count sum = {.nodes = 1, .leaves = many == 0, .depth = node->height};
+    for (uint32_t index = 0; index < many; index++) {
+        struct node next = child(node, index);
+        struct count below = search(tree, &next);
+        sum.nodes += below.nodes;
+        sum.leaves += below.leaves;
+        if (below.depth > sum.depth) sum.depth = below.depth;
+    }
+    return sum;
+}
 
 static union answer run_uts(const struct input *input) {
     struct node node = root(&input->tree);
     return (union answer){.tree = search(&input->tree, &node)};
 }
 
-static void show_tree(union answer answer) {
-    struct count tree = answer.tree;
-    printf("%" PRIu64 " nodes, %" PRIu64 " leaves, depth %" PRIu32, tree.nodes, tree.leaves, tree.depth);
-}
+static const char *const NAME = "plain-c", *const SETTINGS = "", *const LIMIT = ",\"most_workers\":1";
 
 static const struct program PROGRAMS[] = {
-    {"fib", {"n", "cutoff"}, make_fib, run_fib, show_number},
-    {"uts", {"tree", "type", "shape", "depth", "b", "q", "m", "seed"}, make_uts, run_uts, show_tree},
+    {.name = "fib", .parameters = {"n", "cutoff"}, .make = make_fib, .run = run_fib, .show = show_number},
+    {.name = "uts",
+     .parameters = {"tree", "type", "shape", "depth", "b", "q", "m", "seed"},
+     .make = make_uts,
+     .run = run_uts,
+     .show = show_tree},
 };
+
+static const char *version(void) { return "1"; }
+
+static bool can_run(const struct program *program) {
+    (void)program;
+    return true;
+}
+
+/* Starts the scheduler's threads. */
+static bool start_workers(const struct request *order) {
+    if (order->workers != 1) return wrong("plain recursion has one worker, not %" PRIu64, order->workers);
+    if (order->settings.count == 0) return true;
+    return wrong("there are no settings here, so `%s` cannot be set", order->settings.list[0].name);
+}
+
+static void stop_workers(void) {}
+#endif
 
 static const struct program *find_program(const char *name) {
     for (size_t i = 0; i < COUNT(PROGRAMS); i++) {
-        if (!strcmp(PROGRAMS[i].name, name)) return &PROGRAMS[i];
+        if (!strcmp(PROGRAMS[i].name, name) && can_run(&PROGRAMS[i])) return &PROGRAMS[i];
     }
     return NULL;
 }
@@ -517,29 +555,27 @@ static bool make(const struct program *program, const struct texts *set, struct 
     return program->make(set, out);
 }
 
+static void reset(const struct program *program, const struct input *input) {
+    if (program->reset) program->reset(input);
+}
+
 /* ---- A runner's life ---- */
 
-/* Makes the input. A real runner starts the scheduler's threads here. */
 static const struct program *start(const struct request *order, struct input *out) {
     const struct program *program = find_program(order->program);
+    bool own = order->has_warmup_parameters;
     if (!program) {
         wrong("there is no program `%s` here", order->program);
         return NULL;
     }
-    if (order->workers != 1) {
-        wrong("plain recursion has one worker, not %" PRIu64, order->workers);
-        return NULL;
+    if (!make(program, own ? &order->warmup_parameters : &order->parameters, out) || !start_workers(order)) return NULL;
+    for (uint64_t i = 0; i < order->warmup; i++) {
+        reset(program, out);
+        program->run(out);
     }
-    if (order->settings.count > 0) {
-        wrong("there are no settings here, so `%s` cannot be set", order->settings.list[0].name);
-        return NULL;
-    }
-    if (order->warmup > 0) {
-        bool own = order->has_warmup_parameters;
-        if (!make(program, own ? &order->warmup_parameters : &order->parameters, out)) return NULL;
-        for (uint64_t i = 0; i < order->warmup; i++) program->run(out);
-    }
-    return make(program, &order->parameters, out) ? program : NULL;
+    if (own && !make(program, &order->parameters, out)) return NULL;
+    reset(program, out);
+    return program;
 }
 
 static double seconds(clockid_t clock) {
@@ -548,22 +584,50 @@ static double seconds(clockid_t clock) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* Linux counts the memory of the process that started this one in `getrusage`, but not in this file. */
+static uint64_t peak_rss(void) {
+#ifdef __linux__
+    char line[256];
+    uint64_t kib = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status) && sscanf(line, "VmHWM: %" SCNu64, &kib) != 1) {}
+    if (status) fclose(status);
+    if (kib > 0) return 1024 * kib;
+#endif
+    struct rusage usage = {0};
+    getrusage(RUSAGE_SELF, &usage);
+#ifdef __APPLE__
+    return (uint64_t)usage.ru_maxrss;
+#else
+    return 1024 * (uint64_t)usage.ru_maxrss;
+#endif
+}
+
 static void refuse(void) {
     fputs("{\"tell\":\"refused\",\"why\":", stdout);
     write_string(why);
     puts("}");
 }
 
+static void hello(void) {
+    printf("{\"tell\":\"hello\",\"protocol\":1,\"scheduler\":\"%s\",\"version\":", NAME);
+    write_string(version());
+    puts("}");
+}
+
 static void describe(void) {
+    const char *comma = "";
     fputs("{\"tell\":\"description\",\"programs\":[", stdout);
     for (size_t i = 0; i < COUNT(PROGRAMS); i++) {
-        printf("%s{\"name\":\"%s\",\"parameters\":[", i > 0 ? "," : "", PROGRAMS[i].name);
+        if (!can_run(&PROGRAMS[i])) continue;
+        printf("%s{\"name\":\"%s\",\"parameters\":[", comma, PROGRAMS[i].name);
+        comma = ",";
         for (const char *const *name = PROGRAMS[i].parameters; *name; name++) {
             printf("%s\"%s\"", name > PROGRAMS[i].parameters ? "," : "", *name);
         }
         fputs("]}", stdout);
     }
-    puts("],\"most_workers\":1}");
+    printf("]%s%s}\n", SETTINGS, LIMIT);
 }
 
 static void run(const struct program *program, const struct input *input) {
@@ -572,16 +636,15 @@ static void run(const struct program *program, const struct input *input) {
     union answer answer = program->run(input);
     double took = seconds(CLOCK_MONOTONIC) - begin;
     used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
-    struct rusage usage = {0};
-    getrusage(RUSAGE_SELF, &usage);
-#ifdef __APPLE__
-    const uint64_t unit = 1;
-#else
-    const uint64_t unit = 1024;
-#endif
+    uint64_t peak = peak_rss();
     printf("{\"tell\":\"ran\",\"seconds\":%.9f,\"answer\":\"", took);
-    program->show(answer);
-    printf("\",\"cpu_seconds\":%.9f,\"peak_rss_bytes\":%" PRIu64 "}\n", used, (uint64_t)usage.ru_maxrss * unit);
+    program->show(input, answer);
+    printf("\",\"cpu_seconds\":%.9f,\"peak_rss_bytes\":%" PRIu64, used, peak);
+    if (program->check && !program->check(input)) {
+        fputs(",\"error\":", stdout);
+        write_string(why);
+    }
+    puts("}");
 }
 
 /* Reserves address space for the deepest trees; only the used part becomes memory. */
@@ -601,7 +664,7 @@ int main(void) {
     char *line = NULL;
     size_t size = 0;
     raise_stack_limit();
-    puts("{\"tell\":\"hello\",\"protocol\":1,\"scheduler\":\"plain-c\",\"version\":\"1\"}");
+    hello();
     fflush(stdout);
     while (getline(&line, &size, stdin) > 0) {
         bool good = true;
@@ -617,6 +680,7 @@ int main(void) {
             is_ready = false;
             run(program, &input);
         } else if (!strcmp(request.ask, "reset") && program) {
+            reset(program, &input);
             is_ready = true;
             puts("{\"tell\":\"ready\"}");
         } else {
@@ -625,6 +689,7 @@ int main(void) {
         if (!good) refuse();
         fflush(stdout);
     }
+    if (program) stop_workers();
     free(input.tree.scale);
     free(line);
     return 0;

@@ -21,7 +21,7 @@ mod tuning;
 pub mod values;
 
 pub use names::{suggest, unknown};
-pub use peers::{PEERS, PeerSpec};
+pub use peers::{Adapter, Optional, PEERS, PeerSpec};
 pub use programs::{Kind, Memory, ParamError, ParamSpec, Preset, Settings, Spec, Workload, specs};
 pub use schedulers::{
     ADAPTIVE, BOUNDED_TSO, COMMON, LIST_KNOBS, Lists, MOST_LEAPS, ONE_WORKER, POOL_KNOBS, POOLS, PoolSpec, QUEUES,

@@ -1,66 +1,224 @@
-//! The list of all peers: a new peer is a row here, and a runner.
+//! The list of all peers: a new peer is a row here, and a runner or an adapter.
 
 /// The description of a peer.
 ///
 /// ```
-/// assert!(filch_catalogue::PEERS.iter().any(|peer| peer.name == "rayon" && peer.package.is_none()));
+/// assert!(filch_catalogue::PEERS.iter().any(|peer| peer.name == "rayon" && peer.adapter.is_none()));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PeerSpec {
     /// Its name in commands.
     pub name: &'static str,
-    /// Its version; `None` for the system's.
-    pub version: Option<&'static str>,
+    /// The version that is known to work.
+    pub version: &'static str,
     /// A one-line description.
     pub summary: &'static str,
-    /// Its home page.
+    /// Where to get it.
     pub home: &'static str,
-    /// The system packages that its runner needs, by Debian's names.
-    pub package: Option<&'static str>,
+    /// How its runner is made, if cargo does not build it.
+    pub adapter: Option<Adapter>,
+}
+
+/// How the runner of a scheduler in C or C++ is compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Adapter {
+    /// The file of `crates/filch-peers/cpp`.
+    pub file: &'static str,
+    /// The standard of the language, as compilers name it.
+    pub standard: &'static str,
+    /// The compilers to try, the best first.
+    pub compilers: &'static [&'static str],
+    /// The compilers that are known to work, and what else is needed, for people.
+    pub needs: &'static str,
+    /// A file that tells its sources from other folders; without one it is part of the system or of the compiler.
+    pub mark: Option<&'static str>,
+    /// The folders of its sources with headers.
+    pub include: &'static [&'static str],
+    /// The files of its sources to compile.
+    pub sources: &'static [&'static str],
+    /// The flags that its documentation or benchmarks use.
+    pub flags: &'static [&'static str],
+    /// The libraries to link.
+    pub libraries: &'static [&'static str],
+    /// Flags for a library that it uses where there is one.
+    pub optional: &'static [Optional],
+}
+
+/// A library that a scheduler gains from.
+#[derive(Clone, Copy, Debug)]
+pub struct Optional {
+    /// Its name, for people.
+    pub name: &'static str,
+    /// What finds it.
+    pub library: &'static str,
+    /// The flags that then apply.
+    pub flags: &'static [&'static str],
+}
+
+const CLANG: &[&str] = &["clang++-21", "clang++-20", "clang++-19", "clang++-18", "clang++", "g++-14", "g++-13", "g++"];
+const C: &[&str] = &["clang-21", "clang-20", "clang-19", "clang-18", "clang", "gcc", "cc"];
+
+/// Allocators that the comparison of runtimes recommends for all of them.
+const TCMALLOC: Optional = Optional { name: "tcmalloc", library: "-l:libtcmalloc_minimal.so.4", flags: &[] };
+
+const fn hwloc(flags: &'static [&'static str]) -> Optional {
+    Optional { name: "hwloc", library: "-lhwloc", flags }
+}
+
+/// An adapter in C++ of a library that consists of headers.
+const fn headers(file: &'static str, mark: &'static str, include: &'static [&'static str]) -> Adapter {
+    Adapter {
+        file,
+        standard: "c++20",
+        compilers: CLANG,
+        needs: "clang 18 or gcc 13, C++20",
+        mark: Some(mark),
+        include,
+        sources: &[],
+        flags: &[],
+        libraries: &[],
+        optional: &[TCMALLOC],
+    }
+}
+
+const fn rust(name: &'static str, version: &'static str, summary: &'static str, home: &'static str) -> PeerSpec {
+    PeerSpec { name, version, summary, home, adapter: None }
 }
 
 /// All peers.
 pub const PEERS: &[PeerSpec] = &[
+    rust("rayon", "1.12.0", "Rust, Chase-Lev deques, closures", "https://github.com/rayon-rs/rayon"),
+    rust("chili", "0.2.1", "Rust, private queues, work shared at a heartbeat", "https://github.com/dragostis/chili"),
+    rust(
+        "lace-ws",
+        "1.0.0",
+        "Rust, Lace's split deque, spawn and sync, leapfrogging",
+        "https://crates.io/crates/lace-ws",
+    ),
+    rust(
+        "forte",
+        "1.0.0-alpha.4",
+        "Rust, private queues, work shared at a heartbeat",
+        "https://github.com/NthTensor/Forte",
+    ),
     PeerSpec {
-        name: "rayon",
-        version: Some("1.12.0"),
-        summary: "Rust, Chase-Lev deques, closures",
-        home: "https://github.com/rayon-rs/rayon",
-        package: None,
+        name: "lace",
+        version: "1.4.2",
+        summary: "C, the split deque of its paper, spawn and sync, leapfrogging",
+        home: "https://github.com/trolando/lace",
+        adapter: Some(Adapter {
+            standard: "gnu11",
+            compilers: C,
+            needs: "clang or gcc, C11",
+            sources: &["src/lace.c"],
+            // Its build enables this; the others are options that its build leaves off.
+            flags: &[
+                "-DLACE_USE_MMAP=1",
+                "-DLACE_PIE_TIMES=0",
+                "-DLACE_COUNT_TASKS=0",
+                "-DLACE_COUNT_STEALS=0",
+                "-DLACE_COUNT_SPLITS=0",
+            ],
+            optional: &[],
+            ..headers("lace.c", "src/lace.h", &["src"])
+        }),
     },
     PeerSpec {
-        name: "chili",
-        version: Some("0.2.1"),
-        summary: "Rust, private queues, work shared at a heartbeat",
-        home: "https://github.com/dragostis/chili",
-        package: None,
+        name: "citor",
+        version: "0.6.0",
+        summary: "C++, Chase-Lev deques, fork–join of functions",
+        home: "https://github.com/Lallapallooza/citor",
+        adapter: Some(Adapter {
+            // As the comparison of runtimes sets it, for deep recursion.
+            flags: &["-DCITOR_WORKER_STACK_KIB=65536"],
+            needs: "clang 18 or gcc 14, C++20, x86-64",
+            ..headers("citor.cpp", "include/citor/thread_pool.h", &["include"])
+        }),
     },
     PeerSpec {
-        name: "lace-ws",
-        version: Some("1.0.0"),
-        summary: "Rust, Lace's split deque, spawn and sync, leapfrogging",
-        home: "https://crates.io/crates/lace-ws",
-        package: None,
+        name: "libfork",
+        version: "3.8.0",
+        summary: "C++, coroutines, continuation stealing on segmented stacks",
+        home: "https://github.com/ConorWilliams/libfork",
+        adapter: Some(Adapter {
+            standard: "c++23",
+            needs: "clang 18 or gcc 13, C++23",
+            optional: &[TCMALLOC, hwloc(&["-DLF_USE_HWLOC"])],
+            ..headers("libfork.cpp", "include/libfork.hpp", &["include"])
+        }),
     },
     PeerSpec {
-        name: "forte",
-        version: Some("1.0.0-alpha.4"),
-        summary: "Rust, private queues, work shared at a heartbeat",
-        home: "https://github.com/NthTensor/Forte",
-        package: None,
+        name: "toomanycooks",
+        version: "1.7.0",
+        summary: "C++, coroutines, a runtime for work and waiting",
+        home: "https://github.com/tzcnt/TooManyCooks",
+        adapter: Some(Adapter {
+            flags: &["-DTMC_PRIORITY_COUNT=1", "-DTMC_TRIVIAL_TASK"],
+            optional: &[TCMALLOC, hwloc(&["-DTMC_USE_HWLOC"])],
+            ..headers("toomanycooks.cpp", "include/tmc/ex_cpu.hpp", &["include"])
+        }),
+    },
+    PeerSpec {
+        name: "taskflow",
+        version: "4.1.0",
+        summary: "C++, task graphs and task groups",
+        home: "https://github.com/taskflow/taskflow",
+        adapter: Some(Adapter {
+            flags: &["-DTF_ENABLE_ATOMIC_NOTIFIER"],
+            ..headers("taskflow.cpp", "taskflow/taskflow.hpp", &["."])
+        }),
+    },
+    PeerSpec {
+        name: "parlaylib",
+        version: "of 17 September 2025",
+        summary: "C++, parallel algorithms on a small scheduler",
+        home: "https://github.com/cmuparlay/parlaylib",
+        adapter: Some(Adapter {
+            standard: "c++17",
+            needs: "clang or gcc, C++17",
+            ..headers("parlaylib.cpp", "include/parlay/parallel.h", &["include"])
+        }),
     },
     PeerSpec {
         name: "onetbb",
-        version: None,
-        summary: "C++, task groups",
-        home: "https://github.com/uxlfoundation/oneTBB",
-        package: Some("g++ libtbb-dev"),
+        version: "2021.8",
+        summary: "C++, parallel_invoke and task groups",
+        home: "https://github.com/uxlfoundation/oneTBB (Debian: libtbb-dev)",
+        adapter: Some(Adapter {
+            standard: "c++17",
+            needs: "clang or gcc, C++17, and oneTBB's headers and library",
+            mark: None,
+            libraries: &["-ltbb"],
+            ..headers("onetbb.cpp", "", &["include"])
+        }),
     },
     PeerSpec {
         name: "openmp",
-        version: None,
+        version: "4.5",
         summary: "C++, tasks of the compiler's runtime",
         home: "https://www.openmp.org",
-        package: Some("g++"),
+        adapter: Some(Adapter {
+            standard: "c++17",
+            compilers: &["g++", "clang++"],
+            needs: "a compiler with OpenMP, C++17",
+            mark: None,
+            flags: &["-fopenmp"],
+            libraries: &["-fopenmp"],
+            ..headers("openmp.cpp", "", &[])
+        }),
+    },
+    PeerSpec {
+        name: "opencilk",
+        version: "3.0",
+        summary: "C++ with cilk_spawn and cilk_sync, continuation stealing",
+        home: "https://www.opencilk.org",
+        adapter: Some(Adapter {
+            compilers: &["/opt/opencilk/bin/clang++"],
+            needs: "OpenCilk's compiler",
+            mark: None,
+            flags: &["-fopencilk"],
+            libraries: &["-fopencilk"],
+            ..headers("opencilk.cpp", "", &[])
+        }),
     },
 ];

@@ -36,6 +36,8 @@ pub(crate) enum Verb {
     Run(Run),
     /// Lists pools, queues, parameters, workloads, peers, experiments, waiting strategies, columns and scenarios
     List(List),
+    /// Lists other schedulers, and adds those in C and C++
+    Peers(Peers),
     /// Makes the HTML report, or a JSON summary, from JSON lines
     Report(Report),
     /// Keeps reproductions in the repository, and writes the page about what held on which processor
@@ -331,6 +333,40 @@ pub(crate) struct List {
     /// List only these
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch peers                                    all, what each needs, and whether it is there
+  git clone https://github.com/trolando/lace
+  filch peers add lace --source lace             compile its runner, once
+  filch compare fib uts --peers lace,rayon       then it is a peer like others
+  filch peers add openmp --compiler clang++      with another compiler
+  filch peers remove lace")]
+pub(crate) struct Peers {
+    #[command(subcommand)]
+    pub(crate) what: Option<PeersVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PeersVerb {
+    /// Compiles the runner of a scheduler in C or C++, and keeps it
+    Add {
+        /// The scheduler: see `filch peers`
+        name: String,
+        /// Its sources: a checkout, or the folder where it is installed
+        #[arg(long, value_name = "DIR")]
+        source: Option<PathBuf>,
+        /// The compiler [default: the first of those known to work that there is]
+        #[arg(long, value_name = "CXX")]
+        compiler: Option<String>,
+    },
+    /// Removes a runner
+    Remove {
+        /// The scheduler
+        name: String,
+    },
 }
 
 /// What can be listed.

@@ -1,5 +1,6 @@
 //! `filch`: compares work-stealing schedulers on real programs.
 
+mod adapters;
 mod columns;
 mod conclude;
 mod earlier;

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use filch_catalogue::PEERS;
 use filch_protocol::PREFIX;
 
+use crate::adapters;
 use crate::error::{Result, usage};
 
 /// A program that the driver starts.
@@ -18,6 +19,8 @@ use crate::error::{Result, usage};
 pub(crate) enum Executable {
     /// The runner of a scheduler: the sequential programs, a pool or queue, a peer.
     Runner(String),
+    /// The runner of a peer in C or C++, which `filch peers add` has made.
+    Added(String),
     /// The user's runner, which the user builds.
     At(PathBuf),
     /// The checkers.
@@ -31,21 +34,27 @@ impl Executable {
         Self::Runner(name.to_owned())
     }
 
+    /// The runner of a peer.
+    pub(crate) fn of_peer(name: &str) -> Self {
+        let is_added = PEERS.iter().any(|peer| peer.name == name && peer.adapter.is_some());
+        if is_added { Self::Added(name.to_owned()) } else { Self::runner(name) }
+    }
+
     fn peer(&self) -> Option<&str> {
         match self {
             Self::Runner(name) => PEERS.iter().map(|peer| peer.name).find(|peer| peer == name),
-            Self::At(_) | Self::Check | Self::Probe => None,
+            Self::Added(_) | Self::At(_) | Self::Check | Self::Probe => None,
         }
     }
 
-    /// Whether it belongs to filch.
-    fn is_ours(&self) -> bool {
-        !matches!(self, Self::At(_))
+    /// Whether cargo builds it.
+    fn is_cargos(&self) -> bool {
+        !matches!(self, Self::Added(_) | Self::At(_))
     }
 
     fn package(&self) -> &'static str {
         match self {
-            Self::At(_) => unreachable!("only filch's programs are built"),
+            Self::Added(_) | Self::At(_) => unreachable!("only cargo's programs are in packages"),
             Self::Runner(_) if self.peer().is_some() => "filch-peers",
             Self::Runner(_) => "filch-runner",
             Self::Check => "filch-checker",
@@ -56,7 +65,7 @@ impl Executable {
     fn file(&self) -> String {
         let name = match self {
             Self::Runner(name) => format!("{PREFIX}{name}"),
-            Self::At(_) => unreachable!("only filch's programs have known names"),
+            Self::Added(_) | Self::At(_) => unreachable!("only cargo's programs are beside the driver"),
             Self::Check => "filch-check".to_owned(),
             Self::Probe => "filch-probe".to_owned(),
         };
@@ -67,6 +76,7 @@ impl Executable {
     pub(crate) fn path(&self) -> Result<PathBuf> {
         match self {
             Self::At(path) => Ok(path.clone()),
+            Self::Added(name) => adapters::runner(name),
             ours => Ok(folder()?.join(ours.file())),
         }
     }
@@ -117,7 +127,7 @@ impl Workshop {
             let name = file.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(&file);
             arguments.extend(["--bin".to_owned(), name.to_owned()]);
         }
-        // Other peers may lack their system packages.
+        // Peers are features.
         if packages.contains("filch-peers") {
             arguments.push("--no-default-features".to_owned());
             for peer in programs.iter().filter_map(Executable::peer) {
@@ -135,8 +145,16 @@ pub(crate) fn sources() -> Option<PathBuf> {
 
 /// Builds all programs at once if the sources are available; otherwise checks that they exist.
 pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
+    for program in programs {
+        if let Executable::Added(name) = program {
+            adapters::ready(name, talks)?;
+        }
+    }
     let folder = folder()?;
-    let programs: &BTreeSet<Executable> = &programs.iter().filter(|program| program.is_ours()).cloned().collect();
+    let programs: &BTreeSet<Executable> = &programs.iter().filter(|program| program.is_cargos()).cloned().collect();
+    if programs.is_empty() {
+        return Ok(());
+    }
     let missing = || programs.iter().find(|program| !folder.join(program.file()).is_file());
     let Some(workshop) = Workshop::of(&folder) else {
         return missing().map_or(Ok(()), |program| {
@@ -170,10 +188,5 @@ pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.lines().filter(|line| line.starts_with("error")).collect::<Vec<_>>().join("\n");
-    let needs = programs.iter().filter_map(|program| {
-        let package = PEERS.iter().find(|peer| Some(peer.name) == program.peer())?.package?;
-        Some(format!("\nthe runner of {} needs {package} (Debian's names)", program.peer()?))
-    });
-    let needs: String = needs.collect();
-    Err(usage(format!("the runners could not be built: `cargo {}`\n{said}{needs}", arguments.join(" "))))
+    Err(usage(format!("the runners could not be built: `cargo {}`\n{said}", arguments.join(" "))))
 }

@@ -215,7 +215,7 @@ impl Scheduler {
             Self::Serial => Executable::runner("serial"),
             Self::Filch { pool, .. } => Executable::runner(pool.pool()),
             Self::Worklist(tuning) => Executable::runner(tuning.queue()),
-            Self::Peer(name) => Executable::runner(name),
+            Self::Peer(name) => Executable::of_peer(name),
             Self::Foreign(foreign) => Executable::At(foreign.path.clone()),
         }
     }

@@ -1,50 +1,63 @@
-// The programs on oneTBB: task groups in an arena.
+// oneTBB: parallel_invoke, and task groups in an arena.
 
-#include "programs.h"
-
+#include <memory>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_invoke.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>
 
+#include "programs.h"
+
 namespace {
 
-struct Group {
-    tbb::task_group group;
-
-    template <class F>
-    void fork(F &&f) {
-        group.run(std::forward<F>(f));
-    }
-
-    void wait() { group.wait(); }
-};
-
 /// The limits hold while this lives. The thread that enters the arena takes one of its slots.
-struct Scheduler {
+struct Limits {
     tbb::global_control threads;
     tbb::global_control stacks;
     tbb::task_arena arena;
 
-    Scheduler(size_t workers, size_t stack_bytes)
+    Limits(size_t workers, size_t stack_bytes)
         : threads(tbb::global_control::max_allowed_parallelism, workers),
           stacks(tbb::global_control::thread_stack_size, stack_bytes),
           arena(int(workers)) {}
 };
 
-template <class F>
-void run(void *scheduler, F &&f) {
-    static_cast<Scheduler *>(scheduler)->arena.execute(f);
-}
+std::unique_ptr<Limits> limits;
+
+struct OneTbb {
+    static constexpr const char *name = "onetbb";
+    static const char *version() { return TBB_runtime_version(); }
+
+    static const char *begin(size_t workers, size_t stack_bytes) {
+        return programs::trying([&] { limits = std::make_unique<Limits>(workers, stack_bytes); });
+    }
+    static void end() { limits.reset(); }
+
+    template <class F>
+    static void root(F f) {
+        limits->arena.execute(f);
+    }
+    template <class F, class G>
+    static void both(F f, G g) {
+        tbb::parallel_invoke(f, g);
+    }
+    template <class F, class G, class H, class I>
+    static void four(F f, G g, H h, I i) {
+        tbb::task_group group;
+        group.run(f);
+        group.run(g);
+        group.run(h);
+        group.run_and_wait(i);
+    }
+    template <class F>
+    static void each(size_t n, F f) {
+        tbb::task_group group;
+        for (size_t i = 0; i + 1 < n; i++) group.run([&f, i] { f(i); });
+        group.run_and_wait([&f, n] { f(n - 1); });
+    }
+};
 
 }  // namespace
 
-extern "C" void *filch_peers_onetbb_start(size_t workers, size_t stack_bytes) {
-    return new Scheduler(workers, stack_bytes);
-}
-
-extern "C" void filch_peers_onetbb_stop(void *scheduler) { delete static_cast<Scheduler *>(scheduler); }
-
-extern "C" const char *filch_peers_onetbb_version() { return TBB_runtime_version(); }
-
-FILCH_PEERS_ENTRIES(onetbb, Group, run)
+const scheduler filch_scheduler = programs::table<OneTbb>();

@@ -1,35 +1,62 @@
-// The programs on OpenMP: tasks in a parallel region.
-
-#include "programs.h"
+// OpenMP: tasks in a parallel region.
 
 #include <omp.h>
 
+#include "programs.h"
+
 namespace {
 
-/// A class cannot hold a pragma's task region. But the functions that one task calls create siblings, so `wait` waits for
-/// the tasks of `fork`.
-struct Group {
-    template <class F>
-    void fork(F f) {
-#pragma omp task default(none) firstprivate(f)
-        f();
+int threads;
+
+struct OpenMp {
+    static constexpr const char *name = "openmp";
+    /// The date of the specification that the compiler implements.
+    static const char *version() {
+        static const std::string date = std::to_string(_OPENMP);
+        return date.c_str();
     }
 
-    void wait() {
+    static const char *begin(size_t workers, size_t) {
+        threads = int(workers);
+        return nullptr;
+    }
+    static void end() {}
+
+    template <class F>
+    static void root(F f) {
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+        f();
+    }
+    template <class F, class G>
+    static void both(F f, G g) {
+#pragma omp task default(none) shared(f)
+        f();
+        g();
+#pragma omp taskwait
+    }
+    template <class F, class G, class H, class I>
+    static void four(F f, G g, H h, I i) {
+#pragma omp task default(none) shared(f)
+        f();
+#pragma omp task default(none) shared(g)
+        g();
+#pragma omp task default(none) shared(h)
+        h();
+        i();
+#pragma omp taskwait
+    }
+    template <class F>
+    static void each(size_t n, F f) {
+        for (size_t i = 0; i + 1 < n; i++) {
+#pragma omp task default(none) firstprivate(i) shared(f)
+            f(i);
+        }
+        f(n - 1);
 #pragma omp taskwait
     }
 };
 
-template <class F>
-void run(void *scheduler, F &&f) {
-    int workers = int(reinterpret_cast<uintptr_t>(scheduler));
-#pragma omp parallel num_threads(workers)
-#pragma omp single
-    f();
-}
-
 }  // namespace
 
-extern "C" int filch_peers_openmp_version() { return _OPENMP; }
-
-FILCH_PEERS_ENTRIES(openmp, Group, run)
+const scheduler filch_scheduler = programs::table<OpenMp>();

@@ -1,61 +1,100 @@
-// The programs of filch-workloads for C++ schedulers. A scheduler is a class `Group`, whose `fork` forks a call and whose
-// `wait` waits for all forked calls, and a function that runs the root.
+// The programs for schedulers of functions in C++. A scheduler is a class with
 //
-// Counterparts: fib.rs, queens.rs, uts/mod.rs, matmul.rs and cilksort.rs of filch-workloads/src.
+//     both(f, g)        runs two functions, perhaps in parallel
+//     four(f, g, h, i)  runs four
+//     each(n, f)        runs f(0) … f(n - 1)
+//     root(f)           runs f as the first task
+//
+// Counterparts in filch-workloads/src: fib.rs, skynet.rs, nqueens.rs, queens.rs, uts/mod.rs, quarters.rs, matmul.rs and
+// cilksort.rs.
 
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
 
-extern "C" {
-
-/// A node of a tree, laid out as in Rust: a SHA-1 state and a height.
-struct Node {
-    uint32_t state[5];
-    uint32_t height;
-};
-
-/// The size of a tree.
-struct Count {
-    uint64_t nodes;
-    uint64_t leaves;
-    uint64_t depth;
-};
-
-// These are Rust functions, so that all schedulers have the same leaves.
-
-uint64_t filch_peers_fib(uint64_t n);
-uint32_t filch_peers_children(const void *tree, const Node *node);
-void filch_peers_child(const Node *node, uint32_t index, Node *child);
-void filch_peers_sort(uint32_t *keys, size_t len);
-}
+#include "scheduler.h"
 
 namespace programs {
 
-template <class Group>
+/// No compiler may turn this into fewer calls: the leaves of fib below a cut-off.
+[[gnu::noinline]] inline uint64_t serial_fib(uint64_t n) {
+    if (n < 2) return n;
+    uint64_t left = serial_fib(n - 1), right = serial_fib(n - 2);
+    asm("" : "+r"(right));
+    return left + right;
+}
+
+template <class S>
 uint64_t fib(uint64_t n) {
     if (n < 2) return n;
     uint64_t a, b;
-    Group group;
-    group.fork([&b, n] { b = fib<Group>(n - 2); });
-    a = fib<Group>(n - 1);
-    group.wait();
+    S::both([&a, n] { a = fib<S>(n - 1); }, [&b, n] { b = fib<S>(n - 2); });
     return a + b;
 }
 
-template <class Group>
+template <class S>
 uint64_t fib_above(uint64_t n, uint64_t cutoff) {
-    if (n <= cutoff) return filch_peers_fib(n);
+    if (n <= cutoff) return serial_fib(n);
     uint64_t a, b;
-    Group group;
-    group.fork([&b, n, cutoff] { b = fib_above<Group>(n - 2, cutoff); });
-    a = fib_above<Group>(n - 1, cutoff);
-    group.wait();
+    S::both([&a, n, cutoff] { a = fib_above<S>(n - 1, cutoff); }, [&b, n, cutoff] { b = fib_above<S>(n - 2, cutoff); });
     return a + b;
+}
+
+template <class S, unsigned levels>
+uint64_t skynet(uint64_t first, unsigned level) {
+    if (level == levels) return first;
+    uint64_t step = 1;
+    for (unsigned i = 0; i + level + 1 < levels; i++) step *= 10;
+    std::array<uint64_t, 10> sums;
+    S::each(10, [&sums, first, step, level](size_t i) { sums[i] = skynet<S, levels>(first + step * i, level + 1); });
+    uint64_t sum = 0;
+    for (uint64_t each : sums) sum += each;
+    return sum;
+}
+
+/// Whether no queen in the first `rows` rows attacks this place in the next.
+template <size_t n>
+bool is_free(const std::array<char, n> &board, int rows, int column) {
+    for (int row = 0; row < rows; row++) {
+        int other = board[size_t(row)];
+        if (other == column || other == column - (rows - row) || other == column + (rows - row)) return false;
+    }
+    return true;
+}
+
+template <class S, size_t n>
+int nqueens(int rows, std::array<char, n> board) {
+    if (rows == int(n)) return 1;
+    std::array<char, n> columns;
+    size_t children = 0;
+    for (int column = 0; column < int(n); column++) {
+        if (is_free(board, rows, column)) columns[children++] = char(column);
+    }
+    if (children == 0) return 0;
+    std::array<int, n> ways;
+    S::each(children, [&](size_t i) {
+        std::array<char, n> child = board;
+        child[size_t(rows)] = columns[i];
+        ways[i] = nqueens<S>(rows + 1, child);
+    });
+    int sum = 0;
+    for (size_t i = 0; i < children; i++) sum += ways[i];
+    return sum;
+}
+
+/// Calls `f` with the constant that equals `value`, which lies between `least` and `most`.
+template <unsigned least, unsigned most, class F>
+uint64_t with_constant(unsigned value, F f) {
+    if constexpr (least < most) {
+        if (value > least) return with_constant<least + 1, most>(value, f);
+    }
+    return f(std::integral_constant<unsigned, least>());
 }
 
 struct Board {
@@ -79,60 +118,79 @@ struct Board {
     }
 };
 
-template <class Group>
+template <class S>
 uint64_t queens(const Board &board) {
     if (board.rows == board.size) return 1;
-    std::array<uint64_t, Board::largest> ways;
+    std::array<uint8_t, Board::largest> columns;
     unsigned children = 0;
-    Group group;
     for (unsigned column = 0; column < board.size; column++) {
-        if (!board.is_safe(column)) continue;
-        uint64_t *result = &ways[children++];
-        group.fork([result, &board, column] { *result = queens<Group>(board.with(column)); });
+        if (board.is_safe(column)) columns[children++] = uint8_t(column);
     }
-    group.wait();
+    if (children == 0) return 0;
+    std::array<uint64_t, Board::largest> ways;
+    S::each(children, [&](size_t i) { ways[i] = queens<S>(board.with(columns[i])); });
     uint64_t sum = 0;
     for (unsigned i = 0; i < children; i++) sum += ways[i];
     return sum;
 }
 
+/// Adds a subtree.
+inline void add(count &sum, const count &more) {
+    sum.nodes += more.nodes;
+    sum.leaves += more.leaves;
+    sum.depth = std::max(sum.depth, more.depth);
+}
+
 /// The results of up to this many children are in the frame. Deep trees have few children.
 constexpr uint32_t children_in_frame = 8;
 
-template <class Group>
-Count search(const void *tree, const Node &node);
+template <class S>
+count search(const tree *tree, const node &parent);
 
-template <class Group>
-Count search_children(const void *tree, const Node &node, uint32_t children, Count *counts) {
-    Group group;
-    for (uint32_t i = 0; i < children; i++) {
-        Node child;
-        filch_peers_child(&node, i, &child);
-        Count *result = &counts[i];
-        group.fork([result, tree, child] { *result = search<Group>(tree, child); });
-    }
-    group.wait();
-    Count sum = {1, 0, node.height};
-    for (uint32_t i = 0; i < children; i++) {
-        sum.nodes += counts[i].nodes;
-        sum.leaves += counts[i].leaves;
-        sum.depth = std::max(sum.depth, counts[i].depth);
-    }
+template <class S>
+count search_children(const tree *tree, const node &parent, uint32_t children, count *counts) {
+    S::each(children, [&](size_t i) { counts[i] = search<S>(tree, filch_child(&parent, uint32_t(i))); });
+    count sum = {1, 0, parent.height};
+    for (uint32_t i = 0; i < children; i++) add(sum, counts[i]);
     return sum;
 }
 
-template <class Group>
-Count search(const void *tree, const Node &node) {
-    uint32_t children = filch_peers_children(tree, &node);
-    if (children == 0) return {1, 1, node.height};
+template <class S>
+count search(const tree *tree, const node &parent) {
+    uint32_t children = filch_children(tree, &parent);
+    if (children == 0) return {1, 1, parent.height};
     if (children <= children_in_frame) {
-        Count counts[children_in_frame];
-        return search_children<Group>(tree, node, children, counts);
+        count counts[children_in_frame];
+        return search_children<S>(tree, parent, children, counts);
     }
-    Count *counts = new Count[children];
-    Count sum = search_children<Group>(tree, node, children, counts);
+    count *counts = new count[children];
+    count sum = search_children<S>(tree, parent, children, counts);
     delete[] counts;
     return sum;
+}
+
+/// A leaf of `quarters`: c += a b, for n × n blocks of matrices with rows of `stride`.
+inline void multiply_leaf(const int32_t *a, const int32_t *b, int32_t *c, int n, int stride) {
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < n; k++) {
+            for (int j = 0; j < n; j++) c[i * stride + j] += a[i * stride + k] * b[k * stride + j];
+        }
+    }
+}
+
+constexpr int quarters_leaf = 32;
+
+template <class S>
+void quarters(int32_t *a, int32_t *b, int32_t *c, int n, int stride) {
+    if (n <= quarters_leaf) return multiply_leaf(a, b, c, n, stride);
+    int h = n / 2, down = h * stride;
+    // Both halves of a sum go to the same place, so one follows the other.
+    S::four([=] { quarters<S>(a, b, c, h, stride); }, [=] { quarters<S>(a, b + h, c + h, h, stride); },
+            [=] { quarters<S>(a + down, b, c + down, h, stride); },
+            [=] { quarters<S>(a + down, b + h, c + down + h, h, stride); });
+    S::four([=] { quarters<S>(a + h, b + down, c, h, stride); }, [=] { quarters<S>(a + h, b + down + h, c + h, h, stride); },
+            [=] { quarters<S>(a + down + h, b + down, c + down, h, stride); },
+            [=] { quarters<S>(a + down + h, b + down + h, c + down + h, h, stride); });
 }
 
 struct Product {
@@ -164,7 +222,7 @@ struct Product {
     }
 };
 
-template <class Group>
+template <class S>
 void multiply(Product product) {
     constexpr uint32_t leaf = 64;
     uint32_t m = product.m, n = product.n, p = product.p;
@@ -181,21 +239,18 @@ void multiply(Product product) {
         second.a += n / 2;
         second.b += size_t(n / 2) * product.stride;
         second.add = true;
-        multiply<Group>(first);
-        return multiply<Group>(second);
+        multiply<S>(first);
+        return multiply<S>(second);
     } else {
         first.p = p / 2;
         second.p = p - p / 2;
         second.b += p / 2;
         second.c += p / 2;
     }
-    Group group;
-    group.fork([second] { multiply<Group>(second); });
-    multiply<Group>(first);
-    group.wait();
+    S::both([first] { multiply<S>(first); }, [second] { multiply<S>(second); });
 }
 
-template <class Group>
+template <class S>
 void merge(const uint32_t *a, size_t a_len, const uint32_t *b, size_t b_len, uint32_t *merged, size_t cutoff) {
     if (a_len + b_len <= cutoff) {
         const uint32_t *a_end = a + a_len, *b_end = b + b_len;
@@ -216,51 +271,92 @@ void merge(const uint32_t *a, size_t a_len, const uint32_t *b, size_t b_len, uin
     uint32_t median = a[middle];
     size_t low = size_t(std::lower_bound(b, b + b_len, median) - b);
     merged[middle + low] = median;
-    Group group;
-    group.fork([=] {
-        merge<Group>(a + middle + 1, a_len - middle - 1, b + low, b_len - low, merged + middle + low + 1, cutoff);
-    });
-    merge<Group>(a, middle, b, low, merged, cutoff);
-    group.wait();
+    S::both([=] { merge<S>(a, middle, b, low, merged, cutoff); },
+            [=] { merge<S>(a + middle + 1, a_len - middle - 1, b + low, b_len - low, merged + middle + low + 1, cutoff); });
 }
 
 /// Sorts into `keys`, or into `scratch` if `half` is set.
-template <class Group>
+template <class S>
 void sort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff, bool half) {
-    if (!half && len <= cutoff) return filch_peers_sort(keys, len);
+    if (!half && len <= cutoff) return std::sort(keys, keys + len);
     size_t middle = len / 2;
-    Group group;
-    group.fork([=] { sort<Group>(keys + middle, scratch + middle, len - middle, cutoff, !half); });
-    sort<Group>(keys, scratch, middle, cutoff, !half);
-    group.wait();
+    S::both([=] { sort<S>(keys, scratch, middle, cutoff, !half); },
+            [=] { sort<S>(keys + middle, scratch + middle, len - middle, cutoff, !half); });
     uint32_t *from = half ? keys : scratch, *to = half ? scratch : keys;
-    merge<Group>(from, middle, from + middle, len - middle, to, cutoff);
+    merge<S>(from, middle, from + middle, len - middle, to, cutoff);
+}
+
+// As functions of the scheduler's table.
+
+template <class S, class F>
+uint64_t number(F f) {
+    uint64_t result = 0;
+    S::root([&] { result = uint64_t(f()); });
+    return result;
+}
+
+template <class S>
+uint64_t run_fib(uint64_t n, uint64_t cutoff) {
+    return number<S>([=] { return cutoff < 2 ? fib<S>(n) : fib_above<S>(n, cutoff); });
+}
+
+template <class S>
+uint64_t run_skynet(unsigned levels) {
+    return with_constant<LEAST_LEVELS, MOST_LEVELS>(levels, [](auto levels) {
+        return number<S>([] { return skynet<S, decltype(levels)::value>(0, 0); });
+    });
+}
+
+template <class S>
+uint64_t run_nqueens(unsigned n) {
+    return with_constant<LEAST_QUEENS / 2, MOST_QUEENS / 2>(n / 2, [](auto half) {
+        return number<S>([] { return nqueens<S>(0, std::array<char, 2 * decltype(half)::value>{}); });
+    });
+}
+
+template <class S>
+uint64_t run_queens(unsigned n) {
+    return number<S>([n] { return queens<S>(Board{{}, 0, uint8_t(n)}); });
+}
+
+template <class S>
+void run_uts(const tree *tree, const node *root, count *count) {
+    S::root([=] { *count = search<S>(tree, *root); });
+}
+
+template <class S>
+void run_quarters(int32_t *a, int32_t *b, int32_t *c, int n) {
+    S::root([=] { quarters<S>(a, b, c, n, n); });
+}
+
+template <class S>
+void run_matmul(const float *a, const float *b, float *c, uint32_t n) {
+    S::root([=] { multiply<S>(Product{a, b, c, n, n, n, n, false}); });
+}
+
+template <class S>
+void run_cilksort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff) {
+    S::root([=] { sort<S>(keys, scratch, len, cutoff, false); });
+}
+
+/// The table of a class that also has `name`, `version()`, `begin(workers, stack_bytes)` and `end()`.
+template <class S>
+constexpr scheduler table() {
+    return {S::name,      S::version,     S::begin,       S::end,          run_fib<S>,    run_skynet<S>, run_nqueens<S>,
+            run_queens<S>, run_uts<S>, run_quarters<S>, run_matmul<S>, run_cilksort<S>};
+}
+
+/// Runs `f`; returns why it failed.
+template <class F>
+const char *trying(F f) {
+    static std::string why;
+    try {
+        f();
+        return nullptr;
+    } catch (const std::exception &error) {
+        why = error.what();
+        return why.c_str();
+    }
 }
 
 }  // namespace programs
-
-/// Defines the functions that Rust calls: `run(scheduler, call)` runs `call` as the root task.
-#define FILCH_PEERS_ENTRIES(name, Group, run)                                                                          \
-    extern "C" uint64_t filch_peers_##name##_fib(void *scheduler, uint64_t n, uint64_t cutoff) {                       \
-        uint64_t result;                                                                                               \
-        run(scheduler, [&] {                                                                                           \
-            result = cutoff < 2 ? programs::fib<Group>(n) : programs::fib_above<Group>(n, cutoff);                     \
-        });                                                                                                            \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    extern "C" uint64_t filch_peers_##name##_queens(void *scheduler, uint8_t size) {                                   \
-        uint64_t result;                                                                                               \
-        run(scheduler, [&] { result = programs::queens<Group>(programs::Board{{}, 0, size}); });                       \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    extern "C" void filch_peers_##name##_uts(void *scheduler, const void *tree, const Node *root, Count *count) {      \
-        run(scheduler, [&] { *count = programs::search<Group>(tree, *root); });                                        \
-    }                                                                                                                  \
-    extern "C" void filch_peers_##name##_matmul(void *scheduler, const float *a, const float *b, float *c,             \
-                                                uint32_t n) {                                                          \
-        run(scheduler, [&] { programs::multiply<Group>(programs::Product{a, b, c, n, n, n, n, false}); });             \
-    }                                                                                                                  \
-    extern "C" void filch_peers_##name##_cilksort(void *scheduler, uint32_t *keys, uint32_t *scratch, size_t len,      \
-                                                  size_t cutoff) {                                                     \
-        run(scheduler, [&] { programs::sort<Group>(keys, scratch, len, cutoff, false); });                             \
-    }

@@ -43,24 +43,13 @@ pub(crate) trait Rival: Sized + 'static {
 #[derive(Clone, Copy)]
 pub struct Peer {
     name: &'static str,
-    version: fn() -> String,
     start: Start,
-    /// The supported programs, if not all fork–join ones.
-    ported: Option<&'static [&'static str]>,
 }
 
 impl Peer {
-    /// Returns a peer that runs all fork–join programs.
     #[allow(dead_code, reason = "unused without features")]
-    pub(crate) fn in_rust(name: &'static str, start: Start) -> Self {
-        let version = || String::new();
-        Self { name, version, start, ported: None }
-    }
-
-    /// Limits the peer to these ported programs.
-    #[allow(dead_code, reason = "unused without features")]
-    pub(crate) fn ported(self, version: fn() -> String, programs: &'static [&'static str]) -> Self {
-        Self { version, ported: Some(programs), ..self }
+    pub(crate) fn new(name: &'static str, start: Start) -> Self {
+        Self { name, start }
     }
 }
 
@@ -76,12 +65,12 @@ impl Scheduler for Peer {
     }
 
     fn version(&self) -> String {
-        let listed = filch_catalogue::PEERS.iter().find(|peer| peer.name == self.name).and_then(|peer| peer.version);
-        listed.map_or_else(self.version, str::to_owned)
+        let listed = filch_catalogue::PEERS.iter().find(|peer| peer.name == self.name);
+        listed.map_or_else(String::new, |peer| peer.version.to_owned())
     }
 
     fn runs(&self, program: &Spec) -> bool {
-        program.kind() == Kind::ForkJoin && self.ported.is_none_or(|ported| ported.contains(&program.name))
+        program.kind() == Kind::ForkJoin
     }
 
     fn start(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String> {

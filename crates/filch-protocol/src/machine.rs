@@ -90,7 +90,12 @@ fn line_of(path: &str) -> Option<String> {
 
 /// Reads a field of /proc/meminfo, in bytes.
 fn memory(name: &str) -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    kib("/proc/meminfo", name)
+}
+
+/// Reads a field of a file of lines such as `MemTotal: 12 kB`, in bytes.
+fn kib(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
@@ -112,6 +117,11 @@ pub fn cpu_time() -> f64 {
 
 /// The largest resident set of this process so far; zero where the system does not report it.
 pub fn peak_rss_bytes() -> u64 {
+    // `getrusage` also counts the memory that the process of its parent had when it started this one.
+    #[cfg(target_os = "linux")]
+    if let Some(bytes) = kib("/proc/self/status", "VmHWM:") {
+        return bytes;
+    }
     #[cfg(unix)]
     {
         const UNIT: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };

@@ -11,7 +11,10 @@ use filch_workloads::{Kind, Workload};
 const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("fib", &[("n", "16")]),
     ("fib-unrolled", &[("n", "16")]),
+    ("skynet", &[("levels", "3")]),
+    ("skynet-unrolled", &[("levels", "3")]),
     ("queens", &[("n", "6")]),
+    ("nqueens", &[("n", "8")]),
     ("uts", &[("tree", "T1"), ("depth", "5")]),
     ("matmul", &[("n", "60")]),
     ("cilksort", &[("n", "5000"), ("cutoff", "100"), ("input", "exponential")]),
@@ -24,6 +27,7 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("strassen", &[("n", "64"), ("cutoff", "16")]),
     ("lud", &[("n", "64"), ("cutoff", "16")]),
     ("knapsack", &[("items", "14")]),
+    ("matmul-quarters", &[("n", "64")]),
     ("matmul-inplace", &[("n", "64"), ("cutoff", "16")]),
     ("matmul-temp", &[("n", "64"), ("cutoff", "16")]),
     ("samplesort", &[("n", "3000")]),

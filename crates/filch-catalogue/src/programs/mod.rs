@@ -35,12 +35,15 @@ pub mod matching;
 pub mod matmul;
 pub mod matmul8;
 pub mod matrix;
+pub mod nqueens;
 pub mod pseudo_dfs;
+pub mod quarters;
 pub mod queens;
 pub mod queue;
 pub mod quicksort;
 pub mod rounds;
 pub mod samplesort;
+pub mod skynet;
 pub mod sleeps;
 pub mod spanning_tree;
 pub mod strassen;
@@ -74,7 +77,10 @@ macro_rules! for_each_program {
             fork_join {
                 Fib(fib::Params),
                 FibUnrolled(fib::Unrolled),
+                Skynet(skynet::Params),
+                SkynetUnrolled(skynet::Unrolled),
                 Queens(queens::Params),
+                NQueens(nqueens::Params),
                 Uts(uts::Params),
                 Matmul(matmul::Params),
                 Cilksort(cilksort::Params),
@@ -86,6 +92,7 @@ macro_rules! for_each_program {
                 Strassen(strassen::Params),
                 Lud(lud::Params),
                 Knapsack(knapsack::Params),
+                MatmulQuarters(quarters::Params),
                 MatmulInPlace(matmul8::InPlace),
                 MatmulTemporaries(matmul8::Temporaries),
                 Samplesort(samplesort::Params),

@@ -30,7 +30,7 @@ pub const SOLUTIONS: [u64; LARGEST] = [
 ];
 
 /// The forks, which are the safe placements in all rows, as far as they are published.
-const FORKS: [u64; 15] =
+pub(super) const FORKS: [u64; 15] =
     [1, 2, 5, 16, 53, 152, 551, 2_056, 8_393, 35_538, 166_925, 856_188, 4_674_889, 27_358_552, 171_129_071];
 
 /// The size of the board.

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use filch_catalogue::{Knob, Lists, PEERS, POOLS, PeerSpec, PoolSpec, QUEUES, QueueSpec, WAITS, WaitSpec, Workload};
 
+use crate::adapters;
 use crate::columns::COLUMNS;
 use crate::error::Result;
 use crate::experiment::Experiment;
@@ -61,7 +62,7 @@ pub(crate) fn list(flags: &Flags) -> Result {
             Listed::Workloads => {
                 ("Workloads", &["name", "tasks", "description", "sizes", "parameters", "source"], workloads())
             }
-            Listed::Peers => ("Peers", &["name", "version", "description", "needs", "home"], peers()),
+            Listed::Peers => ("Peers", &["name", "version", "description", "how to get it", "home"], peers()),
             Listed::Experiments => {
                 ("Experiments", &["name", "question", "programs", "sweeps", "claims"], experiments())
             }
@@ -225,8 +226,8 @@ fn workloads() -> Vec<Vec<String>> {
 
 fn peers() -> Vec<Vec<String>> {
     let peer = |peer: &PeerSpec| {
-        let needs = peer.package.map_or_else(String::new, |package| format!("{package} (Debian's names)"));
-        row([peer.name, peer.version.unwrap_or("the system's"), peer.summary, &needs, peer.home])
+        let added = peer.adapter.as_ref().map(|adapter| adapters::command(peer, adapter));
+        row([peer.name, peer.version, peer.summary, added.as_deref().unwrap_or("cargo builds it"), peer.home])
     };
     PEERS.iter().map(peer).collect()
 }

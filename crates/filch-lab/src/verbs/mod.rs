@@ -4,6 +4,7 @@ mod build;
 mod compare;
 mod experiment;
 mod list;
+mod peers;
 mod report;
 mod reproduce;
 mod results;
@@ -24,6 +25,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Reproduce(flags) => reproduce::reproduce(&flags),
         Verb::Run(flags) => run::run(&flags),
         Verb::List(flags) => list::list(&flags),
+        Verb::Peers(flags) => peers::peers(&flags),
         Verb::Report(flags) => report::report(&flags),
         Verb::Results(flags) => results::results(&flags),
         Verb::Build(flags) => build::build(&flags),

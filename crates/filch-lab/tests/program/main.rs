@@ -8,6 +8,7 @@ use serde_json::Value;
 #[path = "../common/mod.rs"]
 mod common;
 mod driver;
+mod peers;
 mod reproductions;
 #[cfg(unix)]
 mod runners;
