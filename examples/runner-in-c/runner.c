@@ -60,7 +60,7 @@ struct texts {
 struct request {
     char ask[TEXT], program[TEXT];
     struct texts parameters, settings, warmup_parameters;
-    bool has_warmup_parameters;
+    bool has_warmup_parameters, cold;
     uint64_t workers, warmup;
 };
 
@@ -168,6 +168,7 @@ static bool read_field(const char **at, const char *name, struct request *out) {
     if (!strcmp(name, "settings")) return read_texts(at, &out->settings);
     if (!strcmp(name, "workers")) return read_number(at, &out->workers);
     if (!strcmp(name, "warmup")) return read_number(at, &out->warmup);
+    if (!strcmp(name, "cold")) out->cold = (skip_space(at), !strncmp(*at, "true", 4));
     if (!strcmp(name, "warmup_parameters") && (skip_space(at), **at == '{')) {
         out->has_warmup_parameters = true;
         return read_texts(at, &out->warmup_parameters);
@@ -443,6 +444,12 @@ static bool grow(const struct texts *set, struct tree *out) {
 
 /* ---- Programs ---- */
 
+static double seconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 struct input {
     uint64_t n, cutoff;
     struct tree tree;
@@ -537,6 +544,8 @@ static bool start_workers(const struct request *order) {
 }
 
 static void stop_workers(void) {}
+
+static void show_counters(void) {}
 #endif
 
 static const struct program *find_program(const char *name) {
@@ -576,12 +585,6 @@ static const struct program *start(const struct request *order, struct input *ou
     if (own && !make(program, &order->parameters, out)) return NULL;
     reset(program, out);
     return program;
-}
-
-static double seconds(clockid_t clock) {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 /* Linux counts the memory of the process that started this one in `getrusage`, but not in this file. */
@@ -640,6 +643,7 @@ static void run(const struct program *program, const struct input *input) {
     printf("{\"tell\":\"ran\",\"seconds\":%.9f,\"answer\":\"", took);
     program->show(input, answer);
     printf("\",\"cpu_seconds\":%.9f,\"peak_rss_bytes\":%" PRIu64, used, peak);
+    show_counters();
     if (program->check && !program->check(input)) {
         fputs(",\"error\":", stdout);
         write_string(why);

@@ -151,6 +151,8 @@ pub(crate) const COLUMNS: &[Column] = &[
         #[expect(clippy::cast_precision_loss, reason = "exact up to petabytes")]
         Some(row.peak_rss_bytes as f64).filter(|&bytes| bytes > 0.0)
     }),
+    start("first", "start", "from the start of a pool to its first result, median of the processes", "first_ns"),
+    start("stop", "stop", "of stopping the pool, median of the processes", "stop_ns"),
     counter("steals", "tasks taken by idle workers, median of a run", "steals"),
     counter("leaps", "tasks taken by waiting workers, median of a run", "leaps"),
     counter("grows", "times work was shared, median of a run", "grows"),
@@ -224,6 +226,11 @@ const fn time(name: &'static str, meaning: &'static str, value: fn(&Sample) -> f
 const fn counter(name: &'static str, meaning: &'static str, counter: &'static str) -> Column {
     let source = Source::Counter(counter);
     Column { name, heading: name, meaning, unit: Unit::Count, source, best: None, place: WideTerminal }
+}
+
+const fn start(name: &'static str, heading: &'static str, meaning: &'static str, counter: &'static str) -> Column {
+    let source = Source::Nanoseconds(counter);
+    Column { name, heading, meaning, unit: Unit::Seconds, source, best: Some(Least), place: Report }
 }
 
 const fn steal_time(name: &'static str, heading: &'static str, meaning: &'static str, counter: &'static str) -> Column {

@@ -33,7 +33,8 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     if flags.pin {
         experiment.placements = vec![Placement::Pinned];
     }
-    let plan = Plan::new(&experiment, size)?;
+    let mut plan = Plan::new(&experiment, size)?;
+    plan.leave_out_missing();
     let json = flags.output.json.as_deref();
     let (measured, lines) = match json.filter(|_| flags.resume) {
         Some(path) => (Earlier::read(path, experiment.name, size)?, Some(Lines::append(path)?)),

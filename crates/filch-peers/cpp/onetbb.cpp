@@ -13,6 +13,7 @@ namespace {
 
 /// The limits hold while this lives. The thread that enters the arena takes one of its slots.
 struct Limits {
+    tbb::task_scheduler_handle handle = tbb::attach();
     tbb::global_control threads;
     tbb::global_control stacks;
     tbb::task_arena arena;
@@ -32,7 +33,12 @@ struct OneTbb {
     static const char *begin(size_t workers, size_t stack_bytes) {
         return programs::trying([&] { limits = std::make_unique<Limits>(workers, stack_bytes); });
     }
-    static void end() { limits.reset(); }
+    /// Its threads end only if they are waited for.
+    static void end() {
+        tbb::task_scheduler_handle handle = std::move(limits->handle);
+        limits.reset();
+        tbb::finalize(handle, std::nothrow);
+    }
 
     template <class F>
     static void root(F f) {

@@ -17,7 +17,7 @@ struct OpenCilk {
         setenv("CILK_NWORKERS", std::to_string(workers).c_str(), 1);
         return nullptr;
     }
-    static void end() {}
+    static constexpr void (*end)() = nullptr;
 
     template <class F>
     static void root(F f) {

@@ -20,7 +20,7 @@ struct OpenMp {
         threads = int(workers);
         return nullptr;
     }
-    static void end() {}
+    static constexpr void (*end)() = nullptr;
 
     template <class F>
     static void root(F f) {

@@ -16,7 +16,7 @@ struct ParlayLib {
         setenv("PARLAY_NUM_THREADS", std::to_string(workers).c_str(), 1);
         return parlay::num_workers() == workers ? nullptr : "ParlayLib did not start as many workers";
     }
-    static void end() {}
+    static constexpr void (*end)() = nullptr;
 
     template <class F>
     static void root(F f) {

@@ -36,6 +36,7 @@ struct scheduler {
     const char *(*version)(void);
     /* Starts this many workers. Returns null, or a sentence that says why not. */
     const char *(*start)(size_t workers, size_t stack_bytes);
+    /* Null if its threads live until the process ends. */
     void (*stop)(void);
     /* A program that is null is not there. */
     uint64_t (*fib)(uint64_t n, uint64_t cutoff);

@@ -64,6 +64,10 @@ pub struct Order {
     /// The parameters of the warm-up runs, if they have another size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_parameters: Option<BTreeMap<String, String>>,
+    /// Whether to time a start of the scheduler with its first result, and a stop, before the start for the runs: the counters
+    /// `first_ns` and `stop_ns` of each run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
 }
 
 /// Whether a field can be left out of the line.

@@ -12,7 +12,7 @@ use filch_protocol::{
     Description, Hello, Load, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION, cpu_time,
     peak_rss_bytes,
 };
-use filch_workloads::{Instance, Memory, Prepare, Workload, specs};
+use filch_workloads::{Instance, Kind, Memory, Prepare, Workload, specs};
 use serde_json::{Map, Value};
 
 use crate::{Contender, Counts, Job, Scheduler};
@@ -117,8 +117,9 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
         let work = || {
             let job =
                 Job { workload: &workload, workers: order.workers, settings: &order.settings, stack_bytes: stack };
-            match start(scheduler, &job, order) {
-                Ok(contender) => answer(&*contender, &workload, &mut instance),
+            let started = cold(scheduler, &job, order).and_then(|cold| Ok((cold, start(scheduler, &job, order)?)));
+            match started {
+                Ok((cold, contender)) => answer(&*contender, &workload, &mut instance, &cold),
                 Err(why) => say(&refusal(&why)),
             }
         };
@@ -129,6 +130,23 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
             }
         }
     })
+}
+
+/// Times a start of the scheduler up to its first result, and a stop, if the order asks for it and this is a fork–join program.
+fn cold(scheduler: &dyn Scheduler, job: &Job<'_>, order: &Order) -> Result<Counts, String> {
+    if !order.cold || job.workload.kind() != Kind::ForkJoin {
+        return Ok(Counts::new());
+    }
+    let least = workload("fib", &BTreeMap::from([("n".to_owned(), "2".to_owned())]))?;
+    let mut instance = least.prepare().map_err(|error| error.to_string())?;
+    let nanoseconds = |since: Instant| u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let begin = Instant::now();
+    let contender = scheduler.start(&Job { workload: &least, ..*job })?;
+    contender.run(&mut instance)?;
+    let first = nanoseconds(begin);
+    let begin = Instant::now();
+    drop(contender);
+    Ok(vec![("first_ns", first), ("stop_ns", nanoseconds(begin))])
 }
 
 /// Starts the scheduler and warms it up.
@@ -148,7 +166,7 @@ fn start(scheduler: &dyn Scheduler, job: &Job<'_>, order: &Order) -> Result<Box<
     Ok(contender)
 }
 
-fn answer(contender: &dyn Contender, workload: &Workload, instance: &mut Instance) -> io::Result<()> {
+fn answer(contender: &dyn Contender, workload: &Workload, instance: &mut Instance, cold: &Counts) -> io::Result<()> {
     let mut background = Background::default();
     instance.reset();
     let mut is_ready = true;
@@ -158,7 +176,10 @@ fn answer(contender: &dyn Contender, workload: &Workload, instance: &mut Instanc
             Request::Run if is_ready => {
                 is_ready = false;
                 match timed(contender, workload, instance, &mut background) {
-                    Ok(ran) => say(&Reply::Ran(Box::new(ran)))?,
+                    Ok(mut ran) => {
+                        ran.counters.extend(object(cold));
+                        say(&Reply::Ran(Box::new(ran)))?;
+                    }
                     Err(why) => return say(&refusal(&why)),
                 }
             }

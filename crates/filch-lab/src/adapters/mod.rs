@@ -94,16 +94,18 @@ pub(crate) fn runner(name: &str) -> Result<PathBuf> {
     Ok(folder(name)?.join(RUNNER))
 }
 
+/// Why a peer cannot be used, if its runner is missing.
+pub(crate) fn why_not(name: &str) -> Option<String> {
+    let (peer, adapter) = find(name).ok()?;
+    let (command, home) = (command(peer, adapter), peer.home);
+    let why = || format!("{name} is not added: `{command}` does it; it is at {home}, and needs {}", adapter.needs);
+    added(name).is_none().then(why)
+}
+
 /// Checks that a peer's runner is there. If it was made by another version of filch, makes it again in the same way.
 pub(crate) fn ready(name: &str, talks: bool) -> Result {
-    let (peer, adapter) = find(name)?;
-    let Some(added) = added(name) else {
-        let (command, home) = (command(peer, adapter), peer.home);
-        return Err(usage(format!(
-            "{name} is not added: `{command}` does it; it is at {home}, and needs {}",
-            adapter.needs
-        )));
-    };
+    let (_, adapter) = find(name)?;
+    let Some(added) = added(name) else { return Err(usage(why_not(name).unwrap_or_default())) };
     if added.adapter == fingerprint(adapter) {
         return Ok(());
     }

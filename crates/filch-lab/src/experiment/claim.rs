@@ -317,7 +317,9 @@ impl Claim {
                     };
                     compared.filter_map(each).collect()
                 }
-                Measure::OverWith(..) | Measure::FlatUpTo(_) | Measure::MeanOver(..) => Vec::new(),
+                Measure::OverWith(..) | Measure::FlatUpTo(_) | Measure::MeanOver(..) | Measure::OverBest(..) => {
+                    Vec::new()
+                }
             }
         };
         match self.measure {
@@ -326,6 +328,7 @@ impl Claim {
                 related::over_with(of, quantity, (parameter, other), points)
             }
             Measure::FlatUpTo(share) => related::flat_up_to(of, share),
+            Measure::OverBest(quantity, names) => related::over_best(of, quantity, names, points),
             _ => of.iter().flat_map(each).collect(),
         }
     }
@@ -388,6 +391,9 @@ impl Claim {
             Measure::Over(quantity, over) => format!("the {quantity} of {of} over that of {over}"),
             Measure::MeanOver(quantity, over) => {
                 format!("the {quantity} of {of} over that of {over}, as a geometric mean over the programs,")
+            }
+            Measure::OverBest(quantity, names) => {
+                format!("the {quantity} of {of} over that of the best of {}", names.join(", "))
             }
             Measure::OverSwept(quantity) => format!("the {quantity} of {of} over the swept value"),
             Measure::Beyond(quantity, over) => format!("the {quantity} of {of} minus that of {over}"),

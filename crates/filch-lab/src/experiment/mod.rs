@@ -69,6 +69,11 @@ impl Experiment {
         self.paper.map_or(&[], |paper| paper.marks)
     }
 
+    /// Whether it shows the times to start and to stop a pool.
+    pub(crate) fn is_about_starts(&self) -> bool {
+        self.columns.iter().any(|column| matches!(*column, "first" | "stop"))
+    }
+
     /// Whether it repeats a measurement of a document, or adds to one.
     pub(crate) fn is_reproduction(&self) -> bool {
         self.paper.is_some() || self.is_ablation

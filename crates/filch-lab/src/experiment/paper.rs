@@ -71,6 +71,13 @@ pub(crate) static FENCE_FREE: Document = Document {
     machine: "Xeon E7-4870 (Westmere-EX, ten processors) and Core i7-4770 (Haswell, four)",
 };
 
+pub(crate) static RUNTIMES: Document = Document {
+    title: "runtime-benchmarks",
+    authors: "tzcnt",
+    venue: "README of its source code, July 2026",
+    machine: "EPYC 7742, 64 processors",
+};
+
 pub(crate) static WSQ: Document = Document {
     title: "Work Stealing Queue",
     authors: "injinj",

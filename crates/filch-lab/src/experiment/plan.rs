@@ -9,10 +9,12 @@ use filch_catalogue::Workload;
 use filch_protocol::{Order, cores};
 
 use super::{Contender, Experiment, Sweep};
+use crate::adapters;
 use crate::error::Result;
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId};
 use crate::programs::{fits, parse, workload};
+use crate::runners::Executable;
 use crate::scheduler::{Foreign, Scheduler, Suited};
 
 /// A program, and the work of one visit to it.
@@ -73,7 +75,8 @@ impl Plan {
         let warm = warmup(&program)?;
         let cell = |scheduler: Scheduler, workers, placement| {
             let warmup_parameters = Some(scheduler.parameters(&warm));
-            let order = Order { warmup: 1, warmup_parameters, ..scheduler.order(&program, workers, placement) };
+            let order = scheduler.order(&program, workers, placement);
+            let order = Order { warmup: 1, warmup_parameters, cold: experiment.is_about_starts(), ..order };
             Cell { program: index, scheduler, workers, placement, order, copies: Vec::new() }
         };
         for (nth, &placement) in experiment.placements.iter().enumerate() {
@@ -110,6 +113,22 @@ impl Plan {
         self.ids.push(ProgramId::of(&program));
         self.programs.push(program);
         Ok(())
+    }
+
+    /// Leaves out the peers whose runners are missing.
+    pub(crate) fn leave_out_missing(&mut self) {
+        let missing = |cell: &Cell| match cell.scheduler.runner() {
+            Executable::Added(name) => adapters::why_not(&name),
+            _ => None,
+        };
+        let mut reasons: Vec<String> = self.cells.iter().filter_map(missing).collect();
+        reasons.dedup();
+        self.cells.retain(|cell| missing(cell).is_none());
+        for reason in reasons {
+            if !self.left_out.contains(&reason) {
+                self.left_out.push(reason);
+            }
+        }
     }
 
     /// Describes a cell for messages.

@@ -114,6 +114,8 @@ pub(crate) enum Measure {
     Is(Quantity),
     /// The quantity, over that of another row, with the same program and number of workers unless the pick names others.
     Over(Quantity, Pick),
+    /// The quantity, over the least of these contenders with the same number of workers. An unrolled program is compared with the plain one.
+    OverBest(Quantity, &'static [&'static str]),
     /// The geometric mean of that ratio over all programs.
     MeanOver(Quantity, Pick),
     /// The quantity, over the value of the swept parameter: a number, or a time in seconds.

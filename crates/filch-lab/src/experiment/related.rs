@@ -33,6 +33,26 @@ pub(super) fn over_with(
     of.iter().filter_map(each).collect()
 }
 
+/// Returns the ratios of each point's quantity to the least of these contenders, on the same program without its unrolling.
+pub(super) fn over_best(of: &[&Point<'_>], quantity: Quantity, names: &[&str], points: &[Point<'_>]) -> Vec<Evidence> {
+    let each = |point: &&Point<'_>| {
+        let plain = point.program.to_string().replacen("-unrolled", "", 1);
+        let is_rival = |other: &&Point<'_>| {
+            let title = other.program.to_string();
+            let is_it = title.strip_prefix(&plain).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+            is_it && other.row.workers == point.row.workers && names.contains(&other.who.to_string().as_str())
+        };
+        let rivals = points.iter().filter(is_rival);
+        let valued = rivals.filter_map(|other| Some((quantity.estimate(other.row)?.value, other)));
+        let (_, best) = valued.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        let ratio = joined(&quantity.rounds(point.row)?, &quantity.rounds(best.row)?, |one, best| one / best);
+        let estimate = Estimate::paired([&ratio], |[ratio]| ratio)?;
+        let what = format!("{quantity} over {}, the best", best.who);
+        Some(Evidence { of: format!("{}, {} on {}, {what}", point.program, point.who, point.row.workers), estimate })
+    };
+    of.iter().filter_map(each).collect()
+}
+
 /// Returns for each scheduler, program and number of workers the swept time up to which runs are not longer by more than this share than
 /// those with the least swept time, over their time.
 pub(super) fn flat_up_to(of: &[&Point<'_>], share: f64) -> Vec<Evidence> {
@@ -108,6 +128,26 @@ mod tests {
         let claim = Claim::new("", Pick::any("filch pdq-s"), Measure::FlatUpTo(0.1), Limit::Within(0.0199, 0.0201));
         let decided = decided(claim, Some(sweep), &runs);
         assert_eq!((&decided.verdict, decided.evidence.len()), (&Verdict::Holds, 1), "{decided:?}");
+    }
+
+    #[test]
+    fn the_best_of_several_counts_on_the_plain_program() {
+        let mut runs = Vec::new();
+        for round in 0..5 {
+            let rows = [("fib", "citor", 1, 4.0), ("fib", "taskflow", 1, 6.0), ("fib", "rayon", 1, 3.0)];
+            for (program, scheduler, workers, seconds) in rows.into_iter().chain([
+                ("fib", "filch split", 1, 1.0),
+                ("fib-unrolled", "filch split", 1, 0.5),
+                ("fib", "citor", 2, 1.0),
+                ("uts", "citor", 1, 1.0),
+            ]) {
+                runs.push(Run { round, ..run(program, scheduler, workers, seconds) });
+            }
+        }
+        let measure = Measure::OverBest(Quantity::Time, &["citor", "taskflow"]);
+        let decided = decided(Claim::new("", Pick::any("filch split"), measure, Limit::Below(0.2)), None, &runs);
+        let found: Vec<f64> = decided.evidence.iter().map(|evidence| evidence.estimate.value).collect();
+        assert_eq!((decided.verdict, found), (Verdict::DoesNotHold, vec![0.25, 0.125]), "rayon is not among them");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod lace;
 mod padws;
 mod placement;
 mod private;
+mod runtimes;
 pub(crate) mod usual;
 mod wsq;
 
@@ -25,7 +26,9 @@ fn two_and_all(most: usize) -> Vec<usize> {
 /// Returns all experiments.
 pub(crate) fn all() -> Vec<Experiment> {
     let own = vec![usual::experiment(), forks::experiment(), cutoff::experiment(), placement::experiment()];
-    let documents = [lace::all(), padws::all(), private::all(), fence_free::all(), wsq::all(), ablations::all()];
+    let runtimes = vec![runtimes::experiment()];
+    let documents =
+        [lace::all(), padws::all(), private::all(), fence_free::all(), wsq::all(), runtimes, ablations::all()];
     own.into_iter().chain(documents.into_iter().flatten()).collect()
 }
 
@@ -99,6 +102,11 @@ mod tests {
             };
             for claim in &experiment.claims {
                 assert!(is_there(&claim.of, claim), "{:?}: {}", experiment.name, claim.text);
+                if let Measure::OverBest(_, names) = claim.measure {
+                    // An unrolled program is compared with the plain one.
+                    let anywhere = Claim { programs: &[], ..claim.clone() };
+                    assert!(names.iter().all(|name| is_there(&Pick::any(name), &anywhere)), "{:?}", experiment.name);
+                }
                 if let Measure::Over(_, over) | Measure::MeanOver(_, over) | Measure::Beyond(_, over) = &claim.measure {
                     assert!(is_there(over, claim), "{:?}: {}", experiment.name, claim.text);
                 }

@@ -1,0 +1,97 @@
+//! The public comparison of C++ runtimes, with filch in each style beside them.
+
+use crate::experiment::claim::{Claim, Limit};
+use crate::experiment::paper::{Paper, RUNTIMES, Table};
+use crate::experiment::quantity::{Measure, Pick, Quantity};
+use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program};
+
+static PAPER: Paper = Paper {
+    document: &RUNTIMES,
+    place: "the tables of the summary",
+    shows: "skynet sums the numbers of 10⁸ leaves, ten forks per node; nqueens copies a board of 14 characters per task; fib forks all \
+            calls; matmul multiplies 2048 × 2048 integers by quarters, down to leaves of order 32, and the run makes the matrices. All are \
+            compiled by clang 21 with -O3 -march=native, and linked with tcmalloc. A process warms up and runs once. Its memory includes \
+            some nine megabytes of the script that starts it. No scheduler in Rust takes part.",
+    tables: &[
+        Table {
+            caption: "Milliseconds on 64 processors.",
+            heads: &["program", "citor", "libfork", "TooManyCooks", "oneTBB", "Taskflow", "cppcoro", "coros", "HPX"],
+            rows: &[
+                &["mean ratio to the best", "1.06", "1.18", "1.32", "3.25", "3.34", "3.67", "4.83", "186.81"],
+                &["skynet", "24.9", "36.5", "37.9", "142.9", "185.0", "144.9", "94.5", "11965"],
+                &["nqueens 14", "80.8", "69.0", "70.2", "125.7", "114.7", "162.8", "741.1", "3453"],
+                &["fib 39", "50.0", "62.4", "86.7", "215.6", "156.6", "269.4", "187.1", "10789"],
+                &["matmul 2048", "48.1", "44.1", "44.8", "50.1", "50.2", "49.7", "46.8", "59.1"],
+            ],
+        },
+        Table {
+            caption: "Peak memory in megabytes.",
+            heads: &["program", "citor", "libfork", "TooManyCooks", "oneTBB", "Taskflow", "cppcoro", "coros", "HPX"],
+            rows: &[
+                &["skynet", "20.7", "11.4", "14.0", "14.3", "10.9", "134.1", "10.9", "24870"],
+                &["nqueens 14", "51.0", "10.5", "14.1", "12.7", "10.9", "134.1", "9.2", "11230"],
+                &["fib 39", "44.5", "11.5", "12.6", "11.7", "9.1", "134.1", "9.4", "15590"],
+                &["matmul 2048", "68.8", "60.4", "60.1", "59.4", "56.2", "186.4", "58.6", "103.9"],
+            ],
+        },
+    ],
+    marks: &[],
+};
+
+/// The C++ runtimes of the comparison that have an adapter.
+const CPP: &[&str] = &["citor", "libfork", "toomanycooks", "onetbb", "taskflow"];
+/// Others, which it does not have. OpenMP would take longer than all of them together.
+const OTHERS: &[&str] = &["lace", "parlaylib", "rayon", "chili", "lace-ws"];
+const STYLES: [(&str, &str); 3] =
+    [("split", "filch split"), ("filch-levels", "filch levels"), ("filch-closures", "filch closures")];
+
+pub(super) fn experiment() -> Experiment {
+    let pools = STYLES.iter().map(|(name, _)| Contender::pool(*name));
+    let all: Vec<Contender> = pools.chain(CPP.iter().chain(OTHERS).map(|name| Contender::peer(*name))).collect();
+    let plain = |sizes| Entry { program: Program::sized(sizes), contenders: all.clone() };
+    let unrolled = |sizes| Entry { program: Program::sized(sizes), contenders: vec![Contender::pool("split")] };
+    let best = |text, who, programs, times: f64| {
+        let measure = Measure::OverBest(Quantity::Time, CPP);
+        Claim::new(text, Pick::any(who), measure, Limit::Below(1.0 / times)).in_programs(programs)
+    };
+    let [handles, levels, closures] = STYLES.map(|(_, who)| who);
+    Experiment {
+        name: Some("runtime-benchmarks"),
+        entries: vec![
+            plain([Some("skynet"), Some("skynet"), Some("skynet:levels=8")]),
+            plain([Some("nqueens"), Some("nqueens"), Some("nqueens:n=14")]),
+            plain([Some("fib"), Some("fib"), Some("fib:n=39")]),
+            plain([Some("matmul-quarters"), Some("matmul-quarters"), Some("matmul-quarters:n=2048")]),
+            unrolled([Some("skynet-unrolled"), Some("skynet-unrolled"), Some("skynet-unrolled:levels=8")]),
+            unrolled([Some("fib-unrolled"), Some("fib-unrolled"), Some("fib-unrolled:n=39")]),
+        ],
+        workers: vec![1, 2],
+        // A run for each process, as there.
+        effort: Effort { budget: 90, visit: 0.0, ..Effort::default() },
+        columns: &["median", "spread", "speedup", "relative-speedup", "memory", "first", "stop"],
+        plots: &[Plot::Times, Plot::Speedup],
+        claims: vec![
+            best(
+                "With closures, fib is at least five times as fast as on the best C++ runtime.",
+                closures,
+                &["fib "],
+                5.0,
+            ),
+            best("So it is with handles.", handles, &["fib "], 5.0),
+            best("So it is with levels.", levels, &["fib "], 5.0),
+            best("So it is unrolled.", handles, &["fib-unrolled"], 5.0),
+            best("With closures, skynet is at least three times as fast.", closures, &["skynet "], 3.0),
+            best("So it is with handles.", handles, &["skynet "], 3.0),
+            best("So it is with levels.", levels, &["skynet "], 3.0),
+            best("So it is unrolled.", handles, &["skynet-unrolled"], 3.0),
+            best("With closures, nqueens is faster.", closures, &["nqueens"], 1.0),
+            best("So it is with handles.", handles, &["nqueens"], 1.0),
+            best("So it is with levels.", levels, &["nqueens"], 1.0),
+            best("With closures, the product of matrices is faster.", closures, &["matmul-quarters"], 1.0),
+            best("So it is with handles.", handles, &["matmul-quarters"], 1.0),
+            best("So it is with levels.", levels, &["matmul-quarters"], 1.0),
+        ],
+        paper: Some(&PAPER),
+        ..Experiment::new("How fast and lean is filch in the public comparison of C++ runtimes?")
+    }
+}
