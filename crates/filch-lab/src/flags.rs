@@ -40,7 +40,7 @@ pub(crate) enum Verb {
     Peers(Peers),
     /// Makes the HTML report, or a JSON summary, from JSON lines
     Report(Report),
-    /// Keeps reproductions in the repository, and writes the page about what held on which processor
+    /// Keeps reproductions in the repository, and writes the pages about what held on which processor and about rivals
     Results(Results),
     /// Builds runners with cargo in advance; other commands build the runners they need
     Build(Build),
@@ -126,7 +126,7 @@ pub(crate) struct Reproduce {
 #[command(after_help = "\
 Examples:
   filch results filch-reproduce    keep this folder's verdicts, tables and lines, and write docs/results.md
-  filch results                    write only the page again
+  filch results                    write only the pages again
   filch report results/2-core-amd-epyc/lace-fig5.jsonl.gz -o lace-fig5.html")]
 pub(crate) struct Results {
     /// A folder of `filch reproduce` to keep
@@ -141,6 +141,9 @@ pub(crate) struct Results {
     /// File for the page
     #[arg(short, long, value_name = "FILE", default_value = "docs/results.md")]
     pub(crate) output: PathBuf,
+    /// File for the page about rivals
+    #[arg(long, value_name = "FILE", default_value = "docs/rivals.md")]
+    pub(crate) rivals: PathBuf,
 }
 
 #[derive(Debug, Args)]

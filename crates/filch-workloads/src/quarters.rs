@@ -167,15 +167,20 @@ impl<'m> Product<'m> {
         for i in 0..LEAF {
             // SAFETY: row i of the block of C, which is this value's alone.
             let c = unsafe { &mut *self.c.add(i * self.stride).cast::<[i32; LEAF]>() };
+            let mut sums = *c;
             for k in 0..LEAF {
                 // SAFETY: element (i, k) of the block of A, which nobody writes.
                 let a = unsafe { *self.a.add(i * self.stride + k) };
                 // SAFETY: row k of the block of B, which nobody writes.
                 let b = unsafe { &*self.b.add(k * self.stride).cast::<[i32; LEAF]>() };
-                for (c, b) in c.iter_mut().zip(b) {
-                    *c = c.wrapping_add(a.wrapping_mul(*b));
+                // No iterators: the compiler does not inline all of their functions into one for other instructions.
+                let mut j = 0;
+                while j < LEAF {
+                    sums[j] = sums[j].wrapping_add(a.wrapping_mul(b[j]));
+                    j += 1;
                 }
             }
+            *c = sums;
         }
     }
 }

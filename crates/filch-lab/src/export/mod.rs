@@ -5,5 +5,6 @@ pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod markdown;
+pub(crate) mod rivals;
 pub(crate) mod svg;
 pub(crate) mod table;

@@ -11,11 +11,16 @@ use flate2::write::GzEncoder;
 use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
 use crate::experiments::all;
-use crate::export::json::write_file;
+use crate::export::json::{self, write_file};
 use crate::export::markdown::{Record, page};
+use crate::export::rivals::{self, Measured};
 use crate::flags::Results as Flags;
 use crate::outcome::Outcome;
+use crate::summary::summarize;
 use crate::terminal::{FILE, colour, paint};
+
+/// The experiment that the page about rivals shows.
+const RUNTIMES: &str = "runtime-benchmarks";
 
 pub(crate) fn results(flags: &Flags) -> Result {
     let mut out = std::io::stdout().lock();
@@ -41,11 +46,29 @@ pub(crate) fn results(flags: &Flags) -> Result {
     let is_kept = |id: &&str| records.iter().any(|record| record.outcomes.iter().any(|(_, known)| known.id == *id));
     let missing: Vec<&str> = missing.filter(|id| !is_kept(id)).collect();
     write_file(&flags.output, page(&records, &between(&flags.output, &flags.into)))?;
+    write_file(&flags.rivals, rivals::page(&measured(&records, &flags.into)?))?;
     if !missing.is_empty() {
         writeln!(out, "Not measured yet: {}", missing.join(", "))?;
     }
-    writeln!(out, "Page: {}", paint(&flags.output.display().to_string(), FILE, colour()))?;
+    for page in [&flags.output, &flags.rivals] {
+        writeln!(out, "Page: {}", paint(&page.display().to_string(), FILE, colour()))?;
+    }
     Ok(())
+}
+
+/// Returns the kept runs of the public comparison, by machine.
+fn measured(records: &[Record], folder: &Path) -> Result<Vec<Measured>> {
+    let one = |record: &Record| {
+        let (_, outcome) = record.outcomes.iter().find(|(_, outcome)| outcome.id == RUNTIMES)?;
+        let lines = folder.join(&record.name).join(format!("{RUNTIMES}.jsonl.gz"));
+        Some(json::read(&lines).map(|runs| Measured {
+            name: record.name.clone(),
+            machine: outcome.machine.summary(),
+            command: outcome.command.clone(),
+            programs: summarize(&runs, &[]),
+        }))
+    };
+    records.iter().filter_map(one).collect()
 }
 
 /// Returns all outcomes in a folder, in the order of the experiments.
@@ -112,7 +135,6 @@ fn between(file: &Path, folder: &Path) -> String {
 mod tests {
     use super::*;
     use crate::experiment::probe;
-    use crate::export::json;
     use crate::outcome::tests::outcome;
 
     #[test]
@@ -120,15 +142,18 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let file = root.join("docs/results.md");
         let records = records(&root.join("results")).expect("outcomes");
-        let page = page(&records, "../results");
-        if std::env::var_os("FILCH_BLESS").is_some() {
-            fs::write(&file, &page).expect("the page is writable");
+        let rivals = rivals::page(&measured(&records, &root.join("results")).expect("kept runs"));
+        for (file, page) in [(file, page(&records, "../results")), (root.join("docs/rivals.md"), rivals)] {
+            if std::env::var_os("FILCH_BLESS").is_some() {
+                fs::write(&file, &page).expect("the page is writable");
+            }
+            let written = fs::read_to_string(&file).unwrap_or_default();
+            assert!(
+                written == page,
+                "{} is out of date: FILCH_BLESS=1 cargo test -p filch-lab committed, or `filch results`",
+                file.display()
+            );
         }
-        let written = fs::read_to_string(&file).unwrap_or_default();
-        assert!(
-            written == page,
-            "docs/results.md is out of date: FILCH_BLESS=1 cargo test -p filch-lab committed, or `filch results`"
-        );
         // Every link leads to a file, and the lines can be read.
         for record in &records {
             for (experiment, outcome) in &record.outcomes {
@@ -156,7 +181,13 @@ mod tests {
             fs::write(from.join(format!("{id}.csv")), "program\n").unwrap();
             fs::write(from.join(format!("{id}.jsonl")), line.repeat(200)).unwrap();
         }
-        let flags = Flags { folder: Some(from.clone()), name: None, into: into.clone(), output: base.join("docs.md") };
+        let flags = Flags {
+            folder: Some(from.clone()),
+            name: None,
+            into: into.clone(),
+            output: base.join("docs.md"),
+            rivals: base.join("rivals.md"),
+        };
         results(&flags).unwrap();
         let found = records(&into).unwrap();
         assert_eq!((found.len(), found[0].name.as_str()), (1, "2-core-a-processor"));

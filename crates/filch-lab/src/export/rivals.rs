@@ -1,0 +1,263 @@
+//! The page of the repository about other schedulers: a paragraph about each, and the figures of the kept runs of the public comparison.
+
+use std::fmt::Write;
+
+use filch_catalogue::PEERS;
+
+use crate::stats::{Estimate, geometric_mean};
+use crate::summary::{Program, Row};
+
+/// The kept runs of a machine.
+pub(crate) struct Measured {
+    /// The name that they are kept under.
+    pub(crate) name: String,
+    /// The machine, in words.
+    pub(crate) machine: String,
+    /// The command that made them.
+    pub(crate) command: String,
+    pub(crate) programs: Vec<Program>,
+}
+
+/// How a rival works, and what it is better at; the figures follow from the records.
+struct Portrait {
+    name: &'static str,
+    text: &'static str,
+}
+
+const HEAD: &str = "\
+# Rivals
+
+<!-- `filch results` writes this page from the records in `results`. -->
+
+The strongest other schedulers, each compiled as its own benchmarks compile it, on the programs of the public comparison
+[runtime-benchmarks](https://github.com/tzcnt/runtime-benchmarks): skynet sums the numbers of 10⁸ leaves, ten forks per node; nqueens
+copies a board of 14 characters for each task; fib forks all calls; matmul multiplies matrices of integers by quarters, and the run makes
+the matrices. A process warms up, runs once, and ends. Rounds interleave all contenders; times are medians.
+
+`filch peers` lists the rivals, what each needs and where to get it; `filch peers add lace --source DIR` compiles the runner of one;
+`filch reproduce runtime-benchmarks --size paper` measures all that are there. A rival in C or C++ runs the program as its documentation
+writes it, with `-O3 -march=native`, with the flags and allocator that its benchmarks use; one in Rust runs filch's source.
+
+";
+
+const PORTRAITS: &[Portrait] = &[
+    Portrait {
+        name: "lace",
+        text: "Tasks are records of 64 bytes in an array of each worker; thieves take from its shared part, and ask the owner to enlarge it. \
+               A macro makes two functions of a task, one that its owner calls directly. A worker that waits steals from the thief of its \
+               task. filch's default pool follows its paper. It is better where the C compiler inlines a recursion through its spawns, \
+               which Rust's compiler does only for levels and unrolled functions; and a program in C needs little memory. Its workers spin \
+               while they are idle, and a program whose tasks exceed the array ends.",
+    },
+    Portrait {
+        name: "citor",
+        text: "A pool of threads that are bound to processors. A fork pushes all branches but the last on a deque of Chase and Lev's and runs \
+               that one; the join counts in the frame, so nothing is allocated, and everything is in headers, so a fork is inlined. The caller \
+               is a worker. It aims at programs that start many short loops, for which it has seven more forms, and at processors with several \
+               caches. A fence for each pop remains, and threads that spin between forks.",
+    },
+    Portrait {
+        name: "libfork",
+        text: "Tasks are coroutines. A fork runs the child and leaves the rest of the parent to thieves, so the last child to end continues the \
+               parent, and no worker waits. Frames lie on segmented stacks, so memory is bounded by that of one worker times their number, \
+               which filch does not promise. A coroutine keeps its variables in its frame: each call costs stores and loads that a function \
+               avoids.",
+    },
+    Portrait {
+        name: "toomanycooks",
+        text: "A runtime of coroutines for work and for waiting: sockets, timers, channels, priorities. Its executor groups workers by shared \
+               caches. Each task's frame is allocated, so the allocator counts. It is better at everything that waits: filch's workers block.",
+    },
+    Portrait {
+        name: "taskflow",
+        text: "A library for graphs of tasks with dependencies and conditions, with a profiler and work for graphics processors; filch has no \
+               graphs. Its task groups make an object for each task and push it on the worker's queue.",
+    },
+    Portrait {
+        name: "onetbb",
+        text: "The oldest of these libraries: tasks as objects from pools of each thread, arenas that share threads, flow graphs, containers, \
+               control over nodes of memory. It is better in breadth, and programs of several libraries share its threads.",
+    },
+    Portrait {
+        name: "parlaylib",
+        text: "Algorithms on sequences, on a scheduler of two functions: a fork of two branches, whose second is pushed on the worker's deque, \
+               and a loop that halves. The job lies in the frame. It is better in its algorithms, which are proven in benchmarks. The deque \
+               has a fixed size, beyond which a program ends.",
+    },
+    Portrait {
+        name: "openmp",
+        text: "Part of the compiler, so nothing need be installed. Loops of equal iterations are its strength. The tasks of gcc's runtime lie \
+               behind a lock that all threads share, so a program of small tasks becomes slower with each worker. It is too slow for the \
+               table.",
+    },
+    Portrait {
+        name: "opencilk",
+        text: "A compiler that knows forks: a spawned call is a call, and its continuation can be stolen. Its adapter awaits a machine with that \
+               compiler.",
+    },
+    Portrait {
+        name: "rayon",
+        text: "Rust's standard: deques of Chase and Lev's behind a queue for calls from outside, and iterators over everything. It is better in \
+               the crates that use it; filch's drop-in runs them.",
+    },
+    Portrait {
+        name: "chili",
+        text: "Rust: a worker keeps its forks to itself, and shares one at each heartbeat, so most cost a few instructions. The price is that \
+               idle workers wait for the next heartbeat.",
+    },
+    Portrait {
+        name: "lace-ws",
+        text: "Rust: Lace's split deque with spawn and sync, and with closures. Its workers spin while they are idle.",
+    },
+];
+
+/// filch's rows: the label in views, and the style.
+const STYLES: &[(&str, &str)] =
+    &[("filch closures", "closures"), ("filch split", "handles"), ("filch levels", "levels")];
+
+/// Returns the page.
+pub(crate) fn page(measured: &[Measured]) -> String {
+    let mut text = HEAD.to_owned();
+    if measured.is_empty() {
+        text += "Nothing is kept yet.\n";
+    }
+    for one in measured {
+        let _ = write!(text, "## On {}\n\n{}, by `{}`.\n\n", one.name, one.machine, one.command);
+        for workers in workers(one) {
+            times(&mut text, one, workers);
+        }
+        memory(&mut text, one);
+    }
+    text += "## Each rival\n";
+    for portrait in PORTRAITS {
+        let Some(peer) = PEERS.iter().find(|peer| peer.name == portrait.name) else { continue };
+        let _ = write!(text, "\n### {}\n\n{} {}\n", portrait.name, peer.home, portrait.text);
+        for one in measured {
+            ratios(&mut text, one, portrait.name);
+        }
+    }
+    text
+}
+
+/// The numbers of workers, in order.
+fn workers(one: &Measured) -> Vec<usize> {
+    let mut all: Vec<usize> = rows(one).filter(|(_, row)| !row.is_serial()).map(|(_, row)| row.workers).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn rows(one: &Measured) -> impl Iterator<Item = (&Program, &Row)> {
+    one.programs.iter().flat_map(|program| program.rows.iter().map(move |row| (program, row)))
+}
+
+/// The plain programs; an unrolled one is a style of filch in the table.
+fn plain(one: &Measured) -> impl Iterator<Item = &Program> {
+    one.programs.iter().filter(|program| !program.id.workload.ends_with("-unrolled"))
+}
+
+fn find<'p>(program: &'p Program, who: &str, workers: usize) -> Option<&'p Row> {
+    program.rows.iter().find(|row| row.workers == workers && row.who.to_string() == who)
+}
+
+/// The table of the public comparison: contenders by the mean ratio of their times to the best, and times in milliseconds.
+fn times(text: &mut String, one: &Measured, workers: usize) {
+    let programs: Vec<&Program> = plain(one).collect();
+    let mut names: Vec<String> = Vec::new();
+    for (_, row) in rows(one).filter(|(program, row)| row.workers == workers && !row.is_serial() && is_plain(program)) {
+        if !names.contains(&row.who.to_string()) {
+            names.push(row.who.to_string());
+        }
+    }
+    let time = |program: &Program, who: &str| find(program, who, workers).and_then(Row::median);
+    let best = |program: &Program| names.iter().filter_map(|who| time(program, who)).min_by(f64::total_cmp);
+    let mean = |who: &String| {
+        let ratios = programs.iter().map(|program| Some(time(program, who)? / best(program)?));
+        geometric_mean(&ratios.collect::<Option<Vec<_>>>()?)
+    };
+    let mut ranked: Vec<(String, Option<f64>)> = names.iter().map(|who| (who.clone(), mean(who))).collect();
+    ranked.sort_by(|(_, one), (_, other)| one.unwrap_or(f64::INFINITY).total_cmp(&other.unwrap_or(f64::INFINITY)));
+    let s = if workers == 1 { "" } else { "s" };
+    let _ =
+        writeln!(text, "{workers} worker{s}, milliseconds; the mean is the geometric one of the ratios to the best:\n");
+    let heads: Vec<&str> = programs.iter().map(|program| program.title.as_str()).collect();
+    let _ = writeln!(text, "| | mean ratio | {} |\n| --- | ---: |{}", heads.join(" | "), " ---: |".repeat(heads.len()));
+    for (who, mean) in ranked {
+        let mean = mean.map_or_else(String::new, |mean| format!("{mean:.2}"));
+        let cells = programs
+            .iter()
+            .map(|program| time(program, &who).map_or_else(String::new, |seconds| format!("{:.1}", 1e3 * seconds)));
+        let _ = writeln!(text, "| {who} | {mean} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    }
+    for program in one.programs.iter().filter(|program| !is_plain(program)) {
+        if let Some(seconds) = time(program, "filch split") {
+            let _ = write!(text, "\n{}: {:.1} ms with handles.\n", program.title, 1e3 * seconds);
+        }
+    }
+    text.push('\n');
+}
+
+fn is_plain(program: &Program) -> bool {
+    !program.id.workload.ends_with("-unrolled")
+}
+
+/// Peak memory, and the times to start and to stop, of the largest number of workers.
+fn memory(text: &mut String, one: &Measured) {
+    let Some(&most) = workers(one).last() else { return };
+    let programs: Vec<&Program> = plain(one).collect();
+    let heads: Vec<&str> = programs.iter().map(|program| program.title.as_str()).collect();
+    let _ = writeln!(
+        text,
+        "Peak memory of the process in megabytes, on {most}; milliseconds from the start of a pool to its first result, and of a stop:\n\n\
+         | | {} | start | stop |\n| --- |{} ---: | ---: |",
+        heads.join(" | "),
+        " ---: |".repeat(heads.len())
+    );
+    let Some(first) = programs.first() else { return };
+    let mut shown: Vec<&Row> = first.rows.iter().filter(|row| row.workers == most && !row.is_serial()).collect();
+    shown.sort_by_key(|row| row.peak_rss_bytes);
+    for row in shown {
+        let who = row.who.to_string();
+        let cells = programs.iter().map(|program| {
+            #[expect(clippy::cast_precision_loss, reason = "one digit is printed")]
+            find(program, &who, most).map_or_else(String::new, |row| format!("{:.1}", row.peak_rss_bytes as f64 * 1e-6))
+        });
+        let start = |name: &str| {
+            let median = row.counted(name).filter(|&time| time > 0.0);
+            median.map_or_else(String::new, |nanoseconds| format!("{:.2}", nanoseconds * 1e-6))
+        };
+        let _ = writeln!(
+            text,
+            "| {who} | {} | {} | {} |",
+            cells.collect::<Vec<_>>().join(" | "),
+            start("first_ns"),
+            start("stop_ns")
+        );
+    }
+    text.push('\n');
+}
+
+/// A rival's times over those of each style of filch, with intervals.
+fn ratios(text: &mut String, one: &Measured, rival: &str) {
+    let version = rows(one).find(|(_, row)| row.who.to_string() == rival).map(|(_, row)| row.version.clone());
+    let Some(version) = version else { return };
+    let _ = writeln!(text, "\nOn {}, version {version}. Its time over filch's:\n", one.name);
+    let heads: Vec<&str> = STYLES.iter().map(|(_, style)| *style).collect();
+    let _ =
+        writeln!(text, "| program | workers | {} |\n| --- | ---: |{}", heads.join(" | "), " --- |".repeat(heads.len()));
+    for program in plain(one) {
+        for workers in workers(one) {
+            let Some(theirs) = find(program, rival, workers) else { continue };
+            let cell = |who: &str| {
+                let ours = find(program, who, workers)?;
+                let ratio = Estimate::paired([&theirs.rounds, &ours.rounds], |[theirs, ours]| theirs / ours)?;
+                let bold = if ratio.value < 1.0 { "**" } else { "" };
+                let interval =
+                    ratio.interval.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
+                Some(format!("{bold}{:.2}{bold}{interval}", ratio.value))
+            };
+            let cells: Vec<String> = STYLES.iter().map(|(who, _)| cell(who).unwrap_or_default()).collect();
+            let _ = writeln!(text, "| {} | {workers} | {} |", program.title, cells.join(" | "));
+        }
+    }
+}
