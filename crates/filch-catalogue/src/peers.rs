@@ -101,6 +101,12 @@ pub const PEERS: &[PeerSpec] = &[
         "Rust, private queues, work shared at a heartbeat",
         "https://github.com/NthTensor/Forte",
     ),
+    rust(
+        "threads",
+        "of Rust 1.90",
+        "Rust, the standard library's threads, shared out at the first forks",
+        "https://doc.rust-lang.org/std/thread",
+    ),
     PeerSpec {
         name: "lace",
         version: "1.4.2",

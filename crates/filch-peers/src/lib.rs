@@ -13,6 +13,7 @@
 //! | `chili` | ours and w - 1 of its own, and a heartbeat thread | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
 //! | `lace-ws` | ours and w - 1 of its own, which spin when idle | others: 16 MiB | its spawn and sync |
 //! | `forte` | ours and w - 1 of its own, and a heartbeat thread | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
+//! | `threads` | the caller, and w - 1 that forks start | as requested | halving |
 //!
 //! The version of forte is 1.0.0-alpha.4, the last that builds with rustc 1.95; later ones need rustc 1.96.
 
@@ -28,6 +29,8 @@ mod forte;
 mod lace_ws;
 #[cfg(feature = "rayon")]
 mod rayon;
+#[cfg(feature = "threads")]
+mod threads;
 
 pub use peer::Peer;
 #[cfg(feature = "rayon")]
@@ -58,4 +61,5 @@ peers! {
     "chili" chili: chili::Chili::start;
     "lace-ws" lace_ws: lace_ws::LaceWs::start;
     "forte" forte: forte::Forte::start;
+    "threads" threads: threads::Threads::start;
 }

@@ -63,6 +63,19 @@ fn is_free<const N: usize>(board: &[u8; N], rows: usize, column: u8) -> bool {
     })
 }
 
+/// Returns the free columns of the next row, and their number.
+#[inline]
+fn free_columns<const N: usize>(board: &[u8; N], rows: usize) -> ([u8; N], usize) {
+    let (mut columns, mut count) = ([0; N], 0);
+    for column in 0..N as u8 {
+        if is_free(board, rows, column) {
+            columns[count] = column;
+            count += 1;
+        }
+    }
+    (columns, count)
+}
+
 /// The fork–join program: counts the ways to complete a board of which `rows` are filled.
 ///
 /// ```
@@ -74,7 +87,8 @@ pub fn nqueens<J: ForkJoin, const N: usize>(mut j: J, rows: usize, board: [u8; N
     if rows == N {
         return 1;
     }
-    let columns = (0..N as u8).filter(|&column| is_free(&board, rows, column));
+    let (columns, count) = free_columns(&board, rows);
+    let columns = columns.into_iter().take(count);
     let complete = |j: J::Branch<'_>, column| {
         let mut child = board;
         child[rows] = column;
@@ -88,8 +102,8 @@ fn serial<const N: usize>(rows: usize, board: [u8; N]) -> u64 {
     if rows == N {
         return 1;
     }
-    let columns = (0..N as u8).filter(|&column| is_free(&board, rows, column));
-    columns.fold(0, |sum, column| {
+    let (columns, count) = free_columns(&board, rows);
+    columns.into_iter().take(count).fold(0, |sum, column| {
         let mut child = board;
         child[rows] = column;
         sum + serial(rows + 1, child)

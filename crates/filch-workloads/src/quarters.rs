@@ -26,15 +26,33 @@ impl Prepare for Params {
 #[derive(Debug)]
 pub struct Instance {
     params: Params,
-    c: Vec<i32>,
+    c: Vec<Line>,
+}
+
+const WIDTH: usize = 16;
+
+/// Elements in a cache line: otherwise each row of a leaf may share its lines with others, as the allocator happens to place a matrix.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([i32; WIDTH]);
+
+fn elements(matrix: &[Line]) -> &[i32] {
+    // SAFETY: a line is an array of elements without padding.
+    unsafe { std::slice::from_raw_parts(matrix.as_ptr().cast(), matrix.len() * WIDTH) }
+}
+
+fn elements_mut(matrix: &mut [Line]) -> &mut [i32] {
+    // SAFETY: as above, and this borrow is exclusive.
+    unsafe { std::slice::from_raw_parts_mut(matrix.as_mut_ptr().cast(), matrix.len() * WIDTH) }
 }
 
 impl Instance {
     fn run<J: ForkJoin>(&mut self, mut j: J) -> Answer {
         let n = self.params.n;
-        let [a, b] = [vec![1; n * n], vec![1; n * n]];
-        let mut c = vec![0; n * n];
-        multiply(&mut j, Product::new(&a, &b, &mut c, n));
+        let matrix = |element| vec![Line([element; WIDTH]); n * n / WIDTH];
+        let [a, b] = [matrix(1), matrix(1)];
+        let mut c = matrix(0);
+        multiply(&mut j, Product::new(elements(&a), elements(&b), elements_mut(&mut c), n));
         self.c = c;
         Answer::Product(n)
     }
@@ -51,13 +69,14 @@ impl Runs for Instance {
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
         let n = self.params.n;
-        if *answer != Answer::Product(n) || self.c.len() != n * n {
+        let c = elements(&self.c);
+        if *answer != Answer::Product(n) || c.len() != n * n {
             return Err(format!("the answer is {answer}, but it should be a product of order {n}"));
         }
-        match self.c.iter().position(|&element| element != n as i32) {
+        match c.iter().position(|&element| element != n as i32) {
             None => Ok(()),
             Some(at) => {
-                Err(format!("element ({}, {}) of the product is {}, but it should be {n}", at / n, at % n, self.c[at]))
+                Err(format!("element ({}, {}) of the product is {}, but it should be {n}", at / n, at % n, c[at]))
             }
         }
     }
@@ -67,12 +86,13 @@ impl Runs for Instance {
     }
 
     fn digest(&self) -> u64 {
-        sequence(self.c.iter().map(|&element| element as u64))
+        sequence(elements(&self.c).iter().map(|&element| element as u64))
     }
 
     fn damage(&mut self, at: u64) -> bool {
-        let at = at as usize % self.c.len();
-        self.c[at] += 1;
+        let c = elements_mut(&mut self.c);
+        let at = at as usize % c.len();
+        c[at] += 1;
         true
     }
 }
