@@ -30,9 +30,10 @@ const HEAD: &str = "\
 <!-- `filch results` writes this page from the records in `results`. -->
 
 The strongest other schedulers, each compiled as its own benchmarks compile it, on the programs of the public comparison
-[runtime-benchmarks](https://github.com/tzcnt/runtime-benchmarks): skynet sums the numbers of 10⁸ leaves, ten forks per node; nqueens
-copies a board of 14 characters for each task; fib forks all calls; matmul multiplies matrices of integers by quarters, and the run makes
-the matrices. A process warms up, runs once, and ends. Rounds interleave all contenders; times are medians.
+[runtime-benchmarks](https://github.com/tzcnt/runtime-benchmarks): skynet sums the numbers of its leaves, ten forks per node; nqueens
+copies a board of a constant length for each task; fib forks all calls; matmul multiplies matrices of integers by quarters, and the run
+makes the matrices. There, skynet has eight levels, nqueens 14 queens, fib is of 39, and the matrices are of order 2048 (`--size paper`); the
+tables name the sizes that were measured. A process warms up, runs once, and ends. Rounds interleave all contenders; times are medians.
 
 `filch peers` lists the rivals, what each needs and where to get it; `filch peers add lace --source DIR` compiles the runner of one;
 `filch reproduce runtime-benchmarks --size paper` measures all that are there. A rival in C or C++ runs the program as its documentation
@@ -54,7 +55,7 @@ const PORTRAITS: &[Portrait] = &[
         text: "A pool of threads that are bound to processors. A fork pushes all branches but the last on a deque of Chase and Lev's and runs \
                that one; the join counts in the frame, so nothing is allocated, and everything is in headers, so a fork is inlined. The caller \
                is a worker. It aims at programs that start many short loops, for which it has seven more forms, and at processors with several \
-               caches. A fence for each pop remains, and threads that spin between forks.",
+               caches. A fence for each pop remains.",
     },
     Portrait {
         name: "libfork",
@@ -92,8 +93,8 @@ const PORTRAITS: &[Portrait] = &[
     },
     Portrait {
         name: "opencilk",
-        text: "A compiler that knows forks: a spawned call is a call, and its continuation can be stolen. Its adapter awaits a machine with that \
-               compiler.",
+        text: "A compiler that knows forks: a spawned call is a call, and its continuation can be stolen. Its adapter was tested without its \
+               keywords, as a sequential program: nobody has compiled it with that compiler yet.",
     },
     Portrait {
         name: "rayon",
@@ -258,6 +259,47 @@ fn ratios(text: &mut String, one: &Measured, rival: &str) {
             };
             let cells: Vec<String> = STYLES.iter().map(|(who, _)| cell(who).unwrap_or_default()).collect();
             let _ = writeln!(text, "| {} | {workers} | {} |", program.title, cells.join(" | "));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Run;
+    use crate::record::tests::run;
+    use crate::summary::summarize;
+
+    #[test]
+    fn the_best_comes_first_and_a_rival_that_is_ahead_is_bold() {
+        let mut runs = Vec::new();
+        for round in 0..5 {
+            for (program, scheduler, seconds) in [
+                ("fib", "filch split", 1.0),
+                ("fib", "filch closures", 2.0),
+                ("fib", "citor", 4.0),
+                ("fib-unrolled", "filch split", 0.5),
+                ("skynet", "filch split", 2.0),
+                ("skynet", "filch closures", 8.0),
+                ("skynet", "citor", 4.0),
+            ] {
+                runs.push(Run { round, ..run(program, scheduler, 1, seconds) });
+            }
+        }
+        let (name, machine, command) = ("2-core-a".to_owned(), "a processor".to_owned(), "filch".to_owned());
+        let page = page(&[Measured { name, machine, command, programs: summarize(&runs, &[]) }]);
+        let ranked: Vec<&str> =
+            page.lines().filter(|line| line.starts_with("| filch ") || line.starts_with("| citor ")).take(3).collect();
+        assert!(ranked[0].starts_with("| filch split | 1.00 | 1000.0 | 2000.0 |"), "{ranked:?}");
+        assert!(ranked[1].starts_with("| filch closures | 2.83 |") && ranked[2].starts_with("| citor | 2.83 |"));
+        assert!(page.contains("500.0 ms with handles"), "{page}");
+        assert!(page.contains("| 1 | 2.00 (2.00 to 2.00) | 4.00 (4.00 to 4.00) |"), "{page}");
+        assert!(page.contains("| 1 | **0.50** (0.50 to 0.50) | 2.00 (2.00 to 2.00) |"), "{page}");
+        for portrait in PORTRAITS {
+            assert!(PEERS.iter().any(|peer| peer.name == portrait.name), "{}", portrait.name);
+        }
+        for peer in PEERS.iter().filter(|peer| peer.adapter.is_some()) {
+            assert!(PORTRAITS.iter().any(|portrait| portrait.name == peer.name), "{}", peer.name);
         }
     }
 }
