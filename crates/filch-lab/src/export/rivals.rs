@@ -132,7 +132,7 @@ pub(crate) fn page(measured: &[Measured]) -> String {
     text += "## Each rival\n";
     for portrait in PORTRAITS {
         let Some(peer) = PEERS.iter().find(|peer| peer.name == portrait.name) else { continue };
-        let _ = write!(text, "\n### {}\n\n{} {}\n", portrait.name, peer.home, portrait.text);
+        let _ = write!(text, "\n### {}\n\n{}\n\nFrom {}.\n", portrait.name, portrait.text, peer.home);
         for one in measured {
             ratios(&mut text, one, portrait.name);
         }
@@ -242,7 +242,7 @@ fn memory(text: &mut String, one: &Measured) {
 fn ratios(text: &mut String, one: &Measured, rival: &str) {
     let version = rows(one).find(|(_, row)| row.who.to_string() == rival).map(|(_, row)| row.version.clone());
     let Some(version) = version else { return };
-    let _ = writeln!(text, "\nOn {}, version {version}. Its time over filch's:\n", one.name);
+    let _ = writeln!(text, "\nOn {}, version {version}. Its time over filch's, bold where it is ahead:\n", one.name);
     let heads: Vec<&str> = STYLES.iter().map(|(_, style)| *style).collect();
     let _ =
         writeln!(text, "| program | workers | {} |\n| --- | ---: |{}", heads.join(" | "), " --- |".repeat(heads.len()));
@@ -252,7 +252,8 @@ fn ratios(text: &mut String, one: &Measured, rival: &str) {
             let cell = |who: &str| {
                 let ours = find(program, who, workers)?;
                 let ratio = Estimate::paired([&theirs.rounds, &ours.rounds], |[theirs, ours]| theirs / ours)?;
-                let bold = if ratio.value < 1.0 { "**" } else { "" };
+                let is_ahead = ratio.interval.map_or(ratio.value, |(_, high)| high) < 1.0;
+                let bold = if is_ahead { "**" } else { "" };
                 let interval =
                     ratio.interval.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
                 Some(format!("{bold}{:.2}{bold}{interval}", ratio.value))
