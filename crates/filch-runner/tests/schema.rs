@@ -15,6 +15,7 @@ fn requests() -> [Request; 4] {
         settings: set(&[("wait", "leapfrog")]),
         warmup: 1,
         warmup_parameters: Some(set(&[("n", "20")])),
+        cold: true,
     };
     [Request::Describe, Request::Prepare(order), Request::Run, Request::Reset]
 }
