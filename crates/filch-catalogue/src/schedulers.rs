@@ -31,8 +31,8 @@ pub const COMMON: &[Knob] = &[
     CAPACITY,
     Knob::new(
         "victims",
-        "which victim a thief tries first: random, last (its last successful one) or next (by number); or one: no other than a random one",
-        Takes::Words(std::borrow::Cow::Borrowed("random, last, next, one")),
+        "which victim a thief tries first: random, last (its last successful one) next (by number) or near (its last-level cache, its memory node, then the others; with pinned workers); or one: no other than a random one",
+        Takes::Words(std::borrow::Cow::Borrowed("random, last, next, one, near")),
     ),
     Knob::new(
         "idle",

@@ -7,6 +7,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[cfg(doc)]
@@ -17,10 +18,11 @@ use crate::detached::PanicHandler;
 use crate::guest::Guests;
 use crate::home::Home;
 use crate::interrupts::{By, Interrupts};
-use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_size, default_workers};
-use crate::policy::{Habits, Idle, Leaps, Wait};
+use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_size};
+use crate::near::Near;
+use crate::policy::{Habits, Idle, Leaps, Victims, Wait};
 use crate::pool::{Pool, Room, Split};
-use crate::processors::Deal;
+use crate::processors::{Deal, ROOT};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::registry::Common;
@@ -28,6 +30,7 @@ use crate::slot::Slot;
 use crate::spares::Spares;
 use crate::table::Tables;
 use crate::thread_pool::ThreadPool;
+use crate::topology::CoreKind;
 
 pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
@@ -44,12 +47,18 @@ type NameOf = Arc<dyn Fn(usize) -> String + Send + Sync>;
 #[must_use]
 pub struct Builder<P: Pool = Split> {
     pub(crate) workers: Option<usize>,
-    spares: usize,
+    /// `None`: unless the number of workers is set. Settled by [`Builder::settle_workers`].
+    pub(crate) follows: Option<bool>,
+    /// The directory of the system's files, `proc` and `sys`.
+    pub(crate) machine: PathBuf,
+    pub(crate) spares: usize,
     pub(crate) wait: Wait,
     pub(crate) leaps: Leaps,
     pub(crate) habits: Habits,
     settings: P::Settings,
     pub(crate) pin: bool,
+    /// The kind of processors to which workers are pinned; `None`: any.
+    pub(crate) cores: Option<CoreKind>,
     /// Whether workers use all processors of the process, even if the thread that starts them is pinned.
     pub(crate) unpin: bool,
     /// `None`: the default, or less if the system refuses that much.
@@ -69,12 +78,14 @@ impl<P: Pool> fmt::Debug for Builder<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("workers", &self.workers)
+            .field("follow_processors", &self.follows)
             .field("spares", &self.spares)
             .field("wait", &self.wait)
             .field("leaps", &self.leaps)
             .field("habits", &self.habits)
             .field("settings", &self.settings)
             .field("pin", &self.pin)
+            .field("cores", &self.cores)
             .field("stack_size", &self.stack_size)
             .field("deque_capacity", &self.capacity)
             .field("interrupts", &self.interrupts)
@@ -95,12 +106,15 @@ impl<P: Pool> Builder<P> {
     pub fn new() -> Self {
         Self {
             workers: None,
+            follows: None,
+            machine: ROOT.into(),
             spares: 0,
             wait: Wait::default(),
             leaps: Leaps::default(),
             habits: Habits::default(),
             settings: P::Settings::default(),
             pin: false,
+            cores: None,
             unpin: false,
             stack_size: None,
             capacity: None,
@@ -111,12 +125,6 @@ impl<P: Pool> Builder<P> {
             on_exit: None,
             on_panic: None,
         }
-    }
-
-    /// Creates a builder of a pool whose workers may run on any processor of the process, even if the building thread
-    /// is pinned.
-    pub(crate) fn unpinned(workers: usize) -> Self {
-        Self { workers: Some(workers), unpin: true, ..Self::new() }
     }
 
     /// Sets the kind of task pool, and resets the [pool's own settings](Self::settings).
@@ -132,12 +140,15 @@ impl<P: Pool> Builder<P> {
     pub fn pool<Q: Pool>(self) -> Builder<Q> {
         Builder {
             workers: self.workers,
+            follows: self.follows,
+            machine: self.machine,
             spares: self.spares,
             wait: self.wait,
             leaps: self.leaps,
             habits: self.habits,
             settings: Q::Settings::default(),
             pin: self.pin,
+            cores: self.cores,
             unpin: self.unpin,
             stack_size: self.stack_size,
             capacity: self.capacity,
@@ -148,35 +159,6 @@ impl<P: Pool> Builder<P> {
             on_exit: self.on_exit,
             on_panic: self.on_panic,
         }
-    }
-
-    /// Sets the number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors
-    /// that the current thread may use.
-    ///
-    /// ```
-    /// let pool = filch::ThreadPool::builder().workers(3).build()?;
-    /// assert_eq!(pool.workers(), 3);
-    /// assert!(filch::ThreadPool::builder().workers(0).build().is_err());
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
-        self
-    }
-
-    /// Sets the number of spare workers, each of which works while another one [blocks](crate::blocking). Default: none.
-    ///
-    /// They have the numbers after those of the other workers, and [count](ThreadPool::workers) as workers; a
-    /// [broadcast](ThreadPool::broadcast) runs on them too. A spare that is no longer needed ends what it runs first.
-    ///
-    /// ```
-    /// let pool = filch::ThreadPool::builder().workers(2).spares(1).build()?;
-    /// assert_eq!(pool.workers(), 3);
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    pub fn spares(mut self, spares: usize) -> Self {
-        self.spares = spares;
-        self
     }
 
     /// Sets the task pool's own settings: see [`Pool`].
@@ -193,20 +175,6 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn settings(mut self, settings: P::Settings) -> Self {
         self.settings = settings;
-        self
-    }
-
-    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. The memory of a pinned worker
-    /// (its deque, its counters and all else that is its own) is first written from its processor, so that a machine with several memory
-    /// nodes takes it from the nearest.
-    ///
-    /// ```
-    /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
-    /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    pub fn pin(mut self, pin: bool) -> Self {
-        self.pin = pin;
         self
     }
 
@@ -355,8 +323,8 @@ impl<P: Pool> Builder<P> {
     /// let built = filch::ThreadPool::builder().workers(1_000_000).build();
     /// println!("{}", built.unwrap_err()); // names the largest possible number
     /// ```
-    pub fn build(self) -> Result<ThreadPool<P>, BuildError> {
-        let workers = self.workers.map_or_else(default_workers, Ok)?;
+    pub fn build(mut self) -> Result<ThreadPool<P>, BuildError> {
+        let workers = self.settle_workers()?;
         self.build_with(workers)
     }
 
@@ -396,7 +364,14 @@ impl<P: Pool> Builder<P> {
         let waiting = (self.wait, self.leaps);
         let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
         common.on_panic.clone_from(&self.on_panic);
-        common.spares = (self.spares > 0).then(|| Spares::new(own));
+        if self.habits.victims == Victims::Near {
+            common.near = Near::of(workers, places, &self.machine);
+        }
+        common.spares = if self.follows == Some(true) {
+            Some(Spares::following(own, workers, self.allowed().at_once(), self.machine.clone()))
+        } else {
+            (self.spares > 0).then(|| Spares::new(own))
+        };
         Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH, places))
     }
 

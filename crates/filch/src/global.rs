@@ -15,8 +15,6 @@ use filch_memory::{Memory, Native, Ordering};
 
 use crate::builder::{BuildError, Builder};
 use crate::inside::host::{PerProcess, Single};
-use crate::limits::workers_of;
-use crate::processors::{self, Deal};
 use crate::start::{Running, wait_until};
 use crate::thread_pool::ThreadPool;
 use crate::unwind::abort_on_panic;
@@ -34,8 +32,8 @@ impl ThreadPool {
     /// [ended](Self::end_global). The child of a `fork()` has another one.
     ///
     /// Its settings are those of [`Builder::build_global`], if that comes first. Otherwise its size is the environment
-    /// variable `FILCH_WORKERS`, else the number of processors that the process may use, even if the first thread to
-    /// call is pinned. If the system refuses that many threads or that much address space, the pool has smaller stacks
+    /// variable `FILCH_WORKERS`, else it [follows](Builder::follow_processors) the processors that the process may use, even if
+    /// the first thread to call is pinned. If the system refuses that many threads or that much address space, the pool has smaller stacks
     /// or fewer workers, with a warning on standard error.
     ///
     /// ```
@@ -47,7 +45,8 @@ impl ThreadPool {
     pub fn global() -> &'static Self {
         let made = GLOBAL.get().get_or_make(|| {
             // Unpinned, even if the first thread to call is pinned.
-            let mut builder = Builder::unpinned(workers_of(processors::count)?);
+            let mut builder = Builder::new();
+            builder.unpin = true;
             let pool = builder.build_at_most()?;
             Ok(Global { pool, builder })
         });
@@ -104,8 +103,8 @@ impl Builder {
     /// [`BuildError::GlobalExists`] if there is a global pool; otherwise as [`Builder::build`].
     pub fn build_global(mut self) -> Result<&'static ThreadPool, BuildError> {
         self.unpin = !self.pin;
-        let make = || {
-            let workers = self.workers.map_or_else(|| workers_of(processors::count), Ok)?;
+        let make = move || {
+            let workers = self.settle_workers()?;
             Ok(Global { pool: self.build_with(workers)?, builder: self })
         };
         GLOBAL.get().make_first(make)?.map(|global| &global.pool).ok_or(BuildError::GlobalExists)
@@ -170,7 +169,7 @@ impl Global {
             // Joined first, since only that makes the worker's memory the next thread's.
             let joined = running.threads.remove(worker).join();
             debug_assert!(joined.is_ok(), "workers abort rather than panic");
-            let start = || match self.builder.start_one(&self.pool, worker, &Deal::if_pinned(self.builder.pin), None) {
+            let start = || match self.builder.start_one(&self.pool, worker, &self.builder.places(), None) {
                 Ok(thread) => thread,
                 Err(source) => cannot_start(&BuildError::Thread { started: 0, workers: 1, source }),
             };
@@ -197,7 +196,7 @@ impl Global {
     fn start(&self, running: &mut Running) {
         let common = &self.pool.common;
         common.begins_again();
-        let started = self.builder.start(&self.pool, &Deal::if_pinned(self.builder.pin), running);
+        let started = self.builder.start(&self.pool, &self.builder.places(), running);
         if let Err(error) = started {
             running.ticker = None;
             common.close();

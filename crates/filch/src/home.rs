@@ -105,10 +105,13 @@ impl Home {
         number
     }
 
-    /// Returns all workers, including this one, in the order in which this one looks for work.
-    pub(crate) fn victims(&self) -> impl Iterator<Item = usize> + use<> {
+    /// Returns what `look` finds first at the workers, including this one, in the order in which this one looks for work.
+    pub(crate) fn at_victims<R>(&self, look: impl FnMut(usize) -> Option<R>) -> Option<R> {
+        if let Some(near) = &self.common.near {
+            return near.order(self.index, self.random_below(usize::MAX)).find_map(look);
+        }
         let (workers, last) = (self.common.workers(), self.last_victim.get());
-        self.common.habits.victims.order(workers, self.index, last, self.random_below(workers))
+        self.common.habits.victims.order(workers, self.index, last, self.random_below(workers)).find_map(look)
     }
 
     /// Counts a look for work of any kind; returns how many came before.
@@ -330,6 +333,7 @@ impl Sleeper for Home {
 
     fn parks(&self) {
         self.counters.parks.bump();
+        self.common.look();
     }
 
     fn has_woken(&self) {

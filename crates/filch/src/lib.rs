@@ -121,6 +121,8 @@
 //!
 //! Outside all pools the free functions use [`ThreadPool::global`], which starts at first use. [`ThreadPool::builder`]
 //! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait.
+//! A pool without a given number of workers follows the processors and the container's quota: as many of its workers
+//! work as have processor time ([`Builder::follow_processors`]).
 //! [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in closure style. The caller takes the
 //! seat of a sleeping worker, so that a short call costs little. Dropping a pool joins its threads.
 //!
@@ -189,11 +191,14 @@ mod aside;
 mod broadcast;
 mod build_error;
 mod build_policies;
+mod build_workers;
 mod builder;
 mod context;
 mod core;
 mod current;
 mod deal;
+#[cfg(all(test, not(miri)))]
+mod described;
 mod detached;
 mod divisible;
 mod enter;
@@ -217,6 +222,7 @@ mod latch;
 pub mod levels;
 mod limits;
 mod loops;
+mod near;
 mod own;
 mod pace;
 mod patience;
@@ -225,6 +231,7 @@ mod policy;
 pub mod pool;
 mod process;
 mod processors;
+mod quota;
 mod registry;
 mod saving;
 mod scope;
@@ -242,6 +249,7 @@ mod team;
 mod thread_pool;
 mod thread_stack;
 mod ticker;
+mod topology;
 mod trails;
 mod unwind;
 mod wait;
@@ -274,6 +282,7 @@ pub use stats::{Stats, WorkerStats};
 pub use stop::{Stop, Stopped};
 pub use submit::{Submitted, block_on, submit};
 pub use thread_pool::ThreadPool;
+pub use topology::CoreKind;
 
 pub use worker::Worker;
 

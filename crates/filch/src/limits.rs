@@ -51,17 +51,12 @@ pub(crate) fn default_stack_size(workers: usize) -> usize {
     modest(DEFAULT_STACK_SIZE, workers, 1 << 20)
 }
 
-/// Returns the default number of workers, or an error about the environment's.
-pub(crate) fn default_workers() -> Result<usize, BuildError> {
-    workers_of(|| std::thread::available_parallelism().map_or(1, Into::into))
-}
-
-/// Returns the number of workers that the environment sets, else the number of processors.
-pub(crate) fn workers_of(processors: fn() -> usize) -> Result<usize, BuildError> {
+/// Returns the number of workers that the environment sets.
+pub(crate) fn workers_by_environment() -> Result<Option<usize>, BuildError> {
     const NAME: &str = "FILCH_WORKERS";
-    let Some(value) = variable(NAME)? else { return Ok(processors().clamp(1, MAX_WORKERS)) };
+    let Some(value) = variable(NAME)? else { return Ok(None) };
     match value.parse() {
-        Ok(workers @ 1..=MAX_WORKERS) => Ok(workers),
+        Ok(workers @ 1..=MAX_WORKERS) => Ok(Some(workers)),
         _ => {
             let why = format!("it must be a number of workers, from 1 to {MAX_WORKERS}");
             Err(BuildError::Variable { name: NAME, value, why })

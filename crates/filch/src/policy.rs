@@ -117,17 +117,23 @@ pub enum Victims {
     /// The next worker by number, then the others in turn: neighbours share a cache where workers are
     /// [pinned](crate::Builder::pin).
     Next,
+    /// Those that share its last-level cache, then those of its memory node, then the others: of each of these rings one at random, then its
+    /// others in turn. At each look it tries each worker once, so work far away is found as soon as there is none nearer.
+    ///
+    /// For workers that are [pinned](crate::Builder::pin), where the system describes its caches and nodes (Linux). Otherwise, and on
+    /// a machine with one last-level cache, as [`Random`](Self::Random).
+    Near,
 }
 
 impl Victims {
     /// All policies, the default first.
-    pub const EVERY: [Self; 4] = [Self::Random, Self::Last, Self::Next, Self::One];
+    pub const EVERY: [Self; 5] = [Self::Random, Self::Last, Self::Next, Self::One, Self::Near];
 
-    /// Returns all workers, including `index`, in the order in which worker `index` looks for work. `last` is the
-    /// victim of its last steal, `random` any worker.
+    /// Returns all workers, including `index`, in the order in which worker `index` looks for work, if nobody is
+    /// [near](crate::near). `last` is the victim of its last steal, `random` any worker.
     pub(crate) fn order(self, workers: usize, index: usize, last: usize, random: usize) -> impl Iterator<Item = usize> {
         let (first, start) = match self {
-            Self::Random | Self::One => (None, random),
+            Self::Random | Self::One | Self::Near => (None, random),
             Self::Last => (Some(last), random),
             Self::Next => (None, index + 1),
         };
@@ -142,6 +148,7 @@ impl Victims {
             Self::Last => "last",
             Self::Next => "next",
             Self::One => "one",
+            Self::Near => "near",
         }
     }
 }
@@ -372,6 +379,7 @@ mod tests {
         assert_eq!(order(Victims::Next, 1, 4, 3), [2, 3, 4, 0, 1]);
         assert_eq!(order(Victims::Next, 4, 4, 3), [0, 1, 2, 3, 4]);
         assert_eq!(order(Victims::One, 1, 4, 3), [3]);
+        assert_eq!(order(Victims::Near, 1, 4, 3), [3, 4, 0, 1, 2]);
         for victims in Victims::EVERY {
             assert_eq!(victims.order(1, 0, 0, 0).collect::<Vec<_>>(), [0]);
         }

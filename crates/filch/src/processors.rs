@@ -6,23 +6,68 @@
 
 use std::io;
 use std::marker::PhantomData;
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::thread;
 
 use core_affinity::CoreId;
 
-/// Returns the number of processors that the process may use, even if the current thread is pinned.
-pub(crate) fn count() -> usize {
-    let available = || std::thread::available_parallelism().map_or(1, Into::into);
-    if system::is_process_wide() {
-        return available();
+use crate::quota;
+use crate::topology::{self, CoreKind};
+
+/// Where the system's files are.
+pub(crate) const ROOT: &str = "/";
+
+/// What a pool may use, as the system says now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    processors: usize,
+    /// In processors, rounded up.
+    quota: Option<usize>,
+}
+
+impl Allowed {
+    /// For the current thread, and those that it starts.
+    pub(crate) fn to_this_thread(root: &Path) -> Self {
+        Self::of(system::count(false), root)
     }
-    // The standard library knows more limits, but only for the current thread.
-    let unpinned = std::thread::Builder::new().spawn(move || {
-        unpin();
-        available()
-    });
-    unpinned.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(available)
+
+    /// For the process, even if the current thread is pinned.
+    pub(crate) fn to_process(root: &Path) -> Self {
+        Self::of(system::count(true), root)
+    }
+
+    fn of(processors: Option<usize>, root: &Path) -> Self {
+        let processors = processors.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+        Self { processors, quota: quota(root) }
+    }
+
+    /// The number of workers for which there is processor time, at least 1.
+    pub(crate) fn at_once(self) -> usize {
+        self.quota.map_or(self.processors, |quota| self.processors.min(quota)).max(1)
+    }
+
+    /// The number of workers of a pool that follows: for all processors, but if there is a quota, for no more than four
+    /// times what it grants now, so that a small container on a large machine does not start hundreds of threads.
+    pub(crate) fn with_room(self) -> usize {
+        const ROOM: usize = 4;
+        self.quota.map_or(self.processors, |quota| self.processors.min(quota.saturating_mul(ROOM))).max(1)
+    }
+}
+
+/// Returns the number of processors for which the process has a quota. Miri has no files.
+pub(crate) fn quota(root: &Path) -> Option<usize> {
+    if cfg!(all(any(target_os = "linux", target_os = "android"), not(miri))) { quota::quota(root) } else { None }
+}
+
+/// Returns the number of processors that at least one of these threads may use; `None` where the system does not tell.
+pub(crate) fn of_threads(threads: impl Iterator<Item = i32>) -> Option<usize> {
+    system::of_threads(threads)
+}
+
+/// Returns the system's number of the current thread, for [`of_threads`]; 0 where it does not matter.
+pub(crate) fn this_thread() -> i32 {
+    system::this_thread()
 }
 
 /// Lets the current thread use all processors that the process may use.
@@ -33,7 +78,7 @@ pub(crate) fn unpin() {
 /// A processor for each pinned worker, among those that the starting thread may use; none by default. With more workers
 /// than processors, some share one.
 #[doc(hidden)]
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Deal(Vec<CoreId>);
 
 impl Deal {
@@ -48,6 +93,19 @@ impl Deal {
     /// The system's error, if it does not tell the processors.
     pub(crate) fn of_this_thread() -> io::Result<Self> {
         core_affinity::get_core_ids().map(Self).ok_or_else(io::Error::last_os_error)
+    }
+
+    /// Keeps those of one kind, if there are any.
+    pub(crate) fn only(self, kind: CoreKind, root: &Path) -> Self {
+        let numbers: Vec<usize> = self.0.iter().map(|processor| processor.id).collect();
+        let kinds = topology::kinds(root, &numbers);
+        let kept: Vec<CoreId> = self.0.iter().zip(kinds).filter(|of| of.1 == kind).map(|of| *of.0).collect();
+        if kept.is_empty() { self } else { Self(kept) }
+    }
+
+    /// The number of processors.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Returns the processor of a worker.
@@ -167,8 +225,41 @@ mod system {
         affinity(libc::pid_t::try_from(std::process::id()).ok()?)
     }
 
+    /// Returns the number of the processors of the current thread, or of the process.
+    pub(super) fn count(process: bool) -> Option<usize> {
+        let set = if process { of_process() } else { affinity(0) };
+        set.as_ref().map(size)
+    }
+
+    fn size(set: &Set) -> usize {
+        // SAFETY: the set is initialized.
+        usize::try_from(unsafe { libc::CPU_COUNT(set) }).unwrap_or(0)
+    }
+
+    pub(super) fn of_threads(threads: impl Iterator<Item = i32>) -> Option<usize> {
+        threads.filter_map(affinity).reduce(union).as_ref().map(size)
+    }
+
+    fn union(a: Set, b: Set) -> Set {
+        let mut both = a;
+        for processor in 0..8 * size_of::<Set>() {
+            // SAFETY: the sets are initialized, and the number is below their sizes.
+            unsafe {
+                if libc::CPU_ISSET(processor, &b) {
+                    libc::CPU_SET(processor, &mut both);
+                }
+            }
+        }
+        both
+    }
+
+    pub(super) fn this_thread() -> i32 {
+        // SAFETY: the call has no preconditions.
+        unsafe { libc::gettid() }
+    }
+
     /// Whether the current thread may use all processors of the process, as far as is known.
-    pub(super) fn is_process_wide() -> bool {
+    fn is_process_wide() -> bool {
         match (affinity(0), of_process()) {
             // SAFETY: both sets are initialized.
             (Some(own), Some(all)) => unsafe { libc::CPU_EQUAL(&own, &all) },
@@ -195,11 +286,19 @@ mod system {
 
     pub(super) fn restore(&(): &Set) {}
 
-    pub(super) fn is_process_wide() -> bool {
-        true
+    pub(super) fn unpin() {}
+
+    pub(super) fn count(_: bool) -> Option<usize> {
+        None
     }
 
-    pub(super) fn unpin() {}
+    pub(super) fn of_threads(_: impl Iterator<Item = i32>) -> Option<usize> {
+        None
+    }
+
+    pub(super) fn this_thread() -> i32 {
+        0
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use filch_queue::{ChaseLev, Padded, Queue, Steal, Thief};
 use crate::deal::deal_alike;
 use crate::detached::{PanicHandler, Tally};
 use crate::guest::Guests;
+use crate::near::Near;
 use crate::policy::{Habits, Leaps, Wait};
 use crate::process;
 use crate::processors::Deal;
@@ -54,13 +55,15 @@ pub(crate) struct Common {
     pub(crate) tallies: Box<[Padded<Tally>]>,
     /// The number of jobs begun by threads outside.
     pub(crate) begun_outside: <Native as Memory>::AtomicUsize,
-    /// Present if there are workers that stand in for others.
+    /// Present if there are workers that work only while they are needed.
     pub(crate) spares: Option<Spares>,
     /// What takes the payloads of jobs that nobody joins.
     pub(crate) on_panic: Option<PanicHandler>,
     pub(crate) wait: Wait,
     pub(crate) leaps: Leaps,
     pub(crate) habits: Habits,
+    /// Present if some workers are nearer than others, and thieves prefer them.
+    pub(crate) near: Option<Near>,
     /// The number of a worker's newest tasks that thieves leave to it.
     pub(crate) kept_back: usize,
     /// The ticks that thieves wait for, if workers answer on ticks.
@@ -108,6 +111,7 @@ impl Common {
             wait,
             leaps,
             habits,
+            near: None,
             kept_back,
         };
         (common, owners)
@@ -188,6 +192,9 @@ impl Common {
         self.closing.store(false, Ordering::Relaxed);
         self.leaving.store(false, Ordering::Relaxed);
         self.live_in.store(self.process, Ordering::Relaxed);
+        if let Some(spares) = &self.spares {
+            spares.look_soon();
+        }
     }
 
     /// Injects a job into the pool from outside; returns whether it woke a worker.
@@ -217,6 +224,14 @@ impl Common {
             self.call_watch();
         }
         has_woken
+    }
+
+    /// Looks now and then how many workers should work.
+    #[inline]
+    pub(crate) fn look(&self) {
+        if let Some(spares) = &self.spares {
+            spares.look();
+        }
     }
 
     fn notify_spares(&self) {

@@ -1,94 +1,224 @@
-//! Spare workers, which work while others block.
+//! Workers that work only while they are needed: spare ones, while others block; and in a pool that follows the processors, as
+//! many as there is processor time for.
 //!
-//! A spare is a worker with a thread, a number and a task pool like any other, but it works only while it is needed:
-//! while more workers block than spares work, while it has mail, and while the pool closes. Otherwise its thread sleeps
+//! Such a worker, a *stand-in*, has a thread, a number and a task pool like any other. It works while it has mail, while
+//! the pool closes, and while fewer workers work than are admitted or block. Otherwise its thread sleeps
 //! here, and not in the [dormitory](crate::protocol::sleep): it is as if it had left. When it is not needed any more, it
 //! ends the task that it runs, then the jobs that it has spawned, and comes back here with empty queues. So there is
 //! nothing that only it could run, and no wake-up that it could swallow: its last search passes them on.
 //!
-//! Invariant: a spare that waits here has seen, under the lock, that it is not needed; whoever makes it needed notifies it
-//! afterwards, under the same lock.
+//! In a pool that follows, all workers are stand-ins. A worker that finds work, or is about to sleep, asks the system how many are
+//! admitted if nobody has for a second. So an idle pool asks nobody, and only the first steal after a second pays.
+//!
+//! Invariants: a stand-in that waits here has seen, under the lock, that it is not needed; whoever makes it needed notifies it
+//! afterwards, under the same lock. At least one worker is admitted, so somebody is there to be woken.
 
+use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_queue::clock;
 
 use crate::here::Here;
 use crate::home::current_home;
 use crate::levels::Level;
 use crate::pool::Pool;
+use crate::processors;
 use crate::registry::Common;
 use crate::worker::Worker;
 
-/// The spare workers of a pool, which have its last numbers.
+/// The stand-ins of a pool, and how many of them work.
 pub(crate) struct Spares {
-    /// The number of the first.
-    first: usize,
+    /// The number of workers that are not spares. These come after them.
+    own: usize,
+    follow: Option<Follow>,
     counts: Mutex<Counts>,
     change: Condvar,
     /// Whether there are too many at work. A hint.
     is_surplus: <Native as Memory>::AtomicBool,
+    /// How many of the `own` are admitted, for who has not the lock.
+    admitted: <Native as Memory>::AtomicUsize,
 }
 
 struct Counts {
+    /// The number of workers for which there is processor time.
+    admitted: usize,
     /// The number of workers that block.
     blocked: usize,
-    /// The number of spares at work.
+    /// The number of workers at work.
     active: usize,
 }
 
-impl Spares {
-    pub(crate) fn new(first: usize) -> Self {
-        let counts = Mutex::new(Counts { blocked: 0, active: 0 });
-        Self { first, counts, change: Condvar::new(), is_surplus: Atomic::new(false) }
+impl Counts {
+    /// How many should work.
+    fn wanted(&self) -> usize {
+        self.admitted + self.blocked
+    }
+}
+
+/// What a pool follows.
+struct Follow {
+    /// The directory of `proc` and `sys`.
+    root: PathBuf,
+    /// The time of the last look.
+    looked: <Native as Memory>::AtomicU64,
+    /// The system's numbers of the workers' threads; 0 without one.
+    threads: Box<[<Native as Memory>::AtomicU32]>,
+}
+
+impl Follow {
+    /// Whether it is time for a look: for one thread, which then looks.
+    fn is_due(&self) -> bool {
+        /// A second, or two.
+        const INTERVAL: u64 = 1 << 31;
+        // Relaxed, here and below: nothing is published.
+        let (looked, now) = (self.looked.load(Ordering::Relaxed), clock::now());
+        now.saturating_sub(looked) > INTERVAL
+            && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Whether worker `index` is one of them.
+    /// Returns for how many workers there is processor time.
+    ///
+    /// The threads' processors count, and not those of the process: a program may bind its first thread to one. Together, since it may bind
+    /// each worker to another.
+    fn admitted(&self, own: usize) -> usize {
+        // Relaxed: a thread that has just ended has no processors.
+        let threads = self.threads.iter().map(|thread| thread.load(Ordering::Relaxed)).filter(|thread| *thread != 0);
+        let processors = processors::of_threads(threads.map(u32::cast_signed)).unwrap_or(own);
+        processors.min(processors::quota(&self.root).unwrap_or(own)).clamp(1, own)
+    }
+}
+
+impl Spares {
+    /// For a pool of which the workers from number `own` on are spares.
+    pub(crate) fn new(own: usize) -> Self {
+        Self::of(own, None, Counts { admitted: own, blocked: 0, active: own })
+    }
+
+    /// For a pool that follows what the files in `root` and its threads' processors say. At first `admitted` of the `own` work.
+    pub(crate) fn following(own: usize, workers: usize, admitted: usize, root: PathBuf) -> Self {
+        let threads = (0..workers).map(|_| Atomic::new(0)).collect();
+        let follow = Follow { root, looked: Atomic::new(clock::now()), threads };
+        Self::of(own, Some(follow), Counts { admitted: admitted.clamp(1, own), blocked: 0, active: 0 })
+    }
+
+    fn of(own: usize, follow: Option<Follow>, counts: Counts) -> Self {
+        let admitted = Atomic::new(counts.admitted);
+        Self {
+            own,
+            follow,
+            counts: Mutex::new(counts),
+            change: Condvar::new(),
+            is_surplus: Atomic::new(false),
+            admitted,
+        }
+    }
+
+    /// Whether worker `index` is a stand-in.
     pub(crate) fn has(&self, index: usize) -> bool {
-        index >= self.first
+        self.follow.is_some() || index >= self.own
+    }
+
+    /// How many workers work at once, if none blocks.
+    pub(crate) fn admitted(&self) -> usize {
+        // Relaxed: a snapshot.
+        self.admitted.load(Ordering::Relaxed)
+    }
+
+    /// Says that the current thread is worker `index` until dropped.
+    pub(crate) fn lives(&self, index: usize) -> impl Drop + use<'_> {
+        struct Life<'s>(Option<&'s <Native as Memory>::AtomicU32>);
+        impl Drop for Life<'_> {
+            fn drop(&mut self) {
+                if let Some(thread) = self.0 {
+                    // Relaxed: see `admitted`.
+                    thread.store(0, Ordering::Relaxed);
+                }
+            }
+        }
+        let thread = self.follow.as_ref().map(|follow| &follow.threads[index]);
+        if let Some(thread) = thread {
+            // Relaxed: see `admitted`.
+            thread.store(processors::this_thread().cast_unsigned(), Ordering::Relaxed);
+        }
+        Life(thread)
+    }
+
+    /// Looks how many workers are admitted, if nobody has for a second.
+    pub(crate) fn look(&self) {
+        if let Some(follow) = &self.follow
+            && follow.is_due()
+        {
+            self.admit(follow.admitted(self.own));
+        }
+    }
+
+    /// As [`Spares::look`], for a guest, whose calls are short: only for workers to come.
+    pub(crate) fn look_for_more(&self) {
+        if self.admitted() < self.own {
+            self.look();
+        }
+    }
+
+    #[cold]
+    fn admit(&self, admitted: usize) {
+        let mut counts = self.counts();
+        if self.change(&mut counts, |counts| counts.admitted = admitted) {
+            self.change.notify_all();
+        }
+        // Relaxed: a hint for others.
+        self.admitted.store(admitted, Ordering::Relaxed);
+    }
+
+    /// Makes the next look come at once.
+    pub(crate) fn look_soon(&self) {
+        if let Some(follow) = &self.follow {
+            // Relaxed: see `is_due`.
+            follow.looked.store(0, Ordering::Relaxed);
+        }
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the counts; returns whether more workers block than spares work.
+    /// Changes the counts; returns whether too few workers work.
     fn change(&self, counts: &mut Counts, change: impl FnOnce(&mut Counts)) -> bool {
         change(counts);
         // Relaxed: a hint, and the lock decides.
-        self.is_surplus.store(counts.active > counts.blocked, Ordering::Relaxed);
-        counts.blocked > counts.active
+        self.is_surplus.store(counts.active > counts.wanted(), Ordering::Relaxed);
+        counts.active < counts.wanted()
     }
 
-    /// Wakes the spares, one of which may be needed.
+    /// Wakes the stand-ins, one of which may be needed.
     pub(crate) fn notify(&self) {
         let _counts = self.counts();
         self.change.notify_all();
     }
 
-    /// Waits until spare `index` is needed.
+    /// Waits until stand-in `index` is needed.
     pub(crate) fn wait_until_needed(&self, common: &Common, index: usize) {
         let is_idle =
-            |counts: &mut Counts| counts.blocked <= counts.active && !common.is_closing() && !common.has_mail(index);
+            |counts: &mut Counts| counts.active >= counts.wanted() && !common.is_closing() && !common.has_mail(index);
         let counts = self.change.wait_while(self.counts(), is_idle);
         self.change(&mut counts.unwrap_or_else(PoisonError::into_inner), |counts| counts.active += 1);
     }
 
-    /// Whether spare `index`, which is at work, is no longer needed: it has then left.
+    /// Whether stand-in `index`, which is at work, is no longer needed: it has then left.
     pub(crate) fn leaves(&self, common: &Common, index: usize) -> bool {
-        // Relaxed: a hint. A spare that misses it works until its next look.
+        // Relaxed: a hint. A stand-in that misses it works until its next look.
         if !self.is_surplus.load(Ordering::Relaxed) || common.is_closing() {
             return false;
         }
         let mut counts = self.counts();
-        let is_needed = counts.active <= counts.blocked || common.has_mail(index);
+        let is_needed = counts.active <= counts.wanted() || common.has_mail(index);
         if !is_needed {
             self.change(&mut counts, |counts| counts.active -= 1);
         }
         !is_needed
     }
 
-    /// Counts a spare that leaves because the pool is over.
+    /// Counts a stand-in that leaves because the pool is over.
     pub(crate) fn ends(&self) {
         self.change(&mut self.counts(), |counts| counts.active -= 1);
     }
@@ -96,7 +226,9 @@ impl Spares {
 
 /// Returns the spares of the current worker's pool, if there are any.
 fn spares_here() -> Option<&'static Spares> {
-    current_home()?.seen().common.spares.as_ref()
+    let common = &current_home()?.seen().common;
+    // Only if there is, or may soon be, somebody to stand in.
+    common.spares.as_ref().filter(|spares| spares.own < common.workers() || spares.admitted() < spares.own)
 }
 
 /// A worker that blocks, until this is dropped.
@@ -180,5 +312,141 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         drop(blocked);
         self.poll();
         result
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use filch_queue::{Adws, ChaseLev, Lace, PdqRAsync};
+
+    use crate::described::Described;
+    use crate::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+    use crate::{Builder, ThreadPool, current_index};
+
+    const WORKERS: usize = 4;
+
+    fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !done() {
+            assert!(start.elapsed() < Duration::from_secs(120), "{what} does not happen");
+        }
+    }
+
+    fn grant(machine: &Described, processors: &str) {
+        machine.write("sys/fs/cgroup/cpu.max", &format!("{processors} 100000"));
+    }
+
+    fn with_quota(name: &str, processors: &str) -> Described {
+        let machine = Described::new(name);
+        machine.write("proc/self/cgroup", "0::/\n");
+        machine.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        grant(&machine, processors);
+        machine
+    }
+
+    fn following<P: Pool>(machine: &Described) -> ThreadPool<P> {
+        let mut builder = Builder::<P>::new().workers(WORKERS).follow_processors(true);
+        builder.machine = machine.root().into();
+        builder.build().unwrap()
+    }
+
+    /// Returns the numbers of the workers that some jobs ran on. The next look comes at once.
+    fn workers_of_jobs<P: Pool>(pool: &ThreadPool<P>) -> HashSet<usize> {
+        static SEEN: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+        pool.common.spares.as_ref().unwrap().look_soon();
+        let own = std::ptr::from_ref(pool).addr();
+        for _ in 0..16 {
+            pool.spawn(move || {
+                thread::sleep(Duration::from_micros(50));
+                SEEN.lock().unwrap().push((own, current_index().unwrap()));
+            });
+        }
+        pool.wait_idle();
+        let mut seen = SEEN.lock().unwrap();
+        let jobs: Vec<usize> = seen.iter().filter(|job| job.0 == own).map(|job| job.1).collect();
+        seen.retain(|job| job.0 != own);
+        assert_eq!(jobs.len(), 16, "each runs once");
+        jobs.into_iter().collect()
+    }
+
+    fn sum<P: Pool>(pool: &ThreadPool<P>) -> u64 {
+        pool.install(|| {
+            let spawned = Mutex::new(0);
+            let (sum, ()) = crate::join(
+                || crate::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b),
+                || crate::scope(|s| (0..10).for_each(|_| s.spawn(|_| *spawned.lock().unwrap() += 1))),
+            );
+            sum + spawned.into_inner().unwrap()
+        })
+    }
+
+    fn follows<P: Pool>() {
+        let machine = with_quota("every kind", "100000");
+        let pool = following::<P>(&machine);
+        assert_eq!((pool.workers(), pool.active_workers()), (WORKERS, 1));
+        assert_eq!(workers_of_jobs(&pool).len(), 1);
+        // The processors that the test may use are a limit, too.
+        let most = thread::available_parallelism().unwrap().get().min(WORKERS);
+        for round in 0..6 {
+            let (quota, admitted) = if round % 2 == 0 { ("max", most) } else { ("50000", 1) };
+            grant(&machine, quota);
+            wait_for("a change", || {
+                assert_eq!(sum(&pool), 499_510);
+                workers_of_jobs(&pool);
+                pool.active_workers() == admitted
+            });
+            wait_for("work on as many workers", || (workers_of_jobs(&pool).len() > 1) == (admitted > 1));
+            // It comes to all.
+            assert_eq!(pool.broadcast(|w| w.index()), [0, 1, 2, 3]);
+        }
+    }
+
+    #[test]
+    fn every_kind_of_pool_follows_a_quota_that_changes() {
+        follows::<Split>();
+        follows::<Wool>();
+        follows::<Queued<ChaseLev>>();
+        follows::<Queued<Lace>>();
+        follows::<Queued<Adws>>();
+        follows::<Queued<PdqRAsync>>();
+        follows::<Heartbeat<ChaseLev, Request>>();
+    }
+
+    #[test]
+    fn an_explicit_number_of_workers_and_pinned_workers_do_not_follow() {
+        let machine = with_quota("fixed", "100000");
+        let built = |builder: Builder| {
+            let mut builder = builder;
+            builder.machine = machine.root().into();
+            let pool = builder.build().unwrap();
+            (pool.workers() == pool.active_workers(), pool.common.spares.is_none())
+        };
+        assert_eq!(built(Builder::new().workers(3)), (true, true));
+        assert_eq!(built(Builder::new().pin(true)), (true, true));
+        assert_eq!(built(Builder::new().pin(true).follow_processors(true)), (true, true));
+        assert_eq!(built(Builder::new().workers(3).follow_processors(true)), (false, false));
+        let mut default = Builder::<Split>::new();
+        default.machine = machine.root().into();
+        let pool = default.build().unwrap();
+        let processors = thread::available_parallelism().unwrap().get();
+        assert_eq!((pool.workers(), pool.active_workers()), (processors.min(4), 1), "room for four times the quota");
+    }
+
+    /// A worker that blocks is not at work.
+    #[test]
+    fn workers_without_processor_time_stand_in_for_those_that_block() {
+        let machine = with_quota("blocking", "100000");
+        let pool = following::<Split>(&machine);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let received = pool.install(move || {
+            crate::spawn(move || sender.send(current_index()).unwrap());
+            crate::blocking(|| (receiver.recv().unwrap(), current_index()))
+        });
+        assert!(received.0.is_some() && received.0 != received.1, "{received:?}");
     }
 }

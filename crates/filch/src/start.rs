@@ -11,7 +11,6 @@ use crate::front::Reach;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::interrupts::{self, By, Interrupts};
-use crate::limits::default_workers;
 use crate::patience::Patience;
 use crate::pool::Pool;
 use crate::processors::{self, Deal};
@@ -60,7 +59,7 @@ impl<P: Pool> Builder<P> {
     pub(crate) fn build_at_most(&mut self) -> Result<ThreadPool<P>, BuildError> {
         const LEAST: usize = 1 << 20;
         const STEP: usize = 1 << 2;
-        let wanted = self.workers.map_or_else(default_workers, Ok)?;
+        let wanted = self.settle_workers()?;
         let (mut workers, mut refused) = (wanted, None);
         loop {
             match self.build_with(workers) {
@@ -91,7 +90,7 @@ impl<P: Pool> Builder<P> {
         if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
             return Err(BuildError::Interrupts(io::Error::other("the time between two interrupts is zero")));
         }
-        let places = Deal::if_pinned(self.pin);
+        let places = self.places();
         let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &places)?;
         let common = Arc::clone(&cores[0].home.common);
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.

@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
@@ -17,10 +18,11 @@ use filch_memory::Native;
 use filch_queue::Queue;
 
 use crate::deal::deal_any;
+use crate::near::Near;
 use crate::patience::Patience;
-use crate::policy::Habits;
+use crate::policy::{Habits, Victims};
 use crate::process;
-use crate::processors::{self, Bound, Deal};
+use crate::processors::{self, Bound, Deal, ROOT};
 use crate::protocol::rounds::Rounds;
 use crate::unwind::{FirstPanic, abort_on_panic};
 use crate::worker_queue::{Loot, WorkerQueue};
@@ -226,7 +228,13 @@ impl<Q: Queue<Native>> TeamSettings<'_, Q> {
         let places = Deal::if_pinned(self.pin);
         // SAFETY: one thread at a time uses a worker's queue, which has that worker's handles.
         let hands = unsafe { deal_any::<Q>(self.workers, self.capacity, self.params, &places) }.into_iter();
-        hands.enumerate().map(|(index, hand)| WorkerQueue::new(index, hand, self.loot, self.habits)).collect()
+        let near = if self.habits.victims == Victims::Near {
+            Near::of(self.workers, &places, Path::new(ROOT)).map(Arc::new)
+        } else {
+            None
+        };
+        let queue = |(index, hand)| WorkerQueue::new(index, hand, self.loot, self.habits, near.clone());
+        hands.enumerate().map(queue).collect()
     }
 
     /// Starts a team with all its threads.

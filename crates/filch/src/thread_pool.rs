@@ -15,6 +15,7 @@ use crate::here::Here;
 use crate::policy::Wait;
 use crate::pool::{Pool, Split};
 use crate::registry::Common;
+use crate::spares::Spares;
 use crate::start::{Running, wait_until};
 use crate::stats::Stats;
 use crate::worker::{Worker, in_handle_style};
@@ -26,7 +27,8 @@ use crate::worker::{Worker, in_handle_style};
 /// In the child of a `fork()`, a pool that the parent made has no threads: giving it work panics, and dropping it does
 /// not wait.
 ///
-/// The number of workers is fixed. A program that needs another one from some time on builds another pool and drops this
+/// The number of workers is fixed, though fewer of them work while the processors or a container's quota are [not
+/// enough](Builder::follow_processors). A program that needs another number from some time on builds another pool and drops this
 /// one, or has several pools, whose idle workers use no processor time. A call from outside needs no worker of its own:
 /// its thread [takes the seat](Builder::caller_works) of a sleeping one.
 ///
@@ -89,6 +91,17 @@ impl<P: Pool> ThreadPool<P> {
     /// ```
     pub fn workers(&self) -> usize {
         self.cores.len()
+    }
+
+    /// The number of workers that work at once, if none [blocks](crate::blocking): all but the spares, unless the pool [follows the
+    /// processors](Builder::follow_processors) and has fewer of them. A snapshot: what the last worker that asked the system was told.
+    ///
+    /// ```
+    /// assert_eq!(filch::ThreadPool::new(2)?.active_workers(), 2);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn active_workers(&self) -> usize {
+        self.common.spares.as_ref().map_or(self.workers(), Spares::admitted)
     }
 
     /// The workers' waiting strategy.

@@ -8,6 +8,7 @@ use filch_memory::{Memory, Native, Ordering};
 use filch_queue::{Counted, Counts, Hand, Owner as _, Queue, Steal, StealMany, Task, Thief as _};
 
 use crate::deal::{self, count_in};
+use crate::near::Near;
 use crate::patience::Patience;
 use crate::policy::{First, Habits, Haul, OnLoss};
 
@@ -81,6 +82,7 @@ pub(crate) struct WorkerQueue<Q: Queue<Native>> {
     spoils: Vec<Task>,
     index: usize,
     habits: Habits,
+    near: Option<Arc<Near>>,
     /// The victim of its last steal; at first itself.
     last_victim: usize,
     random: fastrand::Rng,
@@ -93,7 +95,13 @@ pub(crate) struct WorkerQueue<Q: Queue<Native>> {
 }
 
 impl<Q: Queue<Native>> WorkerQueue<Q> {
-    pub(crate) fn new(index: usize, mut hand: Hand<Q>, loot: Option<Loot<Q>>, habits: Habits) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        mut hand: Hand<Q>,
+        loot: Option<Loot<Q>>,
+        habits: Habits,
+        near: Option<Arc<Near>>,
+    ) -> Self {
         let counts = count_in::<Q>(&mut hand);
         let (owner, thieves) = hand;
         let random = fastrand::Rng::with_seed(index as u64);
@@ -106,6 +114,7 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
             spoils,
             index,
             habits,
+            near,
             last_victim: index,
             random,
             tally,
@@ -216,6 +225,9 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
 
     /// Tries each other worker once. Pushes the surplus of a theft.
     pub(crate) fn steal(&mut self) -> Option<Task> {
+        if let Some(near) = self.near.clone() {
+            return near.order(self.index, self.random.usize(..)).find_map(|victim| self.steal_from(victim));
+        }
         let workers = self.workers();
         let random = self.random.usize(..workers);
         let mut order = self.habits.victims.order(workers, self.index, self.last_victim, random);

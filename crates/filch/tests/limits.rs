@@ -134,3 +134,63 @@ fn is_pinned_first() {
 fn a_pinned_first_thread_does_not_pin_the_global_pool() {
     assert_success(&child_under("-c 0", "is_pinned_first", &[]));
 }
+
+/// Lets all threads of the process use these processors, as `taskset -a` does.
+fn bind_all_threads(processors: &[core_affinity::CoreId]) {
+    // SAFETY: a set is plain data, for which all zeros are valid; the numbers come from such a set.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        processors.iter().for_each(|processor| libc::CPU_SET(processor.id, &mut set));
+        set
+    };
+    for thread in std::fs::read_dir("/proc/self/task").unwrap() {
+        let thread = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+        // SAFETY: the set is initialized, and has the given size.
+        assert_eq!(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &raw const set) }, 0);
+    }
+}
+
+#[test]
+#[ignore = "run by another"]
+fn follows_affinity() {
+    let all = core_affinity::get_core_ids().unwrap();
+    let pools = [
+        ThreadPool::builder().build().unwrap(),
+        ThreadPool::builder().workers(4).follow_processors(true).build().unwrap(),
+    ];
+    let pools = [&pools[0], &pools[1], ThreadPool::global()];
+    let most = [usable(), usable().min(4), usable()];
+    let fixed = ThreadPool::new(4).unwrap();
+    assert_eq!(pools.map(ThreadPool::active_workers), most);
+    for _ in 0..2 {
+        bind_all_threads(&all[..1]);
+        until_active(pools, [1; 3]);
+        bind_all_threads(&all);
+        until_active(pools, most);
+    }
+    assert_eq!(fixed.active_workers(), 4);
+    // Workers that the program itself binds, each to a processor of its own, have several together.
+    pools[0].broadcast(|w| assert!(core_affinity::set_for_current(all[w.index() % all.len()])));
+    // Long enough for a look.
+    let start = std::time::Instant::now();
+    while start.elapsed() < Duration::from_secs(3) {
+        until_active(pools, most);
+    }
+}
+
+/// Gives the pools work until they have been told these numbers.
+fn until_active(pools: [&ThreadPool; 3], active: [usize; 3]) {
+    common::wait_for("that pools follow", || {
+        for pool in pools {
+            pool.spawn(|| sleep(Duration::from_millis(1)));
+            pool.wait_idle();
+            assert_eq!(pool.install(|| fib(10)), 55);
+        }
+        pools.map(ThreadPool::active_workers) == active
+    });
+}
+
+#[test]
+fn pools_without_an_explicit_number_of_workers_follow_the_processors_that_they_may_use() {
+    assert_success(&child_under("-c 0", "follows_affinity", &[]));
+}

@@ -15,7 +15,6 @@ use crate::enter::IsSend;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::kept::keep;
-use crate::limits::default_workers;
 use crate::pool::Pool;
 use crate::processors::Deal;
 use crate::registry::Common;
@@ -48,7 +47,7 @@ impl<P: Pool> Builder<P> {
     /// ```
     pub fn seats(mut self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
         self.caller_works.get_or_insert(false);
-        let workers = self.workers.map_or_else(default_workers, Ok)?;
+        let workers = self.settle_workers()?;
         self.prepare(workers, None, &Deal::default()).map(Crew::new)
     }
 }

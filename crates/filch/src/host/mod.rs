@@ -53,6 +53,7 @@
 mod crew;
 
 use std::marker::PhantomData;
+use std::path::Path;
 
 use crate::fork;
 use crate::front::Reach;
@@ -60,7 +61,7 @@ use crate::here::{Any, Here};
 use crate::home::current_home;
 use crate::job::Body;
 use crate::latch::{self, Latch, Waiter};
-use crate::processors;
+use crate::processors::{self, Allowed};
 
 pub use self::crew::{Crew, Fifo, Lease, Seat, WeakLease};
 pub use crate::environment::variable;
@@ -132,13 +133,13 @@ pub fn stack_size(workers: usize) -> usize {
     crate::limits::default_stack_size(workers)
 }
 
-/// Returns the number of processors that the process may use, even if the current thread is pinned.
+/// Returns the number of processors that the process may use now, within its quota, even if the current thread is pinned.
 ///
 /// ```
 /// assert!(filch::inside::host::processors() >= 1);
 /// ```
 pub fn processors() -> usize {
-    processors::count()
+    Allowed::to_process(Path::new(processors::ROOT)).at_once()
 }
 
 /// Lets the current thread use all processors that the process may use, even if its parent thread is pinned. Does

@@ -116,18 +116,18 @@ impl<P: Pool> Spot<'_, P> {
 
     fn find_far_by(&self, steal: impl Fn(&Self, usize) -> Option<NonNull<Job>>) -> Option<Find> {
         let home = self.home();
-        for victim in home.victims() {
+        let look = |victim| {
             if let Some(job) = steal(self, victim) {
                 return Some(Find::Stolen { victim, job });
             }
-            if victim != home.index
-                && let Some(job) = home.common.steal_spawned(victim)
-            {
-                home.counters.migrations.bump();
-                return Some(Find::Spawned(job));
+            if victim == home.index {
+                return None;
             }
-        }
-        home.common.next_injected().map(Find::Spawned)
+            let job = home.common.steal_spawned(victim)?;
+            home.counters.migrations.bump();
+            Some(Find::Spawned(job))
+        };
+        home.at_victims(look).or_else(|| home.common.next_injected().map(Find::Spawned))
     }
 
     /// Every so many looks, finds a job in one of the lanes of injected jobs before anything else, so that each lane is
@@ -153,7 +153,7 @@ impl<P: Pool> Spot<'_, P> {
             job.inspect(|_| home.counters.migrations.bump())
         };
         let own = if home.has_own_spawned() { home.pop_spawned() } else { None };
-        own.or_else(|| home.victims().find_map(steal))
+        own.or_else(|| home.at_victims(steal))
             .or_else(|| if home.common.has_injected() { home.common.next_injected() } else { None })
             .map(Find::Spawned)
     }

@@ -42,12 +42,13 @@ pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: imp
     live(here());
 }
 
-/// Lives as a spare, whenever it is needed.
+/// Lives as a stand-in, whenever it is needed.
 fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: &Core<P>) {
     let (index, common) = (core.home.index, &core.home.common);
+    let _life = spares.lives(index);
     while !common.is_over() {
         spares.wait_until_needed(common, index);
-        let standing = AbortOnUnwind("a spare worker panicked outside of all tasks");
+        let standing = AbortOnUnwind("a worker panicked outside of all tasks");
         let has_left = Cell::new(false);
         let is_over = || {
             has_left.set(has_left.get() || spares.leaves(common, index));
@@ -122,6 +123,9 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
         // SAFETY: the stack is empty.
         P::begins(&unsafe { IdleHere::new(&spot.here) });
         spot.home().begins();
+        if let Some(spares) = &spot.home().common.spares {
+            spares.look_for_more();
+        }
         work(spot.below());
         spot.home().ends();
     });
@@ -226,6 +230,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
 
     fn run(&self, find: Find) {
         if self.is_idle {
+            self.spot.core.home.common.look();
             // SAFETY: an idle worker's stack is empty.
             P::begins(&unsafe { IdleHere::new(&self.spot.here) });
             self.spot.run(find);

@@ -87,7 +87,7 @@ impl<'w, P: Pool> Joining<'w, P> {
 
     fn run_any(&self) -> bool {
         let spot = &self.spot;
-        if spot.home().victims().any(|victim| spot.steal_and_run(victim, None)) {
+        if spot.home().at_victims(|victim| spot.steal_and_run(victim, None).then_some(())).is_some() {
             return true;
         }
         let Some(find) = spot.find_spawned() else { return false };
