@@ -1,23 +1,12 @@
 //! The global pool: how it begins, ends, and begins again.
 //!
 //! The pool stays where it is for ever, since programs keep references to it. [`ThreadPool::end_global`] only joins its
-//! threads; the next entry from outside starts them again, on the same workers.
-//!
-//! Invariant: while the pool has ended, it has no threads and no jobs. A job pushed in the meantime is not lost: after
-//! the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so, fences,
-//! and looks for jobs. So one of them starts the threads again.
-
-use std::cell::Cell;
-use std::sync::{MutexGuard, TryLockError};
-use std::thread::JoinHandle;
-
-use filch_memory::{Memory, Native, Ordering};
+//! threads; the next entry from outside starts them again, on the same workers: see [`ending`](crate::ending).
 
 use crate::builder::{BuildError, Builder};
+use crate::ending::{Mortal, cannot_start};
 use crate::inside::host::{PerProcess, Single};
-use crate::start::{Running, wait_until};
 use crate::thread_pool::ThreadPool;
-use crate::unwind::abort_on_panic;
 
 struct Global {
     pool: ThreadPool,
@@ -81,7 +70,7 @@ impl ThreadPool {
     /// it waits here.
     pub fn end_global() {
         if let Some(global) = GLOBAL.get().get() {
-            global.end();
+            global.mortal(|pool| _ = pool.end(again));
         }
     }
 }
@@ -111,114 +100,24 @@ impl Builder {
     }
 }
 
-thread_local! {
-    /// Whether the thread holds the lock of the threads, and perhaps runs other jobs meanwhile.
-    static IS_ENDING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The end of the global pool by this thread, until dropped.
-struct Ending(());
-
-impl Ending {
-    fn begin() -> Self {
-        IS_ENDING.set(true);
-        Self(())
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        IS_ENDING.set(false);
-    }
-}
-
-#[cold]
-fn cannot_start(error: &BuildError) -> ! {
-    panic!("filch cannot start its global pool: {error}")
-}
-
 impl Global {
-    fn end(&self) {
-        let common = &self.pool.common;
-        assert!(common.here().is_none(), "a task cannot end the global pool, of which it is a part");
-        assert!(!IS_ENDING.get(), "a task cannot end the global pool while its thread waits for that end");
-        // Held until the end, so that nobody starts the threads meanwhile.
-        let held = Cell::new(None);
-        wait_until(|| {
-            let running = self.try_running();
-            let is_held = running.is_some();
-            held.set(running);
-            is_held
+    /// Calls `f` with the pool as one that ends and starts again.
+    fn mortal(&self, f: impl FnOnce(&Mortal<'_>)) {
+        let (pool, builder) = (&self.pool, &self.builder);
+        f(&Mortal {
+            common: &pool.common,
+            running: &pool.running,
+            start_one: &|worker| builder.start_one(pool, worker, &builder.places(), None),
+            start: &|running| builder.start(pool, &builder.places(), running),
         });
-        let mut running = held.into_inner().expect("it waited for that");
-        if running.threads.is_empty() {
-            return;
-        }
-        let _ending = Ending::begin();
-        running.ticker = None;
-        common.will_live_again(again);
-        common.close();
-        // A call that has come late may wait for a broadcast to a worker that is gone.
-        let missed = |running: &Running| {
-            (0..running.threads.len()).find(|&worker| running.threads[worker].is_finished() && common.has_mail(worker))
-        };
-        let is_over = |running: &Running| running.threads.iter().all(JoinHandle::is_finished);
-        loop {
-            wait_until(|| is_over(&running) || missed(&running).is_some());
-            let Some(worker) = missed(&running) else { break };
-            // Joined first, since only that makes the worker's memory the next thread's.
-            let joined = running.threads.remove(worker).join();
-            debug_assert!(joined.is_ok(), "workers abort rather than panic");
-            let start = || match self.builder.start_one(&self.pool, worker, &self.builder.places(), None) {
-                Ok(thread) => thread,
-                Err(source) => cannot_start(&BuildError::Thread { started: 0, workers: 1, source }),
-            };
-            let thread = abort_on_panic("a call waits for a worker of the global pool that has left", start);
-            running.threads.insert(worker, thread);
-        }
-        running.join();
-        common.has_ended();
-        // Pairs with that of a thread which has pushed a job and looks whether the pool has ended.
-        Native::fence(Ordering::SeqCst);
-        if common.has_left() {
-            self.start(&mut running);
-        }
-    }
-
-    fn try_running(&self) -> Option<MutexGuard<'_, Running>> {
-        match self.pool.running.try_lock() {
-            Ok(running) => Some(running),
-            Err(TryLockError::Poisoned(running)) => Some(running.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    fn start(&self, running: &mut Running) {
-        let common = &self.pool.common;
-        common.begins_again();
-        let started = self.builder.start(&self.pool, &self.builder.places(), running);
-        if let Err(error) = started {
-            running.ticker = None;
-            common.close();
-            running.join();
-            common.has_ended();
-            cannot_start(&error);
-        }
     }
 }
 
-/// Starts the threads of this process's global pool again, if it has ended. Does not wait for a thread that ends it, and
-/// which may wait for this one.
+/// Starts the threads of this process's global pool again, if it has ended.
 fn again() {
-    let Some(global) = GLOBAL.get().get() else { return };
-    while global.pool.common.is_ended() {
-        let Some(mut running) = global.try_running() else {
-            // Somebody else starts them, or has just ended them.
-            std::thread::yield_now();
-            continue;
-        };
-        if running.threads.is_empty() {
-            global.start(&mut running);
-        }
+    if let Some(global) = GLOBAL.get().get() {
+        global.mortal(|pool| {
+            pool.start_again();
+        });
     }
 }

@@ -201,6 +201,7 @@ mod deal;
 mod described;
 mod detached;
 mod divisible;
+mod ending;
 mod enter;
 mod environment;
 mod fork;

@@ -1,4 +1,4 @@
-//! rayon-core's interface on [filch]. Every program that uses rayon runs on filch with
+//! rayon-core's interface on [filch](::filch). Every program that uses rayon runs on filch with
 //!
 //! ```toml
 //! [patch.crates-io]
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! It offers everything in `rayon-core` 1.13, with the same names, bounds and behaviour; the page `docs/drop-in.md`
-//! lists the differences. All of the code is our own.
+//! lists the differences. All of the code is our own. What it has in addition is in the module [`filch`](mod@filch).
 //!
-//! The task pool is [`Split`](filch::pool::Split), the direct task stack, in closure style. Environment variables, read
+//! The task pool is [`Split`](::filch::pool::Split), the direct task stack, in closure style. Environment variables, read
 //! when a pool is built, change this:
 //!
 //! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r-async` or `heartbeat-request`;
@@ -22,6 +22,7 @@
 //! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of a pool built without one.
 
 mod broadcast;
+pub mod filch;
 mod join;
 mod private;
 mod registry;
@@ -54,7 +55,7 @@ use self::registry::{CustomSpawn, DefaultSpawn, Registry, ThreadSpawn};
 /// assert!(rayon_core::max_num_threads() >= 1 << 14);
 /// ```
 pub fn max_num_threads() -> usize {
-    filch::BuildError::MAX_WORKERS
+    ::filch::BuildError::MAX_WORKERS
 }
 
 /// The number of threads of the current thread's pool, or of the global pool, which this starts.
@@ -135,6 +136,8 @@ type ThreadName = dyn FnMut(usize) -> String;
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     /// 0: the environment decides.
     num_threads: usize,
+    /// Whether the number is that of the processors, although it is set.
+    follows: bool,
     use_current_thread: bool,
     panic_handler: Option<Box<PanicHandler>>,
     get_thread_name: Option<Box<ThreadName>>,
@@ -149,6 +152,7 @@ impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
             num_threads: 0,
+            follows: false,
             use_current_thread: false,
             panic_handler: None,
             get_thread_name: None,
@@ -271,6 +275,7 @@ impl<S> ThreadPoolBuilder<S> {
         ThreadPoolBuilder {
             spawn_handler,
             num_threads: self.num_threads,
+            follows: self.follows,
             use_current_thread: self.use_current_thread,
             panic_handler: self.panic_handler,
             get_thread_name: self.get_thread_name,
@@ -288,11 +293,25 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     fn get_num_threads_of(&self, processors: fn() -> usize) -> usize {
+        self.asked_num_threads().unwrap_or_else(processors)
+    }
+
+    /// Returns the number set, or else that of the environment.
+    fn asked_num_threads(&self) -> Option<usize> {
         let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<usize>().ok());
         match (self.num_threads, variable("RAYON_NUM_THREADS"), variable("RAYON_RS_NUM_CPUS")) {
-            (0, Some(0), _) | (0, None, None | Some(0)) => processors(),
-            (0, Some(asked), _) | (0, None, Some(asked)) | (asked, _, _) => asked,
+            (0, Some(0), _) | (0, None, None | Some(0)) => None,
+            (0, Some(asked), _) | (0, None, Some(asked)) | (asked, _, _) => Some(asked),
         }
+    }
+
+    /// Whether as many threads work as there are processors, at any time.
+    fn follows_processors(&self) -> bool {
+        self.follows || self.asked_num_threads().is_none()
+    }
+
+    fn some_threads(self, num_threads: usize, follows: bool) -> Self {
+        Self { num_threads, follows, ..self }
     }
 
     /// Gives each thread the name that `closure` returns for its number. By default threads have no names.

@@ -14,6 +14,7 @@ use std::thread;
 
 use filch::inside::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, Single, WeakLease, keep};
 
+use crate::filch::Restart;
 use crate::private::Sealed;
 use crate::unwind;
 use crate::{ErrorKind, ExitHandler, PanicHandler, StartHandler, ThreadPoolBuildError, ThreadPoolBuilder, settings};
@@ -32,6 +33,8 @@ pub(crate) struct Registry {
     exit_handler: Option<Box<ExitHandler>>,
     /// Whether the first worker is a thread that stays a worker for the rest of its life.
     has_occupant: bool,
+    /// Present if the threads can end and start again.
+    pub(crate) restart: Option<Restart>,
     /// How many threads have started.
     started: Mutex<usize>,
     starts: Condvar,
@@ -100,13 +103,18 @@ impl Registry {
         let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
         // A program that installs something into its own pool may rely on other threads: published tests do.
         let is_plain = is_global
-            && S::IS_PLAIN
+            && S::RUN.is_some()
             && builder.get_thread_name.is_none()
             && builder.stack_size.is_none()
             && builder.start_handler.is_none()
             && builder.exit_handler.is_none()
             && !builder.use_current_thread;
-        let (crew, lease, seats) = settings::crew(threads, is_plain).map_err(io_error)?;
+        let follows = builder.follows_processors();
+        let (crew, lease, seats) = settings::crew(threads, follows, is_plain).map_err(io_error)?;
+        let names = |name: &mut Box<dyn FnMut(usize) -> String>| (0..threads).map(|index| Some(name(index))).collect();
+        let names = builder.get_thread_name.as_mut().map_or_else(|| vec![None; threads], names);
+        let may_restart = is_global && !builder.use_current_thread;
+        let restart = S::RUN.filter(|_| may_restart).map(|run| Restart::new(run, names.clone(), builder.stack_size));
         let registry = Arc::new(Self {
             crew,
             lease: lease.downgrade(),
@@ -116,13 +124,13 @@ impl Registry {
             start_handler: builder.start_handler.take(),
             exit_handler: builder.exit_handler.take(),
             has_occupant: builder.use_current_thread,
+            restart,
             started: Mutex::new(0),
             starts: Condvar::new(),
             printing: Arc::new(Once::new()),
         });
         // If anything fails or panics from here on, dropping the lease makes the started threads leave.
-        for seat in seats {
-            let name = builder.get_thread_name.as_mut().map(|name| name(seat.index()));
+        for (seat, name) in seats.into_iter().zip(names) {
             if seat.index() == 0 && builder.use_current_thread {
                 // The handle lives for the rest of the thread's life.
                 let handle: &'static Arc<Self> = Box::leak(Box::new(Arc::clone(&registry)));
@@ -134,10 +142,7 @@ impl Registry {
                 registry.has_started();
                 continue;
             }
-            let registry = Arc::clone(&registry);
-            let stack_size = builder.stack_size;
-            let stack = stack_size.unwrap_or(ASSUMED_STACK_SIZE);
-            let thread = ThreadBuilder { name, stack_size, stack, registry, seat };
+            let thread = ThreadBuilder::new(&registry, seat, name, builder.stack_size);
             builder.spawn_handler.spawn(thread).map_err(io_error)?;
         }
         if settings::wants_stats() {
@@ -267,7 +272,7 @@ pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     if is_worker() { f() } else { global_registry().in_worker(f) }
 }
 
-/// The registry of each process that is never dropped.
+/// The registry of each process that is never dropped, and the lease that keeps its threads.
 static GLOBAL: PerProcess<Single<(Arc<Registry>, Lease)>> = PerProcess::new();
 
 /// Returns the registry for threads that are not workers. The first use starts it.
@@ -277,6 +282,11 @@ pub(crate) fn global_registry() -> &'static Arc<Registry> {
         Ok((registry, _)) => registry,
         Err(error) => panic!("the global thread pool cannot be started: {error}"),
     }
+}
+
+/// Returns the global registry, if it has been started.
+pub(crate) fn started_global() -> Option<&'static (Arc<Registry>, Lease)> {
+    GLOBAL.get().get()
 }
 
 /// Makes the global registry with `builder`, unless there already is one.
@@ -295,11 +305,14 @@ where
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
     // Neither the number of threads nor their processors depend on the affinity of the thread that happens to come
     // first.
-    let wanted = ThreadPoolBuilder::new().get_num_threads_of(filch::inside::host::processors);
+    let builder = ThreadPoolBuilder::new();
+    let follows = builder.follows_processors();
+    let wanted = builder.get_num_threads_of(filch::inside::host::processors);
     let mut threads = wanted;
     let mut refused = None;
     loop {
-        match Registry::new(ThreadPoolBuilder::new().num_threads(threads).spawned_by(UnpinnedSpawn), true) {
+        let builder = ThreadPoolBuilder::new();
+        match Registry::new(builder.some_threads(threads, follows).spawned_by(UnpinnedSpawn), true) {
             Err(error) if error.is_unsupported() && !is_worker() => {
                 // The first error says more than a second one would.
                 return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread(), true)
@@ -376,6 +389,21 @@ pub struct ThreadBuilder {
 }
 
 impl ThreadBuilder {
+    pub(crate) fn new(registry: &Arc<Registry>, seat: Seat, name: Option<String>, stack_size: Option<usize>) -> Self {
+        let stack = stack_size.unwrap_or(ASSUMED_STACK_SIZE);
+        Self { name, stack_size, stack, registry: Arc::clone(registry), seat }
+    }
+
+    /// Starts an ordinary thread, which a registry that can end joins.
+    fn start_plain(self, run: fn(Self)) -> io::Result<()> {
+        let registry = Arc::clone(&self.registry);
+        let thread = self.start(run, thread::Builder::spawn)?;
+        if let Some(restart) = &registry.restart {
+            restart.keep(thread);
+        }
+        Ok(())
+    }
+
     /// The number of the thread in its pool, from 0 on.
     pub fn index(&self) -> usize {
         self.seat.index()
@@ -416,11 +444,11 @@ impl ThreadBuilder {
 
     /// Starts an ordinary thread with `spawn` to `run` this. Its stack has the requested size, otherwise that of
     /// filch's workers, or the largest that the system permits.
-    pub(crate) fn start<'s>(
+    pub(crate) fn start<'s, T>(
         mut self,
         run: impl Fn(Self) + Copy + Send + 's,
-        spawn: impl Fn(thread::Builder, Box<dyn FnOnce() + Send + 's>) -> io::Result<()>,
-    ) -> io::Result<()> {
+        spawn: impl Fn(thread::Builder, Box<dyn FnOnce() + Send + 's>) -> io::Result<T>,
+    ) -> io::Result<T> {
         const STEP: usize = 4;
         // As in the standard library.
         let least = std::env::var("RUST_MIN_STACK").ok().and_then(|size| size.parse().ok());
@@ -464,9 +492,9 @@ pub trait ThreadSpawn {
     #[doc(hidden)]
     fn sealed(_: Sealed);
 
-    /// Whether nobody can tell such a thread from the caller's thread.
+    /// What an ordinary thread runs; `None` if a handler starts threads, which may be anything.
     #[doc(hidden)]
-    const IS_PLAIN: bool = false;
+    const RUN: Option<fn(ThreadBuilder)> = None;
 
     /// Starts a thread.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
@@ -479,10 +507,10 @@ pub struct DefaultSpawn;
 impl ThreadSpawn for DefaultSpawn {
     fn sealed(_: Sealed) {}
 
-    const IS_PLAIN: bool = true;
+    const RUN: Option<fn(ThreadBuilder)> = Some(ThreadBuilder::run);
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        thread.start(ThreadBuilder::run, |builder, body| builder.spawn(body).map(drop))
+        thread.start_plain(ThreadBuilder::run)
     }
 }
 
@@ -490,17 +518,20 @@ impl ThreadSpawn for DefaultSpawn {
 #[derive(Debug)]
 struct UnpinnedSpawn;
 
+impl UnpinnedSpawn {
+    fn run(thread: ThreadBuilder) {
+        filch::inside::host::unpin();
+        thread.run();
+    }
+}
+
 impl ThreadSpawn for UnpinnedSpawn {
     fn sealed(_: Sealed) {}
 
-    const IS_PLAIN: bool = true;
+    const RUN: Option<fn(ThreadBuilder)> = Some(Self::run);
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        let unpinned = |thread: ThreadBuilder| {
-            filch::inside::host::unpin();
-            thread.run();
-        };
-        thread.start(unpinned, |builder, body| builder.spawn(body).map(drop))
+        thread.start_plain(Self::run)
     }
 }
 

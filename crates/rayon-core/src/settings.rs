@@ -24,9 +24,10 @@ fn invalid(name: &str, value: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
 }
 
-/// Makes a crew of `workers` workers as the environment asks. `is_plain`: no setting of the threads distinguishes them
+/// Makes a crew of `workers` workers as the environment asks. `follows`: as many of them work as there are processors at any time.
+/// `is_plain`: no setting of the threads distinguishes them
 /// from a caller's thread.
-pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, Vec<Seat>)> {
+pub(crate) fn crew(workers: usize, follows: bool, is_plain: bool) -> io::Result<(Crew, Lease, Vec<Seat>)> {
     let wait = match variable("FILCH_WAIT")? {
         Some(value) => {
             value.parse().map_err(|error: filch::UnknownWait| invalid("FILCH_WAIT", &value, &error.to_string()))?
@@ -46,7 +47,8 @@ pub(crate) fn crew(workers: usize, is_plain: bool) -> io::Result<(Crew, Lease, V
         return Err(invalid("FILCH_STATS", &other, "it must be 0 or 1"));
     }
     let pool = variable("FILCH_POOL")?;
-    let builder = Builder::<Split>::new().workers(workers).wait(wait).caller_works(caller_works);
+    let builder =
+        Builder::<Split>::new().workers(workers).follow_processors(follows).wait(wait).caller_works(caller_works);
     let built = match pool.as_deref() {
         None | Some("split") => builder.seats(),
         Some("wool") => builder.pool::<Wool>().seats(),

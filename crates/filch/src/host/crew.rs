@@ -3,14 +3,18 @@
 //! Invariant: one thread takes a seat, and is the worker from then on.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
 
 use crossbeam_queue::SegQueue;
+use filch_memory::{Atomic, Memory, Native, Ordering};
 
 #[cfg(doc)]
 use super::{Countdown, run_one};
 use crate::builder::{BuildError, Builder};
 use crate::core::Core;
+use crate::ending::Mortal;
 use crate::enter::IsSend;
 use crate::here::Here;
 use crate::home::current_home;
@@ -21,6 +25,7 @@ use crate::registry::Common;
 #[cfg(doc)]
 use crate::spawn::MayDangle;
 use crate::spawn::Spawned;
+use crate::start::{Running, wait_until};
 use crate::stats::Stats;
 use crate::unwind::abort_on_panic;
 use crate::wait;
@@ -68,6 +73,9 @@ trait Workers: Send + Sync {
     fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut());
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize);
+
+    /// Whether there is a seat for this worker.
+    fn is_taken(&self, index: usize) -> &<Native as Memory>::AtomicBool;
 }
 
 /// Keeps the workers of its pool while it exists.
@@ -88,6 +96,13 @@ impl Drop for Closer {
 }
 
 impl Lease {
+    /// Waits until this is the only lease. A worker runs jobs of its own pool meanwhile.
+    pub fn wait_until_last(&self) {
+        wait_until(|| Arc::strong_count(&self.0) == 1);
+        // Pairs with the release by which the others have dropped theirs.
+        Native::fence(Ordering::Acquire);
+    }
+
     /// Returns a way to get another lease while any lease exists.
     pub fn downgrade(&self) -> WeakLease {
         WeakLease(Arc::downgrade(&self.0))
@@ -111,9 +126,60 @@ impl Crew {
     /// Returns the crew of these workers, its first lease, and the seats in the order of their numbers.
     pub(crate) fn new<P: Pool>(cores: Arc<[Box<Core<P>>]>) -> (Self, Lease, Vec<Seat>) {
         let common = Arc::clone(&cores[0].home.common);
-        let workers: Arc<dyn Workers> = Arc::new(Cores(cores));
-        let seats = (0..common.workers()).map(|index| Seat { index, workers: Arc::clone(&workers) }).collect();
-        (Self { common: Arc::clone(&common), workers }, Lease(Arc::new(Closer(common))), seats)
+        let taken = cores.iter().map(|_| Atomic::new(false)).collect();
+        let workers: Arc<dyn Workers> = Arc::new(Cores { cores, taken });
+        let crew = Self { common: Arc::clone(&common), workers };
+        let seats = (0..common.workers()).map(|index| crew.seat(index).expect("nobody has it")).collect();
+        (crew, Lease(Arc::new(Closer(common))), seats)
+    }
+
+    /// Returns the seat of a worker that no thread has.
+    fn seat(&self, index: usize) -> Option<Seat> {
+        // Acquire: pairs with the store in the drop of its former seat, after whose thread this one is the worker.
+        let is_taken = self.workers.is_taken(index).swap(true, Ordering::Acquire);
+        (!is_taken).then(|| Seat { index, workers: Arc::clone(&self.workers) })
+    }
+
+    /// Runs all that the crew has been given, and joins its threads, which are `threads`, in the order of their numbers. The next entry
+    /// from outside calls `again`, which calls [`start_again`](Self::start_again) with the same arguments. Keep a lease.
+    ///
+    /// Returns whether it has ended: not if there is another number of threads.
+    ///
+    /// # Panics
+    /// On a worker of this crew, in a job that a worker of another one runs while it waits here, and if a thread is needed and
+    /// does not start.
+    pub fn end(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<JoinHandle<()>>, again: fn()) -> bool {
+        let mut has_ended = false;
+        self.mortal(threads, start, |crew| has_ended = crew.end(again));
+        has_ended
+    }
+
+    /// Starts the threads again, if the crew has ended: `start` starts the thread for a seat.
+    ///
+    /// # Panics
+    /// If a thread does not start.
+    pub fn start_again(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<JoinHandle<()>>) {
+        self.mortal(threads, start, |crew| {
+            crew.start_again();
+        });
+    }
+
+    fn mortal(
+        &self,
+        threads: &Threads,
+        start: &dyn Fn(Seat) -> io::Result<JoinHandle<()>>,
+        f: impl FnOnce(&Mortal<'_>),
+    ) {
+        let workers = self.workers();
+        let start_one = |worker| start(self.seat(worker).ok_or_else(|| io::Error::other("its seat is taken"))?);
+        let start = |running: &mut Running| {
+            (0..workers).try_for_each(|worker| {
+                let started = |source| BuildError::Thread { started: worker, workers, source };
+                running.threads.push(start_one(worker).map_err(started)?);
+                Ok(())
+            })
+        };
+        f(&Mortal { common: &self.common, running: &threads.0, start_one: &start_one, start: &start });
     }
 
     pub(super) fn common(&self) -> &Common {
@@ -234,6 +300,23 @@ impl fmt::Debug for Fifo {
     }
 }
 
+/// The threads of a crew that can [end](Crew::end).
+#[derive(Default)]
+pub struct Threads(Mutex<Running>);
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Threads").finish_non_exhaustive()
+    }
+}
+
+impl Threads {
+    /// Adds the thread of the next worker.
+    pub fn keep(&self, thread: JoinHandle<()>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).threads.push(thread);
+    }
+}
+
 /// The place of one worker, for one thread to take.
 #[must_use = "without threads in its seats, a pool runs nothing"]
 pub struct Seat {
@@ -244,6 +327,13 @@ pub struct Seat {
 impl fmt::Debug for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Seat").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // Release: see `Crew::seat`.
+        self.workers.is_taken(self.index).store(false, Ordering::Release);
     }
 }
 
@@ -289,31 +379,41 @@ impl Seat {
         if current_home().is_some() {
             return Err(self);
         }
-        self.workers.occupy(self.index, stack_size);
+        Arc::clone(&self.workers).occupy(self.index, stack_size);
+        // It stays taken.
+        std::mem::forget(self);
         Ok(())
     }
 }
 
-struct Cores<P: Pool>(Arc<[Box<Core<P>>]>);
+struct Cores<P: Pool> {
+    cores: Arc<[Box<Core<P>>]>,
+    /// By worker.
+    taken: Box<[<Native as Memory>::AtomicBool]>,
+}
 
 impl<P: Pool> Workers for Cores<P> {
     fn stats(&self) -> Stats {
-        Core::stats(&self.0)
+        Core::stats(&self.cores)
     }
 
     fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
         // SAFETY: the thread took the worker's only seat, and the task stack is empty.
-        unsafe { wait::work(&self.0[index], stack_size, start, exit) };
+        unsafe { wait::work(&self.cores[index], stack_size, start, exit) };
     }
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {
         // The thread may refer to the workers at any time.
         let workers: &'static Arc<Self> = Box::leak(Box::new(self));
         keep(workers);
-        let core = &workers.0[index];
+        let core = &workers.cores[index];
         core.home.begins(stack_size);
         // SAFETY: the thread took the worker's only seat for the rest of its life, and the task stack is empty.
         let here = unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
         std::mem::forget(here.enter());
+    }
+
+    fn is_taken(&self, index: usize) -> &<Native as Memory>::AtomicBool {
+        &self.taken[index]
     }
 }

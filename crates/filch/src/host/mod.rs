@@ -63,7 +63,7 @@ use crate::job::Body;
 use crate::latch::{self, Latch, Waiter};
 use crate::processors::{self, Allowed};
 
-pub use self::crew::{Crew, Fifo, Lease, Seat, WeakLease};
+pub use self::crew::{Crew, Fifo, Lease, Seat, Threads, WeakLease};
 pub use crate::environment::variable;
 pub use crate::kept::keep;
 pub use crate::process::PerProcess;

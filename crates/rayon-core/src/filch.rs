@@ -1,0 +1,99 @@
+//! What filch has and rayon-core has not, for programs that depend on this package by name.
+//!
+//! No program that uses only rayon's interface can clash with this module. A program that should still build with the
+//! published rayon-core must do without it.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use filch::inside::host::{Seat, Threads};
+
+use crate::registry::{Registry, ThreadBuilder, started_global};
+
+/// How the threads of the global pool start again.
+pub(crate) struct Restart {
+    run: fn(ThreadBuilder),
+    /// By thread.
+    names: Vec<Option<String>>,
+    stack_size: Option<usize>,
+    threads: Threads,
+}
+
+impl Restart {
+    pub(crate) fn new(run: fn(ThreadBuilder), names: Vec<Option<String>>, stack_size: Option<usize>) -> Self {
+        Self { run, names, stack_size, threads: Threads::default() }
+    }
+
+    /// Adds the thread of the next worker.
+    pub(crate) fn keep(&self, thread: JoinHandle<()>) {
+        self.threads.keep(thread);
+    }
+
+    fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<JoinHandle<()>> {
+        let name = self.names[seat.index()].clone();
+        ThreadBuilder::new(registry, seat, name, self.stack_size).start(self.run, std::thread::Builder::spawn)
+    }
+}
+
+/// Ends the global pool: runs all tasks that have been spawned in it, and joins its threads. The next call that needs it starts them
+/// again, with their names, stacks and handlers. Returns whether it has no threads, also if it never had.
+///
+/// Call it at the end of `main` so that spawned tasks are done and no thread is left, as leak checkers and libraries that are
+/// unloaded require. Calls of other threads end first, and may keep it waiting. The memory of the pool stays, where a leak checker finds it.
+///
+/// It returns `false`, and ends nothing, if the pool was built with
+/// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler) or
+/// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread): its threads are the program's.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// static DONE: AtomicU32 = AtomicU32::new(0);
+/// rayon_core::spawn(|| _ = DONE.fetch_add(1, SeqCst));
+/// assert!(rayon_core::filch::end_global());
+/// assert_eq!(DONE.load(SeqCst), 1);
+/// assert_eq!(rayon_core::join(|| 1, || 2), (1, 2), "again");
+/// ```
+///
+/// # Panics
+/// On a thread of the global pool, which would wait for itself; in a task that a thread of another pool runs while it waits
+/// here; and if spawned tasks need a thread that cannot be started.
+pub fn end_global() -> bool {
+    let Some((registry, lease)) = started_global() else { return true };
+    let Some(restart) = &registry.restart else { return false };
+    assert!(registry.current_index().is_none(), "a task cannot end the global pool, of which it is a part");
+    // While tasks run, no thread leaves.
+    lease.wait_until_last();
+    registry.crew.end(&restart.threads, &|seat| restart.start(registry, seat), again)
+}
+
+/// Starts the threads of this process's global pool again, if it has ended.
+fn again() {
+    if let Some((registry, _)) = started_global()
+        && let Some(restart) = &registry.restart
+    {
+        registry.crew.start_again(&restart.threads, &|seat| restart.start(registry, seat));
+    }
+}
+
+/// Waits until all tasks spawned in the global pool have ended, and those that they have spawned. A thread of another pool runs
+/// its own pool's tasks meanwhile.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// static DONE: AtomicU32 = AtomicU32::new(0);
+/// rayon_core::spawn(|| rayon_core::spawn(|| _ = DONE.fetch_add(1, SeqCst)));
+/// rayon_core::filch::wait_idle();
+/// assert_eq!(DONE.load(SeqCst), 1);
+/// ```
+///
+/// # Panics
+/// On a thread of the global pool, whose task would wait for itself.
+pub fn wait_idle() {
+    if let Some((registry, lease)) = started_global() {
+        assert!(registry.current_index().is_none(), "a task cannot wait until its own pool is idle");
+        lease.wait_until_last();
+    }
+}
