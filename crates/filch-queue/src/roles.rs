@@ -158,6 +158,11 @@ pub trait StealMany<T>: Thief<T> {
 /// * The owner's operations do not unwind: its frames hold the tasks that it takes back.
 /// * If [`THIEVES_ALIKE`](Self::THIEVES_ALIKE), threads may share a thief's handle and call
 ///   [`steal_alike`](Self::steal_alike) and [`has_work_hint`](crate::Thief::has_work_hint) at the same time.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no work-stealing queue",
+    label = "not a queue of `filch_queue`",
+    note = "name a queue, as in `filch::pool::Queued<filch_queue::ChaseLev>`; each has a file in `filch_queue`, which says what it promises"
+)]
 pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// The owner's side.
     type Owner: Owner<Task> + Send;

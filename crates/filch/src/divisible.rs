@@ -18,7 +18,7 @@ use std::slice;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be cut in two for a parallel loop",
     label = "not a range, a slice, or another `Divisible` source",
-    note = "write `&v[..]` or `&mut v[..]` for a `Vec` or an array; `filch::par` takes other collections too"
+    note = "borrow a collection, as in `&v` or `&mut v`; wrap any other iterator, as in `filch::iter::bridge(lines)`"
 )]
 pub trait Divisible: IntoIterator + Send + Sized {
     /// Returns the number of items.

@@ -22,6 +22,11 @@ mod sealed {
 /// assert_eq!(after::<Flat>(5), after::<Flat>(0));
 /// assert_eq!(after::<Levels<3>>(5), after::<Levels<3, 2>>(0));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no level of a recursion",
+    label = "neither `Flat` nor one of `Levels<2>`, `Levels<3>` and `Levels<4>`",
+    note = "for more levels use the attribute, as in `#[filch::inline_recursion(8)]`"
+)]
 pub trait Level: sealed::Sealed + 'static {
     /// The level of the branches' handles.
     type Next: Level;

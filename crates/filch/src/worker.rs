@@ -48,6 +48,21 @@ pub struct Worker<'w, P: Pool = Split, L: Level = Flat> {
     level: PhantomData<L>,
 }
 
+mod sealed {
+    /// What no handle does. Without it the compiler would say which of a handle's parts is not `Send`, or not `Sync`.
+    #[diagnostic::on_unimplemented(
+        message = "a handle cannot leave its branch",
+        label = "this uses the handle of another branch",
+        note = "each branch has a handle of its own, as in `w.join(|w| f(w), |w| g(w))`"
+    )]
+    pub trait LeavesItsBranch {}
+}
+
+// SAFETY: no handle implements the trait, so none is `Send`.
+unsafe impl<P: Pool, L: Level> Send for Worker<'_, P, L> where Self: sealed::LeavesItsBranch {}
+// SAFETY: likewise, none is `Sync`.
+unsafe impl<P: Pool, L: Level> Sync for Worker<'_, P, L> where Self: sealed::LeavesItsBranch {}
+
 impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     /// Makes a handle for here.
     ///

@@ -43,6 +43,13 @@ pub(crate) enum Share {
 /// # Safety
 /// Implementations give out each index once, to the owner or to one thief, and keep the file head's invariant of the
 /// limits.
+// As on `Pool`, since this is what other types lack first.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no kind of task pool",
+    label = "neither `Split`, `Wool`, `Queued<…>` nor `Heartbeat<…>`",
+    note = "a queue makes a pool when wrapped, as in `filch::pool::Queued<filch_queue::ChaseLev>`",
+    note = "a function for every kind has a type parameter: `fn f<P: filch::pool::Pool>(w: Worker<'_, P>)`"
+)]
 pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn new(stack: Stack, words: Queued<ChaseLev>, settings: &<Self as Tuned>::Settings) -> Self;
 

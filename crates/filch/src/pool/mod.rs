@@ -261,6 +261,12 @@ pub unsafe trait Plumbing: Known + Send + Sync {
 /// The trait is sealed; [`Split`], [`Wool`], [`Queued`] and [`Heartbeat`] implement it. Its `Settings` are for
 /// [`Builder::settings`](crate::Builder::settings): [`SplitSettings`], [`WoolSettings`], [`QueueSettings`] or
 /// [`HeartbeatSettings`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no kind of task pool",
+    label = "neither `Split`, `Wool`, `Queued<…>` nor `Heartbeat<…>`",
+    note = "a queue makes a pool when wrapped, as in `filch::pool::Queued<filch_queue::ChaseLev>`",
+    note = "a function for every kind has a type parameter: `fn f<P: filch::pool::Pool>(w: Worker<'_, P>)`"
+)]
 pub trait Pool: Plumbing {
     /// Whether thieves can follow stolen tasks through the pool, as [transitive leapfrogging](crate::Wait::Transitive)
     /// requires.
