@@ -33,8 +33,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{} threads, 1000 loops each", bursts::serve(&data, 1000).len());
         }
         "async-jobs" => {
-            let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
             println!("{:?}", runtime.block_on(async_jobs::serve(vec![27, 0, 97])));
+            let show = |when: &str, late: &[Duration]| {
+                let [p50, p99] = [50, 99].map(|percent| late[late.len() * percent / 100]);
+                println!("timers are late by {p50:?} (p50), {p99:?} (p99) {when}");
+            };
+            show("on an idle pool", &runtime.block_on(async_jobs::lateness(1000)));
+            show("on a busy pool", &runtime.block_on(async_jobs::lateness_under_load(1000)));
         }
         _ => return Err(USAGE.into()),
     }

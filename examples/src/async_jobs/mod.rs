@@ -1,6 +1,7 @@
 //! A tokio program that awaits jobs, some of which panic.
 
 use std::any::Any;
+use std::time::{Duration, Instant};
 
 mod with_filch;
 #[cfg(test)]
@@ -29,10 +30,42 @@ fn message(payload: Box<dyn Any + Send>) -> String {
     }
 }
 
+/// Returns by how much timers of a millisecond fire late, in ascending order: so long a server would keep a client waiting that
+/// it could serve at once.
+pub async fn lateness(timers: usize) -> Vec<Duration> {
+    const MILLISECOND: Duration = Duration::from_millis(1);
+    let mut late = Vec::with_capacity(timers);
+    for _ in 0..timers {
+        let set = Instant::now();
+        tokio::time::sleep(MILLISECOND).await;
+        late.push(set.elapsed().saturating_sub(MILLISECOND));
+    }
+    late.sort_unstable();
+    late
+}
+
+/// As [`lateness`], while a thousand tasks await jobs that keep the global pool busy.
+pub async fn lateness_under_load(timers: usize) -> Vec<Duration> {
+    let serve = || async {
+        loop {
+            // Some tens of microseconds each.
+            let from = 1_000_000;
+            drop(filch::submit(move || (from..from + 64).map(collatz).max()).await);
+        }
+    };
+    let clients: Vec<_> = (0..1000).map(|_| tokio::spawn(serve())).collect();
+    let late = lateness(timers).await;
+    clients.iter().for_each(tokio::task::JoinHandle::abort);
+    late
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::panic::resume_unwind;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::sync::{Arc, Mutex, mpsc};
 
+    use filch::ThreadPool;
     use tokio::runtime::Builder;
 
     use super::*;
@@ -58,5 +91,77 @@ mod tests {
             assert_eq!(job.await.unwrap(), Ok(7));
             other.await.unwrap().unwrap();
         });
+    }
+
+    /// A payload that no panic hook reports a thousand times.
+    struct Thrown;
+
+    /// Of a thousand tasks, all in flight at once, some get an answer, some a panic; some are aborted, and some drop their job.
+    #[test]
+    fn a_thousand_tasks_in_flight_get_what_is_theirs_and_leave_nothing() {
+        const TASKS: usize = 1000;
+        let pool = Arc::new(ThreadPool::new(2).unwrap());
+        let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        let (alive, ran) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
+        // The pool is busy until all tasks are in flight, and some are gone.
+        let (gate, has_opened) = mpsc::channel::<()>();
+        let has_opened = Arc::new(Mutex::new(has_opened));
+        for _ in 0..pool.workers() {
+            let has_opened = Arc::clone(&has_opened);
+            pool.spawn(move || assert!(has_opened.lock().unwrap().recv().is_err()));
+        }
+        let job = |n: usize| {
+            let (alive, ran) = (Arc::clone(&alive), Arc::clone(&ran));
+            move || {
+                ran.fetch_add(1, SeqCst);
+                if n % 5 == 1 {
+                    resume_unwind(Box::new(Thrown));
+                }
+                drop(alive);
+                collatz(n as u64 + 1)
+            }
+        };
+        let task = |n: usize| {
+            let (pool, alive, submitted) = (Arc::clone(&pool), Arc::clone(&alive), pool.submit(job(n)));
+            runtime.spawn(async move {
+                let _alive = alive;
+                if n % 5 == 3 {
+                    drop(submitted);
+                    return None;
+                }
+                let answer = submitted.await;
+                drop(pool);
+                Some(answer.map_err(|payload| assert!(payload.is::<Thrown>())))
+            })
+        };
+        let tasks: Vec<_> = (0..TASKS).map(task).collect();
+        runtime.block_on(async {
+            // The server's own tasks run meanwhile.
+            let (ping, mut pinged) = tokio::sync::mpsc::channel(1);
+            let pinger = tokio::spawn(async move { while ping.send(()).await.is_ok() {} });
+            for _ in 0..1000 {
+                pinged.recv().await.unwrap();
+            }
+            drop(pinged);
+            pinger.await.unwrap();
+            tasks.iter().skip(2).step_by(5).for_each(tokio::task::JoinHandle::abort);
+            let (gone, left): (Vec<_>, Vec<_>) =
+                tasks.into_iter().enumerate().partition(|(n, _)| matches!(n % 5, 2 | 3));
+            for (n, task) in gone {
+                match task.await {
+                    Ok(answer) => assert!(n % 5 == 3 && answer.is_none()),
+                    Err(error) => assert!(n % 5 == 2 && error.is_cancelled()),
+                }
+            }
+            assert_eq!(ran.load(SeqCst), 0, "the pool is busy");
+            drop(gate);
+            for (n, task) in left {
+                let expected = if n % 5 == 1 { Err(()) } else { Ok(collatz(n as u64 + 1)) };
+                assert_eq!(task.await.unwrap(), Some(expected));
+            }
+        });
+        pool.wait_idle();
+        assert_eq!(ran.load(SeqCst), TASKS / 5 * 3, "what was cancelled did not run");
+        assert_eq!(Arc::strong_count(&alive), 1, "nothing is left");
     }
 }
