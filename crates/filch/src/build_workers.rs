@@ -31,10 +31,8 @@ impl<P: Pool> Builder<P> {
     /// [`workers`](Self::workers) or `FILCH_WORKERS` says how many there are. Never for [pinned](Self::pin) workers.
     ///
     /// [`ThreadPool::workers`] stays what it is. If processors or quota fall below that number, the others end what they have
-    /// begun, and sleep until there is more again; then they are [spares](Self::spares) for workers that block. Workers ask the system
-    /// when they find work or fall asleep, if nobody has asked for a second: so an idle pool never does, nor does a
-    /// worker in the middle of a task, and a change takes effect a second later at best. With one worker at work, that is at the
-    /// end of its task.
+    /// begun, and sleep until there is more again; meanwhile they are [spares](Self::spares) for workers that block. Workers ask the
+    /// system once a second, and not while all sleep: so a change takes effect a second later, and an idle pool costs nothing.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(64).follow_processors(true).build()?;

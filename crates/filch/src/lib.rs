@@ -188,6 +188,7 @@ compile_error!(
 );
 
 mod aside;
+mod blocking;
 mod broadcast;
 mod build_error;
 mod build_policies;
@@ -197,7 +198,7 @@ mod context;
 mod core;
 mod current;
 mod deal;
-#[cfg(all(test, not(miri)))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod described;
 mod detached;
 mod divisible;
@@ -260,6 +261,7 @@ pub mod worklist;
 
 use inside::protocol;
 
+pub use blocking::blocking;
 pub use broadcast::broadcast;
 pub use builder::{BuildError, Builder};
 pub use context::join_context;
@@ -278,7 +280,6 @@ pub use loops::{
 pub use per_worker::{PerWorker, PerWorkerGuard};
 pub use policy::{First, Haul, Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
 pub use scope::{Scope, scope, spawn};
-pub use spares::blocking;
 pub use stats::{Stats, WorkerStats};
 pub use stop::{Stop, Stopped};
 pub use submit::{Submitted, block_on, submit};

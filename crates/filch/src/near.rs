@@ -66,14 +66,21 @@ fn ring(outer: Range<usize>, inner: Range<usize>, random: usize) -> impl Iterato
     (start..size).chain(0..start).map(move |step| skip(outer.start + step))
 }
 
-#[cfg(all(test, not(miri)))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use std::collections::HashMap;
+    use std::num::NonZeroUsize;
+    use std::sync::Arc;
+
+    use filch_queue::{ChaseLev, Task};
 
     use super::*;
+    use crate::deal::deal_any;
     use crate::described::{Described, two_nodes_and_four_caches};
     use crate::home::current_home;
+    use crate::policy::Habits;
     use crate::pool::Split;
+    use crate::worker_queue::WorkerQueue;
     use crate::{Builder, Victims};
 
     #[test]
@@ -144,5 +151,21 @@ mod tests {
             assert_eq!(order.len(), 2 * processors.len());
         }
         orders(false);
+    }
+
+    #[test]
+    fn thieves_of_a_team_take_what_is_near_before_what_is_far() {
+        let machine = two_nodes_and_four_caches("team");
+        let near = Near::at(&topology::places(machine.root(), [0, 4, 8, 2].into_iter())).map(Arc::new);
+        // SAFETY: this thread alone uses all queues.
+        let hands = unsafe { deal_any::<ChaseLev>(4, 8, &(), &Deal::default()) };
+        let queue = |(index, hand)| WorkerQueue::<ChaseLev>::new(index, hand, None, Habits::default(), near.clone());
+        let mut queues: Vec<_> = hands.into_iter().enumerate().map(queue).collect();
+        let task = |n: usize| Task::from_id(NonZeroUsize::new(n).unwrap());
+        for _ in 0..20 {
+            // On the other node, in the same cache, in another one of the same node.
+            (1..4).for_each(|owner| queues[owner].push(task(owner)));
+            assert_eq!([(); 4].map(|()| queues[0].steal()), [Some(task(2)), Some(task(3)), Some(task(1)), None]);
+        }
     }
 }

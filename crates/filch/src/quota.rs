@@ -66,7 +66,7 @@ fn round_up(quota: &str, period: &str) -> Option<usize> {
     Some(quota?.div_ceil(period?))
 }
 
-#[cfg(all(test, not(miri)))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
     use crate::described::Described;

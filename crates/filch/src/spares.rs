@@ -8,24 +8,22 @@
 //! nothing that only it could run, and no wake-up that it could swallow: its last search passes them on.
 //!
 //! In a pool that follows, all workers are stand-ins. A worker that finds work, or is about to sleep, asks the system how many are
-//! admitted if nobody has for a second. So an idle pool asks nobody, and only the first steal after a second pays.
+//! admitted if nobody has for a second. Workers that steal from nobody ask nobody; so while others work, one that waits here
+//! *watches*: it wakes each second to ask. The last watch ends when all others sleep, and the first that finds work then
+//! calls for another. So an idle pool asks nobody.
 //!
 //! Invariants: a stand-in that waits here has seen, under the lock, that it is not needed; whoever makes it needed notifies it
 //! afterwards, under the same lock. At least one worker is admitted, so somebody is there to be woken.
 
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::clock;
 
-use crate::here::Here;
-use crate::home::current_home;
-use crate::levels::Level;
-use crate::pool::Pool;
 use crate::processors;
 use crate::registry::Common;
-use crate::worker::Worker;
 
 /// The stand-ins of a pool, and how many of them work.
 pub(crate) struct Spares {
@@ -47,6 +45,8 @@ struct Counts {
     blocked: usize,
     /// The number of workers at work.
     active: usize,
+    /// Whether somebody watches.
+    is_watched: bool,
 }
 
 impl Counts {
@@ -62,6 +62,8 @@ struct Follow {
     root: PathBuf,
     /// The time of the last look.
     looked: <Native as Memory>::AtomicU64,
+    /// Whether somebody waits who could watch, and nobody does. A hint.
+    is_unwatched: <Native as Memory>::AtomicBool,
     /// The system's numbers of the workers' threads; 0 without one.
     threads: Box<[<Native as Memory>::AtomicU32]>,
 }
@@ -92,14 +94,19 @@ impl Follow {
 impl Spares {
     /// For a pool of which the workers from number `own` on are spares.
     pub(crate) fn new(own: usize) -> Self {
-        Self::of(own, None, Counts { admitted: own, blocked: 0, active: own })
+        Self::of(own, None, Counts { admitted: own, blocked: 0, active: own, is_watched: false })
     }
 
     /// For a pool that follows what the files in `root` and its threads' processors say. At first `admitted` of the `own` work.
     pub(crate) fn following(own: usize, workers: usize, admitted: usize, root: PathBuf) -> Self {
         let threads = (0..workers).map(|_| Atomic::new(0)).collect();
-        let follow = Follow { root, looked: Atomic::new(clock::now()), threads };
-        Self::of(own, Some(follow), Counts { admitted: admitted.clamp(1, own), blocked: 0, active: 0 })
+        let is_unwatched = Atomic::new(false);
+        let follow = Follow { root, looked: Atomic::new(clock::now()), is_unwatched, threads };
+        Self::of(
+            own,
+            Some(follow),
+            Counts { admitted: admitted.clamp(1, own), blocked: 0, active: 0, is_watched: false },
+        )
     }
 
     fn of(own: usize, follow: Option<Follow>, counts: Counts) -> Self {
@@ -144,12 +151,25 @@ impl Spares {
         Life(thread)
     }
 
-    /// Looks how many workers are admitted, if nobody has for a second.
+    /// Looks how many workers are admitted, if nobody has for a second. Called by a worker that finds work or falls asleep.
     pub(crate) fn look(&self) {
-        if let Some(follow) = &self.follow
-            && follow.is_due()
-        {
+        let Some(follow) = &self.follow else { return };
+        // Relaxed: a hint, and the lock decides.
+        if follow.is_unwatched.load(Ordering::Relaxed) {
+            self.call_watch(follow);
+        }
+        if follow.is_due() {
             self.admit(follow.admitted(self.own));
+        }
+    }
+
+    #[cold]
+    fn call_watch(&self, follow: &Follow) {
+        let counts = self.counts();
+        // Relaxed: as above.
+        follow.is_unwatched.store(false, Ordering::Relaxed);
+        if !counts.is_watched {
+            self.change.notify_one();
         }
     }
 
@@ -198,10 +218,42 @@ impl Spares {
 
     /// Waits until stand-in `index` is needed.
     pub(crate) fn wait_until_needed(&self, common: &Common, index: usize) {
-        let is_idle =
-            |counts: &mut Counts| counts.active >= counts.wanted() && !common.is_closing() && !common.has_mail(index);
-        let counts = self.change.wait_while(self.counts(), is_idle);
-        self.change(&mut counts.unwrap_or_else(PoisonError::into_inner), |counts| counts.active += 1);
+        let is_needed =
+            |counts: &Counts| counts.active < counts.wanted() || common.is_closing() || common.has_mail(index);
+        let mut counts = self.counts();
+        while !is_needed(&counts) {
+            counts = match &self.follow {
+                Some(follow) if !counts.is_watched => self.watch(common, follow, counts),
+                _ => self.change.wait(counts).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        self.change(&mut counts, |counts| counts.active += 1);
+        if let Some(follow) = &self.follow {
+            // Relaxed: a hint. Perhaps this one was called to watch, and others still wait.
+            follow.is_unwatched.store(!counts.is_watched, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits for a change, or for a second if others work, and then looks.
+    fn watch<'s>(
+        &'s self,
+        common: &Common,
+        follow: &Follow,
+        mut counts: MutexGuard<'s, Counts>,
+    ) -> MutexGuard<'s, Counts> {
+        const SECOND: Duration = Duration::from_secs(1);
+        let is_busy = (common.dormitory.sleepers().hungry() as usize) < counts.active;
+        // Relaxed: a hint, set under the lock.
+        follow.is_unwatched.store(!is_busy, Ordering::Relaxed);
+        if !is_busy {
+            return self.change.wait(counts).unwrap_or_else(PoisonError::into_inner);
+        }
+        counts.is_watched = true;
+        drop(self.change.wait_timeout(counts, SECOND).unwrap_or_else(PoisonError::into_inner));
+        self.look();
+        let mut counts = self.counts();
+        counts.is_watched = false;
+        counts
     }
 
     /// Whether stand-in `index`, which is at work, is no longer needed: it has then left.
@@ -218,104 +270,32 @@ impl Spares {
         !is_needed
     }
 
+    /// Whether there is, or may soon be, somebody to stand in for a worker that blocks.
+    pub(crate) fn has_any(&self, common: &Common) -> bool {
+        self.own < common.workers() || self.admitted() < self.own
+    }
+
+    /// Counts a worker that blocks, until dropped.
+    pub(crate) fn block(&self) -> impl Drop + use<'_> {
+        struct Blocked<'s>(&'s Spares);
+        impl Drop for Blocked<'_> {
+            fn drop(&mut self) {
+                self.0.change(&mut self.0.counts(), |counts| counts.blocked -= 1);
+            }
+        }
+        if self.change(&mut self.counts(), |counts| counts.blocked += 1) {
+            self.change.notify_all();
+        }
+        Blocked(self)
+    }
+
     /// Counts a stand-in that leaves because the pool is over.
     pub(crate) fn ends(&self) {
         self.change(&mut self.counts(), |counts| counts.active -= 1);
     }
 }
 
-/// Returns the spares of the current worker's pool, if there are any.
-fn spares_here() -> Option<&'static Spares> {
-    let common = &current_home()?.seen().common;
-    // Only if there is, or may soon be, somebody to stand in.
-    common.spares.as_ref().filter(|spares| spares.own < common.workers() || spares.admitted() < spares.own)
-}
-
-/// A worker that blocks, until this is dropped.
-struct Blocked<'s>(&'s Spares);
-
-impl<'s> Blocked<'s> {
-    fn new(spares: &'s Spares) -> Self {
-        if spares.change(&mut spares.counts(), |counts| counts.blocked += 1) {
-            spares.change.notify_all();
-        }
-        Self(spares)
-    }
-}
-
-impl Drop for Blocked<'_> {
-    fn drop(&mut self) {
-        self.0.change(&mut self.0.counts(), |counts| counts.blocked -= 1);
-    }
-}
-
-/// Runs `f`, which may block its thread: it waits for a message, a file, a lock. If the pool has
-/// [spare workers](crate::Builder::spares), one of them works meanwhile, so that no processor idles, and what `f` waits
-/// for can run even if all other workers block too. What the current worker has forked can be stolen, unless its pool keeps
-/// forks from thieves until the worker answers, as queues of private tasks and of blocks do.
-///
-/// Otherwise, and outside all pools, this only calls `f`.
-///
-/// Cost: two uncontended locks, and waking a thread.
-///
-/// ```
-/// let pool = filch::ThreadPool::builder().workers(1).spares(1).build()?;
-/// let (sender, receiver) = std::sync::mpsc::channel();
-/// let received = pool.install(move || {
-///     filch::spawn(move || sender.send("from the spare worker").unwrap());
-///     filch::blocking(|| receiver.recv())
-/// });
-/// assert_eq!(received, Ok("from the spare worker"));
-/// # Ok::<(), filch::BuildError>(())
-/// ```
-///
-/// # Panics
-/// If `f` panics.
-pub fn blocking<F, R>(f: F) -> R
-where
-    F: FnOnce() -> R,
-{
-    let Some(spares) = spares_here() else { return f() };
-    // SAFETY: it is used at once.
-    unsafe { Here::current() }.pause();
-    let blocked = Blocked::new(spares);
-    let result = f();
-    drop(blocked);
-    // SAFETY: it is used at once.
-    unsafe { Here::current() }.poll();
-    result
-}
-
-impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// [`blocking`] in handle style.
-    ///
-    /// ```
-    /// let pool = filch::ThreadPool::builder().workers(1).spares(1).build()?;
-    /// let (sender, receiver) = std::sync::mpsc::channel();
-    /// let (received, ()) = pool.run(move |mut w| {
-    ///     w.join(|mut w| w.blocking(|| receiver.recv()), move |_| sender.send("from a stolen branch").unwrap())
-    /// });
-    /// assert_eq!(received, Ok("from a stolen branch"));
-    /// # Ok::<(), filch::BuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `f` panics.
-    pub fn blocking<F, R>(&mut self, f: F) -> R
-    where
-        F: FnOnce() -> R,
-    {
-        let Some(spares) = spares_here() else { return f() };
-        self.here().of_any().pause();
-        let blocked = Blocked::new(spares);
-        let result = f();
-        drop(blocked);
-        self.poll();
-        result
-    }
-}
-
-#[cfg(all(test, not(miri)))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use std::collections::HashSet;
     use std::sync::Mutex;
@@ -435,6 +415,30 @@ mod tests {
         let pool = default.build().unwrap();
         let processors = thread::available_parallelism().unwrap().get();
         assert_eq!((pool.workers(), pool.active_workers()), (processors.min(4), 1), "room for four times the quota");
+    }
+
+    #[test]
+    fn a_worker_in_the_middle_of_a_task_gets_help_when_there_are_more_processors() {
+        if thread::available_parallelism().unwrap().get() == 1 {
+            return;
+        }
+        let machine = with_quota("watched", "100000");
+        let pool = following::<Split>(&machine);
+        let spares = pool.common.spares.as_ref().unwrap();
+        for _ in 0..3 {
+            pool.install(|| {
+                assert_eq!(pool.active_workers(), 1);
+                grant(&machine, "max");
+                // It neither steals nor sleeps.
+                wait_for("help", || pool.active_workers() > 1);
+            });
+            grant(&machine, "100000");
+            wait_for("a change", || {
+                workers_of_jobs(&pool);
+                pool.active_workers() == 1
+            });
+            wait_for("the end of the watch", || !spares.counts().is_watched);
+        }
     }
 
     /// A worker that blocks is not at work.

@@ -102,7 +102,7 @@ impl List {
     }
 }
 
-#[cfg(all(test, not(miri)))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
     use crate::described::{Described, two_nodes_and_four_caches};
