@@ -4,25 +4,11 @@
 mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use common::{WORKERS, payload_of, pool, throw, times, watchdog};
+use common::{WORKERS, busy, payload_of, pool, throw, times, watchdog};
 use filch::{ThreadPool, Wait, spawn, spawn_whenever, submit_whenever};
-
-/// A pool of one worker that is busy until the sender is used or dropped.
-fn busy() -> (ThreadPool, mpsc::Sender<()>) {
-    let pool = ThreadPool::builder().workers(1).caller_works(false).build().unwrap();
-    let (go, wait) = mpsc::channel::<()>();
-    let begun = Arc::new(Barrier::new(2));
-    let inside = Arc::clone(&begun);
-    pool.spawn(move || {
-        inside.wait();
-        let _ = wait.recv();
-    });
-    begun.wait();
-    (pool, go)
-}
 
 #[test]
 fn jobs_that_can_wait_wait_but_not_for_ever() {

@@ -5,12 +5,12 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::{wait_for, watchdog};
+use common::{busy, wait_for, watchdog};
 use filch::worklist::Worklist;
 use filch::{Stop, Stopped, ThreadPool, block_on, submit};
 
@@ -23,20 +23,6 @@ impl Drop for Dropped {
     fn drop(&mut self) {
         self.0.fetch_add(1, Relaxed);
     }
-}
-
-/// A pool of one worker that is busy until the sender is used or dropped.
-fn busy() -> (ThreadPool, mpsc::Sender<()>) {
-    let pool = ThreadPool::builder().workers(1).caller_works(false).build().unwrap();
-    let (go, wait) = mpsc::channel::<()>();
-    let begun = Arc::new(Barrier::new(2));
-    let inside = Arc::clone(&begun);
-    pool.spawn(move || {
-        inside.wait();
-        let _ = wait.recv();
-    });
-    begun.wait();
-    (pool, go)
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -66,6 +67,20 @@ pub(crate) fn pool(workers: usize, wait: Wait) -> ThreadPool {
 
 pub(crate) fn pool_of<P: Pool>(workers: usize, wait: Wait) -> ThreadPool<P> {
     Builder::new().workers(workers).wait(wait).build().unwrap()
+}
+
+/// A pool of one worker that is busy until the sender is used or dropped.
+pub(crate) fn busy() -> (ThreadPool, Sender<()>) {
+    let pool = ThreadPool::builder().workers(1).caller_works(false).build().unwrap();
+    let (go, wait) = channel::<()>();
+    let begun = Arc::new(Barrier::new(2));
+    let inside = Arc::clone(&begun);
+    pool.spawn(move || {
+        inside.wait();
+        let _ = wait.recv();
+    });
+    begun.wait();
+    (pool, go)
 }
 
 /// Counts the values that are alive.
