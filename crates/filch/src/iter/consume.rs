@@ -9,7 +9,7 @@ use super::collect::{FromPar, gather};
 use super::early::find_first;
 use super::lend::{Indexed, Lend};
 use super::par::Par;
-use crate::loops::{Forker, run, run_fixed};
+use crate::loops::{Forker, run, run_on};
 
 impl<S: Lend, K: Forker> Par<S, K> {
     /// Calls `f` on each item.
@@ -42,14 +42,20 @@ impl<S: Lend, K: Forker> Par<S, K> {
         F: Fn(T, S::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
+        self.fold_on::<false, _, _, _, _>(zero, fold, reduce)
+    }
+
+    #[inline]
+    fn fold_on<const IS_FIXED: bool, T, Z, F, R>(self, zero: Z, fold: F, reduce: R) -> T
+    where
+        T: Send,
+        Z: Fn() -> T + Sync,
+        F: Fn(T, S::Item) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
         let Self { mut parts, forker } = self;
-        run(
-            forker,
-            parts.source(),
-            &zero,
-            &|sum, block| block.into_iter().fold(sum, |sum, item| fold(sum, item)),
-            &reduce,
-        )
+        let fold = |sum, block: S::Source<'_>| block.into_iter().fold(sum, |sum, item| fold(sum, item));
+        run_on::<IS_FIXED, _, _, _, _, _, _>(forker, parts.source(), &zero, &fold, &reduce)
     }
 
     /// Reduces the items, and `identity` with them, any number of times. `reduce` should be associative, with `identity`
@@ -303,13 +309,6 @@ impl<S: Indexed, K: Forker> Par<S, K> {
         F: Fn(T, S::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let Self { mut parts, forker } = self;
-        run_fixed(
-            forker,
-            parts.source(),
-            &zero,
-            &|sum, block| block.into_iter().fold(sum, |sum, item| fold(sum, item)),
-            &reduce,
-        )
+        self.fold_on::<true, _, _, _, _>(zero, fold, reduce)
     }
 }

@@ -157,17 +157,15 @@ where
     }
 }
 
-/// A whole loop.
-struct Whole<'l, D, Z, F, R> {
+/// A whole loop, perhaps on a tree that depends only on the length.
+struct Whole<'l, const IS_FIXED: bool, D, Z, F, R> {
     source: D,
     zero: &'l Z,
     fold: &'l F,
     reduce: &'l R,
-    /// Whether its tree depends only on the length.
-    is_fixed: bool,
 }
 
-impl<D, T, Z, F, R> Job for Whole<'_, D, Z, F, R>
+impl<const IS_FIXED: bool, D, T, Z, F, R> Job for Whole<'_, IS_FIXED, D, Z, F, R>
 where
     D: Divisible,
     T: Send,
@@ -179,8 +177,8 @@ where
 
     #[inline]
     fn run<K: Forker>(self, forker: K) -> T {
-        let Self { source, zero, fold, reduce, is_fixed } = self;
-        if is_fixed {
+        let Self { source, zero, fold, reduce } = self;
+        if IS_FIXED {
             divide_fixed(forker, source, zero, fold, reduce)
         } else {
             run_with(forker, source, zero, &|_: K::Branch<'_>, sum, block| fold(sum, block), reduce)
@@ -199,12 +197,12 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    forker.start(Whole { source, zero, fold, reduce, is_fixed: false })
+    run_on::<false, _, _, _, _, _, _>(forker, source, zero, fold, reduce)
 }
 
-/// As [`run`], on a tree that depends only on the length.
+/// As [`run`], on a tree that depends only on the length if it `IS_FIXED`.
 #[inline]
-pub(crate) fn run_fixed<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
+pub(crate) fn run_on<const IS_FIXED: bool, K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
     D: Divisible,
@@ -213,7 +211,7 @@ where
     F: Fn(T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    forker.start(Whole { source, zero, fold, reduce, is_fixed: true })
+    forker.start(Whole::<IS_FIXED, _, _, _, _> { source, zero, fold, reduce })
 }
 
 /// The largest number of items in a leaf of [`Worker::map_reduce_fixed`].
