@@ -174,7 +174,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
             forker,
             parts.source(),
             &|| None,
-            &|chosen, block| either(chosen, block.into_iter().reduce(&choose)),
+            &|chosen, block| either(chosen, block.into_iter().reduce(|a, b| choose(a, b))),
             &either,
         )
     }

@@ -26,7 +26,8 @@
 //!
 //! Invariant: nothing relies on a source's length or order for safety.
 
-// A closure that is called by way of its reference, as `Iterator::fold(items, sum, &f)` does, stays a call in the loop.
+// A closure that is called by way of its reference, as `Iterator::fold(items, sum, &f)` does, stays a call in the loop
+// if rustc has put the reference's `call_mut` into another codegen unit, and there is no LTO.
 #![expect(clippy::redundant_closure)]
 
 mod adapt;

@@ -107,7 +107,7 @@ impl<T: Send, C: Fn(&T, &T) -> Ordering + Sync> Job for Sorting<'_, T, C> {
         if !is_stable {
             by_medians(forker, items, leaf, compare);
         } else if items.len() <= leaf || size_of::<T>() == 0 {
-            items.sort_by(compare);
+            items.sort_by(|a, b| compare(a, b));
         } else {
             let mut buffer = Vec::with_capacity(items.len());
             by_merging(forker, items, &mut buffer.spare_capacity_mut()[..items.len()], leaf, compare);
@@ -122,9 +122,9 @@ where
     K: Forker,
 {
     if items.len() <= leaf {
-        return items.sort_unstable_by(compare);
+        return items.sort_unstable_by(|a, b| compare(a, b));
     }
-    let (left, _, right) = items.select_nth_unstable_by(items.len() / 2, compare);
+    let (left, _, right) = items.select_nth_unstable_by(items.len() / 2, |a, b| compare(a, b));
     forker.fork(|forker| by_medians(forker, left, leaf, compare), |forker| by_medians(forker, right, leaf, compare));
 }
 
@@ -136,7 +136,7 @@ where
     K: Forker,
 {
     if items.len() <= leaf {
-        return items.sort_by(compare);
+        return items.sort_by(|a, b| compare(a, b));
     }
     let middle = items.len() / 2;
     let (left, right) = items.split_at_mut(middle);

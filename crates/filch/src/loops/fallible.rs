@@ -2,6 +2,8 @@
 //!
 //! Invariant: after an error no block maps another item, so that a loop ends about as soon as the items that run.
 
+#![expect(clippy::redundant_closure, reason = "as in `iter`: a closure that is called by reference may stay a call")]
+
 use std::sync::{Mutex, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
@@ -127,7 +129,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         M: Fn(S::Item) -> Result<T, E> + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        self.par(source).map(map).until_error(|oks| oks.fold(|| zero.clone(), &reduce, &reduce))
+        self.par(source).map(map).until_error(|oks| oks.fold(|| zero.clone(), |a, b| reduce(a, b), &reduce))
     }
 }
 
@@ -178,5 +180,5 @@ where
     M: Fn(S::Item) -> Result<T, E> + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    par(source).map(map).until_error(|oks| oks.fold(|| zero.clone(), &reduce, &reduce))
+    par(source).map(map).until_error(|oks| oks.fold(|| zero.clone(), |a, b| reduce(a, b), &reduce))
 }
