@@ -1,4 +1,4 @@
-//! Adaptors with a closure, which the blocks of a loop share by reference.
+//! Adaptors of items one by one. The blocks of a loop share an adaptor by reference.
 //!
 //! Invariant: a closure runs once on each item that is asked for.
 
@@ -8,94 +8,116 @@ use std::sync::{Mutex, PoisonError};
 use super::lend::{Indexed, Lend, Reversible};
 use crate::divisible::Divisible;
 
-/// Defines the parts of an adaptor, and its source. A closure `F` returns `$out`, the items are `$item`, and `$make` makes
-/// the `$iterator` of a block.
-macro_rules! adaptor {
-    ($(#[$doc:meta])* $parts:ident, $source:ident, $iterator:ty: $make:expr,
-        $out:ty => $item:ty, [$($b:tt)*], $is_exact:expr) => {
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $parts<S, F> {
-            parts: S,
-            f: F,
-        }
+/// What an adaptor does with items of type `T`.
+pub trait Adaptor<T>: Sync {
+    /// What it makes of them.
+    type Item;
 
-        impl<S, F> $parts<S, F> {
-            pub(super) fn new(parts: S, f: F) -> Self {
-                Self { parts, f }
-            }
-        }
+    /// The iterator over a block.
+    type Iter<'a, I: Iterator<Item = T>>: Iterator<Item = Self::Item>
+    where
+        Self: 'a;
 
-        impl<S: Lend, $($b)*, F: Fn(S::Item) -> $out + Sync> Lend for $parts<S, F> {
-            type Item = $item;
-            type Source<'a>
-                = $source<'a, S::Source<'a>, F>
-            where
-                Self: 'a;
+    /// Whether it makes one item of each.
+    const IS_EXACT: bool;
 
-            const IS_EXACT: bool = $is_exact;
+    /// Iterates over a block with these items.
+    fn over<I: Iterator<Item = T>>(&self, items: I) -> Self::Iter<'_, I>;
 
-            fn source(&mut self) -> Self::Source<'_> {
-                $source { source: self.parts.source(), f: &self.f }
-            }
-        }
-
-        #[doc = concat!("The source of [`", stringify!($parts), "`].")]
-        #[derive(Debug)]
-        pub struct $source<'a, S, F> {
-            source: S,
-            f: &'a F,
-        }
-
-        impl<'a, S: IntoIterator, $($b)*, F: Fn(S::Item) -> $out> IntoIterator for $source<'a, S, F> {
-            type Item = $item;
-            type IntoIter = $iterator;
-
-            #[inline]
-            fn into_iter(self) -> Self::IntoIter {
-                $make(self.source.into_iter(), self.f)
-            }
-        }
-
-        impl<S: Divisible, $($b)*, F: Fn(S::Item) -> $out + Sync> Divisible for $source<'_, S, F> {
-            #[inline]
-            fn length(&self) -> usize {
-                self.source.length()
-            }
-
-            #[inline]
-            fn cut(self, at: usize) -> (Self, Self) {
-                let (left, right) = self.source.cut(at);
-                (Self { source: left, ..self }, Self { source: right, ..self })
-            }
-
-            const IS_DRAWN: bool = S::IS_DRAWN;
-
-            fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
-                Some(Self { source: self.source.draw(is_awaited)?, f: self.f })
-            }
-        }
-    };
+    /// Whether no further item is wanted.
+    fn has_ended(&self) -> bool {
+        false
+    }
 }
 
-adaptor! {
-    /// The parts of [`Par::map`](super::Par::map).
-    Map, Mapped, MapBlock<'a, S::IntoIter, F>: MapBlock, B => B, [B], S::IS_EXACT
+/// The parts of an iterator with an adaptor, such as [`Map`].
+#[derive(Debug)]
+pub struct Adapted<S, A> {
+    parts: S,
+    adaptor: A,
 }
 
-adaptor! {
-    /// The parts of [`Par::filter_map`](super::Par::filter_map) and [`Par::filter`](super::Par::filter).
-    FilterMap, FilterMapped, FilterMapBlock<'a, S::IntoIter, F>: FilterMapBlock, Option<B> => B, [B], false
+impl<S, A> Adapted<S, A> {
+    pub(super) fn new(parts: S, adaptor: A) -> Self {
+        Self { parts, adaptor }
+    }
 }
 
-adaptor! {
-    /// The parts of [`Par::flat_map`](super::Par::flat_map).
-    FlatMap, FlatMapped, iter::FlatMap<S::IntoIter, B, &'a F>: Iterator::flat_map, B => B::Item, [B: IntoIterator], false
+impl<S: Lend, A: Adaptor<S::Item>> Lend for Adapted<S, A> {
+    type Item = A::Item;
+    type Source<'a>
+        = AdaptedSource<'a, S::Source<'a>, A>
+    where
+        Self: 'a;
+
+    const IS_EXACT: bool = S::IS_EXACT && A::IS_EXACT;
+
+    fn source(&mut self) -> Self::Source<'_> {
+        AdaptedSource { source: self.parts.source(), adaptor: &self.adaptor }
+    }
 }
 
-impl<S: Indexed, B, F: Fn(S::Item) -> B + Sync> Indexed for Map<S, F> {}
+/// The source of [`Adapted`].
+#[derive(Debug)]
+pub struct AdaptedSource<'a, S, A> {
+    source: S,
+    adaptor: &'a A,
+}
 
-impl<S: Reversible, B, F: Fn(S::Item) -> B + Sync> Reversible for Map<S, F> {
+impl<'a, S: IntoIterator, A: Adaptor<S::Item>> IntoIterator for AdaptedSource<'a, S, A> {
+    type Item = A::Item;
+    type IntoIter = A::Iter<'a, S::IntoIter>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.adaptor.over(self.source.into_iter())
+    }
+}
+
+impl<S: Divisible, A: Adaptor<S::Item>> Divisible for AdaptedSource<'_, S, A> {
+    #[inline]
+    fn length(&self) -> usize {
+        self.source.length()
+    }
+
+    #[inline]
+    fn cut(self, at: usize) -> (Self, Self) {
+        let (left, right) = self.source.cut(at);
+        (Self { source: left, ..self }, Self { source: right, ..self })
+    }
+
+    const IS_DRAWN: bool = S::IS_DRAWN;
+
+    fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
+        if self.adaptor.has_ended() {
+            return None;
+        }
+        Some(Self { source: self.source.draw(is_awaited)?, ..*self })
+    }
+}
+
+/// The adaptor of [`Par::map`](super::Par::map).
+#[derive(Debug)]
+pub struct Map<F>(pub(super) F);
+
+impl<T, B, F: Fn(T) -> B + Sync> Adaptor<T> for Map<F> {
+    type Item = B;
+    type Iter<'a, I: Iterator<Item = T>>
+        = MapBlock<'a, I, F>
+    where
+        Self: 'a;
+
+    const IS_EXACT: bool = true;
+
+    #[inline]
+    fn over<I: Iterator<Item = T>>(&self, items: I) -> Self::Iter<'_, I> {
+        MapBlock(items, &self.0)
+    }
+}
+
+impl<S: Indexed, B, F: Fn(S::Item) -> B + Sync> Indexed for Adapted<S, Map<F>> {}
+
+impl<S: Reversible, B, F: Fn(S::Item) -> B + Sync> Reversible for Adapted<S, Map<F>> {
     type Backward<'a>
         = MapBlock<'a, S::Backward<'a>, F>
     where
@@ -105,7 +127,45 @@ impl<S: Reversible, B, F: Fn(S::Item) -> B + Sync> Reversible for Map<S, F> {
     where
         Self: 'a,
     {
-        MapBlock(S::backward(block.source), block.f)
+        block.adaptor.over(S::backward(block.source))
+    }
+}
+
+/// The adaptor of [`Par::filter_map`](super::Par::filter_map) and [`Par::filter`](super::Par::filter).
+#[derive(Debug)]
+pub struct FilterMap<F>(pub(super) F);
+
+impl<T, B, F: Fn(T) -> Option<B> + Sync> Adaptor<T> for FilterMap<F> {
+    type Item = B;
+    type Iter<'a, I: Iterator<Item = T>>
+        = FilterMapBlock<'a, I, F>
+    where
+        Self: 'a;
+
+    const IS_EXACT: bool = false;
+
+    #[inline]
+    fn over<I: Iterator<Item = T>>(&self, items: I) -> Self::Iter<'_, I> {
+        FilterMapBlock(items, &self.0)
+    }
+}
+
+/// The adaptor of [`Par::flat_map`](super::Par::flat_map).
+#[derive(Debug)]
+pub struct FlatMap<F>(pub(super) F);
+
+impl<T, B: IntoIterator, F: Fn(T) -> B + Sync> Adaptor<T> for FlatMap<F> {
+    type Item = B::Item;
+    type Iter<'a, I: Iterator<Item = T>>
+        = iter::FlatMap<I, B, &'a F>
+    where
+        Self: 'a;
+
+    const IS_EXACT: bool = false;
+
+    #[inline]
+    fn over<I: Iterator<Item = T>>(&self, items: I) -> Self::Iter<'_, I> {
+        items.flat_map(&self.0)
     }
 }
 
@@ -163,10 +223,9 @@ impl<I: Iterator, B, F: Fn(I::Item) -> Option<B>> Iterator for FilterMapBlock<'_
     }
 }
 
-/// The parts of [`Par::map_init`](super::Par::map_init).
+/// The adaptor of [`Par::map_init`](super::Par::map_init).
 #[derive(Debug)]
-pub struct MapInit<S, T, I, F> {
-    parts: S,
+pub struct MapInit<T, I, F> {
     states: States<T, I>,
     f: F,
 }
@@ -178,76 +237,35 @@ struct States<T, I> {
     init: I,
 }
 
-impl<S, T, I, F> MapInit<S, T, I, F> {
-    pub(super) fn new(parts: S, init: I, f: F) -> Self {
-        Self { parts, states: States { free: Mutex::new(Vec::new()), init }, f }
+impl<T, I, F> MapInit<T, I, F> {
+    pub(super) fn new(init: I, f: F) -> Self {
+        Self { states: States { free: Mutex::new(Vec::new()), init }, f }
     }
 }
 
-impl<S: Lend, T: Send, B, I: Fn() -> T + Sync, F: Fn(&mut T, S::Item) -> B + Sync> Lend for MapInit<S, T, I, F> {
+impl<T, S: Send, B, N: Fn() -> S + Sync, F: Fn(&mut S, T) -> B + Sync> Adaptor<T> for MapInit<S, N, F> {
     type Item = B;
-    type Source<'a>
-        = MapInited<'a, S::Source<'a>, T, I, F>
+    type Iter<'a, I: Iterator<Item = T>>
+        = WithState<'a, I, S, N, F>
     where
         Self: 'a;
 
-    const IS_EXACT: bool = S::IS_EXACT;
+    const IS_EXACT: bool = true;
 
-    fn source(&mut self) -> Self::Source<'_> {
-        MapInited { source: self.parts.source(), states: &self.states, f: &self.f }
-    }
-}
-
-impl<S: Indexed, T: Send, B, I: Fn() -> T + Sync, F: Fn(&mut T, S::Item) -> B + Sync> Indexed for MapInit<S, T, I, F> {}
-
-/// The source of [`MapInit`].
-#[derive(Debug)]
-pub struct MapInited<'a, S, T, I, F> {
-    source: S,
-    states: &'a States<T, I>,
-    f: &'a F,
-}
-
-impl<'a, S, T, B, I, F> IntoIterator for MapInited<'a, S, T, I, F>
-where
-    S: IntoIterator,
-    I: Fn() -> T,
-    F: Fn(&mut T, S::Item) -> B,
-{
-    type Item = B;
-    type IntoIter = WithState<'a, S::IntoIter, T, I, F>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        let items = self.source.into_iter();
+    fn over<I: Iterator<Item = T>>(&self, items: I) -> Self::Iter<'_, I> {
         let free = self.states.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let state = Some(free.unwrap_or_else(|| (self.states.init)()));
-        WithState { items, state, states: self.states, f: self.f }
+        WithState { items, state, states: &self.states, f: &self.f }
     }
 }
 
-impl<S, T, B, I, F> Divisible for MapInited<'_, S, T, I, F>
+impl<S, T, B, N, F> Indexed for Adapted<S, MapInit<T, N, F>>
 where
-    S: Divisible,
+    S: Indexed,
     T: Send,
-    I: Fn() -> T + Sync,
+    N: Fn() -> T + Sync,
     F: Fn(&mut T, S::Item) -> B + Sync,
 {
-    #[inline]
-    fn length(&self) -> usize {
-        self.source.length()
-    }
-
-    #[inline]
-    fn cut(self, at: usize) -> (Self, Self) {
-        let (left, right) = self.source.cut(at);
-        (Self { source: left, ..self }, Self { source: right, ..self })
-    }
-
-    const IS_DRAWN: bool = S::IS_DRAWN;
-
-    fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
-        Some(Self { source: self.source.draw(is_awaited)?, ..*self })
-    }
 }
 
 /// The iterator of [`MapInit`] over a block. It has a state, which the next block gets.

@@ -4,24 +4,40 @@
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use super::adapt::{Adapted, Adaptor};
 use super::lend::Lend;
 use super::par::Par;
 use crate::divisible::Divisible;
 use crate::loops::{Failure, Forker, run};
 
-/// The parts of an iterator over results, until an error.
+/// The adaptor of results, until an error.
 #[derive(Debug)]
-pub struct Until<'f, S, E> {
-    parts: S,
-    failure: &'f Failure<E>,
+pub struct Until<'f, E>(&'f Failure<E>);
+
+impl<T, E: Send> Adaptor<Result<T, E>> for Until<'_, E> {
+    type Item = T;
+    type Iter<'a, I: Iterator<Item = Result<T, E>>>
+        = Oks<'a, I, E>
+    where
+        Self: 'a;
+
+    const IS_EXACT: bool = false;
+
+    #[inline]
+    fn over<I: Iterator<Item = Result<T, E>>>(&self, results: I) -> Self::Iter<'_, I> {
+        Oks { results, failure: self.0 }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.0.has_happened()
+    }
 }
 
 impl<T, E: Send, S: Lend<Item = Result<T, E>>, K: Forker> Par<S, K> {
     /// Consumes the results up to an error: one of the errors, the first in time.
-    pub(crate) fn until_error<R>(self, consume: impl FnOnce(Par<Until<'_, S, E>, K>) -> R) -> Result<R, E> {
+    pub(crate) fn until_error<R>(self, consume: impl FnOnce(Par<Adapted<S, Until<'_, E>>, K>) -> R) -> Result<R, E> {
         let failure = Failure::new();
-        let parts = Until { parts: self.parts, failure: &failure };
-        let result = consume(Par::new(parts, self.forker));
+        let result = consume(self.adapted(Until(&failure)));
         failure.end(result)
     }
 }
@@ -47,60 +63,9 @@ impl<T: Send, E: Send, S: Lend<Item = Result<T, E>>, K: Forker> Par<S, K> {
         let failure = Failure::new();
         // There is no sum after an error.
         let merge = |a: Option<T>, b: Option<T>| reduce(a?, b?).map_err(|error| failure.keep(error)).ok();
-        let oks = Par::new(Until { parts: self.parts, failure: &failure }, self.forker);
+        let oks = self.adapted(Until(&failure));
         let sum = oks.fold(|| Some(identity()), |sum, item| merge(sum, Some(item)), merge);
         failure.end(sum).map(|sum| sum.expect("a sum is lost to an error only"))
-    }
-}
-
-impl<T, E: Send, S: Lend<Item = Result<T, E>>> Lend for Until<'_, S, E> {
-    type Item = T;
-    type Source<'a>
-        = UntilSource<'a, S::Source<'a>, E>
-    where
-        Self: 'a;
-
-    fn source(&mut self) -> Self::Source<'_> {
-        UntilSource { source: self.parts.source(), failure: self.failure }
-    }
-}
-
-/// The source of [`Until`].
-#[derive(Debug)]
-pub struct UntilSource<'f, S, E> {
-    source: S,
-    failure: &'f Failure<E>,
-}
-
-impl<'f, T, E, S: IntoIterator<Item = Result<T, E>>> IntoIterator for UntilSource<'f, S, E> {
-    type Item = T;
-    type IntoIter = Oks<'f, S::IntoIter, E>;
-
-    #[inline]
-    fn into_iter(self) -> Self::IntoIter {
-        Oks { results: self.source.into_iter(), failure: self.failure }
-    }
-}
-
-impl<T, E: Send, S: Divisible<Item = Result<T, E>>> Divisible for UntilSource<'_, S, E> {
-    #[inline]
-    fn length(&self) -> usize {
-        self.source.length()
-    }
-
-    #[inline]
-    fn cut(self, at: usize) -> (Self, Self) {
-        let (left, right) = self.source.cut(at);
-        (Self { source: left, ..self }, Self { source: right, ..self })
-    }
-
-    const IS_DRAWN: bool = S::IS_DRAWN;
-
-    fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
-        if self.failure.has_happened() {
-            return None;
-        }
-        Some(Self { source: self.source.draw(is_awaited)?, ..*self })
     }
 }
 

@@ -43,7 +43,7 @@ mod shape;
 mod sort;
 mod source;
 
-pub use self::adapt::{FilterMap, FlatMap, Map, MapInit};
+pub use self::adapt::{Adapted, FilterMap, FlatMap, Map, MapInit};
 pub use self::bridge::{Bridge, bridge};
 pub use self::collect::FromPar;
 pub use self::drain::Drain;

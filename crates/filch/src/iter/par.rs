@@ -5,7 +5,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::adapt::{FilterMap, FlatMap, Map, MapInit};
+use super::adapt::{Adapted, FilterMap, FlatMap, Map, MapInit};
 use super::lend::{Indexed, Lend, Reversible, Whole};
 use super::shape::{Chain, Chunks, Rev, Skip, StepBy, Take, Zip};
 use super::source::IntoPar;
@@ -56,6 +56,11 @@ impl<S, K> Par<S, K> {
     fn with<T>(self, adaptor: impl FnOnce(S) -> T) -> Par<T, K> {
         Par { parts: adaptor(self.parts), forker: self.forker }
     }
+
+    #[inline]
+    pub(super) fn adapted<A>(self, adaptor: A) -> Par<Adapted<S, A>, K> {
+        self.with(|parts| Adapted::new(parts, adaptor))
+    }
 }
 
 impl<S: Lend, K: Forker> Par<S, K> {
@@ -66,8 +71,8 @@ impl<S: Lend, K: Forker> Par<S, K> {
     /// assert_eq!(squares, [1, 4, 9]);
     /// ```
     #[inline]
-    pub fn map<B, F: Fn(S::Item) -> B + Sync>(self, f: F) -> Par<Map<S, F>, K> {
-        self.with(|parts| Map::new(parts, f))
+    pub fn map<B, F: Fn(S::Item) -> B + Sync>(self, f: F) -> Par<Adapted<S, Map<F>>, K> {
+        self.adapted(Map(f))
     }
 
     /// Yields `f` of a state and each item. A block of items begins with a state that no other block uses, or with a
@@ -86,19 +91,19 @@ impl<S: Lend, K: Forker> Par<S, K> {
     /// assert_eq!(lengths, [0, 1, 2]);
     /// ```
     #[inline]
-    pub fn map_init<T, B, I, F>(self, init: I, f: F) -> Par<MapInit<S, T, I, F>, K>
+    pub fn map_init<T, B, I, F>(self, init: I, f: F) -> Par<Adapted<S, MapInit<T, I, F>>, K>
     where
         T: Send,
         I: Fn() -> T + Sync,
         F: Fn(&mut T, S::Item) -> B + Sync,
     {
-        self.with(|parts| MapInit::new(parts, init, f))
+        self.adapted(MapInit::new(init, f))
     }
 
     /// Yields the items for which `f` holds.
     #[allow(clippy::type_complexity, reason = "a closure has no name")]
     #[inline]
-    pub fn filter<F>(self, f: F) -> Par<FilterMap<S, impl Fn(S::Item) -> Option<S::Item> + Sync>, K>
+    pub fn filter<F>(self, f: F) -> Par<Adapted<S, FilterMap<impl Fn(S::Item) -> Option<S::Item> + Sync>>, K>
     where
         F: Fn(&S::Item) -> bool + Sync,
     {
@@ -107,8 +112,8 @@ impl<S: Lend, K: Forker> Par<S, K> {
 
     /// Yields what `f` makes of the items, if anything.
     #[inline]
-    pub fn filter_map<B, F: Fn(S::Item) -> Option<B> + Sync>(self, f: F) -> Par<FilterMap<S, F>, K> {
-        self.with(|parts| FilterMap::new(parts, f))
+    pub fn filter_map<B, F: Fn(S::Item) -> Option<B> + Sync>(self, f: F) -> Par<Adapted<S, FilterMap<F>>, K> {
+        self.adapted(FilterMap(f))
     }
 
     /// Yields the items of each `f` of an item, which one worker iterates over in sequence.
@@ -118,14 +123,14 @@ impl<S: Lend, K: Forker> Par<S, K> {
     /// assert_eq!(pairs, [(1, 0), (2, 0), (2, 1)]);
     /// ```
     #[inline]
-    pub fn flat_map<B: IntoIterator, F: Fn(S::Item) -> B + Sync>(self, f: F) -> Par<FlatMap<S, F>, K> {
-        self.with(|parts| FlatMap::new(parts, f))
+    pub fn flat_map<B: IntoIterator, F: Fn(S::Item) -> B + Sync>(self, f: F) -> Par<Adapted<S, FlatMap<F>>, K> {
+        self.adapted(FlatMap(f))
     }
 
     /// Calls `f` on a reference to each item, and yields the items.
     #[allow(clippy::type_complexity, reason = "a closure has no name")]
     #[inline]
-    pub fn inspect<F>(self, f: F) -> Par<Map<S, impl Fn(S::Item) -> S::Item + Sync>, K>
+    pub fn inspect<F>(self, f: F) -> Par<Adapted<S, Map<impl Fn(S::Item) -> S::Item + Sync>>, K>
     where
         F: Fn(&S::Item) + Sync,
     {
@@ -137,7 +142,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
 
     /// Yields copies of the items that the references point to.
     #[inline]
-    pub fn copied<'t, T>(self) -> Par<Map<S, impl Fn(&'t T) -> T + Sync>, K>
+    pub fn copied<'t, T>(self) -> Par<Adapted<S, Map<impl Fn(&'t T) -> T + Sync>>, K>
     where
         S: Lend<Item = &'t T>,
         T: Copy + 't,
@@ -147,7 +152,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
 
     /// Yields clones of the items that the references point to.
     #[inline]
-    pub fn cloned<'t, T>(self) -> Par<Map<S, impl Fn(&'t T) -> T + Sync>, K>
+    pub fn cloned<'t, T>(self) -> Par<Adapted<S, Map<impl Fn(&'t T) -> T + Sync>>, K>
     where
         S: Lend<Item = &'t T>,
         T: Clone + 't,
