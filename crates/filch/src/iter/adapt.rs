@@ -3,10 +3,10 @@
 //! Invariant: a closure runs once on each item that is asked for.
 
 use std::iter;
-use std::sync::{Mutex, PoisonError};
 
 use super::lend::{Indexed, Lend, Reversible};
 use crate::divisible::Divisible;
+use crate::per_worker::{PerWorker, PerWorkerGuard};
 
 /// What an adaptor does with items of type `T`.
 pub trait Adaptor<T>: Sync {
@@ -225,37 +225,28 @@ impl<I: Iterator, B, F: Fn(I::Item) -> Option<B>> Iterator for FilterMapBlock<'_
 
 /// The adaptor of [`Par::map_init`](super::Par::map_init).
 #[derive(Debug)]
-pub struct MapInit<T, I, F> {
-    states: States<T, I>,
+pub struct MapInit<T, N, F> {
+    states: PerWorker<T, N>,
     f: F,
 }
 
-/// States that no block uses, and how to make one.
-#[derive(Debug)]
-struct States<T, I> {
-    free: Mutex<Vec<T>>,
-    init: I,
-}
-
-impl<T, I, F> MapInit<T, I, F> {
-    pub(super) fn new(init: I, f: F) -> Self {
-        Self { states: States { free: Mutex::new(Vec::new()), init }, f }
+impl<T, N, F> MapInit<T, N, F> {
+    pub(super) fn new(init: N, f: F) -> Self {
+        Self { states: PerWorker::new(init), f }
     }
 }
 
 impl<T, S: Send, B, N: Fn() -> S + Sync, F: Fn(&mut S, T) -> B + Sync> Adaptor<T> for MapInit<S, N, F> {
     type Item = B;
     type Iter<'a, I: Iterator<Item = T>>
-        = WithState<'a, I, S, N, F>
+        = WithState<'a, I, S, F>
     where
         Self: 'a;
 
     const IS_EXACT: bool = true;
 
     fn over<I: Iterator<Item = T>>(&self, items: I) -> Self::Iter<'_, I> {
-        let free = self.states.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let state = Some(free.unwrap_or_else(|| (self.states.init)()));
-        WithState { items, state, states: &self.states, f: &self.f }
+        WithState { items, state: self.states.get(), f: &self.f }
     }
 }
 
@@ -268,37 +259,31 @@ where
 {
 }
 
-/// The iterator of [`MapInit`] over a block. It has a state, which the next block gets.
+/// The iterator of [`MapInit`] over a block. It has the worker's state.
 #[derive(Debug)]
-pub struct WithState<'a, I, T, N, F> {
+pub struct WithState<'a, I, T, F> {
     items: I,
-    state: Option<T>,
-    states: &'a States<T, N>,
+    state: PerWorkerGuard<'a, T>,
     f: &'a F,
 }
 
-impl<I: Iterator, T, B, N, F: Fn(&mut T, I::Item) -> B> Iterator for WithState<'_, I, T, N, F> {
+impl<I: Iterator, T, B, F: Fn(&mut T, I::Item) -> B> Iterator for WithState<'_, I, T, F> {
     type Item = B;
 
     #[inline]
     fn next(&mut self) -> Option<B> {
-        let item = self.items.next()?;
-        Some((self.f)(self.state.as_mut()?, item))
+        Some((self.f)(&mut self.state, self.items.next()?))
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.items.size_hint()
     }
-}
 
-impl<I, T, N, F> Drop for WithState<'_, I, T, N, F> {
-    fn drop(&mut self) {
-        // A panic may have left the state half-changed.
-        if !std::thread::panicking()
-            && let Some(state) = self.state.take()
-        {
-            self.states.free.lock().unwrap_or_else(PoisonError::into_inner).push(state);
-        }
+    #[inline]
+    fn fold<R, G: FnMut(R, B) -> R>(self, sum: R, mut fold: G) -> R {
+        let Self { items, mut state, f } = self;
+        let state = &mut *state;
+        items.fold(sum, |sum, item| fold(sum, f(state, item)))
     }
 }

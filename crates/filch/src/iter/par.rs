@@ -75,10 +75,11 @@ impl<S: Lend, K: Forker> Par<S, K> {
         self.adapted(Map(f))
     }
 
-    /// Yields `f` of a state and each item. A block of items begins with a state that no other block uses, or with a
-    /// new one; so there are few, about one for each worker. Use it for scratch memory, random generators and caches.
+    /// Yields `f` of a state and each item. `init` makes a state for each worker that takes part: scratch memory, a
+    /// random generator, a cache. If an item waits, and its worker runs other items of the loop meanwhile, these have
+    /// another state.
     ///
-    /// Cost: a lock, held for some nanoseconds, before and after each block of some microseconds.
+    /// Cost: two locks, for some nanoseconds each, for each block of some microseconds.
     ///
     /// ```
     /// let lengths: Vec<usize> = filch::par(0..3)

@@ -2,38 +2,9 @@
 //!
 //! Invariant: an item has its state for itself.
 
-use super::{Closures, Divisible, Level, Pool, Worker, run};
-use crate::per_worker::PerWorker;
+#![expect(clippy::redundant_closure, reason = "as in `iter`: a closure that is called by reference may stay a call")]
 
-/// A block's work for a loop with states.
-fn with_state<D, S, I>(states: &PerWorker<S, I>, f: impl Fn(&mut S, D::Item) + Sync) -> impl Fn((), D) + Sync
-where
-    D: Divisible,
-    S: Send,
-    I: Fn() -> S + Sync,
-{
-    move |(), block: D| {
-        let mut state = states.get();
-        block.into_iter().for_each(|item| f(&mut state, item));
-    }
-}
-
-/// As [`with_state`], for a loop with results.
-fn fold_with_state<D, S, I, T>(
-    states: &PerWorker<S, I>,
-    map: impl Fn(&mut S, D::Item) -> T + Sync,
-    reduce: impl Fn(T, T) -> T + Sync,
-) -> impl Fn(T, D) -> T + Sync
-where
-    D: Divisible,
-    S: Send,
-    I: Fn() -> S + Sync,
-{
-    move |sum, block: D| {
-        let mut state = states.get();
-        block.into_iter().fold(sum, |sum, item| reduce(sum, map(&mut state, item)))
-    }
-}
+use super::{IntoPar, Level, Pool, Worker, par};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// As [`Worker::for_each`], with a state that `init` makes once for each worker that takes part: a scratch buffer, a
@@ -42,7 +13,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// Cost: that of [`Worker::for_each`], and two locks for each block of some microseconds.
     ///
-    /// For a state in a loop whose body needs the handle, or may fail, see [`PerWorker`].
+    /// For a state in a loop whose body needs the handle, or may fail, see [`PerWorker`](crate::PerWorker).
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -62,16 +33,14 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`]; also if `init` panics.
     #[doc = include_str!("../hazard.md")]
-    pub fn for_each_init<D, S, I, F>(&mut self, source: D, init: I, f: F)
+    pub fn for_each_init<S, T, I, F>(&mut self, source: S, init: I, f: F)
     where
-        D: Divisible,
-        S: Send,
-        I: Fn() -> S + Sync,
-        F: Fn(&mut S, D::Item) + Sync,
+        S: IntoPar,
+        T: Send,
+        I: Fn() -> T + Sync,
+        F: Fn(&mut T, S::Item) + Sync,
     {
-        let states = PerWorker::new(init);
-        let fold = with_state(&states, f);
-        run(self.again(), source, &|| (), &fold, &|(), ()| ());
+        self.par(source).map_init(init, f).for_each(drop);
     }
 
     /// As [`Worker::map_reduce`], with a state for each worker, as in [`Worker::for_each_init`].
@@ -94,18 +63,16 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each_init`].
     #[doc = include_str!("../hazard.md")]
-    pub fn map_reduce_init<D, S, T, I, M, R>(&mut self, source: D, init: I, zero: T, map: M, reduce: R) -> T
+    pub fn map_reduce_init<S, U, T, I, M, R>(&mut self, source: S, init: I, zero: T, map: M, reduce: R) -> T
     where
-        D: Divisible,
-        S: Send,
+        S: IntoPar,
+        U: Send,
         T: Clone + Send + Sync,
-        I: Fn() -> S + Sync,
-        M: Fn(&mut S, D::Item) -> T + Sync,
+        I: Fn() -> U + Sync,
+        M: Fn(&mut U, S::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let states = PerWorker::new(init);
-        let fold = fold_with_state(&states, map, &reduce);
-        run(self.again(), source, &|| zero.clone(), &fold, &reduce)
+        self.par(source).map_init(init, map).fold(|| zero.clone(), |a, b| reduce(a, b), &reduce)
     }
 }
 
@@ -124,16 +91,14 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 /// # Panics
 /// As [`Worker::for_each_init`].
 #[doc = include_str!("../hazard.md")]
-pub fn for_each_init<D, S, I, F>(source: D, init: I, f: F)
+pub fn for_each_init<S, T, I, F>(source: S, init: I, f: F)
 where
-    D: Divisible,
-    S: Send,
-    I: Fn() -> S + Sync,
-    F: Fn(&mut S, D::Item) + Sync,
+    S: IntoPar,
+    T: Send,
+    I: Fn() -> T + Sync,
+    F: Fn(&mut T, S::Item) + Sync,
 {
-    let states = PerWorker::new(init);
-    let fold = with_state(&states, f);
-    run(Closures::new(), source, &|| (), &fold, &|(), ()| ());
+    par(source).map_init(init, f).for_each(drop);
 }
 
 /// [`Worker::map_reduce_init`] in closure style: on the current worker's pool, or on the [global
@@ -152,16 +117,14 @@ where
 /// # Panics
 /// As [`Worker::for_each_init`].
 #[doc = include_str!("../hazard.md")]
-pub fn map_reduce_init<D, S, T, I, M, R>(source: D, init: I, zero: T, map: M, reduce: R) -> T
+pub fn map_reduce_init<S, U, T, I, M, R>(source: S, init: I, zero: T, map: M, reduce: R) -> T
 where
-    D: Divisible,
-    S: Send,
+    S: IntoPar,
+    U: Send,
     T: Clone + Send + Sync,
-    I: Fn() -> S + Sync,
-    M: Fn(&mut S, D::Item) -> T + Sync,
+    I: Fn() -> U + Sync,
+    M: Fn(&mut U, S::Item) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    let states = PerWorker::new(init);
-    let fold = fold_with_state(&states, map, &reduce);
-    run(Closures::new(), source, &|| zero.clone(), &fold, &reduce)
+    par(source).map_init(init, map).fold(|| zero.clone(), |a, b| reduce(a, b), &reduce)
 }
