@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use super::{Divisible, Forker, IntoPar, Level, Pool, Worker, par, run_with};
+use super::{IntoPar, Level, Pool, Worker, par};
 
 /// The first error of a loop.
 #[derive(Debug)]
@@ -41,34 +41,6 @@ impl<E> Failure<E> {
     pub(crate) fn end<T>(self, result: T) -> Result<T, E> {
         self.error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(result), Err)
     }
-}
-
-/// Runs a whole loop, whose blocks end at the first error.
-pub(super) fn end_early<K, D, T, E, Z, M, R>(forker: K, source: D, zero: &Z, map: &M, reduce: &R) -> Result<T, E>
-where
-    K: Forker,
-    D: Divisible,
-    T: Send,
-    E: Send,
-    Z: Fn() -> T + Sync,
-    M: for<'b> Fn(K::Branch<'b>, D::Item) -> Result<T, E> + Sync,
-    R: Fn(T, T) -> T + Sync,
-{
-    let failure = Failure::new();
-    let fold = |mut forker: K::Branch<'_>, mut sum: T, block: D| {
-        for item in block {
-            if failure.has_happened() {
-                break;
-            }
-            match forker.within(|forker| map(forker, item)) {
-                Ok(value) => sum = reduce(sum, value),
-                Err(error) => failure.keep(error),
-            }
-        }
-        sum
-    };
-    let result = run_with(forker, source, zero, &fold, reduce);
-    failure.end(result)
 }
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {

@@ -178,10 +178,11 @@ where
     #[inline]
     fn run<K: Forker>(self, forker: K) -> T {
         let Self { source, zero, fold, reduce } = self;
+        let fold = |_: K::Branch<'_>, sum, block| fold(sum, block);
         if IS_FIXED {
-            divide_fixed(forker, source, zero, fold, reduce)
+            divide_fixed(forker, source, zero, &fold, reduce)
         } else {
-            run_with(forker, source, zero, &|_: K::Branch<'_>, sum, block| fold(sum, block), reduce)
+            run_with(forker, source, zero, &fold, reduce)
         }
     }
 }
@@ -217,19 +218,19 @@ where
 /// The largest number of items in a leaf of [`Worker::map_reduce_fixed`].
 const FIXED_LEAF: usize = 512;
 
-/// Runs a loop on a tree that depends only on the length.
+/// Runs a loop on a tree that depends only on the length. Its leaves may fork.
 fn divide_fixed<K, D, T, Z, F, R>(mut forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
     D: Divisible,
     T: Send,
     Z: Fn() -> T + Sync,
-    F: Fn(T, D) -> T + Sync,
+    F: for<'b> Fn(K::Branch<'b>, T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
     let length = source.length();
     if length <= FIXED_LEAF {
-        return fold(zero(), source);
+        return forker.within(|forker| fold(forker, zero(), source));
     }
     let (left, right) = source.cut(length / 2);
     let (left, right) = forker.fork(

@@ -2,8 +2,11 @@
 //!
 //! Invariant: a body's handle has the exact head, so thieves see what the body forks like any other fork.
 
-use super::fallible::end_early;
-use super::{Divisible, Level, Pool, Worker, run_with};
+use super::{Divisible, Failure, IntoPar, Level, Pool, Worker, divide_fixed, run_with};
+use crate::iter::{Indexed, Lend};
+
+/// What a loop over `S` is cut into.
+type BlockOf<'a, S> = <<S as IntoPar>::Parts as Lend>::Source<'a>;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// As [`Worker::for_each`], but `f` gets the handle of the worker that runs the item. So the body of a loop can fork,
@@ -28,13 +31,12 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn for_each_with<D, F>(&mut self, source: D, f: F)
+    pub fn for_each_with<S, F>(&mut self, source: S, f: F)
     where
-        D: Divisible,
-        F: for<'b> Fn(Worker<'b, P>, D::Item) + Sync,
+        S: IntoPar,
+        F: for<'b> Fn(Worker<'b, P>, S::Item) + Sync,
     {
-        let fold = |mut w: Worker<'_, P>, (), block: D| block.into_iter().for_each(|item| f(w.again(), item));
-        run_with(self.again(), source, &|| (), &fold, &|(), ()| ());
+        self.map_reduce_with(source, (), f, |(), ()| ());
     }
 
     /// As [`Worker::map_reduce`], but `map` gets the handle of the worker that runs it.
@@ -54,17 +56,48 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn map_reduce_with<D, T, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> T
+    pub fn map_reduce_with<S, T, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> T
     where
-        D: Divisible,
+        S: IntoPar,
         T: Clone + Send + Sync,
-        M: for<'b> Fn(Worker<'b, P>, D::Item) -> T + Sync,
+        M: for<'b> Fn(Worker<'b, P>, S::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let fold = |mut w: Worker<'_, P>, sum: T, block: D| {
+        let mut parts = source.into_parts();
+        let fold = |mut w: Worker<'_, P>, sum, block: BlockOf<'_, S>| {
             block.into_iter().fold(sum, |sum, item| reduce(sum, map(w.again(), item)))
         };
-        run_with(self.again(), source, &|| zero.clone(), &fold, &reduce)
+        run_with(self.again(), parts.source(), &|| zero.clone(), &fold, &reduce)
+    }
+
+    /// As [`Worker::map_reduce_fixed`], but `map` gets the handle of the worker that runs it.
+    ///
+    /// Cost: that of [`Worker::map_reduce_fixed`].
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let rows = vec![vec![0.1; 1000]; 1000];
+    /// let row = |mut w: filch::Worker<'_>, row: &Vec<f64>| w.map_reduce_fixed(row, 0.0, |x| *x, |a, b| a + b);
+    /// let sum = || pool.run(|mut w| w.map_reduce_fixed_with(&rows, 0.0, row, |a, b| a + b));
+    /// assert_eq!(sum().to_bits(), sum().to_bits());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Worker::for_each`].
+    #[doc = include_str!("../hazard.md")]
+    pub fn map_reduce_fixed_with<S, T, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> T
+    where
+        S: IntoPar<Parts: Indexed>,
+        T: Clone + Send + Sync,
+        M: for<'b> Fn(Worker<'b, P>, S::Item) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        let mut parts = source.into_parts();
+        let fold = |mut w: Worker<'_, P>, sum, block: BlockOf<'_, S>| {
+            block.into_iter().fold(sum, |sum, item| reduce(sum, map(w.again(), item)))
+        };
+        divide_fixed(self.again(), parts.source(), &|| zero.clone(), &fold, &reduce)
     }
 
     /// As [`Worker::fold_blocks_from`], but `fold` gets the handle of the worker that runs the block.
@@ -121,13 +154,13 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn try_for_each_with<D, E, F>(&mut self, source: D, f: F) -> Result<(), E>
+    pub fn try_for_each_with<S, E, F>(&mut self, source: S, f: F) -> Result<(), E>
     where
-        D: Divisible,
+        S: IntoPar,
         E: Send,
-        F: for<'b> Fn(Worker<'b, P>, D::Item) -> Result<(), E> + Sync,
+        F: for<'b> Fn(Worker<'b, P>, S::Item) -> Result<(), E> + Sync,
     {
-        end_early(self.again(), source, &|| (), &f, &|(), ()| ())
+        self.try_map_reduce_with(source, (), f, |(), ()| ())
     }
 
     /// As [`Worker::try_map_reduce`], but `map` gets the handle of the worker that runs it.
@@ -154,14 +187,28 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// # Panics
     /// As [`Worker::for_each`].
     #[doc = include_str!("../hazard.md")]
-    pub fn try_map_reduce_with<D, T, E, M, R>(&mut self, source: D, zero: T, map: M, reduce: R) -> Result<T, E>
+    pub fn try_map_reduce_with<S, T, E, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> Result<T, E>
     where
-        D: Divisible,
+        S: IntoPar,
         T: Clone + Send + Sync,
         E: Send,
-        M: for<'b> Fn(Worker<'b, P>, D::Item) -> Result<T, E> + Sync,
+        M: for<'b> Fn(Worker<'b, P>, S::Item) -> Result<T, E> + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        end_early(self.again(), source, &|| zero.clone(), &map, &reduce)
+        let (mut parts, failure) = (source.into_parts(), Failure::new());
+        let fold = |mut w: Worker<'_, P>, mut sum: T, block: BlockOf<'_, S>| {
+            for item in block {
+                if failure.has_happened() {
+                    break;
+                }
+                match map(w.again(), item) {
+                    Ok(value) => sum = reduce(sum, value),
+                    Err(error) => failure.keep(error),
+                }
+            }
+            sum
+        };
+        let sum = run_with(self.again(), parts.source(), &|| zero.clone(), &fold, &reduce);
+        failure.end(sum)
     }
 }
