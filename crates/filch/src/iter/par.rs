@@ -141,6 +141,20 @@ impl<S: Lend, K: Forker> Par<S, K> {
         })
     }
 
+    /// Yields the items of `other` after its own.
+    ///
+    /// ```
+    /// let odd = filch::par(0..6).filter(|i| i % 2 == 1);
+    /// assert_eq!(odd.chain([7, 9]).collect::<Vec<u32>>(), [1, 3, 5, 7, 9]);
+    /// ```
+    #[inline]
+    pub fn chain<T>(self, other: T) -> Par<Chain<S, T::Parts>, K>
+    where
+        T: IntoPar<Item = S::Item>,
+    {
+        self.with(|parts| Chain(parts, other.into_parts()))
+    }
+
     /// Yields copies of the items that the references point to.
     #[inline]
     pub fn copied<'t, T>(self) -> Par<Adapted<S, Map<impl Fn(&'t T) -> T + Sync>>, K>
@@ -178,15 +192,6 @@ impl<S: Indexed, K: Forker> Par<S, K> {
     #[inline]
     pub fn zip<T: IntoPar<Parts: Indexed>>(self, other: T) -> Par<Zip<S, T::Parts>, K> {
         self.with(|parts| Zip(parts, other.into_parts()))
-    }
-
-    /// Yields the items of `other` after its own.
-    #[inline]
-    pub fn chain<T>(self, other: T) -> Par<Chain<S, T::Parts>, K>
-    where
-        T: IntoPar<Item = S::Item, Parts: Indexed>,
-    {
-        self.with(|parts| Chain(parts, other.into_parts()))
     }
 
     /// Yields the items in reverse.

@@ -79,21 +79,21 @@ impl<A: Divisible, B: Divisible> Divisible for Zipped<A, B> {
 #[derive(Debug)]
 pub struct Chain<A, B>(pub(super) A, pub(super) B);
 
-/// The source of [`Chain`].
+/// The source of [`Chain`]: one source, or two in this order. Its iterator has the iterators of both.
 #[derive(Debug)]
-pub struct Chained<A, B>(A, B);
+pub struct Chained<A, B>(Option<A>, Option<B>);
 
-impl<A: Indexed, B: Indexed<Item = A::Item>> Lend for Chain<A, B> {
+impl<A: Lend, B: Lend<Item = A::Item>> Lend for Chain<A, B> {
     type Item = A::Item;
     type Source<'a>
         = Chained<A::Source<'a>, B::Source<'a>>
     where
         Self: 'a;
 
-    const IS_EXACT: bool = true;
+    const IS_EXACT: bool = A::IS_EXACT && B::IS_EXACT;
 
     fn source(&mut self) -> Self::Source<'_> {
-        Chained(self.0.source(), self.1.source())
+        Chained(Some(self.0.source()), Some(self.1.source()))
     }
 }
 
@@ -101,7 +101,7 @@ impl<A: Indexed, B: Indexed<Item = A::Item>> Indexed for Chain<A, B> {}
 
 impl<A: Reversible, B: Reversible<Item = A::Item>> Reversible for Chain<A, B> {
     type Backward<'a>
-        = iter::Chain<B::Backward<'a>, A::Backward<'a>>
+        = ChainIter<B::Backward<'a>, A::Backward<'a>>
     where
         Self: 'a;
 
@@ -109,31 +109,94 @@ impl<A: Reversible, B: Reversible<Item = A::Item>> Reversible for Chain<A, B> {
     where
         Self: 'a,
     {
-        B::backward(block.1).chain(A::backward(block.0))
+        ChainIter(block.1.map(B::backward), block.0.map(A::backward))
     }
 }
 
 impl<A: IntoIterator, B: IntoIterator<Item = A::Item>> IntoIterator for Chained<A, B> {
     type Item = A::Item;
-    type IntoIter = iter::Chain<A::IntoIter, B::IntoIter>;
+    type IntoIter = ChainIter<A::IntoIter, B::IntoIter>;
 
     #[inline]
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter().chain(self.1)
+        ChainIter(self.0.map(A::into_iter), self.1.map(B::into_iter))
     }
 }
 
 impl<A: Divisible, B: Divisible<Item = A::Item>> Divisible for Chained<A, B> {
     #[inline]
     fn length(&self) -> usize {
-        self.0.length().saturating_add(self.1.length())
+        let first = self.0.as_ref().map_or(0, A::length);
+        first.saturating_add(self.1.as_ref().map_or(0, B::length))
     }
 
     #[inline]
     fn cut(self, at: usize) -> (Self, Self) {
-        let first = at.min(self.0.length());
-        let (a, b) = (self.0.cut(first), self.1.cut(at - first));
-        (Self(a.0, b.0), Self(a.1, b.1))
+        let first = at.min(self.0.as_ref().map_or(0, A::length));
+        let (a, more_a) = self.0.map(|a| a.cut(first)).unzip();
+        let (b, more_b) = self.1.map(|b| b.cut(at - first)).unzip();
+        (Self(a, b), Self(more_a, more_b))
+    }
+
+    const IS_DRAWN: bool = A::IS_DRAWN || B::IS_DRAWN;
+
+    fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
+        if let Some(drawn) = draw_from(&mut self.0, is_awaited) {
+            return Some(Self(Some(drawn), None));
+        }
+        Some(Self(None, Some(draw_from(&mut self.1, is_awaited)?)))
+    }
+}
+
+/// Draws from a source; all of it, if it does not draw its items itself.
+fn draw_from<S: Divisible>(source: &mut Option<S>, is_awaited: &dyn Fn() -> bool) -> Option<S> {
+    if !S::IS_DRAWN {
+        return source.take();
+    }
+    let drawn = source.as_mut()?.draw(is_awaited);
+    if drawn.is_none() {
+        *source = None;
+    }
+    drawn
+}
+
+/// The iterator of [`Chain`] over a block.
+///
+/// The standard one has both iterators always.
+#[derive(Debug)]
+pub struct ChainIter<A, B>(Option<A>, Option<B>);
+
+impl<A: Iterator, B: Iterator<Item = A::Item>> Iterator for ChainIter<A, B> {
+    type Item = A::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<A::Item> {
+        if let Some(a) = &mut self.0 {
+            match a.next() {
+                None => self.0 = None,
+                item => return item,
+            }
+        }
+        self.1.as_mut()?.next()
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let hint = |hint: Option<(usize, Option<usize>)>| hint.unwrap_or((0, Some(0)));
+        let (a, b) = (hint(self.0.as_ref().map(A::size_hint)), hint(self.1.as_ref().map(B::size_hint)));
+        (a.0.saturating_add(b.0), a.1.zip(b.1).and_then(|(a, b)| a.checked_add(b)))
+    }
+
+    #[inline]
+    fn fold<T, F: FnMut(T, A::Item) -> T>(self, sum: T, mut fold: F) -> T {
+        let sum = match self.0 {
+            Some(a) => a.fold(sum, |sum, item| fold(sum, item)),
+            None => sum,
+        };
+        match self.1 {
+            Some(b) => b.fold(sum, fold),
+            None => sum,
+        }
     }
 }
 

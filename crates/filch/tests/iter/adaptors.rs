@@ -50,6 +50,8 @@ fn chains_of_adaptors_do_what_the_standard_ones_do() {
         agree!(&v => .map(|x| x + 1).filter(|x| x % 2 == 0).flat_map(|x| [x, x / 2]).filter_map(|x| x.checked_sub(9)));
         agree!(v.clone() => .map(|x| x.to_string()).enumerate().rev().filter(|(i, _)| i % 2 == 1));
         agree!(v.clone() => .skip(2).rev().map(|x| vec![x]));
+        agree!(&v => .filter(|x| *x % 3 == 0).chain(&v));
+        agree!(&v => .chain(&v[n / 3..]).flat_map(|x| [*x, 7]).chain(v.clone()).chain(v[..n / 2].to_vec()).map(|x| x + 1));
     }
 }
 

@@ -5,7 +5,9 @@ use std::iter;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use filch::iter::{ChunksMut, bridge};
-use filch::{Divisible, for_each, map_reduce, map_reduce_fixed, try_map_reduce};
+use filch::{
+    Divisible, Worker, for_each, for_each_init, map_reduce, map_reduce_fixed, map_reduce_init, try_map_reduce,
+};
 
 use crate::common::watchdog;
 use crate::{LENGTHS, POOLS, agree, gives, shredded};
@@ -102,6 +104,46 @@ fn loops_take_the_same_sources() {
     assert_eq!(try_map_reduce(bridge(v.iter()), 0, |x| x.checked_sub(1).ok_or(()), |a, b| a + b), Ok(4950));
     let odd = filch::par(&v).filter(|x| **x % 2 == 1);
     assert_eq!(map_reduce(odd, 0, |x| *x, |a, b| a + b), 2500);
+    for_each_init(&mut v, || 1, |one, x| *x -= *one);
+    assert_eq!(map_reduce_init(bridge(v.clone()), || 2, 0, |two, x| *two * x, |a, b| a + b), 9900);
+}
+
+#[test]
+fn loops_whose_bodies_get_the_handle_take_the_same_sources() {
+    let _watched = watchdog("loops whose bodies get the handle take the same sources");
+    let fork = |mut w: Worker<'_>, x: u64| w.join(|_| x, |_| 1).0;
+    let mut sums = BTreeSet::new();
+    for pool in POOLS.iter() {
+        let mut v: Vec<u64> = (0..2000).collect();
+        pool.run(|mut w| w.for_each_with(&mut v, |w, x| *x = fork(w, *x + 1)));
+        let odd = || filch::par(&v).filter(|x| **x % 2 == 1).copied();
+        assert_eq!(pool.run(|mut w| w.map_reduce_with(odd(), 0, fork, |a, b| a + b)), 1_000_000);
+        let check = |w: Worker<'_>, x: u64| if fork(w, x) < 2000 { Ok(x) } else { Err(x) };
+        assert_eq!(pool.run(|mut w| w.try_map_reduce_with(odd(), 0, check, |a, b| a + b)), Ok(1_000_000));
+        let all = || bridge(v.clone());
+        assert_eq!(pool.run(|mut w| w.try_for_each_with(all(), |w, x| check(w, x).map(drop))), Err(2000));
+        // The tree is the same on all pools, in both styles, and its halves are not those of a sum from the left.
+        let inverse = |w: Worker<'_>, x: &u64| 1.0 / fork(w, *x) as f64;
+        let sum: f64 = pool.run(|mut w| w.map_reduce_fixed_with(&v, 0.0, inverse, |a, b| a + b));
+        let closures = pool.install(|| map_reduce_fixed(&v, 0.0, |x| 1.0 / *x as f64, |a, b| a + b));
+        sums.extend([sum.to_bits(), closures.to_bits()]);
+        assert_ne!(sum, v.iter().map(|x| 1.0 / *x as f64).sum::<f64>());
+    }
+    assert_eq!(sums.len(), 1);
+}
+
+#[test]
+fn drawn_sources_can_be_chained() {
+    let _watched = watchdog("drawn sources can be chained");
+    for n in LENGTHS.into_iter().chain([20_000]) {
+        let expected: Vec<usize> = (0..n).chain(0..n / 2).chain(0..n).collect();
+        gives!(|par| par!(bridge(0..n)).chain(0..n / 2).chain(bridge(0..n)).collect::<Vec<_>>(), expected);
+        gives!(|par| par!(0..n).chain(bridge(0..n / 2)).chain(0..n).collect::<Vec<_>>(), expected);
+        let is_large = |i: &usize| *i * 2 >= n;
+        gives!(|par| par!(bridge(0..n / 3)).chain(bridge(0..)).find_first(is_large), {
+            (0..n / 3).chain(0..).find(is_large)
+        });
+    }
 }
 
 #[test]
