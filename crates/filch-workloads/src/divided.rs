@@ -1,4 +1,4 @@
-//! Sources for the programs' parallel loops, besides ranges and slices: rows, pieces, and two sources in step.
+//! Sources for the programs' parallel loops, besides ranges and slices: rows and pieces.
 
 use std::iter::Zip;
 use std::ops::RangeFrom;
@@ -90,32 +90,6 @@ impl<T: Send> Divisible for Pieces<'_, T> {
     }
 }
 
-/// Two sources of the same length, in step.
-pub(crate) struct Both<A, B>(pub(crate) A, pub(crate) B);
-
-impl<A: IntoIterator, B: IntoIterator> IntoIterator for Both<A, B> {
-    type Item = (A::Item, B::Item);
-    type IntoIter = Zip<A::IntoIter, B::IntoIter>;
-
-    #[inline]
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter().zip(self.1)
-    }
-}
-
-impl<A: Divisible, B: Divisible> Divisible for Both<A, B> {
-    #[inline]
-    fn length(&self) -> usize {
-        self.0.length()
-    }
-
-    #[inline]
-    fn cut(self, at: usize) -> (Self, Self) {
-        let (a, b) = (self.0.cut(at), self.1.cut(at));
-        (Self(a.0, b.0), Self(a.1, b.1))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,10 +119,5 @@ mod tests {
         let mut v = [0, 1, 2, 3];
         let right = [(0, &mut [][..]), (1, &mut [0, 1, 2]), (2, &mut []), (3, &mut [3])];
         assert_eq!(items(Pieces::new(&mut v, &[0, 3, 3, 4])), right);
-    }
-
-    #[test]
-    fn two_sources_stay_in_step() {
-        assert_eq!(items(Both(0..3, &[7, 8, 9][..])), [(0, &7), (1, &8), (2, &9)]);
     }
 }

@@ -12,12 +12,12 @@
 //! Any schedule computes every number by the same operations, so the result equals that of the sequential program bit
 //! for bit. The check transforms it back and compares it with the input.
 
+use filch::iter::Zipped;
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::fft::Params;
 
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::divided::Both;
 use crate::inputs::{filled, made, uniform};
 use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain, Serial};
@@ -182,8 +182,8 @@ impl Transform<'_> {
         if half < LOOP {
             unshuffle(x.as_chunks().0, low, high);
         } else {
-            let source = Both(x.as_chunks().0, Both(&mut *low, &mut *high));
-            j.for_blocks(source, self.grain, |Both(x, Both(low, high))| unshuffle(x, low, high));
+            let source = Zipped(x.as_chunks().0, Zipped(&mut *low, &mut *high));
+            j.for_blocks(source, self.grain, |Zipped(x, Zipped(low, high))| unshuffle(x, low, high));
         }
         let (x_low, x_high) = x.split_at_mut(half);
         let (even, odd) = (&mut *low, &mut *high);
@@ -192,8 +192,8 @@ impl Transform<'_> {
         if half < LOOP {
             butterflies(x_low, x_high, low, high, roots);
         } else {
-            let source = Both(Both(x_low, x_high), Both(&*low, Both(&*high, roots)));
-            j.for_blocks(source, self.grain, |Both(Both(x_low, x_high), Both(low, Both(high, roots)))| {
+            let source = Zipped(Zipped(x_low, x_high), Zipped(&*low, Zipped(&*high, roots)));
+            j.for_blocks(source, self.grain, |Zipped(Zipped(x_low, x_high), Zipped(low, Zipped(high, roots)))| {
                 butterflies(x_low, x_high, low, high, roots);
             });
         }

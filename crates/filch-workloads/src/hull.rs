@@ -20,12 +20,12 @@
 
 use std::collections::HashSet;
 
+use filch::iter::Zipped;
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::hull::{Cloud, Params};
 
 use crate::answer::{Answer, expect};
 use crate::checks::sequence;
-use crate::divided::Both;
 use crate::inputs::{filled, made, uniform};
 use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
@@ -222,7 +222,7 @@ impl Quickhull {
         mut segments: Vec<&'p mut [Point]>,
     ) -> [Set<'p>; 2] {
         let mut cuts = vec![(sides, 0, 0); segments.len()];
-        j.for_blocks(Both(&mut segments[..], &mut cuts[..]), self.grain, |block| {
+        j.for_blocks(Zipped(&mut segments[..], &mut cuts[..]), self.grain, |block| {
             for (segment, (sides, low, high)) in block {
                 (*low, *high) = separate(sides, segment);
             }

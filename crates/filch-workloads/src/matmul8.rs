@@ -13,11 +13,11 @@
 //! What they stress: little. Forks are rare and uniform, so all schedulers should agree here. The sequential program is
 //! the in-place recursion.
 
+use filch::iter::Zipped;
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::matmul8::{InPlace, Temporaries};
 
 use crate::answer::Answer;
-use crate::divided::Both;
 use crate::fork_join::join4;
 use crate::matrix::{Buffers, Factors, Into, instance_of_factors, product, quadrants, quadrants_mut};
 use crate::spec::{Forks, Prepare};
@@ -107,7 +107,7 @@ fn with_temporary<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &
     if c.len() < 2 * SUM {
         return add(c, &temporary);
     }
-    j.for_blocks(Both(c, &temporary[..]), Grain::Advice(SUM), |Both(c, temporary)| add(c, temporary));
+    j.for_blocks(Zipped(c, &temporary[..]), Grain::Advice(SUM), |Zipped(c, temporary)| add(c, temporary));
 }
 
 #[inline(never)]

@@ -24,13 +24,14 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use filch::iter::Zipped;
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::hash;
 use filch_catalogue::programs::samplesort::{Params, Transpose};
 
 use crate::answer::{Answer, expect};
 use crate::checks::{multiset, sequence, sorted};
-use crate::divided::{Both, Pieces, Rows};
+use crate::divided::{Pieces, Rows};
 use crate::inputs::{Draws, filled, made};
 use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Grain};
@@ -118,7 +119,7 @@ impl Forks for Instance {
     fn fork_join<J: ForkJoin>(&mut self, mut j: J) -> Answer {
         let (block, buckets, grain) = (self.block, self.buckets, self.grain);
         let pivots = pivots(&self.keys, buckets);
-        let source = Both(Rows::new(&mut self.keys, block), Rows::new(&mut self.ends, buckets));
+        let source = Zipped(Rows::new(&mut self.keys, block), Rows::new(&mut self.ends, buckets));
         j.for_blocks(source, grain, |blocks| {
             for ((_, keys), (_, ends)) in blocks {
                 sort(keys);

@@ -10,11 +10,11 @@
 //!
 //! The input is small integers, so all results are exact and Freivalds' check decides.
 
+use filch::iter::Zipped;
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::strassen::Params;
 
 use crate::answer::Answer;
-use crate::divided::Both;
 use crate::matrix::{Buffer, Buffers, Factors, Into, instance_of_factors, quadrants, quadrants_mut, tile_product};
 use crate::spec::{Forks, Prepare};
 use crate::{ForkJoin, Grain, Serial};
@@ -122,10 +122,14 @@ fn multiply<J: ForkJoin>(j: &mut J, buffers: &Buffers, c: &mut [f64], a: &[f64],
         multiply(&mut j, buffers, into, a.numbers(), b.numbers(), tile);
     };
     j.fork_all(tasks, run, (), |(), ()| ());
-    let source = Both(Both(Both(m7, m3), Both(m2, m6)), Both(&m1[..], Both(&m4[..], &m5[..])));
-    j.for_blocks(source, Grain::Advice(COMBINED), |Both(Both(Both(m7, m3), Both(m2, m6)), Both(m1, Both(m4, m5)))| {
-        combine([m7, m3, m2, m6], [m1, m4, m5]);
-    });
+    let source = Zipped(Zipped(Zipped(m7, m3), Zipped(m2, m6)), Zipped(&m1[..], Zipped(&m4[..], &m5[..])));
+    j.for_blocks(
+        source,
+        Grain::Advice(COMBINED),
+        |Zipped(Zipped(Zipped(m7, m3), Zipped(m2, m6)), Zipped(m1, Zipped(m4, m5)))| {
+            combine([m7, m3, m2, m6], [m1, m4, m5]);
+        },
+    );
 }
 
 /// Computes the quadrants of the result from the products.

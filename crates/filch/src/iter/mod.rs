@@ -50,7 +50,7 @@ pub use self::drain::Drain;
 pub use self::early::Until;
 pub use self::lend::{Indexed, Lend, Reversible, Whole};
 pub use self::par::{Par, par};
-pub use self::shape::{Chain, Chunks, Rev, Skip, StepBy, Take, Zip};
+pub use self::shape::{Chain, Chunks, Rev, Skip, StepBy, Take, Zip, Zipped};
 pub use self::source::IntoPar;
 pub use crate::divisible::ChunksMut;
 pub use crate::loops::{Closures, Forker};

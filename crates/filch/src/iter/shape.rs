@@ -11,9 +11,21 @@ use crate::divisible::Divisible;
 #[derive(Debug)]
 pub struct Zip<A, B>(pub(super) A, pub(super) B);
 
-/// The source of [`Zip`]: two of the same length, in step.
+/// Two sources of the same length, in step: what [`Par::zip`](super::Par::zip) runs. By itself it is for loops that want
+/// blocks of both sources, not pairs of items:
+///
+/// ```
+/// use filch::iter::Zipped;
+///
+/// let (mut sums, terms) = ([1.0; 1000], [2.0; 1000]);
+/// let add = |(), Zipped(sums, terms): Zipped<&mut [f64], &[f64]>| {
+///     sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+/// };
+/// filch::fold_blocks(Zipped(&mut sums[..], &terms[..]), (), add, |(), ()| ());
+/// assert_eq!(sums, [3.0; 1000]);
+/// ```
 #[derive(Debug)]
-pub struct Zipped<A, B>(A, B);
+pub struct Zipped<A, B>(pub A, pub B);
 
 impl<A: Indexed, B: Indexed> Lend for Zip<A, B> {
     type Item = (A::Item, B::Item);
