@@ -13,6 +13,12 @@ use crate::loops::{Forker, run, run_on};
 
 impl<S: Lend, K: Forker> Par<S, K> {
     /// Calls `f` on each item.
+    ///
+    /// ```
+    /// let mut v = vec![1; 1000];
+    /// filch::par(&mut v).for_each(|x| *x += 1);
+    /// assert_eq!(v, [2; 1000]);
+    /// ```
     pub fn for_each<F: Fn(S::Item) + Sync>(self, f: F) {
         let Self { mut parts, forker } = self;
         run(forker, parts.source(), &|| (), &|(), block| block.into_iter().for_each(|item| f(item)), &|(), ()| ());
@@ -20,6 +26,11 @@ impl<S: Lend, K: Forker> Par<S, K> {
 
     /// As [`Par::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out. So it
     /// can also be [stopped](crate::Stop::check).
+    ///
+    /// ```
+    /// let is_small = |i: u32| if i < 100 { Ok(()) } else { Err(i) };
+    /// assert_eq!(filch::par(0..101).try_for_each(is_small), Err(100));
+    /// ```
     ///
     /// # Errors
     /// One of the errors of `f`, the first in time.
@@ -75,6 +86,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
 
     /// Returns the sum of the items. The bracketing varies between runs; see also
     /// [`map_reduce_fixed`](crate::map_reduce_fixed).
+    ///
+    /// ```
+    /// assert_eq!(filch::par(1..=100).sum::<u32>(), 5050);
+    /// ```
     pub fn sum<T: Sum<S::Item> + Sum<T> + Send>(self) -> T {
         let add = |a: T, b: T| [a, b].into_iter().sum();
         let Self { mut parts, forker } = self;
@@ -82,6 +97,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the product of the items. The bracketing varies between runs.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(1..=5).product::<u32>(), 120);
+    /// ```
     pub fn product<T: Product<S::Item> + Product<T> + Send>(self) -> T {
         let multiply = |a: T, b: T| [a, b].into_iter().product();
         let Self { mut parts, forker } = self;
@@ -95,6 +114,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the number of items.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(0..100).filter(|i| i % 7 == 0).count(), 15);
+    /// ```
     pub fn count(self) -> usize {
         let Self { mut parts, forker } = self;
         let add = |a: usize, b: usize| a + b;
@@ -102,6 +125,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the least item, the first one of equals.
+    ///
+    /// ```
+    /// assert_eq!(filch::par([3, 1, 2]).min(), Some(1));
+    /// ```
     pub fn min(self) -> Option<S::Item>
     where
         S::Item: Ord + Send,
@@ -110,6 +137,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the greatest item, the last one of equals.
+    ///
+    /// ```
+    /// assert_eq!(filch::par([3, 1, 2]).max(), Some(3));
+    /// ```
     pub fn max(self) -> Option<S::Item>
     where
         S::Item: Ord + Send,
@@ -118,6 +149,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the least item by this order, the first one of equals.
+    ///
+    /// ```
+    /// assert_eq!(filch::par([1.5, 0.5]).min_by(f64::total_cmp), Some(0.5));
+    /// ```
     pub fn min_by<F>(self, compare: F) -> Option<S::Item>
     where
         S::Item: Send,
@@ -127,6 +162,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the greatest item by this order, the last one of equals.
+    ///
+    /// ```
+    /// assert_eq!(filch::par([1.5, 0.5]).max_by(f64::total_cmp), Some(1.5));
+    /// ```
     pub fn max_by<F>(self, compare: F) -> Option<S::Item>
     where
         S::Item: Send,
@@ -150,6 +189,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the item with the greatest key, the last one of equals.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(["ab", "cd", "e"]).max_by_key(|word| word.len()), Some("cd"));
+    /// ```
     pub fn max_by_key<B, F>(self, key: F) -> Option<S::Item>
     where
         S::Item: Send,
@@ -178,11 +221,19 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Whether `f` holds for an item. Ends when it is known.
+    ///
+    /// ```
+    /// assert!(filch::par(0..u64::MAX).any(|i| i == 7));
+    /// ```
     pub fn any<F: Fn(S::Item) -> bool + Sync>(self, f: F) -> bool {
         self.try_for_each(|item| if f(item) { Err(()) } else { Ok(()) }).is_err()
     }
 
     /// Whether `f` holds for all items. Ends when it is known.
+    ///
+    /// ```
+    /// assert!(!filch::par(0..u64::MAX).all(|i| i < 7));
+    /// ```
     pub fn all<F: Fn(S::Item) -> bool + Sync>(self, f: F) -> bool {
         !self.any(|item| !f(item))
     }
@@ -202,6 +253,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Returns the first item for which `f` holds. Blocks behind it end early.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(0..u64::MAX).find_first(|i| i * i > 1000), Some(32));
+    /// ```
     pub fn find_first<F>(self, f: F) -> Option<S::Item>
     where
         S::Item: Send,
@@ -289,17 +344,31 @@ where
 
 impl<S: Indexed, K: Forker> Par<S, K> {
     /// Returns the index of an item for which `f` holds, the first one found. Ends when there is one.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(["a", "b", "c"]).position_any(|word| word == "b"), Some(1));
+    /// ```
     pub fn position_any<F: Fn(S::Item) -> bool + Sync>(self, f: F) -> Option<usize> {
         self.enumerate().try_for_each(|(index, item)| if f(item) { Err(index) } else { Ok(()) }).err()
     }
 
     /// Returns the index of the first item for which `f` holds. Blocks behind it end early.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(["a", "b", "b"]).position_first(|word| word == "b"), Some(1));
+    /// ```
     pub fn position_first<F: Fn(S::Item) -> bool + Sync>(self, f: F) -> Option<usize> {
         find_first(self.enumerate(), |(index, item)| f(item).then_some(index))
     }
 
     /// As [`Par::fold`], with a bracketing that depends only on the number of items: see
     /// [`map_reduce_fixed`](crate::map_reduce_fixed).
+    ///
+    /// ```
+    /// let v = vec![0.1; 10_000];
+    /// let sum = || filch::par(&v).fold_fixed(|| 0.0, |sum: f64, x| sum + x, |a, b| a + b);
+    /// assert_eq!(sum().to_bits(), sum().to_bits());
+    /// ```
     pub fn fold_fixed<T, Z, F, R>(self, zero: Z, fold: F, reduce: R) -> T
     where
         T: Send,

@@ -102,6 +102,11 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Yields the items for which `f` holds.
+    ///
+    /// ```
+    /// let even: Vec<u32> = filch::par(0..5).filter(|i| i % 2 == 0).collect();
+    /// assert_eq!(even, [0, 2, 4]);
+    /// ```
     #[allow(clippy::type_complexity, reason = "a closure has no name")]
     #[inline]
     pub fn filter<F>(self, f: F) -> Par<Adapted<S, FilterMap<impl Fn(S::Item) -> Option<S::Item> + Sync>>, K>
@@ -112,6 +117,11 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Yields what `f` makes of the items, if anything.
+    ///
+    /// ```
+    /// let numbers: Vec<u32> = filch::par(["1", "two", "3"]).filter_map(|word| word.parse().ok()).collect();
+    /// assert_eq!(numbers, [1, 3]);
+    /// ```
     #[inline]
     pub fn filter_map<B, F: Fn(S::Item) -> Option<B> + Sync>(self, f: F) -> Par<Adapted<S, FilterMap<F>>, K> {
         self.adapted(FilterMap(f))
@@ -129,6 +139,11 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Calls `f` on a reference to each item, and yields the items.
+    ///
+    /// ```
+    /// let sum: u32 = filch::par(0..5).inspect(|i| assert!(*i < 5)).sum();
+    /// assert_eq!(sum, 10);
+    /// ```
     #[allow(clippy::type_complexity, reason = "a closure has no name")]
     #[inline]
     pub fn inspect<F>(self, f: F) -> Par<Adapted<S, Map<impl Fn(S::Item) -> S::Item + Sync>>, K>
@@ -156,6 +171,10 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Yields copies of the items that the references point to.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(&[1, 2, 3]).copied().max(), Some(3));
+    /// ```
     #[inline]
     pub fn copied<'t, T>(self) -> Par<Adapted<S, Map<impl Fn(&'t T) -> T + Sync>>, K>
     where
@@ -166,6 +185,11 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Yields clones of the items that the references point to.
+    ///
+    /// ```
+    /// let names = ["Ann".to_owned(), "Bob".to_owned()];
+    /// assert_eq!(filch::par(&names).cloned().collect::<Vec<String>>(), names);
+    /// ```
     #[inline]
     pub fn cloned<'t, T>(self) -> Par<Adapted<S, Map<impl Fn(&'t T) -> T + Sync>>, K>
     where
@@ -178,6 +202,12 @@ impl<S: Lend, K: Forker> Par<S, K> {
 
 impl<S: Indexed, K: Forker> Par<S, K> {
     /// Yields each item with its index.
+    ///
+    /// ```
+    /// let mut v = vec![10; 3];
+    /// filch::par(&mut v).enumerate().for_each(|(i, x)| *x += i);
+    /// assert_eq!(v, [10, 11, 12]);
+    /// ```
     #[inline]
     pub fn enumerate(self) -> Par<Zip<Whole<Range<usize>>, S>, K> {
         self.with(|parts| Zip(Whole::new(0..usize::MAX), parts))
@@ -195,6 +225,10 @@ impl<S: Indexed, K: Forker> Par<S, K> {
     }
 
     /// Yields the items in reverse.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(0..3).rev().collect::<Vec<u32>>(), [2, 1, 0]);
+    /// ```
     #[inline]
     pub fn rev(self) -> Par<Rev<S>, K>
     where
@@ -204,18 +238,30 @@ impl<S: Indexed, K: Forker> Par<S, K> {
     }
 
     /// Yields the first items, at most so many.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(0..9).take(2).collect::<Vec<u32>>(), [0, 1]);
+    /// ```
     #[inline]
     pub fn take(self, items: usize) -> Par<Take<S>, K> {
         self.with(|parts| Take::new(parts, items))
     }
 
     /// Leaves out the first items, at most so many.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(0..9).skip(7).collect::<Vec<u32>>(), [7, 8]);
+    /// ```
     #[inline]
     pub fn skip(self, items: usize) -> Par<Skip<S>, K> {
         self.with(|parts| Skip::new(parts, items))
     }
 
     /// Yields the first item, and each that comes `step` items after one that was yielded.
+    ///
+    /// ```
+    /// assert_eq!(filch::par(0..9).step_by(4).collect::<Vec<u32>>(), [0, 4, 8]);
+    /// ```
     ///
     /// # Panics
     /// If `step` is 0.

@@ -34,6 +34,12 @@ impl<T: Send, K: Forker> Par<Whole<&mut [T]>, K> {
 
     /// Sorts the slice by this order; keeps the order of equal items.
     ///
+    /// ```
+    /// let mut v = [1, 3, 2];
+    /// filch::par(&mut v).sort_by(|a, b| b.cmp(a));
+    /// assert_eq!(v, [3, 2, 1]);
+    /// ```
+    ///
     /// # Panics
     /// As [`Par::sort`].
     pub fn sort_by<C: Fn(&T, &T) -> Ordering + Sync>(mut self, compare: C) {
@@ -58,6 +64,12 @@ impl<T: Send, K: Forker> Par<Whole<&mut [T]>, K> {
     ///
     /// Cost: as [`slice::sort_unstable`]; no memory.
     ///
+    /// ```
+    /// let mut v = [3, 1, 2];
+    /// filch::par(&mut v).sort_unstable();
+    /// assert_eq!(v, [1, 2, 3]);
+    /// ```
+    ///
     /// # Panics
     /// As [`Par::sort`].
     pub fn sort_unstable(self)
@@ -69,6 +81,12 @@ impl<T: Send, K: Forker> Par<Whole<&mut [T]>, K> {
 
     /// Sorts the slice by this order, equal items in any order.
     ///
+    /// ```
+    /// let mut v = [0.5, 2.5, 1.5];
+    /// filch::par(&mut v).sort_unstable_by(f64::total_cmp);
+    /// assert_eq!(v, [0.5, 1.5, 2.5]);
+    /// ```
+    ///
     /// # Panics
     /// As [`Par::sort`].
     pub fn sort_unstable_by<C: Fn(&T, &T) -> Ordering + Sync>(mut self, compare: C) {
@@ -76,6 +94,12 @@ impl<T: Send, K: Forker> Par<Whole<&mut [T]>, K> {
     }
 
     /// Sorts the slice by keys, items with equal keys in any order.
+    ///
+    /// ```
+    /// let mut v = [-3, 1, 2];
+    /// filch::par(&mut v).sort_unstable_by_key(|x: &i32| x.abs());
+    /// assert_eq!(v, [1, 2, -3]);
+    /// ```
     ///
     /// # Panics
     /// As [`Par::sort`].
