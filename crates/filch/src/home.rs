@@ -54,6 +54,9 @@ pub(crate) struct Home {
     stack_middle: Cell<usize>,
     /// The nesting depth of jobs that the worker runs although its stack was [low](Home::is_stack_low).
     reluctant: Cell<u32>,
+    /// During a block of several items of a loop that is fine: when the loops on this worker last looked at the clock.
+    /// Otherwise 0, or, after a panic, a time long ago.
+    pub(crate) lately: Cell<Time>,
 }
 
 impl Home {
@@ -73,6 +76,7 @@ impl Home {
                 last_victim: Cell::new(index),
                 looks: Cell::new(0),
                 leaps: Cell::new(1),
+                lately: Cell::new(0),
                 trails: Cell::default(),
                 stack_middle: Cell::new(0),
                 reluctant: Cell::new(0),

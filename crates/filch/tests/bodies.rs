@@ -6,8 +6,9 @@ mod common;
 use std::cell::Cell;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
-use common::{Counted, EveryPool, WORKERS, pool, throw, thrown_by, times, watchdog};
+use common::{Counted, EveryPool, WORKERS, pool, throw, thrown_by, times, wait_for, watchdog};
 use filch::pool::Pool;
 use filch::{Builder, PerWorker, ThreadPool, Wait, Worker, current_index};
 
@@ -51,6 +52,31 @@ fn bodies_fork_and_loop_on_every_pool() {
         }
     }
     Loops.every();
+}
+
+/// A loop within short items of another one lends its items if they are long this time.
+#[test]
+fn long_loops_within_short_items_are_shared() {
+    let _watched = watchdog("long loops within short items are shared");
+    const OUTER: usize = 20_000;
+    let pool = pool(2, Wait::default());
+    let runners = [(); 2].map(|()| AtomicUsize::new(0));
+    let inner = |outer: usize| {
+        filch::par(0..64_usize).for_each(|n| {
+            if outer == OUTER - 100 {
+                runners[current_index().unwrap()].fetch_add(1, SeqCst);
+                std::thread::sleep(Duration::from_micros(100));
+                if n >= 32 {
+                    wait_for("a theft from the long loop", || {
+                        filch::poll();
+                        runners.iter().all(|ran| ran.load(SeqCst) > 0)
+                    });
+                }
+            }
+        });
+    };
+    pool.install(|| filch::par(0..OUTER).for_each(inner));
+    assert_eq!(runners.into_iter().map(AtomicUsize::into_inner).sum::<usize>(), 64);
 }
 
 /// The handle of a body has the exact head: a thief takes what the body forks, while the body waits for it.

@@ -7,10 +7,11 @@ use std::marker::PhantomData;
 
 use crate::fork;
 use crate::here::Here;
-use crate::home::current_home;
+use crate::home::{Home, current_home};
 use crate::job::Body;
 use crate::join::ByClosure;
 use crate::pool::Pool;
+use crate::protocol::sharer::Time;
 use crate::thread_pool::ThreadPool;
 use crate::worker::{Worker, by_handle};
 
@@ -29,7 +30,11 @@ pub trait Forker: sealed::Sealed + Sized {
     fn within<R>(&mut self, f: impl for<'b> FnOnce(Self::Branch<'b>) -> R) -> R;
 
     #[doc(hidden)]
-    fn workers(&self) -> usize;
+    fn place(&self) -> Place;
+
+    /// Tells loops that start on this worker when a loop around them has last looked at the clock.
+    #[doc(hidden)]
+    fn tell(&self, lately: Option<Time>);
 
     /// Whether thieves would see a lent item.
     #[doc(hidden)]
@@ -38,10 +43,6 @@ pub trait Forker: sealed::Sealed + Sized {
     /// Whether thieves can take none of the tasks there are.
     #[doc(hidden)]
     fn wants(&self) -> bool;
-
-    /// Returns how many of a worker's newest tasks thieves leave to it.
-    #[doc(hidden)]
-    fn kept_back(&self) -> usize;
 
     /// Runs `a`, while a thief may take `item` and run `b` on it.
     #[doc(hidden)]
@@ -60,6 +61,27 @@ pub trait Forker: sealed::Sealed + Sized {
         RA: Send,
         RB: Send;
 }
+
+/// What a loop needs to know of its worker.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub(crate) workers: usize,
+    /// How many of a worker's newest tasks thieves leave to it.
+    pub(super) kept_back: usize,
+    /// When a loop around this one has last looked at the clock; 0: there is none, or it is not fine.
+    pub(super) lately: Time,
+}
+
+impl Place {
+    #[inline]
+    fn of(home: &Home) -> Self {
+        let common = &home.common;
+        Self { workers: common.workers(), kept_back: common.kept_back, lately: home.lately.get() }
+    }
+}
+
+const ON_A_WORKER: &str = "a loop runs on a worker";
 
 mod sealed {
     pub trait Sealed {}
@@ -137,8 +159,14 @@ impl<P: Pool> Forker for Worker<'_, P> {
         f(self.again())
     }
 
-    fn workers(&self) -> usize {
-        Worker::workers(self)
+    #[inline]
+    fn place(&self) -> Place {
+        Place::of(&self.seen().home())
+    }
+
+    #[inline]
+    fn tell(&self, lately: Option<Time>) {
+        self.seen().home().lately.set(lately.unwrap_or(0));
     }
 
     #[inline]
@@ -148,10 +176,6 @@ impl<P: Pool> Forker for Worker<'_, P> {
 
     fn wants(&self) -> bool {
         self.wants_work()
-    }
-
-    fn kept_back(&self) -> usize {
-        self.seen().home().common.kept_back
     }
 
     #[inline]
@@ -203,8 +227,14 @@ impl Forker for Closures {
         f(Self(()))
     }
 
-    fn workers(&self) -> usize {
-        current_home().map_or(1, |home| home.common.workers())
+    #[inline]
+    fn place(&self) -> Place {
+        Place::of(&current_home().expect(ON_A_WORKER))
+    }
+
+    #[inline]
+    fn tell(&self, lately: Option<Time>) {
+        current_home().expect(ON_A_WORKER).lately.set(lately.unwrap_or(0));
     }
 
     #[inline]
@@ -216,10 +246,6 @@ impl Forker for Closures {
     fn wants(&self) -> bool {
         // SAFETY: it is used at once.
         fork::wants_work(&unsafe { Here::current() })
-    }
-
-    fn kept_back(&self) -> usize {
-        current_home().map_or(0, |home| home.common.kept_back)
     }
 
     #[inline]

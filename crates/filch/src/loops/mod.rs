@@ -6,6 +6,10 @@
 //! asks, and the last block was short, the loop lends nothing and runs block after block. (Tzannes, Caragea, Barua,
 //! Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
+//! A short loop would spend more on its first halves and looks at the clock than on its items. So a loop within a block
+//! of several items of another loop, whose last block was short, begins with a block of some of its items: together these
+//! loops take about as long as that block. If they do not, the loop goes on as any other.
+//!
 //! Where thieves leave some of the newest tasks to their owner, a half could not be stolen until as many other tasks lie
 //! above it. So the loop lays that many empty pieces there, and works below them on its own half until thieves can take
 //! no more.
@@ -28,7 +32,7 @@ pub(crate) use self::fallible::Failure;
 pub(crate) use self::forker::Job;
 
 use self::drawn::feed;
-use self::forker::Lent;
+use self::forker::{Lent, Place};
 use crate::divisible::Divisible;
 use crate::iter::{Indexed, IntoPar, Par, par};
 use crate::levels::Level;
@@ -57,8 +61,15 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
     {
         let items = pace.block.min(rest.length());
         let (block, rest) = rest.cut(items);
+        let within = pace.within(items);
+        if within.is_some() {
+            forker.tell(within);
+        }
         let sum = forker.within(|forker| (self.fold)(forker, sum, block));
-        pace.adjust(items);
+        let lately = pace.adjust(items, rest.length());
+        if within.is_some() || lately.is_some() {
+            forker.tell(lately);
+        }
         (sum, rest)
     }
 }
@@ -136,7 +147,7 @@ where
 }
 
 /// Runs a whole loop on a worker. Its blocks may fork.
-fn run_with<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
+fn run_with<K, D, T, Z, F, R>(mut forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
     D: Divisible,
@@ -145,15 +156,19 @@ where
     F: for<'b> Fn(K::Branch<'b>, T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
-    let kept_back = forker.kept_back();
     // More levels would take too much of the thread's stack.
     const MOST: usize = 1 << 9;
+    let Place { workers, kept_back, lately } = forker.place();
     let pads = if kept_back <= MOST { kept_back } else { 0 };
     let plan = Loop { zero, fold, reduce, pads };
     if D::IS_DRAWN {
         feed(forker, source, zero(), &plan)
+    } else if workers == 1 {
+        // Nobody ever wants work.
+        forker.within(|forker| fold(forker, zero(), source))
     } else {
-        divide(forker, source, zero(), &plan, &mut Pace::start())
+        let mut pace = Pace::start_within(lately, source.length());
+        divide(forker, source, zero(), &plan, &mut pace)
     }
 }
 
