@@ -119,14 +119,15 @@ impl<T: Send, C: Fn(&T, &T) -> Ordering + Sync> Job for Sorting<'_, T, C> {
     type Out = ();
 
     fn run<K: Forker>(self, forker: K) {
-        /// Leaves for each worker, so that nobody waits long for the last ones.
-        const LEAVES: usize = 8;
+        /// Leaves for each worker, so that nobody waits long for the last ones: few between medians, since these leaves
+        /// are equal, and each median costs more than the partition that a sort would make there.
+        const LEAVES: [usize; 2] = [2, 8];
         /// Some tens of microseconds.
         const LEAST: usize = 1 << 11;
         let Self { items, compare, is_stable } = self;
         let leaf = match forker.place().workers {
             1 => items.len(),
-            workers => (items.len() / (workers * LEAVES)).max(LEAST),
+            workers => (items.len() / (workers * LEAVES[usize::from(is_stable)])).max(LEAST),
         };
         if !is_stable {
             by_medians(forker, items, leaf, compare);
