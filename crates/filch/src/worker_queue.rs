@@ -225,8 +225,11 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
 
     /// Tries each other worker once. Pushes the surplus of a theft.
     pub(crate) fn steal(&mut self) -> Option<Task> {
-        if let Some(near) = self.near.clone() {
-            return near.order(self.index, self.random.usize(..)).find_map(|victim| self.steal_from(victim));
+        // Taken out, since another count in the shared `Arc` would cost each look an update of a line that all use.
+        if let Some(near) = self.near.take() {
+            let found = near.order(self.index, self.random.usize(..)).find_map(|victim| self.steal_from(victim));
+            self.near = Some(near);
+            return found;
         }
         let workers = self.workers();
         let random = self.random.usize(..workers);
