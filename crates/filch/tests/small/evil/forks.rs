@@ -185,7 +185,9 @@ fn throw_at(how: How, pool: &dyn AnyPool, when: Moment) -> String {
 }
 
 pub(super) fn cut_throws(how: How, pool: &dyn AnyPool) -> String {
-    throw_at(how, pool, Moment::Cut)
+    // On one worker only loops on a fixed tree cut their source.
+    let style = if how.stolen { how.style } else { Style::Mixed };
+    throw_at(How { style, ..how }, pool, Moment::Cut)
 }
 
 pub(super) fn loop_iterator_throws(how: How, pool: &dyn AnyPool) -> String {
