@@ -24,7 +24,7 @@ fn unknown_names_get_suggestions() {
     refuses(&["run", "fib", "--peer", "rayn"], &["did you mean `rayon`?"]);
     refuses(&["run", "fib", "--wait", "leapfog"], &["did you mean `leapfrog`"]);
     refuses(&["run", "fib", "--peer", "qqqq"], &["rayon", "chili"]);
-    refuses(&["compare", "quens"], &["did you mean `queens`?"]);
+    refuses(&["compare", "quens"], &["did you mean `queens` or `nqueens`?"]);
     refuses(&["compare", "--pools", "spilt"], &["did you mean `split`?"]);
     refuses(&["compare", "--peers", "chilli"], &["did you mean `chili`?"]);
     refuses(&["stress", "chaselev"], &["there is no queue", "did you mean `chase-lev`"]);
