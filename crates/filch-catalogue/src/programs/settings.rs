@@ -20,8 +20,8 @@ pub struct ParamSpec {
 /// ```
 /// use filch_catalogue::Workload;
 ///
-/// let error = Workload::new("quens", &[]).unwrap_err();
-/// assert_eq!(error.to_string(), "there is no workload `quens`; did you mean `queens`?");
+/// let error = Workload::new("fibb", &[]).unwrap_err();
+/// assert_eq!(error.to_string(), "there is no workload `fibb`; did you mean `fib`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

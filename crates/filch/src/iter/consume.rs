@@ -255,7 +255,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
     /// Returns the first item for which `f` holds. Blocks behind it end early.
     ///
     /// ```
-    /// assert_eq!(filch::par(0..u64::MAX).find_first(|i| i * i > 1000), Some(32));
+    /// assert_eq!(filch::par(0..1_000_000_u64).find_first(|i| i * i > 1000), Some(32));
     /// ```
     pub fn find_first<F>(self, f: F) -> Option<S::Item>
     where
