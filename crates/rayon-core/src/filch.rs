@@ -30,8 +30,12 @@ impl Restart {
         self.threads.keep(thread);
     }
 
+    pub(crate) fn name(&self, index: usize) -> Option<String> {
+        self.names[index].clone()
+    }
+
     fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<JoinHandle<()>> {
-        let name = self.names[seat.index()].clone();
+        let name = self.name(seat.index());
         ThreadBuilder::new(registry, seat, name, self.stack_size).start(self.run, std::thread::Builder::spawn)
     }
 }

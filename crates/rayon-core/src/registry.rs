@@ -111,10 +111,13 @@ impl Registry {
             && !builder.use_current_thread;
         let follows = builder.follows_processors();
         let (crew, lease, seats) = settings::crew(threads, follows, is_plain).map_err(io_error)?;
-        let names = |name: &mut Box<dyn FnMut(usize) -> String>| (0..threads).map(|index| Some(name(index))).collect();
-        let names = builder.get_thread_name.as_mut().map_or_else(|| vec![None; threads], names);
         let may_restart = is_global && !builder.use_current_thread;
-        let restart = S::RUN.filter(|_| may_restart).map(|run| Restart::new(run, names.clone(), builder.stack_size));
+        let mut name = builder.get_thread_name.take();
+        let mut name = |index| name.as_mut().map(|name| name(index));
+        // A name may panic, with the threads before it started already: only what starts again is named in advance.
+        let restart = S::RUN
+            .filter(|_| may_restart)
+            .map(|run| Restart::new(run, (0..threads).map(&mut name).collect(), builder.stack_size));
         let registry = Arc::new(Self {
             crew,
             lease: lease.downgrade(),
@@ -130,7 +133,11 @@ impl Registry {
             printing: Arc::new(Once::new()),
         });
         // If anything fails or panics from here on, dropping the lease makes the started threads leave.
-        for (seat, name) in seats.into_iter().zip(names) {
+        for seat in seats {
+            let name = match &registry.restart {
+                Some(restart) => restart.name(seat.index()),
+                None => name(seat.index()),
+            };
             if seat.index() == 0 && builder.use_current_thread {
                 // The handle lives for the rest of the thread's life.
                 let handle: &'static Arc<Self> = Box::leak(Box::new(Arc::clone(&registry)));
