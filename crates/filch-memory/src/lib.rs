@@ -122,6 +122,8 @@ pub trait Sleep: Memory {
 pub unsafe trait Asymmetric: Memory {
     /// Prepares the barriers. Call it before the first of them; further calls are harmless. `false`: this system has
     /// none, and both sides have to use [`Memory::fence`] instead.
+    ///
+    /// Cost: microseconds. If the process has several threads, the first heavy barrier takes some ten milliseconds more.
     #[must_use = "without barriers, both sides have to fence"]
     fn prepare_barriers() -> bool {
         true

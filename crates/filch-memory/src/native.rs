@@ -202,7 +202,7 @@ mod futex {
 // SAFETY: `membarrier` is what the trait describes.
 unsafe impl crate::Asymmetric for Native {
     fn prepare_barriers() -> bool {
-        membarrier::register()
+        membarrier::prepare()
     }
 
     #[inline(always)]
@@ -220,28 +220,48 @@ unsafe impl crate::Asymmetric for Native {
 
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod membarrier {
+    use std::os::linux::fs::MetadataExt;
+
     // As in `linux/membarrier.h`.
+    const QUERY: core::ffi::c_int = 0;
     const PRIVATE_EXPEDITED: core::ffi::c_int = 1 << 3;
     const REGISTER_PRIVATE_EXPEDITED: core::ffi::c_int = 1 << 4;
 
-    fn command(command: core::ffi::c_int) -> bool {
+    /// Returns the kernel's answer, negative if there is an error.
+    fn command(command: core::ffi::c_int) -> core::ffi::c_long {
         // SAFETY: `membarrier` takes a command, flags and a processor's number, and touches no memory of ours.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
     }
 
-    /// Idempotent: the kernel remembers the registration of the process.
-    pub(super) fn register() -> bool {
-        command(REGISTER_PRIVATE_EXPEDITED)
+    fn does(order: core::ffi::c_int) -> bool {
+        command(order) == 0
+    }
+
+    /// A process with several threads waits ten milliseconds for its registration (a grace period of the kernel's), and a
+    /// process with one does not. So the latter registers here, and the former when it first needs it.
+    pub(super) fn prepare() -> bool {
+        const BOTH: core::ffi::c_long = (PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED) as core::ffi::c_long;
+        let known = command(QUERY);
+        known >= 0 && known & BOTH == BOTH && (!is_alone() || does(REGISTER_PRIVATE_EXPEDITED))
+    }
+
+    /// Returns whether this is certainly the only thread.
+    fn is_alone() -> bool {
+        const DOTS: u64 = 2;
+        std::fs::metadata("/proc/self/task").is_ok_and(|tasks| tasks.st_nlink() == DOTS + 1)
     }
 
     pub(super) fn run() {
-        assert!(command(PRIVATE_EXPEDITED), "the barriers are not ready, or no longer allowed");
+        // The kernel remembers the registration of a process, and refuses before it. Its other reasons are known to
+        // `prepare`.
+        let is_done = does(PRIVATE_EXPEDITED) || does(REGISTER_PRIVATE_EXPEDITED) && does(PRIVATE_EXPEDITED);
+        assert!(is_done, "the barriers are not prepared, or no longer allowed");
     }
 }
 
 #[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
 mod membarrier {
-    pub(super) fn register() -> bool {
+    pub(super) fn prepare() -> bool {
         false
     }
 
