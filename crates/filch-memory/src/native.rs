@@ -255,7 +255,7 @@ mod membarrier {
         // The kernel remembers the registration of a process, and refuses before it. Its other reasons are known to
         // `prepare`.
         let is_done = does(PRIVATE_EXPEDITED) || does(REGISTER_PRIVATE_EXPEDITED) && does(PRIVATE_EXPEDITED);
-        assert!(is_done, "the barriers are not prepared, or no longer allowed");
+        assert!(is_done, "the barriers are not ready, or no longer allowed");
     }
 }
 
