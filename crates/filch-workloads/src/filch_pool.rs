@@ -5,7 +5,7 @@ use filch::pool::Pool;
 use filch::{Divisible, ThreadPool, Worker};
 
 use crate::fork_join::halve_blocks;
-use crate::{Executor, ForkJoin, Grain, Program, forks_by_halves};
+use crate::{Executor, ForkJoin, Grain, Program};
 
 impl<P: Pool, L: Level> ForkJoin for Worker<'_, P, L> {
     type Branch<'b> = Worker<'b, P, L::Next>;
@@ -112,7 +112,24 @@ impl ForkJoin for FilchClosures {
         )
     }
 
-    forks_by_halves!();
+    #[inline(always)]
+    fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
+    where
+        I: IntoIterator<Item = T> + Send,
+        T: Send,
+        R: Send,
+        S: Send,
+        F: Fn(Self, T) -> R + Sync,
+        G: FnMut(S, R) -> S + Send,
+    {
+        filch::fork_all(
+            items,
+            #[inline(always)]
+            |item| each(Self, item),
+            init,
+            fold,
+        )
+    }
 
     #[inline]
     fn poll(&mut self) {

@@ -48,11 +48,12 @@ pub trait ForkJoin: Sized {
     /// ```
     fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
     where
-        I: IntoIterator<Item = T>,
+        I: IntoIterator<Item = T> + Send,
         T: Send,
         R: Send,
+        S: Send,
         F: for<'b> Fn(Self::Branch<'b>, T) -> R + Sync,
-        G: FnMut(S, R) -> S;
+        G: FnMut(S, R) -> S + Send;
 
     /// Lets an executor answer its thieves in the middle of a long task, if its thieves ask.
     #[inline]

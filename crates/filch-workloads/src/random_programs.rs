@@ -23,7 +23,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use fastrand::Rng;
-use filch::levels::{Flat, Level, Levels};
+use filch::levels::{Level, Levels};
 use filch::pool::{Pool, Split};
 use filch::{Scope, ThreadPool, Wait, Worker};
 
@@ -571,8 +571,18 @@ fn fork_by_closure<'c, P: Pool, C: Cargo<'c>>(node: &'c Node, x: &'c Context<'_,
             x.inspect(&rb, x.value(b));
             x.sum_of(children)
         }
-        // Closure style has no `fork_all`, so a handle does it.
-        Action::ForkAll(_) => x.pool.run(|w| fork_by_handle::<P, Flat, P, C>(w, node, x)),
+        Action::ForkAll(all) => {
+            let items = all.iter().map(|child| (child, x.luggage::<C>(child)));
+            let each = |(child, luggage): (&Node, C)| x.travel(luggage, child, || by_closure(child, x));
+            let results = filch::fork_all(items, each, Vec::new(), |mut results: Vec<C>, result| {
+                results.push(result);
+                results
+            });
+            for (child, result) in all.iter().rev().zip(results) {
+                x.inspect(&result, x.value(child));
+            }
+            x.sum_of(children)
+        }
         Action::ForEach(all) => {
             filch::for_each(&all[..], |child| by_closure(child, x));
             x.sum_of(children)

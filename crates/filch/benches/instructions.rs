@@ -74,6 +74,13 @@ mod count {
         w.fork_all([n - 1, n - 2], forks, 0, |a, b| a + b)
     }
 
+    fn forks_by_closure(n: u32) -> u64 {
+        if n < 2 {
+            return n.into();
+        }
+        filch::fork_all([n - 1, n - 2], forks_by_closure, 0, |a, b| a + b)
+    }
+
     pub(crate) fn table() {
         println!("| fork | instructions | fences | locked |");
         println!("|---|---|---|---|");
@@ -83,12 +90,13 @@ mod count {
         by_handle::<Split>("split, levels", |w, n| levels(w.in_levels::<Levels<2>>(), n));
         by_handle::<Split>("split, unrolled", unrolled);
         by_handle::<Split>("split, fork_all", forks);
-        by_closure::<Split>("split, closures");
+        by_closure::<Split>("split, closures", closures);
+        by_closure::<Split>("split, closures, fork_all", forks_by_closure);
         by_handle::<Wool>("wool", handles);
-        by_closure::<Wool>("wool, closures");
+        by_closure::<Wool>("wool, closures", closures);
         by_handle::<Heartbeat<ChaseLev, Clock>>("heartbeat", handles);
         by_handle::<Heartbeat<ChaseLev, Request>>("heartbeat-request", handles);
-        by_closure::<Queued<ChaseLev>>("chase-lev, closures");
+        by_closure::<Queued<ChaseLev>>("chase-lev, closures", closures);
         by_handle::<Queued<Unfenced<ChaseLev>>>("chase-lev-unfenced", handles);
         by_handle::<Queued<Unfenced<The>>>("the-unfenced", handles);
         for name in [
@@ -151,10 +159,10 @@ mod count {
         });
     }
 
-    fn by_closure<P: Pool>(name: &str) {
+    fn by_closure<P: Pool>(name: &str, fib: fn(u32) -> u64) {
         pool::<P>().install(|| {
-            filch::join(|| assert_eq!(closures(N), FIB), || ());
-            filch::join(|| row(name, || closures(N)), || ())
+            filch::join(|| assert_eq!(fib(N), FIB), || ());
+            filch::join(|| row(name, || fib(N)), || ())
         });
     }
 

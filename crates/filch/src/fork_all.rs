@@ -1,14 +1,19 @@
-//! Forks of any number of branches, pushed in order and joined newest first.
+//! Forks of any number of branches, pushed in order and joined newest first, in both styles.
+//!
+//! Invariant: while the iterator, a branch or the fold runs, the head lies above all tasks that are not joined, so that these may fork
+//! too.
 
 use std::marker::PhantomData;
 
 use crate::fork::{self, Fork};
-use crate::front::Front;
+use crate::front::{Front, FrontKind, current};
 use crate::here::Here;
 use crate::job::{self, Body};
+use crate::join::ByClosure;
 use crate::levels::Level;
 use crate::pool::Pool;
 use crate::slot::Slot;
+use crate::thread_pool::ThreadPool;
 use crate::worker::{Worker, by_handle};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
@@ -48,12 +53,81 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         if const { job::fits::<(&F, T), R>() } {
             let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P, L::Next>| each(w, item)));
             // The work is a reference and an item, so it fits a slot.
-            fork_all(here, tasks, init, fold)
+            join_all(here, tasks, init, fold)
         } else {
             let tasks = items.into_iter().map(Box::new);
             let tasks = tasks.map(|item| by_handle(move |w: Worker<'_, P, L::Next>| Box::new(each(w, *item))));
-            fork_all(here, tasks, init, |sum, result: Box<R>| fold(sum, *result))
+            join_all(here, tasks, init, |sum, result: Box<R>| fold(sum, *result))
         }
+    }
+}
+
+/// Runs `each` on every item, as separate tasks, and folds the results, newest item first, in closure style.
+///
+/// On a worker, the items become tasks of that worker, as in [`Worker::fork_all`]; elsewhere all of it moves to the
+/// [global pool](ThreadPool::global). Costs as [`Worker::fork_all`] and [`filch::join`](crate::join()).
+///
+/// ```
+/// // Counts the nodes of a tree: a task for each child of each node.
+/// fn count(depth: u32) -> u64 {
+///     filch::fork_all(0..depth, count, 1, |sum, below| sum + below)
+/// }
+/// assert_eq!(count(10), 1 << 10);
+/// ```
+///
+/// # Panics
+/// As [`Worker::fork_all`].
+#[doc = include_str!("hazard.md")]
+#[inline(always)]
+pub fn fork_all<I, T, R, S, F, G>(items: I, each: F, init: S, fold: G) -> S
+where
+    I: IntoIterator<Item = T> + Send,
+    T: Send,
+    R: Send,
+    S: Send,
+    F: Fn(T) -> R + Sync,
+    G: FnMut(S, R) -> S + Send,
+{
+    if current().kind == FrontKind::Outside {
+        return from_outside(items, &each, init, fold);
+    }
+    by_closure(items, &each, init, fold)
+}
+
+#[cold]
+#[inline(never)]
+fn from_outside<I, T, R, S, F, G>(items: I, each: &F, init: S, fold: G) -> S
+where
+    I: IntoIterator<Item = T> + Send,
+    T: Send,
+    R: Send,
+    S: Send,
+    F: Fn(T) -> R + Sync,
+    G: FnMut(S, R) -> S + Send,
+{
+    ThreadPool::global().install(|| by_closure(items, each, init, fold))
+}
+
+/// [`fork_all`] on a worker.
+#[inline(always)]
+fn by_closure<I, T, R, S, F, G>(items: I, each: &F, init: S, mut fold: G) -> S
+where
+    I: IntoIterator<Item = T>,
+    T: Send,
+    R: Send,
+    F: Fn(T) -> R + Sync,
+    G: FnMut(S, R) -> S,
+{
+    let items = items.into_iter();
+    // SAFETY: this thread stays on its worker until all tasks are joined. What the iterator, the branches and the fold
+    // fork on it lies above the tasks, by the invariant of this file, and ends before they return.
+    let here = unsafe { Here::current() };
+    if const { job::fits::<(&F, T), R>() } {
+        // The work is a reference and an item, so it fits a slot.
+        join_all(here, items.map(|item| ByClosure(move || each(item))), init, fold)
+    } else {
+        let tasks = items.map(Box::new).map(|item| ByClosure(move || Box::new(each(*item))));
+        join_all(here, tasks, init, |sum, result: Box<R>| fold(sum, *result))
     }
 }
 
@@ -87,7 +161,7 @@ impl<B: Body> Drop for Forks<'_, B> {
 
 #[inline(always)]
 #[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
-fn fork_all<B: Body, S>(
+fn join_all<B: Body, S>(
     here: Here<'_, B::In>,
     mut tasks: impl Iterator<Item = B>,
     mut sum: S,
@@ -100,10 +174,10 @@ fn fork_all<B: Body, S>(
         // SAFETY: only workers have handles, so it is a worker's front; the pop is below or in `Forks`.
         unsafe { fork::push(&forks.here(), std::mem::replace(&mut last, task)) };
         forks.next = forks.next.wrapping_add(1);
+        B::raise(&forks.here());
     }
     if front.limits.admits_push(forks.next.addr()) {
         // Nobody wants the newest task, which would be taken back at once.
-        B::raise(&forks.here());
         sum = fold(sum, last.inline(forks.here()));
     } else {
         // SAFETY: only workers have handles, so it is a worker's front; the pop is below or in `Forks`.

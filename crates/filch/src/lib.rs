@@ -15,7 +15,7 @@
 //! | you have | use |
 //! | --- | --- |
 //! | two computations, or a recursion | [`join`] |
-//! | many branches that are known at once | [`Worker::fork_all`] |
+//! | many branches that are known at once | [`fork_all`] |
 //! | a range, a slice, a collection, any iterator | [`par`], with the adaptors and consumers of iterators; or [`for_each`], [`map_reduce`], [`fold_blocks`]; if items may fail, [`try_for_each`], [`try_map_reduce`] |
 //! | tasks that make tasks, and borrow from outside | [`scope()`] |
 //! | a result that is wanted later, or in async code | [`submit()`] |
@@ -268,6 +268,7 @@ pub use context::join_context;
 pub use current::{current_index, yield_now};
 pub use divisible::Divisible;
 pub use filch_macros::inline_recursion;
+pub use fork_all::fork_all;
 pub use interrupts::{Interrupts, poll};
 pub use iter::par;
 pub use join::join;

@@ -297,6 +297,13 @@ fn of_unrolled_recursions() {
 
 #[test]
 fn of_fork_all() {
+    fn push<T>(mut v: Vec<T>, item: T) -> Vec<T> {
+        v.push(item);
+        v
+    }
+    fn same<T>(item: T) -> T {
+        item
+    }
     let _watchdog = watchdog("a panic in fork_all");
     let alive = AtomicUsize::new(0);
     for workers in [1, 4] {
@@ -304,24 +311,23 @@ fn of_fork_all() {
         for _ in 0..50 {
             // Newest is joined first: 70 comes before 10.
             let items = || (0..100).map(|i| (i, Counted::new(&alive)));
-            let task = |_: Worker<'_>, (i, value)| if i == 10 || i == 70 { throw(i) } else { value };
-            let thrown = thrown_by(|| {
-                pool.run(|mut w| {
-                    w.fork_all(items(), task, Vec::new(), |mut v: Vec<Counted<'_>>, r| {
-                        v.push(r);
-                        v
-                    })
-                })
-            });
-            assert_eq!((thrown, alive.load(SeqCst)), (70, 0));
+            let task = |(i, value)| if i == 10 || i == 70 { throw(i) } else { value };
+            let by_handle = || drop(pool.run(|mut w| w.fork_all(items(), |_, item| task(item), Vec::new(), push)));
+            let by_closure = || drop(pool.install(|| filch::fork_all(items(), task, Vec::new(), push)));
+            assert_eq!((thrown_by(by_handle), alive.load(SeqCst)), (70, 0));
+            assert_eq!((thrown_by(by_closure), alive.load(SeqCst)), (70, 0));
 
-            let endless = items().map(|item| if item.0 == 50 { throw(50) } else { item });
-            let thrown = thrown_by(|| pool.run(|mut w| w.fork_all(endless, |_, item| item, (), |(), _| ())));
-            assert_eq!((thrown, alive.load(SeqCst)), (50, 0), "the iterator's panic");
+            let endless = || items().map(|item| if item.0 == 50 { throw(50) } else { item });
+            let by_handle = || pool.run(|mut w| w.fork_all(endless(), |_, item| item, (), |(), _| ()));
+            let by_closure = || pool.install(|| filch::fork_all(endless(), same, (), |(), _| ()));
+            assert_eq!((thrown_by(by_handle), alive.load(SeqCst)), (50, 0), "the iterator's panic");
+            assert_eq!((thrown_by(by_closure), alive.load(SeqCst)), (50, 0), "the iterator's panic");
 
             let fold = |sum, (i, _value): (usize, Counted<'_>)| if i == 30 { throw(i) } else { sum + i };
-            let thrown = thrown_by(|| pool.run(|mut w| w.fork_all(items(), |_, item| item, 0, fold)));
-            assert_eq!((thrown, alive.load(SeqCst)), (30, 0), "the fold's panic");
+            let by_handle = || _ = pool.run(|mut w| w.fork_all(items(), |_, item| item, 0, fold));
+            let by_closure = || _ = pool.install(|| filch::fork_all(items(), same, 0, fold));
+            assert_eq!((thrown_by(by_handle), alive.load(SeqCst)), (30, 0), "the fold's panic");
+            assert_eq!((thrown_by(by_closure), alive.load(SeqCst)), (30, 0), "the fold's panic");
         }
         works(&pool);
     }

@@ -76,6 +76,42 @@ fn every_pool_waits_by_every_strategy() {
     Compute.every();
 }
 
+/// Forks in the iterator, the branches and the fold of a list.
+fn forking_list(lengths: usize) -> u64 {
+    let items = (0..lengths).map(|i| (i, fib_by_closures(6)));
+    let each = |(i, item): (usize, u64)| {
+        let large = [filch::fork_all(0..i, |j| fib_by_closures(j as u64 % 5), 0, |sum, next| sum + next); 9];
+        (large, item)
+    };
+    filch::fork_all(items, each, 0, |sum, (large, item)| sum + large[8] + item + fib_by_closures(3))
+}
+
+#[test]
+fn every_part_of_a_list_of_forks_may_fork_in_closure_style() {
+    let _watchdog = watchdog("a list of forks");
+    struct Lists;
+    impl EveryPool for Lists {
+        fn with<P: Pool>(&self) {
+            // Of fib(0) to fib(4), again and again.
+            let below = |i: usize| (0..i).map(|j| [0, 1, 1, 2, 3][j % 5]).sum::<u64>();
+            let sum = |lengths: usize| (0..lengths).map(|i| below(i) + 8 + 2).sum::<u64>();
+            for workers in [1, 2, 8] {
+                for capacity in [3, 1 << 12] {
+                    let pool = Builder::<P>::new().workers(workers).deque_capacity(capacity).build().unwrap();
+                    for lengths in [0, 1, 2, 40] {
+                        assert_eq!(pool.install(|| forking_list(lengths)), sum(lengths));
+                        let inside = |w: Worker<'_, P>| (forking_list(lengths), fib(w, 5), forking_list(lengths));
+                        let below = pool.run(|mut w| w.join(inside, inside));
+                        assert_eq!(below, ((sum(lengths), 5, sum(lengths)), (sum(lengths), 5, sum(lengths))));
+                    }
+                }
+            }
+            assert_eq!(forking_list(20), sum(20), "from outside");
+        }
+    }
+    Lists.every();
+}
+
 #[test]
 fn a_heartbeat_pool_promotes_on_a_beat_and_not_before() {
     let _watchdog = watchdog("a beat");
