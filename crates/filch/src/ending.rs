@@ -7,13 +7,13 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::thread::JoinHandle;
 
 use filch_memory::{Memory, Native, Ordering};
 
 use crate::builder::BuildError;
 use crate::registry::Common;
 use crate::start::{Running, wait_until};
+use crate::thread::Thread;
 use crate::unwind::abort_on_panic;
 
 /// A pool with all that its end needs.
@@ -21,7 +21,7 @@ pub(crate) struct Mortal<'m> {
     pub(crate) common: &'m Common,
     pub(crate) running: &'m Mutex<Running>,
     /// Starts the thread of a worker that has none.
-    pub(crate) start_one: &'m dyn Fn(usize) -> io::Result<JoinHandle<()>>,
+    pub(crate) start_one: &'m dyn Fn(usize) -> io::Result<Thread>,
     /// Starts all threads of a pool that has none. On failure some may have started.
     pub(crate) start: &'m dyn Fn(&mut Running) -> Result<(), BuildError>,
 }
@@ -84,13 +84,12 @@ impl Mortal<'_> {
         let missed = |running: &Running| {
             (0..running.threads.len()).find(|&worker| running.threads[worker].is_finished() && common.has_mail(worker))
         };
-        let is_over = |running: &Running| running.threads.iter().all(JoinHandle::is_finished);
+        let is_over = |running: &Running| running.threads.iter().all(Thread::is_finished);
         loop {
             wait_until(|| is_over(&running) || missed(&running).is_some());
             let Some(worker) = missed(&running) else { break };
             // Joined first, since only that makes the worker's memory the next thread's.
-            let joined = running.threads.remove(worker).join();
-            debug_assert!(joined.is_ok(), "workers abort rather than panic");
+            running.threads.remove(worker).join();
             let start = || match (self.start_one)(worker) {
                 Ok(thread) => thread,
                 Err(source) => cannot_start(&BuildError::Thread { started: 0, workers: 1, source }),

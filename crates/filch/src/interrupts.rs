@@ -172,10 +172,8 @@ mod signals {
     use std::io;
     use std::marker::PhantomData;
     use std::mem;
-    use std::os::unix::thread::JoinHandleExt;
     use std::ptr::{self, null, null_mut};
     use std::sync::{Arc, Mutex, PoisonError};
-    use std::thread::JoinHandle;
 
     use filch_memory::{Memory, Native, Ordering};
     use libc::{c_int, c_void, sigaction, siginfo_t};
@@ -184,6 +182,7 @@ mod signals {
     use crate::here::Here;
     use crate::kept::keep;
     use crate::registry::Common;
+    use crate::thread::Thread;
 
     const SIGNAL: c_int = libc::SIGURG;
 
@@ -275,8 +274,8 @@ mod signals {
     }
 
     /// Returns the threads' handles for [`send`].
-    pub(crate) fn names(threads: &[JoinHandle<()>]) -> Vec<libc::pthread_t> {
-        threads.iter().map(JoinHandleExt::as_pthread_t).collect()
+    pub(crate) fn names(threads: &[Thread]) -> Vec<libc::pthread_t> {
+        threads.iter().map(Thread::pthread).collect()
     }
 
     /// The number of pools that use the handler, and the previous action.
@@ -388,10 +387,10 @@ mod signals {
 mod signals {
     use std::io;
     use std::sync::Arc;
-    use std::thread::JoinHandle;
 
     use crate::front::Front;
     use crate::registry::Common;
+    use crate::thread::Thread;
 
     pub(crate) enum Handler {}
 
@@ -420,7 +419,7 @@ mod signals {
 
     pub(crate) unsafe fn send(_: &Common, _: &[()]) {}
 
-    pub(crate) fn names(_: &[JoinHandle<()>]) -> Vec<()> {
+    pub(crate) fn names(_: &[Thread]) -> Vec<()> {
         Vec::new()
     }
 }

@@ -165,7 +165,8 @@
 //! functions, start a new pool at first use. A pool that the parent made panics when the child gives it work; dropping
 //! it waits for nobody, and frees little. This holds if the forking thread neither is a worker nor waits for one; a
 //! task may fork a process only to run another program in it. It also requires a system that lets the child of a
-//! multithreaded program do more than that, such as allocate memory.
+//! multithreaded program do more than that, such as allocate memory. In the child, a worker that overflows its stack ends
+//! the process without saying so, and [`std::thread::current`] does not know the workers' names.
 //!
 //! # Panics
 //!
@@ -248,6 +249,7 @@ mod stop;
 mod submit;
 mod table;
 mod team;
+mod thread;
 mod thread_pool;
 mod thread_stack;
 mod ticker;

@@ -67,7 +67,7 @@ impl<T: Default + Send + Sync> PerProcess<T> {
     }
 }
 
-pub(crate) use system::current;
+pub(crate) use system::{current, is_child};
 
 #[cfg(all(unix, not(miri)))]
 mod system {
@@ -93,6 +93,11 @@ mod system {
         }
     }
 
+    /// Whether this process is the child of a `fork()`, or a child's child, that came after an ancestor's first pool.
+    pub(crate) fn is_child() -> bool {
+        FORKS.load(Ordering::Relaxed) > 1
+    }
+
     #[cold]
     fn first() -> u32 {
         // If several threads come here, or a fork interferes, each fork counts several times, which is harmless.
@@ -111,6 +116,10 @@ mod system {
 mod system {
     pub(crate) const fn current() -> u32 {
         1
+    }
+
+    pub(crate) const fn is_child() -> bool {
+        false
     }
 }
 

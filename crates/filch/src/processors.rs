@@ -12,6 +12,7 @@ use std::thread;
 
 use core_affinity::CoreId;
 
+use crate::process;
 use crate::quota;
 use crate::topology::{self, CoreKind};
 
@@ -121,8 +122,11 @@ impl Deal {
         made.unwrap_or_else(|| (0..workers).map(make).collect())
     }
 
-    /// `None`: the system refuses threads.
+    /// `None`: the system refuses threads, or this is the child of a `fork()`, whose threads cannot borrow (`crate::thread`).
     fn on_threads<R: Send>(&self, workers: usize, make: &(impl Fn(usize) -> R + Sync)) -> Option<Vec<R>> {
+        if process::is_child() {
+            return None;
+        }
         thread::scope(|s| {
             let (results, made) = channel();
             let mut threads = Vec::new();

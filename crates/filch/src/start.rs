@@ -4,7 +4,6 @@
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 
 use crate::builder::{BuildError, Builder, Hook};
 use crate::front::Reach;
@@ -15,6 +14,7 @@ use crate::patience::Patience;
 use crate::pool::Pool;
 use crate::processors::{self, Deal};
 use crate::registry::Common;
+use crate::thread::Thread;
 use crate::thread_pool::ThreadPool;
 use crate::ticker::Ticker;
 use crate::unwind::{abort_on_panic, warn};
@@ -24,7 +24,7 @@ use crate::wait;
 #[derive(Default)]
 pub(crate) struct Running {
     /// By worker.
-    pub(crate) threads: Vec<JoinHandle<()>>,
+    pub(crate) threads: Vec<Thread>,
     /// The ticker that interrupts the workers, if any.
     pub(crate) ticker: Option<Ticker>,
 }
@@ -33,8 +33,7 @@ impl Running {
     /// Joins the threads, which leave.
     pub(crate) fn join(&mut self) {
         for thread in self.threads.drain(..) {
-            let outcome = thread.join();
-            debug_assert!(outcome.is_ok(), "workers abort rather than panic");
+            thread.join();
         }
     }
 }
@@ -132,13 +131,13 @@ impl<P: Pool> Builder<P> {
         index: usize,
         places: &Deal,
         handler: Option<Arc<interrupts::Handler>>,
-    ) -> io::Result<JoinHandle<()>> {
+    ) -> io::Result<Thread> {
         let cores = Arc::clone(&pool.cores);
         let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
         let processor = places.to(index);
         let name = self.name.as_ref().map_or_else(|| format!("filch {index}"), |name| name(index));
         let (stack_size, unpin) = (self.stack_size_for(pool.workers()), self.unpin);
-        thread::Builder::new().name(name).stack_size(stack_size).spawn(move || {
+        Thread::start(Some(name), Some(stack_size), move || {
             if let Some(processor) = processor {
                 // Where the system cannot, the worker runs unpinned.
                 let _ = processors::bind(processor);
@@ -158,7 +157,7 @@ impl<P: Pool> Builder<P> {
 }
 
 impl<P: Pool> ThreadPool<P> {
-    fn tick(&self, interrupts: Interrupts, threads: &[JoinHandle<()>]) -> io::Result<Ticker> {
+    fn tick(&self, interrupts: Interrupts, threads: &[Thread]) -> io::Result<Ticker> {
         const PROMISE: &str = "a pool with interrupts was made for ticks";
         let Interrupts { period, is_steady, .. } = interrupts;
         let common = Arc::clone(&self.common);
@@ -195,7 +194,7 @@ impl<P: Pool> Drop for ThreadPool<P> {
         }
         // A worker of another pool keeps working, since this pool's unfinished jobs may wait for it.
         if current_home().is_some() {
-            wait_until(|| running.threads.iter().all(JoinHandle::is_finished));
+            wait_until(|| running.threads.iter().all(Thread::is_finished));
         }
         running.join();
     }

@@ -11,7 +11,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Builder, JoinHandle};
 
 use core_affinity::CoreId;
 use filch_memory::Native;
@@ -24,6 +23,7 @@ use crate::policy::{Habits, Victims};
 use crate::process;
 use crate::processors::{self, Bound, Deal, ROOT};
 use crate::protocol::rounds::Rounds;
+use crate::thread::Thread;
 use crate::unwind::{FirstPanic, abort_on_panic};
 use crate::worker_queue::{Loot, WorkerQueue};
 
@@ -84,7 +84,7 @@ unsafe impl<T: Send> Sync for Items<T> {}
 /// Persistent threads, besides the calling one.
 pub(crate) struct Threads {
     rounds: Arc<Rounds<Native, Part>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Thread>,
     /// The processor of the calling thread.
     processor: Option<CoreId>,
     process: u32,
@@ -103,8 +103,8 @@ impl Threads {
         let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processors.to(0), process };
         for index in 1..workers {
             let (rounds, processor, sender) = (Arc::clone(&team.rounds), processors.to(index), sender.clone());
-            let thread = Builder::new().name(format!("{name} {index}"));
-            match thread.spawn(move || live(index, &rounds, processor, sender)) {
+            let life = move || live(index, &rounds, processor, sender);
+            match Thread::start(Some(format!("{name} {index}")), None, life) {
                 Ok(thread) => team.threads.push(thread),
                 Err(source) => {
                     outcome = Err(source);
@@ -190,8 +190,7 @@ impl Drop for Threads {
         // SAFETY: as in `each`.
         unsafe { self.rounds.begin(self.threads.len() as u32, None) };
         for thread in self.threads.drain(..) {
-            let outcome = thread.join();
-            debug_assert!(outcome.is_ok(), "the threads of a team abort rather than panic");
+            thread.join();
         }
     }
 }

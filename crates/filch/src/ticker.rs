@@ -4,17 +4,19 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use filch_memory::Native;
 
 use crate::protocol::beat::Clock;
+use crate::thread::Thread;
 
 /// The clock's thread, until dropped.
 pub(crate) struct Ticker {
     clock: Arc<Clock<Native>>,
-    thread: Option<JoinHandle<()>>,
+    /// Dropped to end the thread's pause, and then joined.
+    thread: Option<(Sender<()>, Thread)>,
 }
 
 impl Ticker {
@@ -28,14 +30,16 @@ impl Ticker {
     ) -> io::Result<Self> {
         const STACK_SIZE: usize = 64 << 10;
         let own = Arc::clone(&clock);
-        let thread = thread::Builder::new().name(name.to_owned()).stack_size(STACK_SIZE).spawn(move || {
+        let (ender, end) = channel();
+        let thread = Thread::start(Some(name.to_owned()), Some(STACK_SIZE), move || {
             be_punctual();
             own.run(|| {
                 ticked();
-                pause(&own, period);
+                // Nothing is sent: it ends after a period, or when the ticker is dropped.
+                let _ = end.recv_timeout(period);
             });
         })?;
-        Ok(Self { clock, thread: Some(thread) })
+        Ok(Self { clock, thread: Some((ender, thread)) })
     }
 
     /// Returns the clock that the thread drives.
@@ -54,23 +58,12 @@ fn be_punctual() {
     }
 }
 
-/// Waits for a period, unless the clock closes.
-fn pause(clock: &Clock<Native>, period: Duration) {
-    let start = Instant::now();
-    while !clock.is_closing()
-        && let Some(left) = period.checked_sub(start.elapsed())
-    {
-        thread::park_timeout(left);
-    }
-}
-
 impl Drop for Ticker {
     fn drop(&mut self) {
         self.clock.close();
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let outcome = thread.join();
-            debug_assert!(outcome.is_ok(), "the thread does not panic");
+        if let Some((ender, thread)) = self.thread.take() {
+            drop(ender);
+            thread.join();
         }
     }
 }

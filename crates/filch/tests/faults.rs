@@ -385,9 +385,15 @@ fn forks_in_the_middle_of_everything() {
                 }
             });
         }
+        let children: [&dyn Fn(); 4] = [
+            &|| assert_eq!(fib(8), 21),
+            &|| works(&ThreadPool::builder().workers(2).pin(true).build().unwrap()),
+            &works_anew::<Heartbeat<ChaseLev>>,
+            &|| _ = Worklist::new(2).start().unwrap().run([0_u32], |_| (), |_, (), _| ()),
+        ];
         let start = Instant::now();
-        while start.elapsed() < Duration::from_millis(300) {
-            in_a_fork(|| assert_eq!(fib(8), 21));
+        for child in children.iter().cycle().take_while(|_| start.elapsed() < Duration::from_millis(600)) {
+            in_a_fork(child);
         }
         is_over.store(1, SeqCst);
     });

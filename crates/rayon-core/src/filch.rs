@@ -5,9 +5,8 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use filch::inside::host::{Seat, Threads};
+use filch::inside::host::{Seat, Thread, Threads};
 
 use crate::registry::{Registry, ThreadBuilder, started_global};
 
@@ -26,7 +25,7 @@ impl Restart {
     }
 
     /// Adds the thread of the next worker.
-    pub(crate) fn keep(&self, thread: JoinHandle<()>) {
+    pub(crate) fn keep(&self, thread: Thread) {
         self.threads.keep(thread);
     }
 
@@ -34,9 +33,9 @@ impl Restart {
         self.names[index].clone()
     }
 
-    fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<JoinHandle<()>> {
+    fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<Thread> {
         let name = self.name(seat.index());
-        ThreadBuilder::new(registry, seat, name, self.stack_size).start(self.run, std::thread::Builder::spawn)
+        ThreadBuilder::new(registry, seat, name, self.stack_size).start(self.run, Thread::start)
     }
 }
 

@@ -38,6 +38,8 @@ use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 
+use ::filch::inside::host::Thread;
+
 pub use self::broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use self::join::{join, join_context};
 pub use self::registry::ThreadBuilder;
@@ -203,7 +205,9 @@ impl ThreadPoolBuilder {
             let wrapper = &wrapper;
             let pool = self
                 .spawn_handler(|thread| {
-                    thread.start(wrapper, |builder, body| builder.spawn_scoped(scope, body).map(drop))
+                    thread.start(wrapper, |name, stack_size, body| {
+                        Thread::builder(name, stack_size).spawn_scoped(scope, body).map(drop)
+                    })
                 })
                 .build()?;
             Ok(with_pool(&pool))

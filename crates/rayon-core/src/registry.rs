@@ -10,9 +10,8 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
-use std::thread;
 
-use filch::inside::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, Single, WeakLease, keep};
+use filch::inside::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, Single, Thread, WeakLease, keep};
 
 use crate::filch::Restart;
 use crate::private::Sealed;
@@ -404,7 +403,7 @@ impl ThreadBuilder {
     /// Starts an ordinary thread, which a registry that can end joins.
     fn start_plain(self, run: fn(Self)) -> io::Result<()> {
         let registry = Arc::clone(&self.registry);
-        let thread = self.start(run, thread::Builder::spawn)?;
+        let thread = self.start(run, Thread::start)?;
         if let Some(restart) = &registry.restart {
             restart.keep(thread);
         }
@@ -454,7 +453,7 @@ impl ThreadBuilder {
     pub(crate) fn start<'s, T>(
         mut self,
         run: impl Fn(Self) + Copy + Send + 's,
-        spawn: impl Fn(thread::Builder, Box<dyn FnOnce() + Send + 's>) -> io::Result<T>,
+        spawn: impl Fn(Option<String>, Option<usize>, Box<dyn FnOnce() + Send + 's>) -> io::Result<T>,
     ) -> io::Result<T> {
         const STEP: usize = 4;
         // As in the standard library.
@@ -468,14 +467,12 @@ impl ThreadBuilder {
         // A thread that fails to start drops its closure, so `self` is kept outside it.
         let this = Arc::new(Mutex::new(Some(self)));
         loop {
-            let builder = thread::Builder::new().stack_size(stack);
-            let builder = name.iter().fold(builder, |builder, name| builder.name(name.clone()));
             let own = Arc::clone(&this);
             let body = move || {
                 let this = own.lock().unwrap_or_else(PoisonError::into_inner).take();
                 run(this.expect("one thread has started"));
             };
-            match spawn(builder, Box::new(body)) {
+            match spawn(name.clone(), Some(stack), Box::new(body)) {
                 Err(_) if !is_asked_for && stack > least => stack = (stack / STEP).max(least),
                 started => return started,
             }

@@ -5,7 +5,6 @@
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread::JoinHandle;
 
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
@@ -27,6 +26,7 @@ use crate::spawn::MayDangle;
 use crate::spawn::Spawned;
 use crate::start::{Running, wait_until};
 use crate::stats::Stats;
+use crate::thread::Thread;
 use crate::unwind::abort_on_panic;
 use crate::wait;
 
@@ -148,7 +148,7 @@ impl Crew {
     /// # Panics
     /// On a worker of this crew, in a job that a worker of another one runs while it waits here, and if a thread is needed and
     /// does not start.
-    pub fn end(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<JoinHandle<()>>, again: fn()) -> bool {
+    pub fn end(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<Thread>, again: fn()) -> bool {
         let mut has_ended = false;
         self.mortal(threads, start, |crew| has_ended = crew.end(again));
         has_ended
@@ -158,18 +158,13 @@ impl Crew {
     ///
     /// # Panics
     /// If a thread does not start.
-    pub fn start_again(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<JoinHandle<()>>) {
+    pub fn start_again(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<Thread>) {
         self.mortal(threads, start, |crew| {
             crew.start_again();
         });
     }
 
-    fn mortal(
-        &self,
-        threads: &Threads,
-        start: &dyn Fn(Seat) -> io::Result<JoinHandle<()>>,
-        f: impl FnOnce(&Mortal<'_>),
-    ) {
+    fn mortal(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<Thread>, f: impl FnOnce(&Mortal<'_>)) {
         let workers = self.workers();
         let start_one = |worker| start(self.seat(worker).ok_or_else(|| io::Error::other("its seat is taken"))?);
         let start = |running: &mut Running| {
@@ -312,7 +307,7 @@ impl fmt::Debug for Threads {
 
 impl Threads {
     /// Adds the thread of the next worker.
-    pub fn keep(&self, thread: JoinHandle<()>) {
+    pub fn keep(&self, thread: Thread) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).threads.push(thread);
     }
 }

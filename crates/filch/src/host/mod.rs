@@ -69,6 +69,7 @@ pub use crate::kept::keep;
 pub use crate::process::PerProcess;
 pub use crate::single::Single;
 pub use crate::spawn::MayDangle;
+pub use crate::thread::Thread;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
 /// A count of things to wait for.

@@ -1,0 +1,232 @@
+//! Threads of our own: the standard library's, except in the child of a `fork()`.
+//!
+//! A thread that the standard library starts registers its stack in a table behind a lock, for the message about an
+//! overflow. A process may be forked while another thread holds that lock; in the child nobody ever releases it, and
+//! each thread that starts there waits for ever. So a child's threads are the system's.
+//!
+//! Invariant: a child of a process with pools never calls the standard library to start a thread.
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+#[cfg(all(unix, not(miri)))]
+use crate::process;
+
+/// A thread that this library, or its host, has started. Dropping it lets the thread run on.
+#[derive(Debug)]
+pub struct Thread(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Ordinary(JoinHandle<()>),
+    #[cfg(all(unix, not(miri)))]
+    Bare(bare::Thread),
+}
+
+impl Thread {
+    /// Starts a thread. Its stack has `stack_size` bytes, or the size that the system prefers.
+    ///
+    /// In the child of a `fork()` the standard library does not know the name, and a stack's overflow ends the process without a
+    /// message.
+    ///
+    /// ```
+    /// use filch::inside::host::Thread;
+    ///
+    /// let thread = Thread::start(Some("helper".to_owned()), Some(64 << 10), || ())?;
+    /// thread.join();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system's error.
+    ///
+    /// # Panics
+    /// As [`Builder::spawn`], if the name contains a zero byte.
+    pub fn start(
+        name: Option<String>,
+        stack_size: Option<usize>,
+        body: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
+        #[cfg(all(unix, not(miri)))]
+        if process::is_child() {
+            return bare::Thread::start(name, stack_size, body).map(Kind::Bare).map(Self);
+        }
+        Self::builder(name, stack_size).spawn(body).map(Self::from)
+    }
+
+    /// Returns the standard library's builder of such a thread, for one that borrows.
+    pub fn builder(name: Option<String>, stack_size: Option<usize>) -> Builder {
+        let builder = name.into_iter().fold(Builder::new(), Builder::name);
+        stack_size.into_iter().fold(builder, Builder::stack_size)
+    }
+
+    /// Returns whether the thread has run its body. It may still destroy its thread-local values.
+    pub fn is_finished(&self) -> bool {
+        match &self.0 {
+            Kind::Ordinary(thread) => thread.is_finished(),
+            #[cfg(all(unix, not(miri)))]
+            Kind::Bare(thread) => thread.is_finished(),
+        }
+    }
+
+    /// Waits until the thread has ended. What it did happens before this returns. A panic in its body is dropped, or in the child of a
+    /// `fork()` has ended the process.
+    pub fn join(self) {
+        match self.0 {
+            Kind::Ordinary(thread) => {
+                let outcome = thread.join();
+                debug_assert!(outcome.is_ok(), "threads of our own abort rather than panic");
+            }
+            #[cfg(all(unix, not(miri)))]
+            Kind::Bare(thread) => thread.join(),
+        }
+    }
+
+    /// The system's name of the thread, which ends after all uses of the name.
+    #[cfg(unix)]
+    pub(crate) fn pthread(&self) -> libc::pthread_t {
+        match &self.0 {
+            Kind::Ordinary(thread) => std::os::unix::thread::JoinHandleExt::as_pthread_t(thread),
+            #[cfg(not(miri))]
+            Kind::Bare(thread) => thread.pthread(),
+        }
+    }
+}
+
+impl From<JoinHandle<()>> for Thread {
+    fn from(thread: JoinHandle<()>) -> Self {
+        Self(Kind::Ordinary(thread))
+    }
+}
+
+#[cfg(all(unix, not(miri)))]
+mod bare {
+    use std::ffi::{CString, c_int, c_void};
+    use std::io;
+    use std::mem::{ManuallyDrop, MaybeUninit};
+    use std::ptr::null_mut;
+    use std::sync::Arc;
+
+    /// What a thread takes with it.
+    struct Life {
+        name: Option<CString>,
+        body: Box<dyn FnOnce() + Send>,
+        /// Dropped when the body has run.
+        alive: Arc<()>,
+    }
+
+    /// A thread of the system's.
+    #[derive(Debug)]
+    pub(super) struct Thread {
+        name: Name,
+        alive: Arc<()>,
+    }
+
+    /// The system's name of a thread that is neither joined nor detached. Detaches it when dropped.
+    #[derive(Debug)]
+    struct Name(libc::pthread_t);
+
+    // SAFETY: any thread may join or detach another one.
+    unsafe impl Send for Name {}
+    // SAFETY: a shared reference gives the name away, and no more.
+    unsafe impl Sync for Name {}
+
+    impl Drop for Name {
+        fn drop(&mut self) {
+            // SAFETY: the type's invariant.
+            unsafe { libc::pthread_detach(self.0) };
+        }
+    }
+
+    /// The attributes of a new thread.
+    struct Attributes(MaybeUninit<libc::pthread_attr_t>);
+
+    impl Attributes {
+        fn new() -> io::Result<Self> {
+            let mut attributes = MaybeUninit::uninit();
+            // SAFETY: the call initializes them.
+            check(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) })?;
+            Ok(Self(attributes))
+        }
+
+        fn set_stack_size(&mut self, bytes: usize) -> io::Result<()> {
+            const PAGE: usize = 64 << 10; // a multiple of every page size
+            let bytes = bytes.max(libc::PTHREAD_STACK_MIN).next_multiple_of(PAGE);
+            // SAFETY: the attributes are initialized.
+            check(unsafe { libc::pthread_attr_setstacksize(self.0.as_mut_ptr(), bytes) })
+        }
+    }
+
+    impl Drop for Attributes {
+        fn drop(&mut self) {
+            // SAFETY: they are initialized, and nobody uses them any more.
+            unsafe { libc::pthread_attr_destroy(self.0.as_mut_ptr()) };
+        }
+    }
+
+    fn check(error: c_int) -> io::Result<()> {
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+
+    /// A panic cannot leave this function, and ends the process.
+    extern "C" fn run(life: *mut c_void) -> *mut c_void {
+        // SAFETY: `start` leaked it, for this thread.
+        let Life { name, body, alive } = *unsafe { Box::from_raw(life.cast::<Life>()) };
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Some(name) = name {
+            const MOST: usize = 15;
+            let bytes = name.as_bytes();
+            let short = CString::new(&bytes[..bytes.len().min(MOST)]).expect("the name has no zero bytes");
+            // SAFETY: a string, to name this thread; the system copies it.
+            unsafe { libc::pthread_setname_np(libc::pthread_self(), short.as_ptr()) };
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        drop(name);
+        body();
+        drop(alive);
+        null_mut()
+    }
+
+    impl Thread {
+        pub(super) fn start(
+            name: Option<String>,
+            stack_size: Option<usize>,
+            body: impl FnOnce() + Send + 'static,
+        ) -> io::Result<Self> {
+            let name = name.map(|name| CString::new(name).expect("a thread's name has no zero bytes"));
+            let mut attributes = Attributes::new()?;
+            if let Some(bytes) = stack_size {
+                attributes.set_stack_size(bytes)?;
+            }
+            let alive = Arc::new(());
+            let life = Box::into_raw(Box::new(Life { name, body: Box::new(body), alive: Arc::clone(&alive) }));
+            let mut pthread = MaybeUninit::uninit();
+            // SAFETY: the attributes are initialized, and `run` takes what is leaked.
+            let error = unsafe {
+                libc::pthread_create(pthread.as_mut_ptr(), attributes.0.as_ptr(), run, life.cast::<c_void>())
+            };
+            if error != 0 {
+                // SAFETY: no thread has started, so the box is still this function's.
+                drop(unsafe { Box::from_raw(life) });
+            }
+            check(error)?;
+            // SAFETY: the call has succeeded, and written it.
+            Ok(Self { name: Name(unsafe { pthread.assume_init() }), alive })
+        }
+
+        pub(super) fn is_finished(&self) -> bool {
+            Arc::strong_count(&self.alive) == 1
+        }
+
+        pub(super) const fn pthread(&self) -> libc::pthread_t {
+            self.name.0
+        }
+
+        pub(super) fn join(self) {
+            let Self { name, .. } = self;
+            // SAFETY: the thread is neither joined nor detached, and will not be.
+            let error = unsafe { libc::pthread_join(ManuallyDrop::new(name).0, null_mut()) };
+            assert_eq!(error, 0, "a thread is joined once, and not by itself");
+        }
+    }
+}
