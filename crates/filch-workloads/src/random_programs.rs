@@ -388,6 +388,13 @@ impl<P: Pool> Context<'_, P> {
         }
     }
 
+    /// Inspects the results of `fork_all`.
+    fn inspect_newest_first<'c>(&self, children: &[Node], results: Vec<impl Cargo<'c>>) {
+        for (child, result) in children.iter().rev().zip(results) {
+            self.inspect(&result, self.value(child));
+        }
+    }
+
     fn luggage<'c, C: Cargo<'c>>(&'c self, node: &Node) -> C {
         C::pack(&self.ledger, node.id as u64)
     }
@@ -443,6 +450,11 @@ impl<P: Pool> Context<'_, P> {
 
 fn then<'c>(Sum(a, token): Sum<'c>, Sum(b, _): Sum<'c>) -> Sum<'c> {
     Sum(a.then(b), token)
+}
+
+fn and<C>(mut results: Vec<C>, result: C) -> Vec<C> {
+    results.push(result);
+    results
 }
 
 /// The other pool.
@@ -518,13 +530,8 @@ where
             let each = |w: Worker<'_, Q, L::Next>, (child, luggage): (&Node, C)| {
                 x.travel(luggage, child, || by_handle(w, child, x))
             };
-            let results = w.fork_all(items, each, Vec::new(), |mut results: Vec<C>, result| {
-                results.push(result);
-                results
-            });
-            for (child, result) in all.iter().rev().zip(results) {
-                x.inspect(&result, x.value(child));
-            }
+            let results = w.fork_all(items, each, Vec::new(), and);
+            x.inspect_newest_first(all, results);
             x.sum_of(children)
         }
         Action::ForEach(all) => {
@@ -574,13 +581,8 @@ fn fork_by_closure<'c, P: Pool, C: Cargo<'c>>(node: &'c Node, x: &'c Context<'_,
         Action::ForkAll(all) => {
             let items = all.iter().map(|child| (child, x.luggage::<C>(child)));
             let each = |(child, luggage): (&Node, C)| x.travel(luggage, child, || by_closure(child, x));
-            let results = filch::fork_all(items, each, Vec::new(), |mut results: Vec<C>, result| {
-                results.push(result);
-                results
-            });
-            for (child, result) in all.iter().rev().zip(results) {
-                x.inspect(&result, x.value(child));
-            }
+            let results = filch::fork_all(items, each, Vec::new(), and);
+            x.inspect_newest_first(all, results);
             x.sum_of(children)
         }
         Action::ForEach(all) => {

@@ -40,7 +40,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// are dropped; started ones are awaited, and their outcomes dropped.
     #[doc = include_str!("hazard.md")]
     #[inline(always)]
-    pub fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, mut fold: G) -> S
+    pub fn fork_all<I, T, R, S, F, G>(&mut self, items: I, each: F, init: S, fold: G) -> S
     where
         I: IntoIterator<Item = T>,
         T: Send,
@@ -48,17 +48,51 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: for<'b> Fn(Worker<'b, P, L::Next>, T) -> R + Sync,
         G: FnMut(S, R) -> S,
     {
-        let each = &each;
-        let here = self.here();
-        if const { job::fits::<(&F, T), R>() } {
-            let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P, L::Next>| each(w, item)));
-            // The work is a reference and an item, so it fits a slot.
-            join_all(here, tasks, init, fold)
+        if const { pays_apart::<I>() } {
+            apart::<P, L, I, T, R, S, F, G>(self.here(), items, each, init, fold)
         } else {
-            let tasks = items.into_iter().map(Box::new);
-            let tasks = tasks.map(|item| by_handle(move |w: Worker<'_, P, L::Next>| Box::new(each(w, *item))));
-            join_all(here, tasks, init, |sum, result: Box<R>| fold(sum, *result))
+            by_handles::<P, L, I, T, R, S, F, G>(self.here(), items, each, init, fold)
         }
+    }
+}
+
+/// Whether a fork of these items pays as a function of its own: then a caller that forks nothing, as most are, has no registers to save.
+/// But an iterator that does not travel in registers costs more as an argument.
+const fn pays_apart<I>() -> bool {
+    size_of::<I>() <= 2 * size_of::<usize>()
+}
+
+/// [`by_handles`] as a function of its own.
+#[inline(never)]
+fn apart<P: Pool, L: Level, I, T, R, S, F, G>(here: Here<'_, P>, items: I, each: F, init: S, fold: G) -> S
+where
+    I: IntoIterator<Item = T>,
+    T: Send,
+    R: Send,
+    F: for<'b> Fn(Worker<'b, P, L::Next>, T) -> R + Sync,
+    G: FnMut(S, R) -> S,
+{
+    by_handles::<P, L, I, T, R, S, F, G>(here, items, each, init, fold)
+}
+
+#[inline(always)]
+fn by_handles<P: Pool, L: Level, I, T, R, S, F, G>(here: Here<'_, P>, items: I, each: F, init: S, mut fold: G) -> S
+where
+    I: IntoIterator<Item = T>,
+    T: Send,
+    R: Send,
+    F: for<'b> Fn(Worker<'b, P, L::Next>, T) -> R + Sync,
+    G: FnMut(S, R) -> S,
+{
+    let each = &each;
+    if const { job::fits::<(&F, T), R>() } {
+        let tasks = items.into_iter().map(|item| by_handle(move |w: Worker<'_, P, L::Next>| each(w, item)));
+        // The work is a reference and an item, so it fits a slot.
+        join_all(here, tasks, init, fold)
+    } else {
+        let tasks = items.into_iter().map(Box::new);
+        let tasks = tasks.map(|item| by_handle(move |w: Worker<'_, P, L::Next>| Box::new(each(w, *item))));
+        join_all(here, tasks, init, |sum, result: Box<R>| fold(sum, *result))
     }
 }
 
@@ -88,24 +122,35 @@ where
     F: Fn(T) -> R + Sync,
     G: FnMut(S, R) -> S + Send,
 {
+    let each = &each;
     if current().kind == FrontKind::Outside {
-        return from_outside(items, &each, init, fold);
+        return on_global(move || by_closure(items, each, init, fold));
     }
-    by_closure(items, &each, init, fold)
+    if const { pays_apart::<I>() } {
+        by_closure_apart(items, each, init, fold)
+    } else {
+        by_closure(items, each, init, fold)
+    }
 }
 
-#[cold]
+/// [`by_closure`] as a function of its own.
 #[inline(never)]
-fn from_outside<I, T, R, S, F, G>(items: I, each: &F, init: S, fold: G) -> S
+fn by_closure_apart<I, T, R, S, F, G>(items: I, each: &F, init: S, fold: G) -> S
 where
-    I: IntoIterator<Item = T> + Send,
+    I: IntoIterator<Item = T>,
     T: Send,
     R: Send,
-    S: Send,
     F: Fn(T) -> R + Sync,
-    G: FnMut(S, R) -> S + Send,
+    G: FnMut(S, R) -> S,
 {
-    ThreadPool::global().install(|| by_closure(items, each, init, fold))
+    by_closure(items, each, init, fold)
+}
+
+/// Not a call in [`fork_all`] itself, of which the compiler would make four instructions more for each fork on a worker.
+#[cold]
+#[inline(never)]
+fn on_global<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    ThreadPool::global().install(f)
 }
 
 /// [`fork_all`] on a worker.
@@ -159,6 +204,7 @@ impl<B: Body> Drop for Forks<'_, B> {
     }
 }
 
+/// Forks all tasks, and joins them newest first. The current thread is a worker.
 #[inline(always)]
 #[expect(clippy::needless_pass_by_value, reason = "two words, which the fork uses up")]
 fn join_all<B: Body, S>(
@@ -171,7 +217,7 @@ fn join_all<B: Body, S>(
     let mut forks = Forks::<B> { front, first: here.head(), next: here.head(), work: PhantomData };
     let Some(mut last) = tasks.next() else { return sum };
     for task in tasks {
-        // SAFETY: only workers have handles, so it is a worker's front; the pop is below or in `Forks`.
+        // SAFETY: the callers are on workers, so it is a worker's front; the pop is below or in `Forks`.
         unsafe { fork::push(&forks.here(), std::mem::replace(&mut last, task)) };
         forks.next = forks.next.wrapping_add(1);
         B::raise(&forks.here());
@@ -180,7 +226,7 @@ fn join_all<B: Body, S>(
         // Nobody wants the newest task, which would be taken back at once.
         sum = fold(sum, last.inline(forks.here()));
     } else {
-        // SAFETY: only workers have handles, so it is a worker's front; the pop is below or in `Forks`.
+        // SAFETY: the callers are on workers, so it is a worker's front; the pop is below or in `Forks`.
         unsafe { fork::push_unadmitted(&forks.here(), last) };
         forks.next = forks.next.wrapping_add(1);
     }
