@@ -67,7 +67,7 @@ impl<M: Memory> Counts<M> {
         created.store(created.load(Ordering::Relaxed) + pieces, Ordering::Relaxed);
     }
 
-    /// The number of pieces that the worker has created. For the worker itself, or a thread ordered after it.
+    /// The number of pieces that the worker has created. For the worker itself, or a thread ordered after what it counts: by E1, for instance.
     pub fn pieces(&self) -> u64 {
         // Relaxed: all stores before the call are visible.
         self.counts.0.0.load(Ordering::Relaxed)

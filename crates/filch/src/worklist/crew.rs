@@ -127,6 +127,64 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.queue.push(task);
     }
 
+    /// Takes a task that nobody has begun out of the list, of this worker or, by one look at each, of another: to hand it to somebody
+    /// outside.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let outside = Mutex::new(Vec::new());
+    /// let outcome = filch::worklist::Worklist::new(1).run(
+    ///     [1_u32, 2, 3],
+    ///     |_| 0,
+    ///     |crew, sum, n| {
+    ///         *sum += n;
+    ///         outside.lock().unwrap().extend(crew.take());
+    ///     },
+    /// );
+    /// assert_eq!((outcome.states, outside.into_inner().unwrap()), (vec![3 + 1], vec![2]));
+    /// ```
+    pub fn take(&mut self) -> Option<T> {
+        let task = self.queue.pop().or_else(|| self.queue.steal())?;
+        if self.counts_tasks() {
+            self.counts.finished();
+        }
+        // SAFETY: as in `live`.
+        Some(unsafe { T::from_task(task) })
+    }
+
+    /// Whether the task that calls this is the only one left. It may push more, so it can feed the list from outside until there
+    /// is nothing more to come.
+    ///
+    /// Cost: a look at each worker's counts.
+    ///
+    /// # Panics
+    /// Unless the list counts its tasks: [`End::Tasks`], and a queue that returns each once.
+    ///
+    /// ```
+    /// let mut more = vec![vec![4_u32], vec![2, 3]];
+    /// let more = std::sync::Mutex::new(&mut more);
+    /// let outcome = filch::worklist::Worklist::new(2).run(
+    ///     [0],
+    ///     |_| 0,
+    ///     |crew, sum, n| {
+    ///         *sum += n;
+    ///         while n == 0 && (!crew.is_last() || !more.lock().unwrap().is_empty()) {
+    ///             more.lock().unwrap().pop().into_iter().flatten().for_each(|n| crew.push(n));
+    ///             if let Some(n) = crew.take() {
+    ///                 *sum += n;
+    ///             }
+    ///         }
+    ///     },
+    /// );
+    /// assert_eq!(outcome.states.iter().sum::<u32>(), 9);
+    /// ```
+    pub fn is_last(&self) -> bool {
+        assert!(self.counts_tasks(), "only a list that counts its tasks knows which is the last");
+        let counts = &self.shared.counts;
+        Counts::all_done_of(counts, || counts.iter().map(Counts::pieces).sum::<u64>() - 1)
+    }
+
     /// Answers thieves, for long tasks that push no others.
     #[inline]
     pub fn poll(&mut self) {

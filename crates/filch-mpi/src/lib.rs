@@ -1,0 +1,17 @@
+//! Worklists across processes: work stealing between the ranks of an MPI job.
+//!
+//! Within a rank, the workers of a [`Worklist`](filch::worklist::Worklist) share bags of tasks; one more worker
+//! exchanges messages with other ranks, by the [protocol]. Borrowed closures cannot travel, so tasks are [values](Wire).
+
+mod cluster;
+#[cfg(feature = "mpi")]
+mod mpi;
+pub mod protocol;
+mod transport;
+mod wire;
+
+pub use cluster::{Aborted, Cluster, Crew, Outcome, Traffic};
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
+pub use transport::{Threads, Transport};
+pub use wire::Wire;

@@ -1,0 +1,106 @@
+//! The ranks of an MPI job.
+
+use std::ffi::{c_int, c_void};
+use std::thread;
+
+use crate::Transport;
+
+// SAFETY: as `shim.c` declares them.
+unsafe extern "C" {
+    fn filch_mpi_init(rank: *mut c_int, size: *mut c_int) -> c_int;
+    safe fn filch_mpi_finalize();
+    safe fn filch_mpi_abort();
+    fn filch_mpi_send(bytes: *const u8, count: c_int, to: c_int, tag: c_int) -> *mut c_void;
+    fn filch_mpi_sent(request: *mut c_void) -> c_int;
+    fn filch_mpi_probe(tag: c_int, from: *mut c_int) -> c_int;
+    fn filch_mpi_receive(bytes: *mut u8, count: c_int, from: c_int, tag: c_int);
+}
+
+/// Every MPI has at least these tags.
+const TAGS: u32 = 1 << 15;
+
+/// MPI's world. One thread at a time uses it. If it is dropped by a panic, the whole job ends.
+#[derive(Debug)]
+pub struct Mpi {
+    rank: c_int,
+    size: c_int,
+    /// Messages that MPI still reads.
+    sending: Vec<(Request, Vec<u8>)>,
+}
+
+#[derive(Debug)]
+struct Request(*mut c_void);
+
+// SAFETY: `shim.c`'s handle belongs to the process; MPI is used by one thread at a time, as it was asked to allow.
+unsafe impl Send for Request {}
+
+impl Mpi {
+    /// Starts MPI; once per process.
+    ///
+    /// # Panics
+    /// If it was started before, or if it lets only the first thread call it.
+    pub fn start() -> Self {
+        static STARTED: std::sync::Once = std::sync::Once::new();
+        let mut world = None;
+        STARTED.call_once(|| {
+            let (mut rank, mut size) = (0, 0);
+            // SAFETY: both numbers are valid to write, and this is the process's only call.
+            let is_serialized = unsafe { filch_mpi_init(&raw mut rank, &raw mut size) } != 0;
+            assert!(is_serialized, "this MPI lets only the first thread call it");
+            world = Some(Self { rank, size, sending: Vec::new() });
+        });
+        world.expect("MPI starts once per process")
+    }
+
+    /// Forgets messages that have been sent.
+    fn settle(&mut self) {
+        // SAFETY: each request is asked until it is done, and then dropped.
+        self.sending.retain(|(request, _)| unsafe { filch_mpi_sent(request.0) } == 0);
+    }
+}
+
+impl Transport for Mpi {
+    fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
+    fn size(&self) -> usize {
+        self.size as usize
+    }
+
+    /// # Panics
+    /// If the message has 2 GiB or more, or there is no such rank.
+    fn send(&mut self, to: usize, tag: u32, bytes: Vec<u8>) {
+        self.settle();
+        assert!(to < self.size(), "rank {to} of {}", self.size);
+        let count = c_int::try_from(bytes.len()).expect("a message has less than 2 GiB");
+        // SAFETY: the bytes stay where they are until the request is done: `settle` and `drop` keep them.
+        let request = unsafe { filch_mpi_send(bytes.as_ptr(), count, to as c_int, (tag % TAGS) as c_int) };
+        assert!(!request.is_null(), "out of memory");
+        self.sending.push((Request(request), bytes));
+    }
+
+    fn receive(&mut self, tag: u32) -> Option<(usize, Vec<u8>)> {
+        self.settle();
+        let (tag, mut from) = ((tag % TAGS) as c_int, 0);
+        // SAFETY: `from` is valid to write.
+        let count = unsafe { filch_mpi_probe(tag, &raw mut from) };
+        let mut bytes = vec![0; usize::try_from(count).ok()?];
+        // SAFETY: there is room for the message that was found; `self` is borrowed, so no other thread has received it.
+        unsafe { filch_mpi_receive(bytes.as_mut_ptr(), count, from, tag) };
+        Some((from as usize, bytes))
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("filch-mpi: rank {} has panicked, which ends the job", self.rank);
+            filch_mpi_abort();
+        }
+        while !self.sending.is_empty() {
+            self.settle();
+        }
+        filch_mpi_finalize();
+    }
+}

@@ -1,0 +1,70 @@
+//! What carries messages between ranks.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// A way to send bytes to other ranks. Each message arrives once; the order is free.
+pub trait Transport: Send {
+    /// This rank's number.
+    fn rank(&self) -> usize;
+
+    /// The number of ranks.
+    fn size(&self) -> usize;
+
+    /// Sends bytes, without waiting for their receiver.
+    fn send(&mut self, to: usize, tag: u32, bytes: Vec<u8>);
+
+    /// Returns the next message with this tag, and its sender, if one has arrived.
+    fn receive(&mut self, tag: u32) -> Option<(usize, Vec<u8>)>;
+}
+
+/// Ranks that are threads of one process: for tests, and to try a program.
+///
+/// ```
+/// use filch_mpi::{Threads, Transport};
+///
+/// let mut ranks = Threads::world(2);
+/// ranks[0].send(1, 7, vec![42]);
+/// assert_eq!(ranks[1].receive(6), None);
+/// assert_eq!(ranks[1].receive(7), Some((0, vec![42])));
+/// ```
+#[derive(Debug)]
+pub struct Threads {
+    rank: usize,
+    to: Vec<Sender<Parcel>>,
+    from: Receiver<Parcel>,
+    /// Received before their tag was asked for.
+    early: Vec<Parcel>,
+}
+
+type Parcel = (u32, usize, Vec<u8>);
+
+impl Threads {
+    /// Creates all ranks.
+    pub fn world(size: usize) -> Vec<Self> {
+        let (to, from): (Vec<_>, Vec<_>) = (0..size).map(|_| channel()).unzip();
+        let rank = |(rank, from)| Self { rank, to: to.clone(), from, early: Vec::new() };
+        from.into_iter().enumerate().map(rank).collect()
+    }
+}
+
+impl Transport for Threads {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.to.len()
+    }
+
+    fn send(&mut self, to: usize, tag: u32, bytes: Vec<u8>) {
+        // A rank that is gone after a panic receives nothing.
+        let _ = self.to[to].send((tag, self.rank, bytes));
+    }
+
+    fn receive(&mut self, tag: u32) -> Option<(usize, Vec<u8>)> {
+        self.early.extend(self.from.try_iter());
+        let at = self.early.iter().position(|parcel| parcel.0 == tag)?;
+        let (_, from, bytes) = self.early.remove(at);
+        Some((from, bytes))
+    }
+}
