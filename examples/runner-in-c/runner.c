@@ -21,6 +21,9 @@
 #include <strings.h>
 #include <sys/resource.h>
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -660,6 +663,14 @@ static void raise_stack_limit(void) {
     setrlimit(RLIMIT_STACK, &limit);
 }
 
+/* As filch's runners in Rust: a program that makes large arrays shall not get new pages for each run. */
+static void keep_freed_memory(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, INT32_MAX);
+#endif
+}
+
 int main(void) {
     static struct request request;
     static struct input input;
@@ -668,6 +679,7 @@ int main(void) {
     char *line = NULL;
     size_t size = 0;
     raise_stack_limit();
+    keep_freed_memory();
     hello();
     fflush(stdout);
     while (getline(&line, &size, stdin) > 0) {

@@ -107,6 +107,7 @@ pub const PEERS: &[PeerSpec] = &[
         "Rust, the standard library's threads, shared out at the first forks",
         "https://doc.rust-lang.org/std/thread",
     ),
+    rust("tokio", "1.54.1", "Rust, its threads for blocking calls, shared out at the first forks", "https://tokio.rs"),
     PeerSpec {
         name: "lace",
         version: "1.4.2",

@@ -42,7 +42,10 @@ impl Executable {
 
     fn peer(&self) -> Option<&str> {
         match self {
-            Self::Runner(name) => PEERS.iter().map(|peer| peer.name).find(|peer| peer == name),
+            // A queue of ours may have the name of a peer in C.
+            Self::Runner(name) => {
+                PEERS.iter().find(|peer| peer.name == name && peer.adapter.is_none()).map(|peer| peer.name)
+            }
             Self::Added(_) | Self::At(_) | Self::Check | Self::Probe => None,
         }
     }
@@ -189,4 +192,16 @@ pub(crate) fn ready(programs: &BTreeSet<Executable>, talks: bool) -> Result {
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.lines().filter(|line| line.starts_with("error")).collect::<Vec<_>>().join("\n");
     Err(usage(format!("the runners could not be built: `cargo {}`\n{said}", arguments.join(" "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_with_the_name_of_a_peer_in_c_is_ours() {
+        assert_eq!(Executable::runner("lace").package(), "filch-runner");
+        assert_eq!(Executable::of_peer("lace"), Executable::Added("lace".to_owned()));
+        assert_eq!(Executable::of_peer("rayon").package(), "filch-peers");
+    }
 }

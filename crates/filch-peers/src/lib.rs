@@ -14,9 +14,12 @@
 //! | `lace-ws` | ours and w - 1 of its own, which spin when idle | others: 16 MiB | its spawn and sync |
 //! | `forte` | ours and w - 1 of its own, and a heartbeat thread | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
 //! | `threads` | the caller, and w - 1 that forks start | as requested | halving |
+//! | `tokio` | the caller, and w - 1 that the first forks start | as requested | halving |
 //!
 //! The version of forte is 1.0.0-alpha.4, the last that builds with rustc 1.95; later ones need rustc 1.96.
 
+#[cfg(any(feature = "chili", feature = "lace-ws", feature = "forte", feature = "tokio"))]
+mod beside;
 mod peer;
 #[cfg(any(feature = "chili", feature = "lace-ws", feature = "forte"))]
 mod root;
@@ -31,6 +34,8 @@ mod lace_ws;
 mod rayon;
 #[cfg(feature = "threads")]
 mod threads;
+#[cfg(feature = "tokio")]
+mod tokio;
 
 pub use peer::Peer;
 #[cfg(feature = "rayon")]
@@ -62,4 +67,5 @@ peers! {
     "lace-ws" lace_ws: lace_ws::LaceWs::start;
     "forte" forte: forte::Forte::start;
     "threads" threads: threads::Threads::start;
+    "tokio" tokio: tokio::Tokio::start;
 }

@@ -1,17 +1,16 @@
 //! A thread for peers that run the root task on the calling thread: its stack has the requested size.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
+
+use crate::beside::{Job, beside};
 
 /// A thread that owns a scheduler and runs one program at a time on it.
 pub(crate) struct Root<S> {
     jobs: Option<Sender<Job<S>>>,
     thread: Option<JoinHandle<()>>,
 }
-
-type Job<S> = Box<dyn FnOnce(&mut S) + Send>;
 
 impl<S: 'static> Root<S> {
     /// Starts the thread, which first creates the scheduler.
@@ -44,22 +43,8 @@ impl<S: 'static> Root<S> {
 
     /// Runs `f` on the thread and waits for it. A panic in `f` resumes here.
     pub(crate) fn run<R: Send>(&self, f: impl FnOnce(&mut S) -> R + Send) -> R {
-        let (sender, receiver) = sync_channel::<Result<R, Box<dyn Any + Send>>>(1);
-        let job: Box<dyn FnOnce(&mut S) + Send + '_> = Box::new(move |scheduler| {
-            let result = catch_unwind(AssertUnwindSafe(|| f(scheduler)));
-            drop(sender.send(result));
-        });
-        // SAFETY: only the lifetime changes. The job's borrows outlive its use: this function returns only after the
-        // receiver below has the result or sees the sender gone, and both happen after `f` is consumed. The thread
-        // keeps no job: it consumes each by calling it, and drops the rest when it ends.
-        let job = unsafe { std::mem::transmute::<Box<dyn FnOnce(&mut S) + Send + '_>, Job<S>>(job) };
-        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
-        assert!(sent, "the thread ended before this value was dropped");
-        match receiver.recv() {
-            Ok(Ok(result)) => result,
-            Ok(Err(panic)) => resume_unwind(panic),
-            Err(_) => unreachable!("the job always sends a result"),
-        }
+        let start = |job| drop(self.jobs.as_ref().map(|jobs| jobs.send(job)));
+        beside(start, || (), f).1
     }
 }
 

@@ -37,7 +37,8 @@ tables name the sizes that were measured. A process warms up, runs once, and end
 
 `filch peers` lists the rivals, what each needs and where to get it; `filch peers add lace --source DIR` compiles the runner of one;
 `filch reproduce runtime-benchmarks --size paper` measures all that are there. A rival in C or C++ runs the program as its documentation
-writes it, with `-O3 -march=native`, with the flags and allocator that its benchmarks use; one in Rust runs filch's source.
+writes it, with `-O3 -march=native`, with the flags and allocator that its benchmarks use; one in Rust runs filch's source. All allocators
+keep freed memory.
 
 ";
 
@@ -109,6 +110,12 @@ const PORTRAITS: &[Portrait] = &[
     Portrait {
         name: "lace-ws",
         text: "Rust: Lace's split deque with spawn and sync, and with closures. Its workers spin while they are idle.",
+    },
+    Portrait {
+        name: "tokio",
+        text: "Rust: a runtime for programs that wait, which has threads for calls that block or compute. Each such call is an allocated task in a \
+               queue behind a lock, so the peer forks only as often as there are workers and calls the rest; no thread helps another. It is \
+               better at everything that waits.",
     },
 ];
 
