@@ -42,7 +42,7 @@ const TABLE: &[Row] = &[
     ("rayon-core", &["filch", "filch-queue"]),
     ("filch-peers", &["filch-catalogue", "filch-workloads", "filch-runner"]),
     ("filch-console", &[]),
-    ("filch-mpi", &["filch", "filch-queue", "filch-workloads", "filch-protocol"]),
+    ("filch-mpi", &["filch", "filch-memory", "filch-queue", "filch-workloads", "filch-protocol"]),
     (
         "filch-checker",
         &[

@@ -3,59 +3,18 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use filch::Stop;
-use filch::worklist::{self, Queue, Worklist};
+use filch::worklist::{Queue, Worklist};
 use filch_queue::ChaseLev;
 
-use crate::protocol::{Message, Outbox, Rank};
+use crate::link::{Bag, Communicator, Link, Member, Pace, Parcels, Rest, Shared};
 use crate::{Transport, Wire};
-
-/// How often a rank asks random victims before it asks its lifelines.
-const TRIES: usize = 4;
-/// After how many vain looks for a task to give a request is refused.
-const LOOKS: usize = 4;
-/// How long the communicating worker rests when there was nothing to do: at most while the rank works, and at first while it
-/// waits for work.
-const REST: Duration = Duration::from_micros(200);
-const FIRST_REST: Duration = Duration::from_micros(5);
-
-/// Many small tasks, or the communication of the rank.
-enum Bag<T> {
-    Tasks(Vec<T>),
-    Communicate,
-}
-
-impl<T: Send> worklist::Bag for Bag<T> {
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Tasks(tasks) => tasks.len(),
-            Self::Communicate => 1,
-        }
-    }
-
-    fn split(&mut self) -> Option<Self> {
-        match self {
-            Self::Tasks(tasks) => worklist::Bag::split(tasks).map(Self::Tasks),
-            Self::Communicate => None,
-        }
-    }
-
-    fn split_one(&mut self) -> Option<Self> {
-        match self {
-            Self::Tasks(tasks) => worklist::Bag::split_one(tasks).map(Self::Tasks),
-            Self::Communicate => None,
-        }
-    }
-}
 
 /// A worker, as a task sees it: to push tasks.
 #[derive(Debug)]
 pub struct Crew<'t, T> {
-    tasks: &'t mut Vec<T>,
+    pub(crate) tasks: &'t mut Vec<T>,
+    pub(crate) parcels: &'t mut Parcels<T>,
+    pub(crate) shared: &'t Shared,
 }
 
 impl<T> Crew<'_, T> {
@@ -64,10 +23,67 @@ impl<T> Crew<'_, T> {
     pub fn push(&mut self, task: T) {
         self.tasks.push(task);
     }
+
+    /// Adds a task that a worker of this rank will run: for instance because the rank has the data that it needs.
+    ///
+    /// ```
+    /// use filch_mpi::{Cluster, Threads};
+    ///
+    /// // Each rank owns the numbers that leave its own number as the rest.
+    /// let ranks = Threads::world(3).into_iter().enumerate().map(|(rank, world)| {
+    ///     std::thread::spawn(move || {
+    ///         let seeds = (rank == 0).then_some(0_u32);
+    ///         let run = Cluster::new(world, 1).run(
+    ///             seeds,
+    ///             |_| 0_u64,
+    ///             |crew, count, number| {
+    ///                 assert_eq!(number as usize % crew.ranks(), crew.rank());
+    ///                 *count += 1;
+    ///                 if number < 99 {
+    ///                     crew.push_to((number as usize + 1) % crew.ranks(), number + 1);
+    ///                 }
+    ///             },
+    ///             |a, b| a + b,
+    ///         );
+    ///         run.expect("no panic").state
+    ///     })
+    /// });
+    /// let ranks: Vec<_> = ranks.collect();
+    /// let states: Vec<_> = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
+    /// assert_eq!(states, [Some(100), None, None]);
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[inline]
+    pub fn push_to(&mut self, rank: usize, task: T) {
+        self.parcels.push(rank, task);
+    }
+
+    /// This rank's number.
+    pub fn rank(&self) -> usize {
+        self.shared.rank
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.shared.ranks
+    }
+
+    /// The largest number that any task of any rank has [raised](Self::raise) the bound to, as far as this rank knows; 0 at first.
+    #[inline]
+    pub fn bound(&self) -> u64 {
+        self.shared.bound()
+    }
+
+    /// Raises the bound of all ranks, which hear of it soon: for instance the value of the best solution that a search has found.
+    pub fn raise(&self, bound: u64) {
+        self.shared.raise(bound);
+    }
 }
 
 /// What a rank has sent and received in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Traffic {
     /// Messages sent, of any kind.
     pub messages: u64,
@@ -81,6 +97,20 @@ pub struct Traffic {
     pub end_ns: u64,
     /// Nanoseconds without work.
     pub idle_ns: u64,
+    /// Tasks run.
+    pub tasks: u64,
+}
+
+impl Wire for Traffic {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        let &Self { messages, requests, steals, stolen_tasks, end_ns, idle_ns, tasks } = self;
+        [messages, requests, steals, stolen_tasks, end_ns, idle_ns, tasks].encode(bytes);
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<Self> {
+        let [messages, requests, steals, stolen_tasks, end_ns, idle_ns, tasks] = Wire::decode(bytes)?;
+        Some(Self { messages, requests, steals, stolen_tasks, end_ns, idle_ns, tasks })
+    }
 }
 
 /// The result of a run on one rank.
@@ -136,20 +166,34 @@ impl std::error::Error for Aborted {}
 #[derive(Debug)]
 pub struct Cluster<X, Q: Queue = ChaseLev> {
     world: X,
+    workers: usize,
     list: Worklist<Q>,
     bag: usize,
+    pace: Pace,
+    progress: Option<Progress>,
     /// Each run has two tags, since ranks do not leave a run at the same time.
     runs: u32,
 }
 
+/// What rank 0 does while a run goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    pub(crate) period: Duration,
+    pub(crate) show: fn(&[u64]),
+}
+
 impl<X: Transport> Cluster<X> {
-    /// Creates a worklist with so many workers on this rank, besides the one that communicates.
+    /// Creates a worklist with so many workers on this rank. If there are other ranks, one more thread exchanges messages when the
+    /// workers do not.
     ///
     /// # Panics
     /// If `workers` is 0.
     pub fn new(world: X, workers: usize) -> Self {
         assert!(workers > 0, "a rank needs a worker");
-        Self { world, list: Worklist::new(workers + 1), bag: 64, runs: 0 }
+        let threads = workers + usize::from(world.size() > 1);
+        let list = Worklist::new(threads);
+        let pace = Pace::of(&world);
+        Self { world, workers, list, bag: 64, pace, progress: None, runs: 0 }
     }
 }
 
@@ -157,8 +201,30 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     /// Sets the queue.
     #[must_use]
     pub fn queue<R: Queue>(self, params: R::Params) -> Cluster<X, R> {
-        let Self { world, list, bag, runs } = self;
-        Cluster { world, list: list.queue(params), bag, runs }
+        let Self { world, workers, list, bag, pace, progress, runs } = self;
+        Cluster { world, workers, list: list.queue(params), bag, pace, progress, runs }
+    }
+
+    /// Whether a rank without work keeps looking for messages, instead of resting up to 0.2 ms between looks. That takes a processor, and
+    /// saves time if messages are faster than that. Default: no.
+    #[must_use]
+    pub fn stay_awake(mut self, is_awake: bool) -> Self {
+        let pace = Pace::of(&self.world);
+        self.pace = if is_awake { pace.stay_awake() } else { pace };
+        self
+    }
+
+    /// Calls `show` on rank 0 once per period with the number of tasks that each rank has run, as far as rank 0 knows. All ranks have
+    /// to set the same period.
+    #[must_use]
+    pub fn progress(mut self, period: Duration, show: fn(&[u64])) -> Self {
+        self.progress = Some(Progress { period, show });
+        self
+    }
+
+    /// The number of workers on this rank.
+    pub fn workers(&self) -> usize {
+        self.workers
     }
 
     /// The ranks.
@@ -166,7 +232,36 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         &self.world
     }
 
-    /// Runs tasks until none is left on any rank. `state` makes the state of each worker; `merge` joins states in any order.
+    /// The ranks, for messages of the program's own between runs: with tags from [`FIRST_FREE_TAG`](Self::FIRST_FREE_TAG) on.
+    pub fn world_mut(&mut self) -> &mut X {
+        &mut self.world
+    }
+
+    /// Runs use smaller tags.
+    pub const FIRST_FREE_TAG: u32 = 1 << 14;
+
+    /// Returns what this rank gives, of all ranks, by rank, on rank 0.
+    pub fn gather<S: Wire>(&mut self, value: S) -> Option<Vec<S>> {
+        let rank = self.world.rank() as u64;
+        let tag = self.next_tag();
+        let joined = |mut a: Vec<(u64, S)>, b| {
+            a.extend(b);
+            a
+        };
+        let values = self.merge(tag + 1, vec![(rank, value)], joined);
+        values.map(|mut values| {
+            values.sort_unstable_by_key(|(rank, _)| *rank);
+            values.into_iter().map(|(_, value)| value).collect()
+        })
+    }
+
+    fn next_tag(&mut self) -> u32 {
+        let tag = 2 * self.runs % Self::FIRST_FREE_TAG;
+        self.runs += 1;
+        tag
+    }
+
+    /// Runs tasks until none is left on any rank. `state` makes the state of each thread; `merge` joins states in any order.
     ///
     /// # Errors
     /// If a task has panicked on another rank. The cluster cannot run again.
@@ -186,43 +281,49 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         W: Fn(&mut Crew<'_, T>, &mut S, T) + Sync,
         M: Fn(S, S) -> S,
     {
-        let tag = 2 * self.runs;
-        self.runs += 1;
+        let tag = self.next_tag();
+        let shared = Shared::new(&self.world, self.pace);
         let stop = self.list.stop();
+        let link = Mutex::new(Link::new(&mut self.world, tag, stop, &shared, self.progress));
         let seeds: Vec<T> = seeds.into_iter().collect();
-        let link = Mutex::new(Link::new(&mut self.world, tag, stop));
         // With the newest first, the communication starts at once.
-        let bags = [Bag::Tasks(seeds), Bag::Communicate];
-        let outcome = self.list.run_bags(bags, self.bag, state, |crew, state, bag: &mut Bag<T>| match bag {
-            Bag::Tasks(tasks) => {
-                if let Some(next) = tasks.pop() {
-                    task(&mut Crew { tasks }, state, next);
+        let communicator = (shared.ranks > 1).then_some(Bag::Communicate);
+        let bags = [Bag::Tasks(seeds)].into_iter().chain(communicator);
+        let member = |worker| Member::new(state(worker), &shared);
+        let outcome = self.list.run_bags(
+            bags,
+            self.bag,
+            member,
+            |crew, member: &mut Member<'_, S, T>, bag: &mut Bag<T>| match bag {
+                Bag::Tasks(tasks) => member.run_one(tasks, &task, crew, &link),
+                Bag::Here(tasks) => member.run_here(tasks, &task, crew, &link),
+                Bag::Communicate => {
+                    Communicator::new(&link).run::<T, Q>(crew);
+                    *bag = Bag::Tasks(Vec::new());
                 }
-            }
-            Bag::Communicate => {
-                link.lock().expect("one task communicates").communicate(crew);
-                *bag = Bag::Tasks(Vec::new());
-            }
-        });
+            },
+        );
         let link = link.into_inner().expect("a panic is resumed");
-        if let Some(by) = link.rank.aborted_by() {
+        if let Some(by) = link.aborted_by() {
             return Err(Aborted { by });
         }
-        let traffic = link.traffic;
-        let state = outcome.states.into_iter().reduce(&merge).expect("there are workers");
-        Ok(Outcome { state: self.gather(tag + 1, state, merge), traffic })
+        let mut traffic = link.traffic();
+        traffic.tasks = shared.tasks();
+        let states = outcome.states.into_iter().map(Member::into_state);
+        let state = states.reduce(&merge).expect("there are workers");
+        Ok(Outcome { state: self.merge(tag + 1, state, merge), traffic })
     }
 
     /// Merges the states of all ranks, along the tree, at rank 0.
-    fn gather<S: Wire>(&mut self, tag: u32, mut state: S, merge: impl Fn(S, S) -> S) -> Option<S> {
+    fn merge<S: Wire>(&mut self, tag: u32, mut state: S, merge: impl Fn(S, S) -> S) -> Option<S> {
         let (me, size) = (self.world.rank(), self.world.size());
         for _ in (2 * me + 1..=2 * me + 2).filter(|&below| below < size) {
-            let mut rest = FIRST_REST;
+            let mut rest = Rest::default();
             let bytes = loop {
                 if let Some((_, bytes)) = self.world.receive(tag) {
                     break bytes;
                 }
-                nap(&mut rest);
+                rest.after(true, self.pace);
             };
             state = merge(state, S::decode(&mut &bytes[..]).expect("a state was sent"));
         }
@@ -234,162 +335,4 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         self.world.send((me - 1) / 2, tag, bytes);
         None
     }
-}
-
-fn nap(rest: &mut Duration) {
-    std::thread::sleep(*rest);
-    *rest = (2 * *rest).min(REST);
-}
-
-/// A rank's connection to the others during a run.
-struct Link<'x, X> {
-    world: &'x mut X,
-    tag: u32,
-    rank: Rank,
-    out: Outbox<Vec<u8>>,
-    stop: Stop,
-    traffic: Traffic,
-}
-
-impl<'x, X: Transport> Link<'x, X> {
-    fn new(world: &'x mut X, tag: u32, stop: Stop) -> Self {
-        let rank = Rank::new(world.rank(), world.size());
-        Self { world, tag, rank, out: Vec::new(), stop, traffic: Traffic::default() }
-    }
-
-    /// Exchanges messages until the run is over.
-    fn communicate<T: Wire, Q: Queue>(&mut self, crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>) {
-        let mut random = fastrand::Rng::with_seed(self.world.rank() as u64);
-        let (mut tries, mut looks, mut rest) = (0, 0, FIRST_REST);
-        let mut idle_since: Option<std::time::Instant> = None;
-        // It has work until it has looked.
-        self.rank.set_active(true, &mut self.out);
-        loop {
-            let mut is_quiet = true;
-            while let Some((from, bytes)) = self.world.receive(self.tag) {
-                is_quiet = false;
-                let message = decode(&mut &bytes[..]).expect("ranks send messages");
-                if let Some(bytes) = self.rank.receive(from, message, &mut self.out) {
-                    let tasks = Vec::<T>::decode(&mut &bytes[..]).expect("ranks send tasks");
-                    self.traffic.steals += 1;
-                    self.traffic.stolen_tasks += tasks.len() as u64;
-                    crew.push(Box::new(Bag::Tasks(tasks)));
-                    tries = 0;
-                }
-            }
-            crew.poll();
-            if crew.is_stopped() && self.rank.aborted_by().is_none() && !self.rank.is_done() {
-                self.rank.abort(&mut self.out);
-            }
-            if self.rank.aborted_by().is_some() {
-                self.stop.stop();
-            }
-            let is_over = self.rank.is_done() || self.rank.aborted_by().is_some();
-            if !is_over && !crew.is_last() {
-                self.traffic.idle_ns += idle_since.take().map_or(0, |since| since.elapsed().as_nanos() as u64);
-                if let Some(to) = self.rank.wanted() {
-                    match spare(crew) {
-                        Some(bag) => {
-                            let mut bytes = Vec::new();
-                            bag.encode(&mut bytes);
-                            self.rank.give(to, bytes, &mut self.out);
-                            looks = 0;
-                        }
-                        None => {
-                            looks += 1;
-                            if looks == LOOKS {
-                                looks = 0;
-                                self.rank.refuse(&mut self.out);
-                            }
-                        }
-                    }
-                }
-            } else if !is_over {
-                idle_since.get_or_insert_with(std::time::Instant::now);
-                self.rank.set_active(false, &mut self.out);
-                self.asks(&mut tries, &mut random);
-            }
-            is_quiet &= self.out.is_empty();
-            self.sends();
-            if is_over || self.rank.is_done() {
-                let idle = idle_since.map_or(0, |since| since.elapsed().as_nanos() as u64);
-                self.traffic.idle_ns += idle;
-                self.traffic.end_ns = idle;
-                return;
-            }
-            if is_quiet { nap(&mut rest) } else { rest = FIRST_REST }
-        }
-    }
-
-    fn asks(&mut self, tries: &mut usize, random: &mut fastrand::Rng) {
-        let (me, size) = (self.world.rank(), self.world.size());
-        if size == 1 || !self.rank.may_ask() {
-            return;
-        }
-        if *tries < TRIES {
-            *tries += 1;
-            let victim = (me + random.usize(1..size)) % size;
-            self.rank.ask(victim, false, &mut self.out);
-        } else if let Some(victim) = self.rank.lifeline() {
-            self.rank.ask(victim, true, &mut self.out);
-        }
-    }
-
-    fn sends(&mut self) {
-        for (to, message) in self.out.drain(..) {
-            self.traffic.messages += 1;
-            self.traffic.requests += u64::from(matches!(message, Message::Request { .. }));
-            self.world.send(to, self.tag, encode(&message));
-        }
-    }
-}
-
-/// Takes tasks to give away, but not the last of the rank.
-fn spare<T: Wire, Q: Queue>(crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>) -> Option<Vec<T>> {
-    let Bag::Tasks(mut tasks) = *crew.take()? else { unreachable!("the communication is not in a queue") };
-    if !crew.is_last() && !tasks.is_empty() {
-        return Some(tasks);
-    }
-    let half = worklist::Bag::split(&mut tasks);
-    crew.push(Box::new(Bag::Tasks(tasks)));
-    half
-}
-
-fn encode(message: &Message<Vec<u8>>) -> Vec<u8> {
-    let (kind, number, bag): (u8, [u64; 2], &[u8]) = match message {
-        Message::Request { is_lifeline } => (0, [u64::from(*is_lifeline), 0], &[]),
-        Message::Nothing => (1, [0; 2], &[]),
-        Message::Work(bag) => (2, [0; 2], bag),
-        Message::Push(bag) => (3, [0; 2], bag),
-        Message::Hint(number) => (4, [*number, 0], &[]),
-        Message::Wave => (5, [0; 2], &[]),
-        Message::Report { sent, received } => (6, [*sent, *received], &[]),
-        Message::Stop => (7, [0; 2], &[]),
-        Message::Settled => (8, [0; 2], &[]),
-        Message::Leave => (9, [0; 2], &[]),
-        Message::Abort => (10, [0; 2], &[]),
-    };
-    let mut bytes = Vec::with_capacity(17 + bag.len());
-    kind.encode(&mut bytes);
-    number.encode(&mut bytes);
-    bytes.extend_from_slice(bag);
-    bytes
-}
-
-fn decode(bytes: &mut &[u8]) -> Option<Message<Vec<u8>>> {
-    let (kind, [a, b]) = <(u8, [u64; 2])>::decode(bytes)?;
-    Some(match kind {
-        0 => Message::Request { is_lifeline: a != 0 },
-        1 => Message::Nothing,
-        2 => Message::Work(bytes.to_vec()),
-        3 => Message::Push(bytes.to_vec()),
-        4 => Message::Hint(a),
-        5 => Message::Wave,
-        6 => Message::Report { sent: a, received: b },
-        7 => Message::Stop,
-        8 => Message::Settled,
-        9 => Message::Leave,
-        10 => Message::Abort,
-        _ => return None,
-    })
 }

@@ -4,6 +4,8 @@
 //! exchanges messages with other ranks, by the [protocol]. Borrowed closures cannot travel, so tasks are [values](Wire).
 
 mod cluster;
+mod link;
+mod message;
 #[cfg(feature = "mpi")]
 mod mpi;
 pub mod protocol;

@@ -1,11 +1,17 @@
 //! `filch-mpi`: programs on all ranks of an MPI job.
 
 #[cfg(feature = "mpi")]
+mod command;
+#[cfg(feature = "mpi")]
+mod ping;
+#[cfg(feature = "mpi")]
 mod programs;
+#[cfg(feature = "mpi")]
+mod serve;
 
 #[cfg(feature = "mpi")]
 fn main() -> std::process::ExitCode {
-    programs::main()
+    command::main()
 }
 
 #[cfg(not(feature = "mpi"))]

@@ -4,10 +4,12 @@ use std::ffi::{c_int, c_void};
 use std::thread;
 
 use crate::Transport;
+use crate::transport::near;
 
 // SAFETY: as `shim.c` declares them.
 unsafe extern "C" {
     fn filch_mpi_init(rank: *mut c_int, size: *mut c_int) -> c_int;
+    fn filch_mpi_nodes(nodes: *mut c_int);
     safe fn filch_mpi_finalize();
     safe fn filch_mpi_abort();
     fn filch_mpi_send(bytes: *const u8, count: c_int, to: c_int, tag: c_int) -> *mut c_void;
@@ -24,6 +26,7 @@ const TAGS: u32 = 1 << 15;
 pub struct Mpi {
     rank: c_int,
     size: c_int,
+    near: Vec<usize>,
     /// Messages that MPI still reads.
     sending: Vec<(Request, Vec<u8>)>,
 }
@@ -47,7 +50,10 @@ impl Mpi {
             // SAFETY: both numbers are valid to write, and this is the process's only call.
             let is_serialized = unsafe { filch_mpi_init(&raw mut rank, &raw mut size) } != 0;
             assert!(is_serialized, "this MPI lets only the first thread call it");
-            world = Some(Self { rank, size, sending: Vec::new() });
+            let mut nodes = vec![0; size as usize];
+            // SAFETY: there is room for a number for each rank.
+            unsafe { filch_mpi_nodes(nodes.as_mut_ptr()) };
+            world = Some(Self { rank, size, near: near(&nodes, rank as usize), sending: Vec::new() });
         });
         world.expect("MPI starts once per process")
     }
@@ -66,6 +72,10 @@ impl Transport for Mpi {
 
     fn size(&self) -> usize {
         self.size as usize
+    }
+
+    fn near(&self) -> &[usize] {
+        &self.near
     }
 
     /// # Panics

@@ -39,8 +39,8 @@ pub enum Message<B> {
     Work(B),
     /// Work that was not asked for just now: for a rank that the sender remembered, or for the rank that a task belongs to. Counted.
     Push(B),
-    /// A number that the sender's tasks tell all others. Counted, so that none is left at the end.
-    Hint(u64),
+    /// What the sender's tasks tell others. Counted, so that none is left at the end.
+    Hint(Hint),
     /// Rank 0 asks for counts.
     Wave,
     /// The counted messages of a rank and those below it.
@@ -58,6 +58,15 @@ pub enum Message<B> {
     Leave,
     /// A task of the sender has panicked.
     Abort,
+}
+
+/// What a rank tells others beside work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hint {
+    /// The bound that its tasks know.
+    pub bound: u64,
+    /// The number of tasks it has run.
+    pub tasks: u64,
 }
 
 /// Messages to send, with their receivers.
@@ -212,6 +221,11 @@ impl Rank {
         }
     }
 
+    /// Whether it has work, as far as it was told.
+    pub fn is_active(&self) -> bool {
+        self.is_active
+    }
+
     /// Whether it may ask for work: it has none, and no answer is missing.
     pub fn may_ask(&self) -> bool {
         self.is_working() && !self.is_active && self.asked == 0
@@ -280,10 +294,18 @@ impl Rank {
         out.push((to, Message::Push(bag)));
     }
 
-    /// Tells all others a number.
-    pub fn hint<B>(&mut self, number: u64, out: &mut Outbox<B>) {
-        self.sent += self.size as u64 - 1;
-        out.extend((0..self.size).filter(|&rank| rank != self.me).map(|rank| (rank, Message::Hint(number))));
+    /// Tells all others. Only with work.
+    pub fn hint<B>(&mut self, hint: Hint, out: &mut Outbox<B>) {
+        let me = self.me;
+        for rank in (0..self.size).filter(|&rank| rank != me) {
+            self.hint_to(rank, hint, out);
+        }
+    }
+
+    /// Tells another rank. Only with work.
+    pub fn hint_to<B>(&mut self, to: usize, hint: Hint, out: &mut Outbox<B>) {
+        self.sent += 1;
+        out.push((to, Message::Hint(hint)));
     }
 
     /// Refuses all requests: there is nothing to give now.

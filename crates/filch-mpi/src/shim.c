@@ -11,6 +11,18 @@ int filch_mpi_init(int *rank, int *size) {
     return provided >= MPI_THREAD_SERIALIZED;
 }
 
+/* Writes for each rank the first rank on its node. */
+void filch_mpi_nodes(int *nodes) {
+    int rank = 0, first = 0;
+    MPI_Comm node;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    first = rank;
+    MPI_Bcast(&first, 1, MPI_INT, 0, node);
+    MPI_Comm_free(&node);
+    MPI_Allgather(&first, 1, MPI_INT, nodes, 1, MPI_INT, MPI_COMM_WORLD);
+}
+
 void filch_mpi_finalize(void) { MPI_Finalize(); }
 
 void filch_mpi_abort(void) { MPI_Abort(MPI_COMM_WORLD, 1); }

@@ -10,6 +10,11 @@ pub trait Transport: Send {
     /// The number of ranks.
     fn size(&self) -> usize;
 
+    /// The other ranks on the same node, which are asked for work first.
+    fn near(&self) -> &[usize] {
+        &[]
+    }
+
     /// Sends bytes, without waiting for their receiver.
     fn send(&mut self, to: usize, tag: u32, bytes: Vec<u8>);
 
@@ -30,19 +35,30 @@ pub trait Transport: Send {
 #[derive(Debug)]
 pub struct Threads {
     rank: usize,
+    near: Vec<usize>,
     to: Vec<Sender<Parcel>>,
     from: Receiver<Parcel>,
     /// Received before their tag was asked for.
     early: Vec<Parcel>,
 }
 
+/// The other ranks on the same node as `rank`.
+pub(crate) fn near<N: PartialEq>(nodes: &[N], rank: usize) -> Vec<usize> {
+    (0..nodes.len()).filter(|&other| other != rank && nodes[other] == nodes[rank]).collect()
+}
+
 type Parcel = (u32, usize, Vec<u8>);
 
 impl Threads {
-    /// Creates all ranks.
+    /// Creates all ranks, on one node.
     pub fn world(size: usize) -> Vec<Self> {
-        let (to, from): (Vec<_>, Vec<_>) = (0..size).map(|_| channel()).unzip();
-        let rank = |(rank, from)| Self { rank, to: to.clone(), from, early: Vec::new() };
+        Self::on_nodes(&vec![0; size])
+    }
+
+    /// Creates ranks on these nodes, a number for each rank.
+    pub fn on_nodes(nodes: &[usize]) -> Vec<Self> {
+        let (to, from): (Vec<_>, Vec<_>) = nodes.iter().map(|_| channel()).unzip();
+        let rank = |(rank, from)| Self { rank, near: near(nodes, rank), to: to.clone(), from, early: Vec::new() };
         from.into_iter().enumerate().map(rank).collect()
     }
 }
@@ -54,6 +70,10 @@ impl Transport for Threads {
 
     fn size(&self) -> usize {
         self.to.len()
+    }
+
+    fn near(&self) -> &[usize] {
+        &self.near
     }
 
     fn send(&mut self, to: usize, tag: u32, bytes: Vec<u8>) {

@@ -16,6 +16,12 @@ pub trait Wire: Send + Sized {
 
     /// Takes a value from the front; `None` if there is none.
     fn decode(bytes: &mut &[u8]) -> Option<Self>;
+
+    /// Appends many values, as a vector of them does.
+    fn encode_all(values: &[Self], bytes: &mut Vec<u8>) {
+        (values.len() as u64).encode(bytes);
+        values.iter().for_each(|value| value.encode(bytes));
+    }
 }
 
 macro_rules! wire_for_numbers {
@@ -40,8 +46,7 @@ wire_for_numbers!(u8, u16, u32, u64, i32, i64, f64);
 
 impl<T: Wire> Wire for Vec<T> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        (self.len() as u64).encode(bytes);
-        self.iter().for_each(|item| item.encode(bytes));
+        T::encode_all(self, bytes);
     }
 
     fn decode(bytes: &mut &[u8]) -> Option<Self> {

@@ -76,6 +76,18 @@ pub struct Instance {
     optimum: u64,
 }
 
+impl Instance {
+    /// The items, by falling value per weight.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The weight that the knapsack holds.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+}
+
 impl Runs for Instance {
     fn serial(&mut self) -> Answer {
         let mut best = 0;
@@ -113,9 +125,9 @@ pub fn knapsack<J: ForkJoin>(j: J, items: &[Item], capacity: u64) -> u64 {
     best.into_inner()
 }
 
-/// Returns an upper bound on `value` plus the value of any choice of items that fit into `room`.
+/// Returns an upper bound on `value` plus the value of any choice of items, from `next` on, that fit into `room`.
 #[inline]
-fn bound(next: Item, room: u64, value: u64) -> u64 {
+pub fn bound(next: Item, room: u64, value: u64) -> u64 {
     value + room * next.value / next.weight
 }
 

@@ -63,7 +63,7 @@ impl State {
                         state.bags[rank].extend([task - 1; 2]);
                     }
                     if std::mem::take(&mut state.has_hint) {
-                        state.ranks[rank].hint(1, out);
+                        state.ranks[rank].hint(Hint::default(), out);
                     }
                     state.ranks[rank].set_active(!state.bags[rank].is_empty(), out);
                 }));

@@ -180,9 +180,27 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// assert_eq!(outcome.states.iter().sum::<u32>(), 9);
     /// ```
     pub fn is_last(&self) -> bool {
+        self.is_among_last(1)
+    }
+
+    /// As [`is_last`](Self::is_last), with so many tasks left: those that the caller knows to run, all of whose pushes happen before this
+    /// call, as by a lock.
+    ///
+    /// # Panics
+    /// As [`is_last`](Self::is_last).
+    ///
+    /// ```
+    /// let outcome = filch::worklist::Worklist::new(1).run(
+    ///     [1_u32, 2, 3],
+    ///     |_| Vec::new(),
+    ///     |crew, left, _| left.push([1, 2, 3].map(|running| crew.is_among_last(running))),
+    /// );
+    /// assert_eq!(outcome.states[0], [[false, false, true], [false, true, false], [true, false, false]]);
+    /// ```
+    pub fn is_among_last(&self, running: u64) -> bool {
         assert!(self.counts_tasks(), "only a list that counts its tasks knows which is the last");
         let counts = &self.shared.counts;
-        Counts::all_done_of(counts, || counts.iter().map(Counts::pieces).sum::<u64>() - 1)
+        Counts::all_done_of(counts, || counts.iter().map(Counts::pieces).sum::<u64>() - running)
     }
 
     /// Answers thieves, for long tasks that push no others.
