@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use filch::worklist::{Queue, Worklist};
+use filch::worklist::{self, Queue, Worklist};
 use filch_queue::ChaseLev;
 
 use crate::link::{Bag, Communicator, Link, Member, Pace, Parcels, Rest, Shared};
@@ -171,6 +171,8 @@ pub struct Cluster<X, Q: Queue = ChaseLev> {
     bag: usize,
     pace: Pace,
     progress: Option<Progress>,
+    /// The ranks that rank 0 has heard to be dead.
+    gone: Vec<usize>,
     /// Each run has two tags, since ranks do not leave a run at the same time.
     runs: u32,
 }
@@ -193,7 +195,7 @@ impl<X: Transport> Cluster<X> {
         let threads = workers + usize::from(world.size() > 1);
         let list = Worklist::new(threads);
         let pace = Pace::of(&world);
-        Self { world, workers, list, bag: 64, pace, progress: None, runs: 0 }
+        Self { world, workers, list, bag: 64, pace, progress: None, gone: Vec::new(), runs: 0 }
     }
 }
 
@@ -201,8 +203,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     /// Sets the queue.
     #[must_use]
     pub fn queue<R: Queue>(self, params: R::Params) -> Cluster<X, R> {
-        let Self { world, workers, list, bag, pace, progress, runs } = self;
-        Cluster { world, workers, list: list.queue(params), bag, pace, progress, runs }
+        let Self { world, workers, list, bag, pace, progress, gone, runs } = self;
+        Cluster { world, workers, list: list.queue(params), bag, pace, progress, gone, runs }
     }
 
     /// Whether a rank without work keeps looking for messages, instead of resting up to 0.2 ms between looks. That takes a processor, and
@@ -243,22 +245,21 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     /// Returns what this rank gives, of all ranks, by rank, on rank 0.
     pub fn gather<S: Wire>(&mut self, value: S) -> Option<Vec<S>> {
         let rank = self.world.rank() as u64;
-        let tag = self.next_tag();
+        self.runs += 1;
         let joined = |mut a: Vec<(u64, S)>, b| {
             a.extend(b);
             a
         };
-        let values = self.merge(tag + 1, vec![(rank, value)], joined);
+        let values = self.merge(self.last_tag() + 1, vec![(rank, value)], joined);
         values.map(|mut values| {
             values.sort_unstable_by_key(|(rank, _)| *rank);
             values.into_iter().map(|(_, value)| value).collect()
         })
     }
 
-    fn next_tag(&mut self) -> u32 {
-        let tag = 2 * self.runs % Self::FIRST_FREE_TAG;
-        self.runs += 1;
-        tag
+    /// The tag of the newest run; the next one is the tag of its states.
+    fn last_tag(&self) -> u32 {
+        2 * self.runs % Self::FIRST_FREE_TAG
     }
 
     /// Runs tasks until none is left on any rank. `state` makes the state of each thread; `merge` joins states in any order.
@@ -281,37 +282,130 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         W: Fn(&mut Crew<'_, T>, &mut S, T) + Sync,
         M: Fn(S, S) -> S,
     {
-        let tag = self.next_tag();
+        let (state, traffic) = self.run_rounds(seeds, state, task, &merge, false)?;
+        Ok(Outcome { state: self.merge(self.last_tag() + 1, state, merge), traffic })
+    }
+
+    /// As [`run`](Self::run), and goes on if ranks other than 0 die, and if their tasks panic: with the others, who do again what the dead have got
+    /// from them. So tasks may run several times, and their results are merged as often: the task and `merge` must not mind. Rank 0 has all
+    /// seeds. Each rank keeps a copy of what it gives away, until the end.
+    ///
+    /// The world has to [hear](Transport::lost) of deaths: see `Mpi::survive`.
+    ///
+    /// ```
+    /// use filch_mpi::{Cluster, Threads};
+    ///
+    /// // The largest number, by ranks of which one breaks.
+    /// let ranks = Threads::world(3).into_iter().enumerate().map(|(rank, world)| {
+    ///     std::thread::spawn(move || {
+    ///         let seeds = (rank == 0).then_some(1_u32);
+    ///         let run = Cluster::new(world, 1).run_idempotent(
+    ///             seeds,
+    ///             |_| 0_u32,
+    ///             |crew, most, node| {
+    ///                 assert!(crew.rank() != 2, "this rank breaks when it has got work");
+    ///                 *most = node.max(*most);
+    ///                 [2 * node, 2 * node + 1].into_iter().filter(|&child| child < 1 << 16).for_each(|child| crew.push(child));
+    ///             },
+    ///             |a, b| a.max(b),
+    ///         );
+    ///         run.expect("rank 0 lives").state
+    ///     })
+    /// });
+    /// let ranks: Vec<_> = ranks.collect();
+    /// let states: Vec<_> = ranks.into_iter().map(|rank| rank.join()).collect();
+    /// assert_eq!(states[0].as_ref().ok(), Some(&Some((1 << 16) - 1)));
+    /// ```
+    ///
+    /// # Errors
+    /// If rank 0 has died. The cluster cannot run again.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run); if another rank than 0 has seeds; and if a task is [pushed to](Crew::push_to) another rank.
+    pub fn run_idempotent<T, S, W, M>(
+        &mut self,
+        seeds: impl IntoIterator<Item = T>,
+        state: impl Fn(usize) -> S + Sync,
+        task: W,
+        merge: M,
+    ) -> Result<Outcome<S>, Aborted>
+    where
+        T: Wire,
+        S: Wire,
+        W: Fn(&mut Crew<'_, T>, &mut S, T) + Sync,
+        M: Fn(S, S) -> S,
+    {
+        let (state, traffic) = self.run_rounds(seeds, state, task, &merge, true)?;
+        let is_first = self.world.rank() == 0;
+        Ok(Outcome { state: is_first.then_some(state), traffic })
+    }
+
+    /// Runs until the end, and again after deaths. Returns the state of this rank; on rank 0 that of all if the run survives deaths.
+    fn run_rounds<T, S, W>(
+        &mut self,
+        seeds: impl IntoIterator<Item = T>,
+        state: impl Fn(usize) -> S + Sync,
+        task: W,
+        merge: &impl Fn(S, S) -> S,
+        survives: bool,
+    ) -> Result<(S, Traffic), Aborted>
+    where
+        T: Wire,
+        S: Wire,
+        W: Fn(&mut Crew<'_, T>, &mut S, T) + Sync,
+    {
+        let mut seeds: Vec<T> = seeds.into_iter().collect();
+        assert!(
+            !survives || self.world.rank() == 0 || seeds.is_empty(),
+            "rank 0 has the seeds of a run that survives deaths"
+        );
+        self.runs += 1;
+        let tag = self.last_tag();
         let shared = Shared::new(&self.world, self.pace);
         let stop = self.list.stop();
-        let link = Mutex::new(Link::new(&mut self.world, tag, stop, &shared, self.progress));
-        let seeds: Vec<T> = seeds.into_iter().collect();
-        // With the newest first, the communication starts at once.
-        let communicator = (shared.ranks > 1).then_some(Bag::Communicate);
-        let bags = [Bag::Tasks(seeds)].into_iter().chain(communicator);
-        let member = |worker| Member::new(state(worker), &shared);
-        let outcome = self.list.run_bags(
-            bags,
-            self.bag,
-            member,
-            |crew, member: &mut Member<'_, S, T>, bag: &mut Bag<T>| match bag {
+        let known = survives.then(|| std::mem::take(&mut self.gone));
+        let mut link = Mutex::new(Link::new(&mut self.world, tag, stop, &shared, self.progress, known));
+        let mut before: Option<S> = None;
+        loop {
+            // With the newest first, the communication starts at once.
+            let communicator = (shared.ranks > 1).then_some(Bag::Communicate);
+            let bags = [Bag::Tasks(seeds)].into_iter().chain(communicator);
+            let member = |worker| Member::new(state(worker), &shared);
+            let run = |crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+                       member: &mut Member<'_, S, T>,
+                       bag: &mut Bag<T>| match bag {
                 Bag::Tasks(tasks) => member.run_one(tasks, &task, crew, &link),
                 Bag::Here(tasks) => member.run_here(tasks, &task, crew, &link),
                 Bag::Communicate => {
                     Communicator::new(&link).run::<T, Q>(crew);
                     *bag = Bag::Tasks(Vec::new());
                 }
-            },
-        );
-        let link = link.into_inner().expect("a panic is resumed");
-        if let Some(by) = link.aborted_by() {
-            return Err(Aborted { by });
+            };
+            let outcome = self.list.run_bags(bags, self.bag, member, run);
+            let link = link.get_mut().expect("a panic is resumed");
+            let states = outcome.states.into_iter().map(Member::into_state);
+            let mut state = before.into_iter().chain(states).reduce(merge).expect("there are workers");
+            if let Some(by) = link.aborted_by() {
+                return Err(Aborted { by });
+            }
+            let mut is_over = !survives || shared.ranks == 1;
+            if !is_over {
+                let mut bytes = Vec::new();
+                state.encode(&mut bytes);
+                if let Some(others) = link.collect(bytes)? {
+                    is_over = true;
+                    let decoded = |bytes: Vec<u8>| S::decode(&mut &bytes[..]).expect("a state was sent");
+                    state = others.into_values().map(decoded).fold(state, merge);
+                }
+            }
+            if is_over {
+                let traffic = Traffic { tasks: shared.tasks(), ..link.traffic() };
+                self.gone = link.take_gone();
+                return Ok((state, traffic));
+            }
+            before = Some(state);
+            seeds = link.take_inbox();
         }
-        let mut traffic = link.traffic();
-        traffic.tasks = shared.tasks();
-        let states = outcome.states.into_iter().map(Member::into_state);
-        let state = states.reduce(&merge).expect("there are workers");
-        Ok(Outcome { state: self.merge(tag + 1, state, merge), traffic })
     }
 
     /// Merges the states of all ranks, along the tree, at rank 0.

@@ -1,5 +1,6 @@
 //! The command line, and a JSON line per run.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,9 @@ struct Options {
     /// A rank without work keeps looking for messages, and its processor busy.
     #[arg(long)]
     stay_awake: bool,
+    /// Goes on when ranks other than 0 die, for programs whose tasks may run twice. A rank counts as dead that was silent for so many seconds.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..))]
+    keep_going: Option<u16>,
     /// Runs on a `Worklist` of one process instead, to compare. Without mpirun.
     #[arg(long)]
     alone: bool,
@@ -120,10 +124,22 @@ fn run_all(program: &str, options: &Options) -> ExitCode {
     let mut ground = if options.alone {
         Ground::Alone(Worklist::new(workers))
     } else {
-        let cluster = Cluster::new(Mpi::start(), workers).stay_awake(options.stay_awake);
-        Ground::Cluster(if options.progress { cluster.progress(PERIOD, show) } else { cluster })
+        let world = Mpi::start();
+        let world = match options.keep_going {
+            Some(seconds) => world.survive(Duration::from_secs(seconds.into())),
+            None => world,
+        };
+        let cluster = Cluster::new(world, workers).stay_awake(options.stay_awake);
+        let cluster = if options.progress { cluster.progress(PERIOD, show) } else { cluster };
+        Ground::Cluster { cluster, keeps_going: options.keep_going.is_some() }
     };
     let Some(mut prepared) = prepare(program, &options.set, &ground) else { return ExitCode::from(2) };
+    if options.keep_going.is_some() && !prepared.may_repeat() {
+        if ground.place().0 == 0 {
+            eprintln!("{program} does not allow --keep-going: after a death tasks run twice, which changes its answer");
+        }
+        return ExitCode::from(2);
+    }
     let mut is_right = true;
     for repeat in 0..options.repeat {
         is_right &= run_one(&mut ground, &mut prepared, program, options, repeat);
@@ -158,6 +174,19 @@ fn run_one(ground: &mut Ground, prepared: &mut Prepared, program: &str, options:
     error.is_none()
 }
 
+/// Returns the traffic of the living ranks, on rank 0.
+fn survivors(cluster: &mut Cluster<Mpi>, traffic: Traffic) -> Vec<Traffic> {
+    let rank = cluster.world().rank() as u64;
+    let own = |worker| if worker == 0 { vec![(rank, traffic)] } else { Vec::new() };
+    let merge = |a: Vec<(u64, Traffic)>, b: Vec<_>| {
+        let ranks: BTreeMap<_, _> = a.into_iter().chain(b).collect();
+        ranks.into_iter().collect()
+    };
+    let run = cluster.run_idempotent([0_u8; 0], own, |_, _, _| (), merge);
+    let ranks = run.ok().and_then(|run| run.state).unwrap_or_default();
+    ranks.into_iter().map(|(_, traffic)| traffic).collect()
+}
+
 /// A run, timed by rank 0.
 pub(crate) struct Timed {
     pub(crate) seconds: f64,
@@ -177,7 +206,8 @@ impl Timed {
         };
         let seconds = start.elapsed().as_secs_f64();
         let traffic = match ground {
-            Ground::Cluster(cluster) => cluster.gather(traffic).unwrap_or_default(),
+            Ground::Cluster { cluster, keeps_going: false } => cluster.gather(traffic).unwrap_or_default(),
+            Ground::Cluster { cluster, keeps_going: true } => survivors(cluster, traffic),
             Ground::Alone(_) => vec![traffic],
         };
         Self { seconds, answer, traffic }
@@ -188,7 +218,7 @@ impl Ground {
     /// This rank, and the number of ranks.
     pub(crate) fn place(&self) -> (usize, usize) {
         match self {
-            Self::Cluster(cluster) => (cluster.world().rank(), cluster.world().size()),
+            Self::Cluster { cluster, .. } => (cluster.world().rank(), cluster.world().size()),
             Self::Alone(_) => (0, 1),
         }
     }

@@ -6,6 +6,7 @@
 //!
 //! Invariant: the rank counts as having work while a worker has a bag with tasks.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::OnceLock;
@@ -17,7 +18,7 @@ use filch::worklist::{self, Queue};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::clock;
 
-use crate::cluster::{Crew, Progress, Traffic};
+use crate::cluster::{Aborted, Crew, Progress, Traffic};
 use crate::message::{decode, encode};
 use crate::protocol::{Hint, Message, Outbox, Rank};
 use crate::{Transport, Wire};
@@ -226,6 +227,7 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
         if self.parcels.count >= PARCEL || is_empty && self.parcels.count > 0 {
             self.keep_own(crew);
             let link = &mut *link.lock().expect("no panic with the link");
+            assert!(!link.survives, "a task that belongs to a rank cannot survive it: push it for anybody");
             for (to, parcel) in self.parcels.by_rank.iter_mut().enumerate().filter(|(_, parcel)| !parcel.is_empty()) {
                 link.rank.push(to, bytes_of(true, parcel), &mut link.out);
                 parcel.clear();
@@ -282,6 +284,14 @@ pub(crate) struct Link<'x, X> {
     tries: usize,
     looks: usize,
     idle_since: Option<Instant>,
+    /// Bags that have arrived, and those to do again.
+    inbox: Vec<Vec<u8>>,
+    survives: bool,
+    /// What it has given to others, if it survives them.
+    given: Vec<(usize, Vec<u8>)>,
+    /// The dead, and on rank 0 the states that have arrived.
+    gone: Vec<usize>,
+    states: BTreeMap<usize, Vec<u8>>,
 }
 
 /// What the ranks have told each other.
@@ -312,8 +322,17 @@ struct Exchange {
 }
 
 impl<'x, X: Transport> Link<'x, X> {
-    pub(crate) fn new(world: &'x mut X, tag: u32, stop: Stop, shared: &'x Shared, progress: Option<Progress>) -> Self {
-        let mut rank = Rank::new(shared.rank, shared.ranks);
+    pub(crate) fn new(
+        world: &'x mut X,
+        tag: u32,
+        stop: Stop,
+        shared: &'x Shared,
+        progress: Option<Progress>,
+        survives: Option<Vec<usize>>,
+    ) -> Self {
+        let (survives, gone) = (survives.is_some(), survives.unwrap_or_default());
+        let new = if survives { Rank::surviving } else { Rank::new };
+        let mut rank = new(shared.rank, shared.ranks);
         let mut out = Vec::new();
         // It has work until the communicator has looked.
         rank.set_active(true, &mut out);
@@ -331,11 +350,21 @@ impl<'x, X: Transport> Link<'x, X> {
             tries: 0,
             looks: 0,
             idle_since: None,
+            inbox: Vec::new(),
+            survives,
+            given: Vec::new(),
+            gone,
+            states: BTreeMap::new(),
         }
     }
 
     pub(crate) fn aborted_by(&self) -> Option<usize> {
         self.rank.aborted_by()
+    }
+
+    /// The dead, on rank 0.
+    pub(crate) fn take_gone(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.gone)
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -348,19 +377,23 @@ impl<'x, X: Transport> Link<'x, X> {
         crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
         mut hand: Hand<'_, T>,
     ) -> Exchange {
-        let mut is_quiet = true;
-        while let Some((from, bytes)) = self.world.receive(self.tag) {
-            is_quiet = false;
-            self.receives(from, &bytes, crew);
+        let mut is_quiet = !self.receives();
+        self.loses();
+        for bytes in self.inbox.drain(..) {
+            let (stays, tasks) = <(u8, Vec<T>)>::decode(&mut &bytes[..]).expect("ranks send tasks");
+            self.traffic.stolen_tasks += tasks.len() as u64;
+            crew.push(Box::new(if stays == 0 { Bag::Tasks(tasks) } else { Bag::Here(tasks) }));
         }
         crew.poll();
-        if crew.is_stopped() && self.rank.aborted_by().is_none() && !self.rank.is_done() {
+        // A rank that others survive ends alone.
+        let is_broken = crew.is_stopped() && self.rank.aborted_by().is_none() && !self.rank.is_done();
+        if is_broken && !self.survives {
             self.rank.abort(&mut self.out);
         }
         if self.rank.aborted_by().is_some() {
             self.stop.stop();
         }
-        let mut is_over = self.rank.is_done() || self.rank.aborted_by().is_some();
+        let mut is_over = self.rank.is_done() || self.rank.aborted_by().is_some() || is_broken;
         let is_idle = match hand {
             Hand::Tasks(_) => false,
             Hand::Empty => crew.is_among_last(2),
@@ -382,7 +415,11 @@ impl<'x, X: Transport> Link<'x, X> {
                     }
                     break;
                 };
-                self.rank.give(to, bytes_of(false, &bag), &mut self.out);
+                let bytes = bytes_of(false, &bag);
+                if self.survives {
+                    self.given.push((to, bytes.clone()));
+                }
+                self.rank.give(to, bytes, &mut self.out);
                 self.looks = 0;
             }
             self.tells();
@@ -398,29 +435,99 @@ impl<'x, X: Transport> Link<'x, X> {
         Exchange { is_over, is_quiet, is_idle }
     }
 
-    fn receives<T: Wire, Q: Queue>(
-        &mut self,
-        from: usize,
-        bytes: &[u8],
-        crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
-    ) {
-        let message = decode(&mut &bytes[..]).expect("ranks send messages");
-        if let Message::Hint(hint) = message {
-            self.shared.raise(hint.bound);
-            self.told.bound = self.told.bound.max(hint.bound);
-            self.told.tasks[from] = self.told.tasks[from].max(hint.tasks);
-        }
-        if let Some(bytes) = self.rank.receive(from, message, &mut self.out) {
-            let (stays, tasks) = <(u8, Vec<T>)>::decode(&mut &bytes[..]).expect("ranks send tasks");
-            if stays != 0 {
-                crew.push(Box::new(Bag::Here(tasks)));
-                return;
+    /// Receives all that has arrived. Returns whether there was something.
+    fn receives(&mut self) -> bool {
+        let mut is_any = false;
+        while let Some((from, bytes)) = self.world.receive(self.tag) {
+            is_any = true;
+            let message = decode(&mut &bytes[..]).expect("ranks send messages");
+            if let Message::Hint(hint) = message {
+                self.shared.raise(hint.bound);
+                self.told.bound = self.told.bound.max(hint.bound);
+                self.told.tasks[from] = self.told.tasks[from].max(hint.tasks);
             }
-            self.traffic.steals += 1;
-            self.traffic.stolen_tasks += tasks.len() as u64;
-            crew.push(Box::new(Bag::Tasks(tasks)));
-            self.tries = 0;
+            if let Some(bytes) = self.rank.receive(from, message, &mut self.out) {
+                self.traffic.steals += 1;
+                self.tries = 0;
+                self.inbox.push(bytes);
+            }
         }
+        is_any
+    }
+
+    /// Hears of deaths, and does again what the dead have got from here.
+    fn loses(&mut self) {
+        if !self.survives {
+            return;
+        }
+        while let Some(rank) = self.world.lost() {
+            if self.shared.rank == 0 {
+                self.gone.push(rank);
+            } else if rank == 0 {
+                self.rank.receive(0, Message::Abort, &mut self.out);
+            }
+        }
+        for &rank in self.gone.iter().filter(|rank| !self.states.contains_key(rank)) {
+            self.rank.lose(rank, &mut self.out);
+        }
+        while let Some(rank) = self.rank.take_lost() {
+            let (lost, given) = std::mem::take(&mut self.given).into_iter().partition(|(to, _)| *to == rank);
+            self.given = given;
+            let lost: Vec<_> = lost;
+            self.inbox.extend(lost.into_iter().map(|(_, bytes)| bytes));
+        }
+    }
+
+    /// Exchanges states after a run that survives deaths. Returns those of all other living ranks, on rank 0; or `None` if the run has to go on,
+    /// because a rank has died with its state.
+    pub(crate) fn collect(&mut self, state: Vec<u8>) -> Result<Option<BTreeMap<usize, Vec<u8>>>, Aborted> {
+        let tag = self.tag + 1;
+        let epoch = self.rank.epoch();
+        let mut with_epoch = Vec::new();
+        (epoch as u64).encode(&mut with_epoch);
+        if self.shared.rank != 0 {
+            with_epoch.extend(state);
+            self.world.send(0, tag, with_epoch.clone());
+        }
+        let mut rest = Rest::default();
+        loop {
+            // Who is gone may have sent all before.
+            self.loses();
+            let mut is_quiet = !self.receives();
+            while let Some((from, bytes)) = self.world.receive(tag) {
+                is_quiet = false;
+                let rest = &mut &bytes[..];
+                if u64::decode(rest) == Some(epoch as u64) {
+                    self.states.insert(from, rest.to_vec());
+                }
+            }
+            if self.shared.rank != 0 && self.states.contains_key(&0) {
+                return Ok(Some(BTreeMap::new()));
+            }
+            if let Some(by) = self.rank.aborted_by() {
+                return Err(Aborted { by });
+            }
+            if self.rank.is_working() {
+                self.states.clear();
+                self.loses();
+                self.sends();
+                return Ok(None);
+            }
+            if self.shared.rank == 0 && self.rank.others().all(|rank| self.states.contains_key(&rank)) {
+                for rank in self.rank.others().collect::<Vec<_>>() {
+                    self.world.send(rank, tag, with_epoch.clone());
+                }
+                return Ok(Some(std::mem::take(&mut self.states)));
+            }
+            self.sends();
+            rest.after(is_quiet, self.shared.pace);
+        }
+    }
+
+    /// Takes the bags that have arrived after the run.
+    pub(crate) fn take_inbox<T: Wire>(&mut self) -> Vec<T> {
+        let tasks = |bytes: Vec<u8>| <(u8, Vec<T>)>::decode(&mut &bytes[..]).expect("ranks send tasks").1;
+        self.inbox.drain(..).flat_map(tasks).collect()
     }
 
     /// Asks a victim near by, then any, then the lifelines.
@@ -436,7 +543,9 @@ impl<'x, X: Transport> Link<'x, X> {
                 Some(count) => near[self.random.usize(..count.get())],
                 None => (self.shared.rank + self.random.usize(1..size)) % size,
             };
-            self.rank.ask(victim, false, &mut self.out);
+            if self.rank.others().any(|rank| rank == victim) {
+                self.rank.ask(victim, false, &mut self.out);
+            }
         } else if let Some(victim) = self.rank.lifeline() {
             self.rank.ask(victim, true, &mut self.out);
         }
@@ -512,8 +621,8 @@ pub(crate) struct Communicator<'l, 'x, X>(&'l Mutex<Link<'x, X>>);
 impl<'l, 'x, X: Transport> Communicator<'l, 'x, X> {
     pub(crate) fn new(link: &'l Mutex<Link<'x, X>>) -> Self {
         let shared = link.lock().expect("nobody has used it").shared;
-        let thread = shared.communicator.set(thread::current());
-        debug_assert!(thread.is_ok(), "one task communicates");
+        // If the run goes on after a death, it is perhaps another thread's, which looks without being woken.
+        let _ = shared.communicator.set(thread::current());
         Self(link)
     }
 
@@ -590,7 +699,7 @@ mod tests {
     fn neighbours_are_asked_first() {
         let mut ranks = Threads::on_nodes(&[0, 1, 0, 1, 0, 1]);
         let shared = Shared::new(&ranks[3], Pace::of(&ranks[3]));
-        let mut link = Link::new(&mut ranks[3], 0, Stop::new(), &shared, None);
+        let mut link = Link::new(&mut ranks[3], 0, Stop::new(), &shared, None, None);
         link.rank.set_active(false, &mut link.out);
         let mut asked = Vec::new();
         while asked.len() <= TRIES {

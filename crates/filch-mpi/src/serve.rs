@@ -26,7 +26,7 @@ fn say(reply: &Reply) {
 
 pub(crate) fn serve(order: &str) -> ExitCode {
     let order: Order = serde_json::from_str(order).expect("filch-run-mpi has read it");
-    let mut ground = Ground::Cluster(Cluster::new(Mpi::start(), 1));
+    let mut ground = Ground::Cluster { cluster: Cluster::new(Mpi::start(), 1), keeps_going: false };
     let (rank, _) = ground.place();
     let set: Vec<Param> = order.parameters.clone().into_iter().collect();
     let Some(mut prepared) = prepare(&order.program, &set, &ground) else { return refuse(rank, "see standard error") };
@@ -107,7 +107,7 @@ fn run(ground: &mut Ground, prepared: &mut Prepared) -> Ran {
 
 /// Tells all ranks, and waits until they have heard it.
 fn tell(ground: &mut Ground, what: u8) {
-    let Ground::Cluster(cluster) = ground else { unreachable!("it serves on a cluster") };
+    let Ground::Cluster { cluster, .. } = ground else { unreachable!("it serves on a cluster") };
     let world = cluster.world_mut();
     for rank in 1..world.size() {
         world.send(rank, TAG, vec![what]);
@@ -119,7 +119,7 @@ fn tell(ground: &mut Ground, what: u8) {
 
 /// Waits for what rank 0 tells.
 fn told(ground: &mut Ground) -> u8 {
-    let Ground::Cluster(cluster) = ground else { unreachable!("it serves on a cluster") };
+    let Ground::Cluster { cluster, .. } = ground else { unreachable!("it serves on a cluster") };
     let world = cluster.world_mut();
     let what = hear(world, TAG);
     world.send(0, TAG + 1, vec![what]);

@@ -25,7 +25,7 @@ void filch_mpi_nodes(int *nodes) {
 
 void filch_mpi_finalize(void) { MPI_Finalize(); }
 
-void filch_mpi_abort(void) { MPI_Abort(MPI_COMM_WORLD, 1); }
+void filch_mpi_abort(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
 /* Starts to send; the bytes stay until `filch_mpi_sent` has returned 1. Returns NULL if there is no memory. */
 void *filch_mpi_send(const unsigned char *bytes, int count, int to, int tag) {

@@ -1,6 +1,9 @@
 //! What carries messages between ranks.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
 
 /// A way to send bytes to other ranks. Each message arrives once; the order is free.
 pub trait Transport: Send {
@@ -20,6 +23,12 @@ pub trait Transport: Send {
 
     /// Returns the next message with this tag, and its sender, if one has arrived.
     fn receive(&mut self, tag: u32) -> Option<(usize, Vec<u8>)>;
+
+    /// Returns a rank that has died, each once. Rank 0 hears of every death, the others of rank 0's. For
+    /// [`Cluster::run_idempotent`](crate::Cluster::run_idempotent).
+    fn lost(&mut self) -> Option<usize> {
+        None
+    }
 }
 
 /// Ranks that are threads of one process: for tests, and to try a program.
@@ -37,6 +46,9 @@ pub struct Threads {
     rank: usize,
     near: Vec<usize>,
     to: Vec<Sender<Parcel>>,
+    /// Which ranks are gone, and of which this one has told.
+    gone: Arc<[<Native as Memory>::AtomicBool]>,
+    told: Vec<bool>,
     from: Receiver<Parcel>,
     /// Received before their tag was asked for.
     early: Vec<Parcel>,
@@ -58,7 +70,16 @@ impl Threads {
     /// Creates ranks on these nodes, a number for each rank.
     pub fn on_nodes(nodes: &[usize]) -> Vec<Self> {
         let (to, from): (Vec<_>, Vec<_>) = nodes.iter().map(|_| channel()).unzip();
-        let rank = |(rank, from)| Self { rank, near: near(nodes, rank), to: to.clone(), from, early: Vec::new() };
+        let gone: Arc<[_]> = nodes.iter().map(|_| Atomic::new(false)).collect();
+        let rank = |(rank, from)| Self {
+            rank,
+            near: near(nodes, rank),
+            to: to.clone(),
+            gone: Arc::clone(&gone),
+            told: vec![false; nodes.len()],
+            from,
+            early: Vec::new(),
+        };
         from.into_iter().enumerate().map(rank).collect()
     }
 }
@@ -86,5 +107,21 @@ impl Transport for Threads {
         let at = self.early.iter().position(|parcel| parcel.0 == tag)?;
         let (_, from, bytes) = self.early.remove(at);
         Some((from, bytes))
+    }
+
+    fn lost(&mut self) -> Option<usize> {
+        // Acquire: pairs with the store in `drop`, before which it has sent its last.
+        let is_lost = |&rank: &usize| !self.told[rank] && self.gone[rank].load(Ordering::Acquire);
+        let rank = (0..self.to.len()).find(is_lost)?;
+        self.told[rank] = true;
+        Some(rank)
+    }
+}
+
+/// A rank that is dropped is dead to the others.
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // Release: pairs with the load in `lost`.
+        self.gone[self.rank].store(true, Ordering::Release);
     }
 }

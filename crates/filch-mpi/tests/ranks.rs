@@ -1,5 +1,7 @@
 //! Worklists over ranks that are threads: no task is lost, and every run ends.
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -117,4 +119,52 @@ fn a_panic_ends_the_run_on_all_ranks() {
     assert_eq!(by.iter().filter(|by| by.is_err()).count(), 1, "{by:?}");
     let broken = by.iter().position(Result::is_err).expect("one has panicked");
     assert!(by.iter().flatten().all(|by| *by == Some(Aborted { by: broken })), "{by:?}");
+}
+
+/// The numbers below a bound that tasks have visited, as bits.
+type Visits = Vec<u64>;
+
+fn either(a: Visits, b: Visits) -> Visits {
+    a.into_iter().zip(b).map(|(a, b)| a | b).collect()
+}
+
+#[test]
+fn ranks_survive_others() {
+    const NODES: u64 = 1 << 12;
+    const WORDS: usize = NODES as usize / 64;
+    for seed in 0..100 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (size, workers) = (random.usize(2..6), random.usize(1..3));
+        // How many tasks each rank runs before it breaks.
+        let lives: Vec<u64> = (0..size).map(|_| if random.bool() { random.u64(..NODES) } else { u64::MAX }).collect();
+        let results = on_ranks(size, move |rank, world| {
+            let left = AtomicU64::new(if rank == 0 { u64::MAX } else { lives[rank] });
+            let run = || {
+                Cluster::new(world, workers).run_idempotent(
+                    (rank == 0).then_some(1),
+                    |_| vec![0; WORDS],
+                    |crew, visits: &mut Visits, node: u64| {
+                        if left.fetch_sub(1, Ordering::Relaxed) == 0 {
+                            std::panic::resume_unwind(Box::new("broken"));
+                        }
+                        visits[(node / 64) as usize] |= 1 << (node % 64);
+                        thread::sleep(Duration::from_micros(1));
+                        [2 * node, 2 * node + 1]
+                            .into_iter()
+                            .filter(|&node| node < NODES)
+                            .for_each(|node| crew.push(node));
+                    },
+                    either,
+                )
+            };
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).map_err(drop)
+        });
+        let visits =
+            results[0].as_ref().expect("rank 0 does not break").as_ref().expect("nor is it dead").state.as_ref();
+        let visits = visits.expect("the state of all");
+        assert_eq!(visits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>(), NODES - 1, "seed {seed}");
+        for result in results[1..].iter().flatten() {
+            assert_eq!(result.as_ref().map(|run| run.state.is_none()), Ok(true), "seed {seed}");
+        }
+    }
 }

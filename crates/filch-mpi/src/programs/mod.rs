@@ -92,7 +92,11 @@ trait Program: Sync {
 /// Where a program runs.
 #[derive(Debug)]
 pub(crate) enum Ground {
-    Cluster(Cluster<Mpi>),
+    Cluster {
+        cluster: Cluster<Mpi>,
+        /// Whether it goes on when ranks die.
+        keeps_going: bool,
+    },
     Alone(Worklist),
 }
 
@@ -113,14 +117,15 @@ impl<P: Program> Run for P {
 
     fn run(&self, on: &mut Ground) -> Result<(Option<Answer>, Traffic), Aborted> {
         match on {
-            Ground::Cluster(cluster) => {
+            Ground::Cluster { cluster, keeps_going } => {
                 let seeds = (cluster.world().rank() == 0).then(|| self.root());
-                let run = cluster.run(
-                    seeds,
-                    |_| P::State::default(),
-                    |crew, state, task| self.visit(crew, state, task),
-                    P::merge,
-                )?;
+                let state = |_| P::State::default();
+                let visit = |crew: &mut Crew<'_, P::Task>, state: &mut P::State, task| self.visit(crew, state, task);
+                let run = if *keeps_going {
+                    cluster.run_idempotent(seeds, state, visit, P::merge)
+                } else {
+                    cluster.run(seeds, state, visit, P::merge)
+                }?;
                 Ok((run.state.map(|state| self.answer(state)), run.traffic))
             }
             Ground::Alone(list) => {

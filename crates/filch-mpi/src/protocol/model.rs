@@ -1,13 +1,18 @@
 //! All states of a few ranks, with messages that arrive in any order.
 //!
 //! A task is a number; task n makes two tasks n - 1. The explorer takes, in each state, every step that some rank may take: it runs
-//! a task, asks a random victim or a lifeline, gives or refuses, or receives any of the messages that are on their way.
+//! a task, asks a random victim or a lifeline, gives or refuses, or receives any of the messages that are on their way. Where ranks may die, one
+//! stops at any time; its messages may still arrive, until their receiver knows of its death; and rank 0 hears of it at any later time.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::*;
 
+/// A task has its level in the lowest bits, and in the others a number, if tasks are to be told apart: 0 stays 0.
 type Tasks = Vec<u8>;
+
+const LEVEL: u8 = 3;
+const NUMBER: u8 = 4;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
@@ -18,6 +23,13 @@ struct State {
     /// Whether the first task has yet to tell a number to all.
     has_hint: bool,
     run: u32,
+    /// The numbers of the tasks that each rank has run.
+    done: Vec<u32>,
+    /// What each rank has given to others.
+    given: Vec<Vec<(usize, Tasks)>>,
+    /// How many ranks may still die, and those that have.
+    deaths: u8,
+    dead: Vec<usize>,
     /// In flight: sender, receiver, message; sorted.
     flight: Vec<(usize, usize, Message<Tasks>)>,
 }
@@ -30,9 +42,26 @@ impl State {
             tries: vec![tries; size],
             has_hint,
             run: 0,
+            done: vec![0; size],
+            given: vec![Vec::new(); size],
+            deaths: 0,
+            dead: Vec::new(),
             flight: Vec::new(),
         };
         state.bags[first] = tasks.to_vec();
+        for rank in 0..size {
+            state.act(rank, |state, out| state.ranks[rank].set_active(!state.bags[rank].is_empty(), out));
+        }
+        state
+    }
+
+    /// Of ranks that survive others.
+    fn surviving(size: usize, tasks: &[u8], tries: u8, mistake: Option<Mistake>) -> Self {
+        let mut state = Self::new(size, 0, &[], tries, false, mistake);
+        state.ranks = (0..size).map(|me| Rank { mistake, ..Rank::surviving(me, size) }).collect();
+        state.flight.clear();
+        state.deaths = 1;
+        state.bags[0] = tasks.to_vec();
         for rank in 0..size {
             state.act(rank, |state, out| state.ranks[rank].set_active(!state.bags[rank].is_empty(), out));
         }
@@ -43,6 +72,7 @@ impl State {
         let mut out = Vec::new();
         step(self, &mut out);
         self.flight.extend(out.into_iter().map(|(to, message)| (rank, to, message)));
+        self.flight.retain(|(_, to, _)| !self.dead.contains(to));
         self.flight.sort_unstable();
     }
 
@@ -54,13 +84,37 @@ impl State {
 
     fn next(&self) -> Vec<Self> {
         let mut next = Vec::new();
-        for (rank, this) in self.ranks.iter().enumerate() {
+        for (rank, this) in self.ranks.iter().enumerate().filter(|(rank, _)| !self.dead.contains(rank)) {
+            if rank > 0 && self.deaths > 0 {
+                next.push(self.after(rank, |state, _| {
+                    state.deaths -= 1;
+                    state.dead.push(rank);
+                    state.bags[rank].clear();
+                    // They say no more than that the rank is dead.
+                    state.given[rank].clear();
+                    state.tries[rank] = 0;
+                }));
+            }
+            if rank == 0
+                && let Some(&dead) = self.dead.iter().find(|dead| !this.dead.contains(dead))
+            {
+                next.push(self.after(0, |state, out| {
+                    state.ranks[0].lose(dead, out);
+                    state.recover(0, out);
+                }));
+            }
             if !self.bags[rank].is_empty() {
                 next.push(self.after(rank, |state, out| {
                     let task = state.bags[rank].pop().expect("a task");
-                    state.run += 1;
-                    if task > 0 {
-                        state.bags[rank].extend([task - 1; 2]);
+                    let (level, number) = (task & LEVEL, task / NUMBER);
+                    if number == 0 {
+                        state.run += 1;
+                    } else {
+                        state.done[rank] |= 1 << number;
+                    }
+                    if level > 0 {
+                        let below = [2 * number, 2 * number + u8::from(number > 0)];
+                        state.bags[rank].extend(below.map(|number| NUMBER * number + level - 1));
                     }
                     if std::mem::take(&mut state.has_hint) {
                         state.ranks[rank].hint(Hint::default(), out);
@@ -73,6 +127,10 @@ impl State {
                     next.push(self.after(rank, |state, out| {
                         let kept = state.bags[rank].len().div_ceil(2);
                         let half = state.bags[rank].split_off(kept);
+                        if state.ranks[rank].survives {
+                            state.given[rank].push((to, half.clone()));
+                            state.given[rank].sort_unstable();
+                        }
                         state.ranks[rank].give(to, half, out);
                     }));
                 }
@@ -81,7 +139,7 @@ impl State {
                 }
             }
             if this.may_ask() {
-                for victim in (0..self.ranks.len()).filter(|&victim| victim != rank && self.tries[rank] > 0) {
+                for victim in this.others().filter(|_| self.tries[rank] > 0) {
                     next.push(self.after(rank, |state, out| {
                         state.tries[rank] -= 1;
                         state.ranks[rank].ask(victim, false, out);
@@ -98,14 +156,61 @@ impl State {
                 next.push(self.after(to, |state, out| {
                     state.flight.remove(index);
                     state.bags[to].extend(state.ranks[to].receive(from, message, out).unwrap_or_default());
+                    state.recover(to, out);
                 }));
             }
         }
         next
     }
 
+    /// Does again what the rank has given to the dead.
+    fn recover(&mut self, rank: usize, out: &mut Outbox<Tasks>) {
+        let mut has_lost = false;
+        while let Some(dead) = self.ranks[rank].take_lost() {
+            has_lost = true;
+            let (lost, given) = std::mem::take(&mut self.given[rank]).into_iter().partition(|(to, _)| *to == dead);
+            self.given[rank] = given;
+            let lost: Vec<(usize, Tasks)> = lost;
+            self.bags[rank].extend(lost.into_iter().flat_map(|(_, tasks)| tasks));
+        }
+        if has_lost {
+            self.ranks[rank].set_active(!self.bags[rank].is_empty(), out);
+        }
+    }
+
+    /// Whether all is over: for the living, and rank 0 knows the dead.
+    fn is_over(&self) -> bool {
+        let is_over = |(rank, this): (usize, &Rank)| self.dead.contains(&rank) || this.is_done();
+        self.ranks.iter().enumerate().all(is_over) && self.ranks[0].dead.len() == self.dead.len()
+    }
+
+    /// What is wrong with this state of ranks that survive others.
+    fn wrong_among_living(&self, tasks: u32) -> Option<&'static str> {
+        if !self.is_over() {
+            return None;
+        }
+        let living = |rank: &usize| !self.dead.contains(rank);
+        let done = (0..self.ranks.len()).filter(living).fold(0, |done, rank| done | self.done[rank]);
+        if done != tasks || (0..self.ranks.len()).filter(living).any(|rank| !self.bags[rank].is_empty()) {
+            return Some("tasks were lost");
+        }
+        // What is said about an earlier set of the dead may arrive later, or never.
+        let is_void = |message: &Message<Tasks>| match message {
+            Message::Report { epoch, .. } | Message::Settled(epoch) => *epoch < self.dead.len(),
+            Message::Wave(dead) | Message::Stop(dead) | Message::Leave(dead) => dead.len() < self.dead.len(),
+            Message::Died(_) => true,
+            _ => false,
+        };
+        let is_late =
+            |(from, to, message): &(usize, usize, Message<Tasks>)| living(from) && living(to) && !is_void(message);
+        self.flight.iter().any(is_late).then_some("a message to a rank that has left")
+    }
+
     /// What is wrong with this state, if something is.
     fn wrong(&self, tasks: u32) -> Option<&'static str> {
+        if self.ranks[0].survives {
+            return self.wrong_among_living(tasks);
+        }
         let works = |rank: &Rank| rank.is_working();
         let has_work = self.bags.iter().any(|bag| !bag.is_empty())
             || self
@@ -151,7 +256,7 @@ fn explore(start: State, tasks: u32) -> Result<usize, &'static str> {
             return Err(wrong);
         }
         let number = numbers[&state];
-        if state.ranks.iter().all(Rank::is_done) {
+        if state.is_over() {
             ends.push(number);
         }
         for next in state.next() {
@@ -179,7 +284,7 @@ fn three_ranks_share_all_tasks_and_leave_no_message() {
     // The numbers of states change only with the protocol.
     for (size, first, tasks, runs, tries, has_hint, states) in [
         (1, 0, &[1][..], 3, 1, false, 4),
-        (2, 0, &[1, 0], 4, 1, true, 30_948),
+        (2, 0, &[1, 0], 4, 1, true, 30_165),
         (3, 0, &[], 0, 1, false, 184_912),
         (3, 0, &[0, 0], 2, 0, true, 217_284),
         (3, 0, &[1], 3, 0, false, 27_430),
@@ -187,6 +292,44 @@ fn three_ranks_share_all_tasks_and_leave_no_message() {
     ] {
         let start = State::new(size, first, tasks, tries, has_hint, None);
         assert_eq!(explore(start, runs), Ok(states), "{size} ranks, tasks {tasks:?} at {first}, {tries} tries");
+    }
+}
+
+/// A task of this level, with the numbers of all tasks that come of it.
+fn numbered(level: u8) -> (u8, u32) {
+    (NUMBER + level, (1 << (2 << level)) - 2)
+}
+
+fn survive(size: usize, level: u8, tries: u8, mistake: Option<Mistake>) -> Result<usize, &'static str> {
+    let (task, all) = numbered(level);
+    explore(State::surviving(size, &[task], tries, mistake), all)
+}
+
+#[test]
+fn ranks_that_survive_a_death_do_all_tasks() {
+    for (size, level, tries, states) in [(2, 1, 1, 6446), (2, 2, 1, 222_362), (3, 0, 0, 261_302)] {
+        assert_eq!(survive(size, level, tries, None), Ok(states), "{size} ranks, level {level}, {tries} tries");
+    }
+}
+
+/// Takes minutes, and gigabytes.
+#[test]
+#[ignore = "long"]
+fn three_ranks_that_survive_a_death_do_all_tasks() {
+    for (level, tries, states) in [(1, 0, 1_248_220), (0, 1, 0)] {
+        assert_eq!(survive(3, level, tries, None), Ok(states), "level {level}, {tries} tries");
+    }
+}
+
+#[test]
+fn known_mistakes_about_deaths_are_noticed() {
+    for (mistake, size, level, tries, wrong) in [
+        (Mistake::CountsDead, 2, 1, 1, "no end can be reached"),
+        (Mistake::OldReports, 3, 0, 0, "tasks were lost"),
+        (Mistake::StaysAtEnd, 2, 1, 1, "tasks were lost"),
+        (Mistake::WaitsForDead, 2, 1, 1, "no end can be reached"),
+    ] {
+        assert_eq!(survive(size, level, tries, Some(mistake)), Err(wrong), "{mistake:?}");
     }
 }
 
