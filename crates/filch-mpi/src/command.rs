@@ -131,7 +131,7 @@ fn run_all(program: &str, options: &Options) -> ExitCode {
         };
         let cluster = Cluster::new(world, workers).stay_awake(options.stay_awake);
         let cluster = if options.progress { cluster.progress(PERIOD, show) } else { cluster };
-        Ground::Cluster { cluster, keeps_going: options.keep_going.is_some() }
+        Ground::Cluster { cluster: Box::new(cluster), keeps_going: options.keep_going.is_some() }
     };
     let Some(mut prepared) = prepare(program, &options.set, &ground) else { return ExitCode::from(2) };
     if options.keep_going.is_some() && !prepared.may_repeat() {

@@ -16,4 +16,6 @@ pub use cluster::{Aborted, Cluster, Crew, Outcome, Traffic};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use transport::{Threads, Transport};
+#[cfg(feature = "serde")]
+pub use wire::Serde;
 pub use wire::Wire;

@@ -25,7 +25,7 @@ const BEAT: u32 = TAGS - 1;
 /// Signs of life in the time after which a rank is taken for dead.
 const BEATS: u32 = 8;
 
-/// MPI's world. One thread at a time uses it. If it is dropped by a panic, the whole job ends.
+/// MPI's world. One thread at a time uses it. If it is dropped by a panic, the whole job ends, unless it [survives](Self::survive) that.
 #[derive(Debug)]
 pub struct Mpi {
     rank: c_int,
@@ -176,6 +176,11 @@ impl Transport for Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
+        if thread::panicking() && self.beats.is_some() {
+            eprintln!("filch-mpi: rank {} has panicked, and leaves", self.rank);
+            // MPI still reads what it was given to send.
+            return std::mem::forget(std::mem::take(&mut self.sending));
+        }
         if thread::panicking() {
             eprintln!("filch-mpi: rank {} has panicked, which ends the job", self.rank);
             filch_mpi_abort(1);

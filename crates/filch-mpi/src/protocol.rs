@@ -228,6 +228,14 @@ impl Rank {
         rank
     }
 
+    /// Whether a report is from before a death.
+    fn is_void(&self, epoch: usize) -> bool {
+        if self.makes(Mistake::OldReports) {
+            return self.wave.is_none_or(|wave| wave.missing == 0);
+        }
+        epoch != self.dead.len()
+    }
+
     /// The ranks that are not known to be dead, besides this one.
     pub fn others(&self) -> impl Iterator<Item = usize> {
         (0..self.size).filter(|rank| *rank != self.me && !self.dead.contains(rank))
@@ -390,8 +398,8 @@ impl Rank {
             Message::Push(bag) => work = Some(bag),
             Message::Hint(_) => self.received[from] += 1,
             Message::Wave(_) => self.start_wave(out),
-            Message::Report { epoch, .. } | Message::Settled(epoch)
-                if epoch != self.dead.len() && !self.makes(Mistake::OldReports) => {}
+            Message::Settled(epoch) if epoch != self.dead.len() => {}
+            Message::Report { epoch, .. } if self.is_void(epoch) => {}
             Message::Report { sent, received, .. } => {
                 let wave = self.wave.as_mut().expect("a report answers a wave");
                 wave.missing -= 1;

@@ -26,7 +26,7 @@ fn say(reply: &Reply) {
 
 pub(crate) fn serve(order: &str) -> ExitCode {
     let order: Order = serde_json::from_str(order).expect("filch-run-mpi has read it");
-    let mut ground = Ground::Cluster { cluster: Cluster::new(Mpi::start(), 1), keeps_going: false };
+    let mut ground = Ground::Cluster { cluster: Box::new(Cluster::new(Mpi::start(), 1)), keeps_going: false };
     let (rank, _) = ground.place();
     let set: Vec<Param> = order.parameters.clone().into_iter().collect();
     let Some(mut prepared) = prepare(&order.program, &set, &ground) else { return refuse(rank, "see standard error") };

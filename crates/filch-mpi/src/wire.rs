@@ -75,3 +75,32 @@ impl<A: Wire, B: Wire> Wire for (A, B) {
         Some((A::decode(bytes)?, B::decode(bytes)?))
     }
 }
+
+/// A value of a type that `serde` knows, encoded by `postcard`.
+///
+/// ```
+/// use filch_mpi::{Serde, Wire};
+///
+/// let mut bytes = Vec::new();
+/// Serde(("task".to_owned(), Some(7_u8))).encode(&mut bytes);
+/// let Serde(task): Serde<(String, Option<u8>)> = Wire::decode(&mut &bytes[..]).unwrap();
+/// assert_eq!(task, ("task".to_owned(), Some(7)));
+/// ```
+#[cfg(feature = "serde")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Serde<T>(pub T);
+
+#[cfg(feature = "serde")]
+impl<T: serde::Serialize + serde::de::DeserializeOwned + Send> Wire for Serde<T> {
+    /// # Panics
+    /// If the value refuses to be serialised.
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        *bytes = postcard::to_extend(&self.0, std::mem::take(bytes)).expect("tasks can be serialised");
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<Self> {
+        let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
+        *bytes = rest;
+        Some(Self(value))
+    }
+}

@@ -67,13 +67,41 @@ impl Board {
         Self { columns: [0; LARGEST], rows: 0, size: size as u8 }
     }
 
+    /// The number of rows and columns.
+    pub fn size(&self) -> usize {
+        self.size.into()
+    }
+
+    /// The columns of the queens, row by row.
+    pub fn columns(&self) -> &[u8] {
+        &self.columns[..usize::from(self.rows)]
+    }
+
+    /// Whether there is a queen in each row.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.rows == self.size
+    }
+
+    /// Returns the boards with a safe queen in the next row.
+    ///
+    /// # Panics
+    /// If the board is full.
+    #[inline]
+    pub fn children(&self) -> impl Iterator<Item = Self> {
+        (0..self.size).filter(|&column| self.is_safe(column)).map(|column| self.with(column))
+    }
+
     fn is_safe(&self, column: u8) -> bool {
         is_safe(&self.columns[..usize::from(self.rows)], column)
     }
 
     /// Returns the board with a queen in the next row.
+    ///
+    /// # Panics
+    /// If the board is full.
     #[inline]
-    fn with(&self, column: u8) -> Self {
+    pub fn with(&self, column: u8) -> Self {
         let mut child = *self;
         child.columns[usize::from(self.rows)] = column;
         child.rows += 1;
@@ -95,7 +123,7 @@ fn is_safe(columns: &[u8], column: u8) -> bool {
 /// assert_eq!(queens(Serial, &Board::new(8)), 92);
 /// ```
 pub fn queens<J: ForkJoin>(mut j: J, board: &Board) -> u64 {
-    if board.rows == board.size {
+    if board.is_full() {
         return 1;
     }
     let columns = (0..board.size).filter(|&column| board.is_safe(column));
@@ -105,9 +133,8 @@ pub fn queens<J: ForkJoin>(mut j: J, board: &Board) -> u64 {
 /// The sequential program. It too copies a board per child: the copy is part of the source's program, which sets the
 /// grain.
 fn serial(board: &Board) -> u64 {
-    if board.rows == board.size {
+    if board.is_full() {
         return 1;
     }
-    let columns = (0..board.size).filter(|&column| board.is_safe(column));
-    columns.fold(0, |ways, column| ways + serial(&board.with(column)))
+    board.children().fold(0, |ways, child| ways + serial(&child))
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use filch_protocol::{Description, Hello, ProgramDescription, Reply, Request, VERSION};
+use filch_workloads::specs;
 
 /// Reads a line without reading on, since what follows is for rank 0.
 fn line() -> io::Result<String> {
@@ -59,13 +60,13 @@ fn converse() -> io::Result<()> {
 }
 
 fn describe() -> Description {
-    let program = |(name, parameters): (&str, &[&str])| ProgramDescription {
-        name: name.to_owned(),
-        parameters: parameters.iter().map(|&parameter| parameter.to_owned()).collect(),
-    };
-    let programs: [(&str, &[&str]); 3] =
-        [("uts", &["tree"]), ("queens", &["n"]), ("knapsack", &["items", "range", "input", "seed"])];
-    Description { programs: programs.map(program).to_vec(), ..Description::default() }
+    // Not the reachability, whose graph is another than the laboratory's.
+    let programs = specs().iter().filter(|program| ["uts", "queens", "knapsack"].contains(&program.name));
+    let programs = programs.map(|program| ProgramDescription {
+        name: program.name.to_owned(),
+        parameters: program.params.iter().map(|param| param.name.to_owned()).collect(),
+    });
+    Description { programs: programs.collect(), ..Description::default() }
 }
 
 /// Becomes `mpirun`; returns why not.

@@ -93,7 +93,7 @@ trait Program: Sync {
 #[derive(Debug)]
 pub(crate) enum Ground {
     Cluster {
-        cluster: Cluster<Mpi>,
+        cluster: Box<Cluster<Mpi>>,
         /// Whether it goes on when ranks die.
         keeps_going: bool,
     },
@@ -189,7 +189,7 @@ impl Prepared {
         let instance = workload.prepare().map_err(|error| error.to_string())?;
         let program: Box<dyn Run> = match &instance {
             Instance::Uts(instance) => Box::new(uts::Uts(instance.tree().clone())),
-            Instance::Queens(instance) => Box::new(queens::Queens((1 << instance.n()) - 1)),
+            Instance::Queens(instance) => Box::new(queens::Queens(instance.n())),
             Instance::Knapsack(instance) => {
                 Box::new(knapsack::Knapsack { items: instance.items().to_vec(), capacity: instance.capacity() })
             }
