@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Parser, Subcommand};
 use filch::worklist::Worklist;
 use filch_mpi::{Cluster, Mpi, Traffic, Transport as _};
-use filch_protocol::Machine;
+use filch_protocol::{Machine, now, peak_rss_bytes};
 use filch_workloads::Answer;
 use serde_json::{Map, Value, json};
 
@@ -155,20 +155,27 @@ fn run_one(ground: &mut Ground, prepared: &mut Prepared, program: &str, options:
     if let Some(error) = &error {
         eprintln!("{error}");
     }
-    let params: Map<String, Value> =
-        prepared.params.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+    let value = |text: &String| text.parse::<u64>().map_or_else(|_| Value::from(text.clone()), Value::from);
+    let params: Map<String, Value> = prepared.params.iter().map(|(name, text)| (name.clone(), value(text))).collect();
     let line = json!({
         "workload": program,
         "params": params,
         "scheduler": if options.alone { "worklist" } else { "filch-mpi" },
+        "version": env!("CARGO_PKG_VERSION"),
+        "workers": traffic.len() * usize::from(options.workers),
         "ranks": traffic.len(),
-        "workers": options.workers,
+        "round": 0,
         "repeat": repeat,
         "seconds": seconds,
         "answer": answer.to_string(),
         "correct": error.is_none(),
-        "by_rank": traffic,
+        "tasks": traffic.iter().map(|rank| rank.tasks).sum::<u64>(),
+        "counters": counters(&traffic),
+        "counters_by_worker": traffic,
+        "peak_rss_bytes": peak_rss_bytes(),
+        "at": now(),
         "machine": Machine::here(),
+        "commit": option_env!("FILCH_COMMIT").unwrap_or("unknown"),
     });
     println!("{line}");
     error.is_none()
@@ -185,6 +192,18 @@ fn survivors(cluster: &mut Cluster<Mpi>, traffic: Traffic) -> Vec<Traffic> {
     let run = cluster.run_idempotent([0_u8; 0], own, |_, _, _| (), merge);
     let ranks = run.ok().and_then(|run| run.state).unwrap_or_default();
     ranks.into_iter().map(|(_, traffic)| traffic).collect()
+}
+
+/// Sums the counters of all ranks.
+pub(crate) fn counters(traffic: &[Traffic]) -> Map<String, Value> {
+    let mut counters = Map::new();
+    for rank in traffic.iter().map(|rank| json!(rank)) {
+        for (name, number) in rank.as_object().into_iter().flatten() {
+            let sum = counters.get(name).and_then(Value::as_u64).unwrap_or(0) + number.as_u64().unwrap_or(0);
+            counters.insert(name.clone(), sum.into());
+        }
+    }
+    counters
 }
 
 /// A run, timed by rank 0.

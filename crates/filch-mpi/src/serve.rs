@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use filch_mpi::{Cluster, Mpi, Traffic, Transport as _};
+use filch_mpi::{Cluster, Mpi, Transport as _};
 use filch_protocol::{Order, Ran, Reply, Request};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use crate::command::{Timed, prepare};
+use crate::command::{Timed, counters, prepare};
 use crate::programs::{Ground, Param, Prepared};
 
 const TAG: u32 = Cluster::<Mpi>::FIRST_FREE_TAG;
@@ -82,24 +82,13 @@ fn lead(ground: &mut Ground, prepared: &mut Prepared) {
 fn run(ground: &mut Ground, prepared: &mut Prepared) -> Ran {
     let Timed { seconds, answer, traffic } = Timed::run(ground, prepared);
     let answer = answer.expect("rank 0 gets the answer");
-    let sum = |number: fn(&Traffic) -> u64| traffic.iter().map(number).sum::<u64>();
-    let counters: Map<String, Value> = [
-        ("steals", sum(|rank| rank.steals)),
-        ("stolen_tasks", sum(|rank| rank.stolen_tasks)),
-        ("messages", sum(|rank| rank.messages)),
-        ("requests", sum(|rank| rank.requests)),
-        ("idle_ns", sum(|rank| rank.idle_ns)),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value.into()))
-    .collect();
     let workers = traffic.iter().map(|rank| json!(rank)).filter_map(|rank| rank.as_object().cloned()).collect();
     Ran {
         seconds,
         error: prepared.check(&answer).err(),
         answer: answer.to_string(),
-        tasks: Some(sum(|rank| rank.tasks)),
-        counters,
+        tasks: Some(traffic.iter().map(|rank| rank.tasks).sum()),
+        counters: counters(&traffic),
         workers,
         ..Ran::default()
     }
