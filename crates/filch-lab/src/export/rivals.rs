@@ -112,6 +112,18 @@ const PORTRAITS: &[Portrait] = &[
         text: "Rust: Lace's split deque with spawn and sync, and with closures. Its workers spin while they are idle.",
     },
     Portrait {
+        name: "forte",
+        text: "Rust: a pool with rayon's interface on which futures run as well as forks, made for a game engine. A worker is passed along or found \
+               in a thread-local variable, its forks stay its own, and at each heartbeat it shares the oldest; nobody steals. So a fork costs twice \
+               chili's, and idle workers wait for heartbeats too. It is better for programs that mix futures with forks.",
+    },
+    Portrait {
+        name: "threads",
+        text: "Rust: the standard library's threads, with half of the threads for each branch of a fork until there are none left. Nothing \
+               is scheduled, so a program whose branches are equal, large, and as many as the processors loses nothing, and any other one waits \
+               for its largest branch.",
+    },
+    Portrait {
         name: "tokio",
         text: "Rust: a runtime for programs that wait, which has threads for calls that block or compute. Each such call is an allocated task in a \
                queue behind a lock, so the peer forks only as often as there are workers and calls the rest; no thread helps another. It is \
