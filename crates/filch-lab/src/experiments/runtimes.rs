@@ -41,7 +41,7 @@ static PAPER: Paper = Paper {
 /// The C++ runtimes of the comparison that have an adapter.
 const CPP: &[&str] = &["citor", "libfork", "toomanycooks", "onetbb", "taskflow"];
 /// Others, which it does not have. OpenMP would take longer than all of them together.
-const OTHERS: &[&str] = &["lace", "parlaylib", "rayon", "chili", "lace-ws"];
+const OTHERS: &[&str] = &["lace", "parlaylib", "rayon", "chili", "lace-ws", "forte"];
 const STYLES: [(&str, &str); 3] =
     [("split", "filch split"), ("filch-levels", "filch levels"), ("filch-closures", "filch closures")];
 
