@@ -17,6 +17,22 @@ pub struct PeerSpec {
     pub home: &'static str,
     /// How its runner is made, if cargo does not build it.
     pub adapter: Option<Adapter>,
+    /// The programs that its model can express, if not all that fork and join.
+    pub programs: Option<&'static [&'static str]>,
+}
+
+impl PeerSpec {
+    /// Returns why it cannot run a fork–join program.
+    ///
+    /// ```
+    /// let paralight = filch_catalogue::PEERS.iter().find(|peer| peer.name == "paralight").unwrap();
+    /// assert_eq!(paralight.why_not("each"), None);
+    /// assert_eq!(paralight.why_not("fib").unwrap(), "paralight: has loops and no forks, so it runs only each and jacobi");
+    /// ```
+    pub fn why_not(&self, program: &str) -> Option<String> {
+        let programs = self.programs.filter(|programs| !programs.contains(&program))?;
+        Some(format!("{}: has loops and no forks, so it runs only {}", self.name, programs.join(" and ")))
+    }
 }
 
 /// How the runner of a scheduler in C or C++ is compiled.
@@ -82,7 +98,7 @@ const fn headers(file: &'static str, mark: &'static str, include: &'static [&'st
 }
 
 const fn rust(name: &'static str, version: &'static str, summary: &'static str, home: &'static str) -> PeerSpec {
-    PeerSpec { name, version, summary, home, adapter: None }
+    PeerSpec { name, version, summary, home, adapter: None, programs: None }
 }
 
 /// All peers.
@@ -109,6 +125,15 @@ pub const PEERS: &[PeerSpec] = &[
     ),
     rust("tokio", "1.54.1", "Rust, its threads for blocking calls, shared out at the first forks", "https://tokio.rs"),
     PeerSpec {
+        programs: Some(&["each", "jacobi"]),
+        ..rust(
+            "paralight",
+            "0.0.12",
+            "Rust, flat loops over slices, ranges that threads steal",
+            "https://github.com/gendx/paralight",
+        )
+    },
+    PeerSpec {
         name: "lace",
         version: "1.4.2",
         summary: "C, the split deque of its paper, spawn and sync, leapfrogging",
@@ -129,6 +154,7 @@ pub const PEERS: &[PeerSpec] = &[
             optional: &[],
             ..headers("lace.c", "src/lace.h", &["src"])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "citor",
@@ -141,6 +167,7 @@ pub const PEERS: &[PeerSpec] = &[
             needs: "clang 18 or gcc 14, C++20, x86-64",
             ..headers("citor.cpp", "include/citor/thread_pool.h", &["include"])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "libfork",
@@ -153,6 +180,7 @@ pub const PEERS: &[PeerSpec] = &[
             optional: &[TCMALLOC, hwloc(&["-DLF_USE_HWLOC"])],
             ..headers("libfork.cpp", "include/libfork.hpp", &["include"])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "toomanycooks",
@@ -164,6 +192,7 @@ pub const PEERS: &[PeerSpec] = &[
             optional: &[TCMALLOC, hwloc(&["-DTMC_USE_HWLOC"])],
             ..headers("toomanycooks.cpp", "include/tmc/ex_cpu.hpp", &["include"])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "taskflow",
@@ -174,6 +203,7 @@ pub const PEERS: &[PeerSpec] = &[
             flags: &["-DTF_ENABLE_ATOMIC_NOTIFIER"],
             ..headers("taskflow.cpp", "taskflow/taskflow.hpp", &["."])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "parlaylib",
@@ -185,6 +215,7 @@ pub const PEERS: &[PeerSpec] = &[
             needs: "clang or gcc, C++17",
             ..headers("parlaylib.cpp", "include/parlay/parallel.h", &["include"])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "onetbb",
@@ -198,6 +229,7 @@ pub const PEERS: &[PeerSpec] = &[
             libraries: &["-ltbb"],
             ..headers("onetbb.cpp", "", &["include"])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "openmp",
@@ -213,6 +245,7 @@ pub const PEERS: &[PeerSpec] = &[
             libraries: &["-fopenmp"],
             ..headers("openmp.cpp", "", &[])
         }),
+        programs: None,
     },
     PeerSpec {
         name: "opencilk",
@@ -227,5 +260,6 @@ pub const PEERS: &[PeerSpec] = &[
             libraries: &["-fopencilk"],
             ..headers("opencilk.cpp", "", &[])
         }),
+        programs: None,
     },
 ];

@@ -190,7 +190,9 @@ impl Scheduler {
     /// Parses `--peer` for this program; an error if the name is unknown.
     pub(crate) fn from_peer(workload: &Workload, name: &str) -> Result<Suited> {
         match (PEERS.iter().find(|peer| peer.name == name), workload.kind()) {
-            (Some(_), Kind::ForkJoin) => Ok(Ok(Self::Peer(name.to_owned()))),
+            (Some(peer), Kind::ForkJoin) => {
+                Ok(peer.why_not(workload.name()).map_or_else(|| Ok(Self::Peer(name.to_owned())), Err))
+            }
             (Some(_), other) => Ok(Err(format!("{name}: does not run {other} programs"))),
             (None, _) => Err(unknown("peer", name, &PEERS.iter().map(|peer| peer.name).collect::<Vec<_>>())),
         }

@@ -15,6 +15,7 @@
 //! | `forte` | ours and w - 1 of its own, and a heartbeat thread | others: `RUST_MIN_STACK`, or else 2 MiB | halving |
 //! | `threads` | the caller, and w - 1 that forks start | as requested | halving |
 //! | `tokio` | the caller, and w - 1 that the first forks start | as requested | halving |
+//! | `paralight` | w of its own | `RUST_MIN_STACK`, or else 2 MiB | none: it has loops alone |
 //!
 //! The version of forte is 1.0.0-alpha.4, the last that builds with rustc 1.95; later ones need rustc 1.96.
 
@@ -30,6 +31,8 @@ mod chili;
 mod forte;
 #[cfg(feature = "lace-ws")]
 mod lace_ws;
+#[cfg(feature = "paralight")]
+mod paralight;
 #[cfg(feature = "rayon")]
 mod rayon;
 #[cfg(feature = "threads")]
@@ -68,4 +71,5 @@ peers! {
     "forte" forte: forte::Forte::start;
     "threads" threads: threads::Threads::start;
     "tokio" tokio: tokio::Tokio::start;
+    "paralight" paralight: paralight::Paralight::start;
 }

@@ -70,7 +70,8 @@ impl Scheduler for Peer {
     }
 
     fn runs(&self, program: &Spec) -> bool {
-        program.kind() == Kind::ForkJoin
+        let listed = filch_catalogue::PEERS.iter().find(|peer| peer.name == self.name);
+        program.kind() == Kind::ForkJoin && listed.is_none_or(|peer| peer.why_not(program.name).is_none())
     }
 
     fn start(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String> {
@@ -111,7 +112,7 @@ impl<R: Rival> Contender for Started<R> {
 }
 
 /// The stack that std gives a thread by default.
-#[cfg(any(feature = "chili", feature = "forte"))]
+#[cfg(any(feature = "chili", feature = "forte", feature = "paralight"))]
 pub(crate) fn default_stack_bytes() -> usize {
     std::env::var("RUST_MIN_STACK").ok().and_then(|bytes| bytes.parse().ok()).unwrap_or(2 << 20)
 }

@@ -69,6 +69,8 @@ pub mod uts;
 pub mod wsq;
 
 pub use answer::{Answer, Listed, Real};
+#[doc(no_inline)]
+pub use filch::Divisible;
 pub use filch_catalogue::{Kind, Memory, ParamError, ParamSpec, Preset, Spec, Workload, specs};
 pub use filch_pool::{FilchClosures, InLevels};
 pub use fork_join::{Executor, ForkJoin, Grain, Program, SameBranches, Serial, fork_by_halves};

@@ -124,6 +124,12 @@ const PORTRAITS: &[Portrait] = &[
                for its largest branch.",
     },
     Portrait {
+        name: "paralight",
+        text: "Rust: loops over slices, ranges and tuples of them. Each thread begins with an equal part, and one that is done takes half of \
+               another's. It has no forks and no loops within loops, so it needs no deques; of our programs it runs two. It is better where a \
+               program is such a loop and wants the smallest dependency.",
+    },
+    Portrait {
         name: "tokio",
         text: "Rust: a runtime for programs that wait, which has threads for calls that block or compute. Each such call is an allocated task in a \
                queue behind a lock, so the peer forks only as often as there are workers and calls the rest; no thread helps another. It is \

@@ -1,0 +1,5 @@
+//! The runner of `paralight`.
+
+fn main() -> std::process::ExitCode {
+    filch_runner::serve(&filch_peers::paralight())
+}
