@@ -653,10 +653,7 @@ pub(crate) struct Pace {
 impl Pace {
     /// As often as pays on this node.
     pub(crate) fn of(world: &impl Transport) -> Self {
-        // Not only those that this rank is bound to.
-        // SAFETY: the call only asks for a number.
-        let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-        let is_crowded = usize::try_from(processors).is_ok_and(|processors| world.near().len() >= processors.max(1));
+        let is_crowded = processors().is_some_and(|processors| world.near().len() >= processors);
         // With more ranks than processors, each look lets another rank run, if the MPI yields as Open MPI does.
         Self { patience: SOON, ticks: if is_crowded { 10 * TICKS } else { TICKS } }
     }
@@ -665,6 +662,18 @@ impl Pace {
     pub(crate) fn stay_awake(self) -> Self {
         Self { patience: Duration::MAX, ..self }
     }
+}
+
+/// The processors of this machine, not only those that this rank is bound to, where the system tells.
+fn processors() -> Option<usize> {
+    #[cfg(unix)]
+    {
+        // SAFETY: the call only asks for a number.
+        let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+        usize::try_from(processors).ok().filter(|&processors| processors > 0)
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 /// The waits of a thread between looks for messages.
