@@ -6,7 +6,7 @@ use std::time::Duration;
 use filch::worklist::{self, Queue, Worklist};
 use filch_queue::ChaseLev;
 
-use crate::link::{Bag, Communicator, Link, Member, Pace, Parcels, Rest, Shared};
+use crate::link::{Bag, Link, Member, Pace, Parcels, Rest, Shared, communicate};
 use crate::{Transport, Wire};
 
 /// A worker, as a task sees it: to push tasks.
@@ -77,6 +77,25 @@ impl<T> Crew<'_, T> {
     }
 
     /// Raises the bound of all ranks, which hear of it soon: for instance the value of the best solution that a search has found.
+    ///
+    /// ```
+    /// use filch_mpi::{Cluster, Threads};
+    ///
+    /// let world = Threads::world(1).remove(0);
+    /// let run = Cluster::new(world, 1).run(
+    ///     [3_u64, 9, 4],
+    ///     |_| 0_u64,
+    ///     |crew, tried, value| {
+    ///         // The newest comes first: 4 raises the bound, 9 too, and 3 is not worth a try.
+    ///         if value > crew.bound() {
+    ///             *tried += 1;
+    ///             crew.raise(value);
+    ///         }
+    ///     },
+    ///     |a, b| a + b,
+    /// );
+    /// assert_eq!(run.expect("no panic").state, Some(2));
+    /// ```
     pub fn raise(&self, bound: u64) {
         self.shared.raise(bound);
     }
@@ -166,7 +185,6 @@ impl std::error::Error for Aborted {}
 #[derive(Debug)]
 pub struct Cluster<X, Q: Queue = ChaseLev> {
     world: X,
-    workers: usize,
     list: Worklist<Q>,
     bag: usize,
     pace: Pace,
@@ -195,7 +213,7 @@ impl<X: Transport> Cluster<X> {
         let threads = workers + usize::from(world.size() > 1);
         let list = Worklist::new(threads);
         let pace = Pace::of(&world);
-        Self { world, workers, list, bag: 64, pace, progress: None, gone: Vec::new(), runs: 0 }
+        Self { world, list, bag: 64, pace, progress: None, gone: Vec::new(), runs: 0 }
     }
 }
 
@@ -203,8 +221,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     /// Sets the queue.
     #[must_use]
     pub fn queue<R: Queue>(self, params: R::Params) -> Cluster<X, R> {
-        let Self { world, workers, list, bag, pace, progress, gone, runs } = self;
-        Cluster { world, workers, list: list.queue(params), bag, pace, progress, gone, runs }
+        let Self { world, list, bag, pace, progress, gone, runs } = self;
+        Cluster { world, list: list.queue(params), bag, pace, progress, gone, runs }
     }
 
     /// Whether a rank without work keeps looking for messages, instead of resting up to 0.2 ms between looks. That takes a processor, and
@@ -218,15 +236,20 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
 
     /// Calls `show` on rank 0 once per period with the number of tasks that each rank has run, as far as rank 0 knows. All ranks have
     /// to set the same period.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use filch_mpi::{Cluster, Threads};
+    ///
+    /// let world = Threads::world(1).remove(0);
+    /// let cluster = Cluster::new(world, 1).stay_awake(true).progress(Duration::from_secs(1), |tasks| eprintln!("{tasks:?}"));
+    /// # drop(cluster);
+    /// ```
     #[must_use]
     pub fn progress(mut self, period: Duration, show: fn(&[u64])) -> Self {
         self.progress = Some(Progress { period, show });
         self
-    }
-
-    /// The number of workers on this rank.
-    pub fn workers(&self) -> usize {
-        self.workers
     }
 
     /// The ranks.
@@ -242,7 +265,21 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     /// Runs use smaller tags.
     pub const FIRST_FREE_TAG: u32 = 1 << 14;
 
-    /// Returns what this rank gives, of all ranks, by rank, on rank 0.
+    /// Returns what this rank gives, of all ranks, by rank, on rank 0. All ranks must live.
+    ///
+    /// ```
+    /// use filch_mpi::{Cluster, Threads, Transport};
+    ///
+    /// let ranks = Threads::world(3).into_iter().map(|world| {
+    ///     std::thread::spawn(move || {
+    ///         let rank = world.rank() as u64;
+    ///         Cluster::new(world, 1).gather(10 * rank)
+    ///     })
+    /// });
+    /// let ranks: Vec<_> = ranks.collect();
+    /// let gathered: Vec<_> = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
+    /// assert_eq!(gathered, [Some(vec![0, 10, 20]), None, None]);
+    /// ```
     pub fn gather<S: Wire>(&mut self, value: S) -> Option<Vec<S>> {
         let rank = self.world.rank() as u64;
         self.runs += 1;
@@ -377,7 +414,7 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
                 Bag::Tasks(tasks) => member.run_one(tasks, &task, crew, &link),
                 Bag::Here(tasks) => member.run_here(tasks, &task, crew, &link),
                 Bag::Communicate => {
-                    Communicator::new(&link).run::<T, Q>(crew);
+                    communicate(crew, &shared, &link);
                     *bag = Bag::Tasks(Vec::new());
                 }
             };
@@ -389,14 +426,9 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
                 return Err(Aborted { by });
             }
             let mut is_over = !survives || shared.ranks == 1;
-            if !is_over {
-                let mut bytes = Vec::new();
-                state.encode(&mut bytes);
-                if let Some(others) = link.collect(bytes)? {
-                    is_over = true;
-                    let decoded = |bytes: Vec<u8>| S::decode(&mut &bytes[..]).expect("a state was sent");
-                    state = others.into_values().map(decoded).fold(state, merge);
-                }
+            if !is_over && let Some(others) = link.collect(&state)? {
+                is_over = true;
+                state = others.into_iter().fold(state, merge);
             }
             if is_over {
                 let traffic = Traffic { tasks: shared.tasks(), ..link.traffic() };
@@ -424,9 +456,7 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         if me == 0 {
             return Some(state);
         }
-        let mut bytes = Vec::new();
-        state.encode(&mut bytes);
-        self.world.send((me - 1) / 2, tag, bytes);
+        self.world.send((me - 1) / 2, tag, state.to_bytes());
         None
     }
 }

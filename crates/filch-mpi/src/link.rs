@@ -167,6 +167,13 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
         self.state
     }
 
+    #[inline(always)]
+    fn call(&mut self, task: &impl Fn(&mut Crew<'_, T>, &mut S, T), tasks: &mut Vec<T>, next: T) {
+        let Self { state, parcels, shared, .. } = self;
+        task(&mut Crew { tasks, parcels, shared }, state, next);
+        self.tasks += 1;
+    }
+
     /// Runs a task of the bag, and sometimes exchanges messages.
     #[inline]
     pub(crate) fn run_one<X: Transport, Q: Queue>(
@@ -177,9 +184,7 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
         link: &Mutex<Link<'_, X>>,
     ) {
         if let Some(next) = tasks.pop() {
-            let Self { state, parcels, shared, .. } = self;
-            task(&mut Crew { tasks, parcels, shared }, state, next);
-            self.tasks += 1;
+            self.call(task, tasks, next);
         }
         if self.tasks >= TASKS || tasks.is_empty() {
             self.look(tasks, crew, link);
@@ -198,10 +203,8 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
         while self.tasks < TASKS
             && let Some(next) = here.pop()
         {
-            let Self { state, parcels, shared, .. } = self;
-            task(&mut Crew { tasks: &mut tasks, parcels, shared }, state, next);
-            parcels.take_own(shared.rank, here);
-            self.tasks += 1;
+            self.call(task, &mut tasks, next);
+            self.parcels.take_own(self.shared.rank, here);
         }
         if !tasks.is_empty() {
             crew.push(Box::new(Bag::Tasks(tasks)));
@@ -480,14 +483,13 @@ impl<'x, X: Transport> Link<'x, X> {
 
     /// Exchanges states after a run that survives deaths. Returns those of all other living ranks, on rank 0; or `None` if the run has to go on,
     /// because a rank has died with its state.
-    pub(crate) fn collect(&mut self, state: Vec<u8>) -> Result<Option<BTreeMap<usize, Vec<u8>>>, Aborted> {
+    pub(crate) fn collect<S: Wire>(&mut self, state: &S) -> Result<Option<Vec<S>>, Aborted> {
         let tag = self.tag + 1;
-        let epoch = self.rank.epoch();
-        let mut with_epoch = Vec::new();
-        (epoch as u64).encode(&mut with_epoch);
+        let epoch = self.rank.epoch() as u64;
         if self.shared.rank != 0 {
-            with_epoch.extend(state);
-            self.world.send(0, tag, with_epoch.clone());
+            let mut bytes = epoch.to_bytes();
+            state.encode(&mut bytes);
+            self.world.send(0, tag, bytes);
         }
         let mut rest = Rest::default();
         loop {
@@ -497,12 +499,12 @@ impl<'x, X: Transport> Link<'x, X> {
             while let Some((from, bytes)) = self.world.receive(tag) {
                 is_quiet = false;
                 let rest = &mut &bytes[..];
-                if u64::decode(rest) == Some(epoch as u64) {
+                if u64::decode(rest) == Some(epoch) {
                     self.states.insert(from, rest.to_vec());
                 }
             }
             if self.shared.rank != 0 && self.states.contains_key(&0) {
-                return Ok(Some(BTreeMap::new()));
+                return Ok(Some(Vec::new()));
             }
             if let Some(by) = self.rank.aborted_by() {
                 return Err(Aborted { by });
@@ -515,9 +517,10 @@ impl<'x, X: Transport> Link<'x, X> {
             }
             if self.shared.rank == 0 && self.rank.others().all(|rank| self.states.contains_key(&rank)) {
                 for rank in self.rank.others().collect::<Vec<_>>() {
-                    self.world.send(rank, tag, with_epoch.clone());
+                    self.world.send(rank, tag, epoch.to_bytes());
                 }
-                return Ok(Some(std::mem::take(&mut self.states)));
+                let states = std::mem::take(&mut self.states).into_values();
+                return Ok(Some(states.map(|bytes| S::decode(&mut &bytes[..]).expect("a state was sent")).collect()));
             }
             self.sends();
             rest.after(is_quiet, self.shared.pace);
@@ -605,8 +608,7 @@ fn spare<T: Wire, Q: Queue>(crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>) -> Op
 
 /// Tasks with whether they stay where they arrive.
 fn bytes_of<T: Wire>(stays: bool, tasks: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    u8::from(stays).encode(&mut bytes);
+    let mut bytes = u8::from(stays).to_bytes();
     T::encode_all(tasks, &mut bytes);
     bytes
 }
@@ -615,29 +617,23 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The thread that exchanges messages until the run is over.
-pub(crate) struct Communicator<'l, 'x, X>(&'l Mutex<Link<'x, X>>);
-
-impl<'l, 'x, X: Transport> Communicator<'l, 'x, X> {
-    pub(crate) fn new(link: &'l Mutex<Link<'x, X>>) -> Self {
-        let shared = link.lock().expect("nobody has used it").shared;
-        // If the run goes on after a death, it is perhaps another thread's, which looks without being woken.
-        let _ = shared.communicator.set(thread::current());
-        Self(link)
-    }
-
-    pub(crate) fn run<T: Wire, Q: Queue>(&self, crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>) {
-        let mut rest = Rest::default();
-        loop {
-            let mut link = self.0.lock().expect("no panic with the link");
-            let pace = link.shared.pace;
-            let Exchange { is_over, is_quiet, is_idle } = link.exchange(crew, Hand::Communicator);
-            drop(link);
-            if is_over {
-                return;
-            }
-            if is_idle { rest.after(is_quiet, pace) } else { thread::park_timeout(LONG_REST) }
+/// Exchanges messages until the run is over: the communicator's task.
+pub(crate) fn communicate<X: Transport, T: Wire, Q: Queue>(
+    crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+    shared: &Shared,
+    link: &Mutex<Link<'_, X>>,
+) {
+    // If the run goes on after a death, it is perhaps another thread's, which looks without being woken.
+    let _ = shared.communicator.set(thread::current());
+    let mut rest = Rest::default();
+    loop {
+        let mut link = link.lock().expect("no panic with the link");
+        let Exchange { is_over, is_quiet, is_idle } = link.exchange(crew, Hand::Communicator);
+        drop(link);
+        if is_over {
+            return;
         }
+        if is_idle { rest.after(is_quiet, shared.pace) } else { thread::park_timeout(LONG_REST) }
     }
 }
 

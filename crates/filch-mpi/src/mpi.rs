@@ -31,8 +31,8 @@ pub struct Mpi {
     rank: c_int,
     size: c_int,
     near: Vec<usize>,
-    /// Messages that MPI still reads, with their receivers.
-    sending: Vec<(Request, usize, Vec<u8>)>,
+    /// Messages that MPI still reads.
+    sending: Vec<(Request, Vec<u8>)>,
     beats: Option<Beats>,
 }
 
@@ -92,7 +92,7 @@ impl Mpi {
     /// Forgets messages that have been sent.
     fn settle(&mut self) {
         // SAFETY: each request is asked until it is done, and then dropped.
-        self.sending.retain(|(request, ..)| unsafe { filch_mpi_sent(request.0) } == 0);
+        self.sending.retain(|(request, _)| unsafe { filch_mpi_sent(request.0) } == 0);
     }
 
     /// Sends and hears signs of life, if it is time.
@@ -122,7 +122,7 @@ impl Mpi {
         // SAFETY: the bytes stay where they are until the request is done: `settle` and `drop` keep them.
         let request = unsafe { filch_mpi_send(bytes.as_ptr(), count, to as c_int, (tag % TAGS) as c_int) };
         assert!(!request.is_null(), "out of memory");
-        self.sending.push((Request(request), to, bytes));
+        self.sending.push((Request(request), bytes));
     }
 
     fn take(&mut self, tag: u32) -> Option<(usize, Vec<u8>)> {

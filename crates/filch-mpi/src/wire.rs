@@ -5,8 +5,7 @@
 /// ```
 /// use filch_mpi::Wire;
 ///
-/// let mut bytes = Vec::new();
-/// (7_u32, vec![1_u64, 2]).encode(&mut bytes);
+/// let bytes = (7_u32, vec![1_u64, 2]).to_bytes();
 /// assert_eq!(Wire::decode(&mut &bytes[..]), Some((7_u32, vec![1_u64, 2])));
 /// assert_eq!(u64::decode(&mut &bytes[..3]), None);
 /// ```
@@ -16,6 +15,13 @@ pub trait Wire: Send + Sized {
 
     /// Takes a value from the front; `None` if there is none.
     fn decode(bytes: &mut &[u8]) -> Option<Self>;
+
+    /// Encodes the value alone.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        bytes
+    }
 
     /// Appends many values, as a vector of them does.
     fn encode_all(values: &[Self], bytes: &mut Vec<u8>) {
@@ -81,8 +87,7 @@ impl<A: Wire, B: Wire> Wire for (A, B) {
 /// ```
 /// use filch_mpi::{Serde, Wire};
 ///
-/// let mut bytes = Vec::new();
-/// Serde(("task".to_owned(), Some(7_u8))).encode(&mut bytes);
+/// let bytes = Serde(("task".to_owned(), Some(7_u8))).to_bytes();
 /// let Serde(task): Serde<(String, Option<u8>)> = Wire::decode(&mut &bytes[..]).unwrap();
 /// assert_eq!(task, ("task".to_owned(), Some(7)));
 /// ```

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZero;
 
+use filch_catalogue::{PEERS, PeerSpec};
 use filch_runner::{Contender, Job, Scheduler};
 use filch_workloads::{Answer, Instance, Kind, Memory, Spec};
 
@@ -51,6 +52,10 @@ impl Peer {
     pub(crate) fn new(name: &'static str, start: Start) -> Self {
         Self { name, start }
     }
+
+    fn listed(&self) -> Option<&'static PeerSpec> {
+        PEERS.iter().find(|peer| peer.name == self.name)
+    }
 }
 
 impl fmt::Debug for Peer {
@@ -65,13 +70,11 @@ impl Scheduler for Peer {
     }
 
     fn version(&self) -> String {
-        let listed = filch_catalogue::PEERS.iter().find(|peer| peer.name == self.name);
-        listed.map_or_else(String::new, |peer| peer.version.to_owned())
+        self.listed().map_or_else(String::new, |peer| peer.version.to_owned())
     }
 
     fn runs(&self, program: &Spec) -> bool {
-        let listed = filch_catalogue::PEERS.iter().find(|peer| peer.name == self.name);
-        program.kind() == Kind::ForkJoin && listed.is_none_or(|peer| peer.why_not(program.name).is_none())
+        program.kind() == Kind::ForkJoin && self.listed().is_none_or(|peer| peer.why_not(program.name).is_none())
     }
 
     fn start(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String> {

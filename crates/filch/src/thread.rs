@@ -33,6 +33,9 @@ impl Thread {
     /// use filch::inside::host::Thread;
     ///
     /// let thread = Thread::start(Some("helper".to_owned()), Some(64 << 10), || ())?;
+    /// while !thread.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
     /// thread.join();
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -55,6 +58,17 @@ impl Thread {
     }
 
     /// Returns the standard library's builder of such a thread, for one that borrows.
+    ///
+    /// ```
+    /// use filch::inside::host::Thread;
+    ///
+    /// let name = std::thread::scope(|s| {
+    ///     let thread = Thread::builder(Some("helper".to_owned()), None).spawn_scoped(s, || ())?;
+    ///     Ok::<_, std::io::Error>(thread.thread().name().map(str::to_owned))
+    /// });
+    /// assert_eq!(name?.as_deref(), Some("helper"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn builder(name: Option<String>, stack_size: Option<usize>) -> Builder {
         let builder = name.into_iter().fold(Builder::new(), Builder::name);
         stack_size.into_iter().fold(builder, Builder::stack_size)

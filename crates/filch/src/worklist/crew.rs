@@ -200,7 +200,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     pub fn is_among_last(&self, running: u64) -> bool {
         assert!(self.counts_tasks(), "only a list that counts its tasks knows which is the last");
         let counts = &self.shared.counts;
-        Counts::all_done_of(counts, || counts.iter().map(Counts::pieces).sum::<u64>() - running)
+        Counts::all_done_of(counts, || counts.iter().map(Counts::pieces).sum::<u64>().wrapping_sub(running))
     }
 
     /// Answers thieves, for long tasks that push no others.
