@@ -177,7 +177,7 @@ fn claims(out: &mut impl Write, decided: &[Decided], colour: bool) -> Result {
         let style = match claim.verdict {
             Verdict::Holds => GOOD,
             Verdict::DoesNotHold => BAD,
-            Verdict::NotTestable(_) => FAINT,
+            Verdict::Undecided { .. } | Verdict::NotTestable(_) => FAINT,
         };
         let verdict = paint(&format!("{:<17}", claim.name()), style, colour);
         writeln!(out, "{verdict}  {}", paint(claim.text, STRONG, colour))?;

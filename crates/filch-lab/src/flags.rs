@@ -111,6 +111,9 @@ pub(crate) struct Reproduce {
     /// Seconds to fill with rounds of each experiment; some rounds always run [default: the experiment's]
     #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
+    /// Seconds more for further rounds of those runs that undecided claims compare [default: as many again; with quick sizes or --repeat 0]
+    #[arg(long, value_name = "SECONDS", value_parser = count(0, 86_400), allow_negative_numbers = true)]
+    pub(crate) decide: Option<u32>,
     /// Seconds after which a run counts as hung
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) timeout: u32,
@@ -237,6 +240,9 @@ pub(crate) struct Session {
     /// 15; with --all 180 and one]
     #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
+    /// Seconds more for further rounds of those runs that undecided claims compare
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = count(0, 86_400), allow_negative_numbers = true)]
+    pub(crate) decide: u32,
     /// Seconds after which a run counts as hung
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) timeout: u32,

@@ -5,8 +5,12 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use filch_protocol::cores;
+
 use crate::earlier::Earlier;
 use crate::error::{Error, Result};
+use crate::experiment::Experiment;
+use crate::experiment::claim::{Decided, RowId, Verdict, decide};
 use crate::experiment::plan::{Cell, Plan};
 use crate::export::json::Lines;
 use crate::identity::Placement;
@@ -16,10 +20,12 @@ use crate::rounds::{Runner, Visit, VisitOutcome};
 use crate::scheduler::Scheduler;
 use crate::session::{Asked, Trouble};
 use crate::stats::Sample;
+use crate::summary::summarize;
 use crate::terminal::{FAILURE, colour_on_stderr, paint};
 
 /// Runs visits in fresh processes.
 pub(crate) struct Processes<'s> {
+    experiment: &'s Experiment,
     plan: &'s Plan,
     start: Instant,
     /// The time limit of a visit.
@@ -36,6 +42,7 @@ pub(crate) struct Processes<'s> {
 impl<'s> Processes<'s> {
     /// Starts after these runs.
     pub(crate) fn new(
+        experiment: &'s Experiment,
         plan: &'s Plan,
         (runs, earlier): (Vec<Run>, Earlier),
         lines: Option<Lines>,
@@ -43,7 +50,7 @@ impl<'s> Processes<'s> {
         progress: Progress,
     ) -> Self {
         let (start, references) = (Instant::now(), HashMap::new());
-        Self { plan, start, limit, runs, earlier, references, failure: None, lines, progress }
+        Self { experiment, plan, start, limit, runs, earlier, references, failure: None, lines, progress }
     }
 
     /// Returns all runs, or the error that ended the session.
@@ -188,6 +195,16 @@ impl Runner for Processes<'_> {
             }
         }
         VisitOutcome::Timed(seconds)
+    }
+
+    fn undecided(&mut self) -> Vec<usize> {
+        let decided = decide(self.experiment, &summarize(&self.runs, &self.plan.ids), cores());
+        let rows = |claim: Decided| match claim.verdict {
+            Verdict::Undecided { rows, .. } => rows,
+            Verdict::Holds | Verdict::DoesNotHold | Verdict::NotTestable(_) => Vec::new(),
+        };
+        let open: Vec<RowId> = decided.into_iter().flat_map(rows).collect();
+        (0..self.plan.cells.len()).filter(|&cell| open.contains(&self.plan.row(cell))).collect()
     }
 
     fn progress(&mut self, next: Visit, done: usize, planned: usize, left: f64) {

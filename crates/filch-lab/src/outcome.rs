@@ -53,7 +53,8 @@ impl Told {
         match self.verdict.as_str() {
             "reproduced" | "holds" => "holds",
             "not reproduced" | "does not hold" => "fails",
-            _ => "open",
+            "undecided" => "undecided",
+            _ => "untestable",
         }
     }
 }
@@ -165,7 +166,7 @@ pub(crate) mod tests {
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only the file itself remains");
         let found = Outcome::read(&folder, "a").unwrap().expect("an outcome");
         assert_eq!(serde_json::to_value(&found).unwrap(), serde_json::to_value(&outcome).unwrap());
-        assert_eq!(found.claims.iter().map(Told::class).collect::<Vec<_>>(), ["holds", "open"]);
+        assert_eq!(found.claims.iter().map(Told::class).collect::<Vec<_>>(), ["holds", "untestable"]);
         let file = Outcome::file(&folder, "a");
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, &text[..text.len() / 2]).unwrap();

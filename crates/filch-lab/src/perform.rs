@@ -50,12 +50,13 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     let limits = RoundLimits {
         seed: flags.seed,
         budget: flags.budget.unwrap_or(effort.budget).into(),
+        patience: flags.decide.into(),
         at_least: flags.repeat.map_or(effort.at_least, |repeat| repeat as usize),
         at_most: flags.repeat.map_or(effort.at_most, |repeat| repeat as usize),
         visit: effort.visit,
     };
     let limit = Duration::from_secs(flags.timeout.into());
-    let mut processes = Processes::new(&plan, measured, lines, limit, Progress::new(!flags.output.quiet));
+    let mut processes = Processes::new(&experiment, &plan, measured, lines, limit, Progress::new(!flags.output.quiet));
     let finish = execute(plan.cells.len(), &limits, &mut processes);
     let runs = processes.end()?;
     conclude(&Conclusion {

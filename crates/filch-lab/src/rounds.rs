@@ -1,4 +1,5 @@
-//! The order of runs in a session: rounds over all cells, each in shuffled order, as many as time allows.
+//! The order of runs in a session: rounds over all cells, each in shuffled order, as many as time allows; then, while there is patience,
+//! rounds over the cells that what is undecided concerns.
 //!
 //! [`Runner`] hides the cells, their runs and the clock, so that this is tested without a clock.
 
@@ -6,11 +7,13 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundLimits {
     pub(crate) seed: u64,
-    /// The seconds for the whole session.
+    /// The seconds for rounds over all cells.
     pub(crate) budget: f64,
+    /// The seconds after these for rounds over undecided cells.
+    pub(crate) patience: f64,
     /// The minimum number of rounds, even if they take longer.
     pub(crate) at_least: usize,
-    /// The maximum number of rounds, even if there is time for more.
+    /// The maximum number of rounds over all cells, even if there is time for more.
     pub(crate) at_most: usize,
     /// The seconds that a visit fills with timed runs, so that starting a process is not most of the work.
     pub(crate) visit: f64,
@@ -46,6 +49,11 @@ pub(crate) trait Runner {
     /// Runs a visit.
     fn run(&mut self, visit: Visit) -> VisitOutcome;
 
+    /// Returns the cells whose further visits may decide something.
+    fn undecided(&mut self) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// Receives the progress before each visit: visits done, visits planned, seconds left.
     fn progress(&mut self, _next: Visit, _done: usize, _planned: usize, _left: f64) {}
 }
@@ -72,17 +80,21 @@ pub(crate) fn execute(cells: usize, limits: &RoundLimits, runner: &mut impl Runn
         limits,
         random: fastrand::Rng::with_seed(limits.seed),
         cells: vec![Cell::default(); cells],
+        visited: (0..cells).collect(),
         rounds: limits.at_least.min(limits.at_most),
         done: 0,
         finish: Finish::default(),
     };
-    while session.finish.rounds < session.rounds {
-        if !session.round(runner) {
-            session.finish.interrupted = true;
+    session.rounds(runner);
+    let end = runner.clock().max(limits.budget) + limits.patience;
+    // Each look is another chance of a wrong decision; since the rounds double between them, there are few.
+    while limits.patience > 0.0 && !session.finish.interrupted {
+        session.visited = runner.undecided();
+        session.double(end - runner.clock());
+        if session.rounds == session.finish.rounds {
             break;
         }
-        session.finish.rounds += 1;
-        session.extend(runner.clock());
+        session.rounds(runner);
     }
     session.finish
 }
@@ -120,6 +132,8 @@ struct Session<'s> {
     limits: &'s RoundLimits,
     random: fastrand::Rng,
     cells: Vec<Cell>,
+    /// The cells that a round visits, unless they are broken.
+    visited: Vec<usize>,
     /// The planned rounds.
     rounds: usize,
     done: usize,
@@ -127,14 +141,25 @@ struct Session<'s> {
 }
 
 impl Session<'_> {
+    /// Performs the planned rounds.
+    fn rounds(&mut self, runner: &mut impl Runner) {
+        while self.finish.rounds < self.rounds {
+            if !self.round(runner) {
+                self.finish.interrupted = true;
+                break;
+            }
+            self.finish.rounds += 1;
+            self.extend(runner.clock());
+        }
+    }
+
     /// Visits every working cell once; false if interrupted.
     fn round(&mut self, runner: &mut impl Runner) -> bool {
-        let mut order: Vec<usize> = (0..self.cells.len()).filter(|&cell| !self.cells[cell].broken).collect();
+        let mut order = self.working();
         self.random.shuffle(&mut order);
         let mut again: Vec<(usize, String)> = Vec::new();
         for (position, &cell) in order.iter().enumerate() {
-            let left = self.left(&order[position..], runner.clock());
-            match self.visit(cell, left, runner) {
+            match self.visit(cell, &order[position..], runner) {
                 VisitOutcome::Timed(_) => {}
                 VisitOutcome::Broken(why) => again.push((cell, why)),
                 VisitOutcome::Refused(why) => self.refuse(cell, why),
@@ -142,7 +167,7 @@ impl Session<'_> {
             }
         }
         for (cell, why) in again {
-            match self.visit(cell, 0.0, runner) {
+            match self.visit(cell, &[], runner) {
                 VisitOutcome::Timed(_) => self.finish.redone.push((cell, why)),
                 VisitOutcome::Broken(why) => {
                     self.cells[cell].broken = true;
@@ -160,10 +185,17 @@ impl Session<'_> {
         self.finish.refused.push((cell, why));
     }
 
-    fn visit(&mut self, cell: usize, left: f64, runner: &mut impl Runner) -> VisitOutcome {
+    /// The cells of a round.
+    fn working(&self) -> Vec<usize> {
+        self.visited.iter().copied().filter(|&cell| !self.cells[cell].broken).collect()
+    }
+
+    /// Visits a cell, which is the first of the rest of this round.
+    fn visit(&mut self, cell: usize, rest: &[usize], runner: &mut impl Runner) -> VisitOutcome {
         let visit = Visit { cell, round: self.finish.rounds, repeats: self.cells[cell].repeats(self.limits.visit) };
-        let sound = self.cells.iter().filter(|cell| !cell.broken).count();
-        let planned = (self.done + 1).max(sound * self.rounds);
+        let later = self.rounds.saturating_sub(self.finish.rounds + 1) * self.working().len();
+        let planned = self.done + rest.len().max(1) + later;
+        let left = if rest.is_empty() { 0.0 } else { self.left(rest, runner.clock()) };
         runner.progress(visit, self.done, planned, left);
         let start = runner.clock();
         let outcome = runner.run(visit);
@@ -187,19 +219,34 @@ impl Session<'_> {
         let this_round: f64 = rest.iter().map(|&cell| cost(&self.cells[cell])).sum();
         let rounds_after = self.rounds.saturating_sub(self.finish.rounds + 1);
         #[expect(clippy::cast_precision_loss, reason = "few rounds")]
-        let later = self.cells.iter().filter(|cell| !cell.broken).map(cost).sum::<f64>() * rounds_after as f64;
+        let later = self.working().iter().map(|&cell| cost(&self.cells[cell])).sum::<f64>() * rounds_after as f64;
         // More rounds follow while there is time.
         let planned = this_round + later;
         if self.limits.at_most > self.rounds { planned.max(self.limits.budget - clock) } else { planned }
     }
 
+    /// The expected seconds of the next round.
+    fn cost(&self) -> f64 {
+        self.working().into_iter().filter_map(|cell| self.cells[cell].cost(self.limits.visit)).sum()
+    }
+
+    /// Adds as many rounds as there were, or as many as fit into these seconds.
+    fn double(&mut self, seconds: f64) {
+        let cost = self.cost();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a number of rounds; negative is none"
+        )]
+        let fitting = if cost > 0.0 { (seconds / cost) as usize } else { 0 };
+        self.rounds += fitting.min(self.finish.rounds);
+    }
+
     /// Adds a round if the planned ones are done and another fits into the budget.
     fn extend(&mut self, clock: f64) {
-        let cost: f64 =
-            self.cells.iter().filter(|cell| !cell.broken).filter_map(|cell| cell.cost(self.limits.visit)).sum();
-        let all_broken = self.cells.iter().all(|cell| cell.broken);
+        let cost = self.cost();
         let fits = cost > 0.0 && clock + cost <= self.limits.budget;
-        if all_broken {
+        if self.working().is_empty() {
             self.rounds = self.finish.rounds;
         } else if self.finish.rounds == self.rounds && self.rounds < self.limits.at_most && fits {
             self.rounds += 1;
@@ -217,11 +264,18 @@ mod tests {
         seconds: Vec<f64>,
         visits: Vec<Visit>,
         outcomes: fn(&[Visit], Visit) -> Option<VisitOutcome>,
+        undecided: fn(&[Visit]) -> Vec<usize>,
     }
 
     impl Mock {
         fn new(seconds: &[f64]) -> Self {
-            Self { clock: 0.0, seconds: seconds.to_vec(), visits: Vec::new(), outcomes: |_, _| None }
+            Self {
+                clock: 0.0,
+                seconds: seconds.to_vec(),
+                visits: Vec::new(),
+                outcomes: |_, _| None,
+                undecided: |_| Vec::new(),
+            }
         }
     }
 
@@ -237,10 +291,14 @@ mod tests {
             self.clock += run * visit.repeats as f64;
             outcome.unwrap_or(VisitOutcome::Timed(run))
         }
+
+        fn undecided(&mut self) -> Vec<usize> {
+            (self.undecided)(&self.visits)
+        }
     }
 
     fn limits(budget: f64) -> RoundLimits {
-        RoundLimits { seed: 7, budget, at_least: 3, at_most: 20, visit: 0.15 }
+        RoundLimits { seed: 7, budget, patience: 0.0, at_least: 3, at_most: 20, visit: 0.15 }
     }
 
     #[test]
@@ -284,6 +342,39 @@ mod tests {
         let mut mock = Mock::new(&[1.0, 2.0]);
         let fixed = RoundLimits { at_least: 2, at_most: 2, ..limits(1000.0) };
         assert_eq!(execute(2, &fixed, &mut mock).rounds, 2);
+    }
+
+    #[test]
+    fn patience_is_for_what_is_undecided() {
+        let visits = |mock: &Mock, cell| mock.visits.iter().filter(|visit| visit.cell == cell).count();
+        let patient = RoundLimits { at_most: 3, patience: 100.0, ..limits(0.0) };
+        let mut mock = Mock::new(&[1.0; 5]);
+        // Decided with a dozen visits, that is, at the second look.
+        mock.undecided = |visits| {
+            let many = visits.iter().filter(|visit| visit.cell == 4).count() >= 12;
+            if many { Vec::new() } else { vec![1, 4] }
+        };
+        let finish = execute(5, &patient, &mut mock);
+        assert_eq!((finish.rounds, visits(&mock, 0), visits(&mock, 1), visits(&mock, 4)), (12, 3, 12, 12));
+        assert!(mock.visits.iter().filter(|visit| visit.round >= 3).all(|visit| [1, 4].contains(&visit.cell)));
+
+        let mut never = Mock::new(&[1.0; 5]);
+        never.undecided = |_| vec![1, 4];
+        let finish = execute(5, &patient, &mut never);
+        assert_eq!(finish.rounds, 3 + 50, "two seconds each");
+        assert!((never.clock - 115.0).abs() < 1e-9, "{}", never.clock);
+
+        let impatient = RoundLimits { patience: 0.0, ..patient };
+        assert_eq!(execute(5, &impatient, &mut Mock { clock: 0.0, visits: Vec::new(), ..never }).rounds, 3);
+    }
+
+    #[test]
+    fn broken_cells_decide_nothing() {
+        let mut mock = Mock::new(&[1.0; 2]);
+        mock.outcomes = |_, visit| (visit.cell == 1).then(|| VisitOutcome::Broken("killed".into()));
+        mock.undecided = |_| vec![1];
+        let finish = execute(2, &RoundLimits { at_most: 3, patience: 100.0, ..limits(0.0) }, &mut mock);
+        assert_eq!((finish.rounds, mock.visits.len()), (3, 3 + 2));
     }
 
     #[test]

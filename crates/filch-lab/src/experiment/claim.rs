@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::points::{Point, points};
 use super::quantity::{Measure, Pick, Quantity, joined};
 use super::{Experiment, Sweep, related};
+use crate::identity::{ProgramId, SchedulerId};
 use crate::stats::{Estimate, Rounds, geometric_mean};
 use crate::summary::Program;
 
@@ -139,6 +140,11 @@ impl fmt::Display for Limit {
 pub(crate) enum Verdict {
     Holds,
     DoesNotHold,
+    /// More runs of these rows may decide.
+    Undecided {
+        why: String,
+        rows: Vec<RowId>,
+    },
     /// With what is missing.
     NotTestable(String),
 }
@@ -179,6 +185,19 @@ pub(crate) struct Decided {
 pub(crate) struct Evidence {
     pub(crate) of: String,
     pub(crate) estimate: Estimate,
+    /// The rows of runs that it comes from, if it comes from runs.
+    pub(crate) rows: Vec<RowId>,
+}
+
+/// The rounds of a ratio, and the rows that it compares.
+type Ratio = (Rounds, [RowId; 2]);
+
+/// What the runs of a row have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RowId {
+    pub(crate) program: ProgramId,
+    pub(crate) who: SchedulerId,
+    pub(crate) workers: usize,
 }
 
 impl fmt::Display for Evidence {
@@ -198,7 +217,13 @@ impl Decided {
         // Evidence against the claim comes first, then undecided evidence.
         let rank = |evidence: &Evidence| limit.says(evidence).map_or(1, |holds| if holds { 2 } else { 0 });
         evidence.sort_by(|a, b| rank(a).cmp(&rank(b)).then(limit.slack(a).total_cmp(&limit.slack(b))));
-        let verdict = Verdict::of(evidence.iter().map(|evidence| limit.says(evidence)));
+        let verdict = match Verdict::of(evidence.iter().map(|evidence| limit.says(evidence))) {
+            Verdict::NotTestable(why) if !evidence.is_empty() => {
+                let open = evidence.iter().filter(|evidence| limit.says(evidence).is_err());
+                Verdict::Undecided { why, rows: open.flat_map(|evidence| evidence.rows.iter().cloned()).collect() }
+            }
+            verdict => verdict,
+        };
         Self { text, rule, verdict, evidence, is_of_paper: false }
     }
 
@@ -209,6 +234,7 @@ impl Decided {
             (Verdict::Holds, true) => "reproduced",
             (Verdict::DoesNotHold, false) => "does not hold",
             (Verdict::DoesNotHold, true) => "not reproduced",
+            (Verdict::Undecided { .. }, _) => "undecided",
             (Verdict::NotTestable(_), _) => "not testable here",
         }
     }
@@ -221,18 +247,23 @@ impl Decided {
             several => shown.map(|worst| format!("{worst}, the worst of {several}")),
         };
         match (&self.verdict, shown) {
-            (Verdict::NotTestable(missing), Some(shown)) => format!("{missing} ({shown})"),
-            (Verdict::NotTestable(missing), None) => missing.clone(),
+            (Verdict::NotTestable(missing) | Verdict::Undecided { why: missing, .. }, Some(shown)) => {
+                format!("{missing} ({shown})")
+            }
+            (Verdict::NotTestable(missing) | Verdict::Undecided { why: missing, .. }, None) => missing.clone(),
             (_, shown) => shown.unwrap_or_default(),
         }
     }
 
     pub(crate) fn json(&self) -> Value {
-        let evidence = self.evidence.iter().map(|Evidence { of, estimate }| {
+        let evidence = self.evidence.iter().map(|Evidence { of, estimate, .. }| {
             let (low, high) = estimate.interval.unzip();
             json!({ "of": of, "value": estimate.value, "low": low, "high": high, "rounds": estimate.rounds })
         });
-        let missing = if let Verdict::NotTestable(missing) = &self.verdict { Some(missing) } else { None };
+        let missing = match &self.verdict {
+            Verdict::NotTestable(missing) | Verdict::Undecided { why: missing, .. } => Some(missing),
+            Verdict::Holds | Verdict::DoesNotHold => None,
+        };
         json!({
             "claim": self.text,
             "verdict": self.name(),
@@ -284,26 +315,32 @@ impl Claim {
 
     /// Returns the numbers of these points; others may be compared with them.
     fn evidence(&self, of: &[&Point<'_>], points: &[Point<'_>]) -> Vec<Evidence> {
-        let about = |point: &Point<'_>, what: String, estimate: Estimate| Evidence {
+        let about = |point: &Point<'_>, others: Vec<RowId>, what: String, estimate: Estimate| Evidence {
             of: format!("{}, {}{} on {}, {what}", point.program, point.who, value(point), point.row.workers),
             estimate,
+            rows: std::iter::once(point.id()).chain(others).collect(),
         };
         let each = |point: &&Point<'_>| -> Vec<Evidence> {
             match self.measure {
                 Measure::Is(quantity) => {
                     let estimate = quantity.estimate(point.row);
-                    estimate.map(|estimate| about(point, quantity.to_string(), estimate)).into_iter().collect()
+                    estimate
+                        .map(|estimate| about(point, Vec::new(), quantity.to_string(), estimate))
+                        .into_iter()
+                        .collect()
                 }
                 Measure::OverSwept(quantity) => {
                     let swept = point.value.as_deref().and_then(Sweep::place);
                     let (Some(rounds), Some(swept)) = (quantity.rounds(point.row), swept) else { return Vec::new() };
                     let estimate = Estimate::paired([&rounds], |[number]| number / swept);
                     let what = format!("{quantity} over this value");
-                    estimate.map(|estimate| about(point, what, estimate)).into_iter().collect()
+                    estimate.map(|estimate| about(point, Vec::new(), what, estimate)).into_iter().collect()
                 }
                 Measure::Of(comparison) => {
                     let estimate = comparison.of(&point.row.compared);
-                    estimate.map(|estimate| about(point, comparison.to_string(), estimate)).into_iter().collect()
+                    let against = || references(point, points);
+                    let about = |estimate| about(point, against(), comparison.to_string(), estimate);
+                    estimate.map(about).into_iter().collect()
                 }
                 Measure::Over(quantity, over) | Measure::Beyond(quantity, over) => {
                     let (word, of): (_, fn(f64, f64) -> f64) = match self.measure {
@@ -313,7 +350,7 @@ impl Claim {
                     let compared = self.beside(point, quantity, over, points, of).into_iter();
                     let each = |(other, numbers): (&Point<'_>, Rounds)| {
                         let what = format!("{quantity} {word} {}{}{}", other.who, value(other), elsewhere(over, other));
-                        Some(about(point, what, Estimate::paired([&numbers], |[number]| number)?))
+                        Some(about(point, vec![other.id()], what, Estimate::paired([&numbers], |[number]| number)?))
                     };
                     compared.filter_map(each).collect()
                 }
@@ -355,27 +392,29 @@ impl Claim {
 
     /// Returns the geometric means of the ratios over all programs, for each number of workers and each pair of swept values.
     fn means(&self, quantity: Quantity, over: Pick, of: &[&Point<'_>], points: &[Point<'_>]) -> Vec<Evidence> {
-        let mut groups: Vec<(String, Vec<Rounds>)> = Vec::new();
+        let mut groups: Vec<(String, Vec<Ratio>)> = Vec::new();
         for point in of {
             for (other, ratio) in self.beside(point, quantity, over, points, |one, other| one / other) {
                 let (mine, theirs) = (value(point), value(other));
                 let name =
                     format!("{}{mine} on {}, {quantity} over {}{theirs}", point.who, point.row.workers, other.who);
+                let ratio = (ratio, [point.id(), other.id()]);
                 match groups.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, ratios)) => ratios.push(ratio),
                     None => groups.push((name, vec![ratio])),
                 }
             }
         }
-        let mean = |(name, ratios): (String, Vec<Rounds>)| {
-            let (count, first) = (ratios.len(), ratios.first()?);
+        let mean = |(name, ratios): (String, Vec<Ratio>)| {
+            let (count, (first, _)) = (ratios.len(), ratios.first()?);
             let of = |round: &usize| {
-                let numbers: Option<Vec<f64>> = ratios.iter().map(|ratio| ratio.get(round).copied()).collect();
+                let numbers: Option<Vec<f64>> = ratios.iter().map(|(ratio, _)| ratio.get(round).copied()).collect();
                 Some((*round, geometric_mean(&numbers?)?))
             };
             let means: Rounds = first.keys().filter_map(of).collect();
             let estimate = Estimate::paired([&means], |[mean]| mean)?;
-            Some(Evidence { of: format!("mean of {count} programs, {name}"), estimate })
+            let rows = ratios.into_iter().flat_map(|(_, rows)| rows).collect();
+            Some(Evidence { of: format!("mean of {count} programs, {name}"), estimate, rows })
         };
         groups.into_iter().filter_map(mean).collect()
     }
@@ -408,6 +447,15 @@ impl Claim {
         };
         format!("the 95 % interval of {what}{shared} is {}", self.limit)
     }
+}
+
+/// Returns the rows that every comparison of a point is against: the sequential program, and one worker.
+fn references(point: &Point<'_>, points: &[Point<'_>]) -> Vec<RowId> {
+    let is_reference = |other: &&Point<'_>| {
+        let is_one = other.row.workers == 1 && other.row.who == point.row.who;
+        other.of == point.of && (other.row.is_serial() || is_one)
+    };
+    points.iter().filter(is_reference).map(Point::id).collect()
 }
 
 /// Returns the program and the number of workers of a point that a pick takes from elsewhere, for its name.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use filch_catalogue::Workload;
 use filch_protocol::{Order, cores};
 
+use super::claim::RowId;
 use super::{Contender, Experiment, Sweep};
 use crate::adapters;
 use crate::error::Result;
@@ -131,10 +132,17 @@ impl Plan {
         }
     }
 
+    /// The row of a cell's runs.
+    pub(crate) fn row(&self, cell: usize) -> RowId {
+        let cell = &self.cells[cell];
+        let who = cell.scheduler.identity(cell.placement);
+        RowId { program: self.ids[cell.program].clone(), who, workers: cell.workers }
+    }
+
     /// Describes a cell for messages.
     pub(crate) fn describe(&self, cell: usize) -> String {
-        let cell = &self.cells[cell];
-        format!("{}, {} on {}", self.ids[cell.program], cell.scheduler.identity(cell.placement), cell.workers)
+        let RowId { program, who, workers } = self.row(cell);
+        format!("{program}, {who} on {workers}")
     }
 }
 

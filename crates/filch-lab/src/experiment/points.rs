@@ -3,12 +3,15 @@
 //! Points are made from the rows alone, so lines of a file are drawn and judged like a session.
 
 use super::Sweep;
+use super::claim::RowId;
 use crate::identity::{ProgramId, SchedulerId};
 use crate::summary::{Program, Row};
 
 /// A row, and its position in a sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct Point<'p> {
+    /// The whole program.
+    pub(crate) of: &'p ProgramId,
     /// The program without the parameter.
     pub(crate) program: ProgramId,
     /// The scheduler without the parameter.
@@ -18,12 +21,19 @@ pub(crate) struct Point<'p> {
     pub(crate) row: &'p Row,
 }
 
+impl Point<'_> {
+    /// What its runs have in common.
+    pub(crate) fn id(&self) -> RowId {
+        RowId { program: self.of.clone(), who: self.row.who.clone(), workers: self.row.workers }
+    }
+}
+
 /// Returns all rows that have a time.
 pub(crate) fn points<'p>(programs: &'p [Program], sweep: Option<&Sweep>) -> Vec<Point<'p>> {
     let each = programs.iter().flat_map(|program| program.rows.iter().map(move |row| (program, row)));
     let point = |(of, row): (&'p Program, &'p Row)| {
         let (program, who, value) = Sweep::apart(sweep, &of.id, &row.who);
-        Point { program, who, value, row }
+        Point { of: &of.id, program, who, value, row }
     };
     each.filter(|(_, row)| row.time.is_some()).map(point).collect()
 }

@@ -28,6 +28,7 @@ pub(super) fn over_with(
         Some(Evidence {
             of: format!("{}, {}{at} on {}, {what}", point.program, point.who, point.row.workers),
             estimate,
+            rows: vec![point.id(), other.id()],
         })
     };
     of.iter().filter_map(each).collect()
@@ -48,7 +49,11 @@ pub(super) fn over_best(of: &[&Point<'_>], quantity: Quantity, names: &[&str], p
         let ratio = joined(&quantity.rounds(point.row)?, &quantity.rounds(best.row)?, |one, best| one / best);
         let estimate = Estimate::paired([&ratio], |[ratio]| ratio)?;
         let what = format!("{quantity} over {}, the best", best.who);
-        Some(Evidence { of: format!("{}, {} on {}, {what}", point.program, point.who, point.row.workers), estimate })
+        Some(Evidence {
+            of: format!("{}, {} on {}, {what}", point.program, point.who, point.row.workers),
+            estimate,
+            rows: vec![point.id(), best.id()],
+        })
     };
     of.iter().filter_map(each).collect()
 }
@@ -76,7 +81,7 @@ pub(super) fn flat_up_to(of: &[&Point<'_>], share: f64) -> Vec<Evidence> {
         let ends: Rounds = first.row.rounds.keys().filter_map(of).collect();
         let estimate = Estimate::paired([&ends], |[end]| end)?;
         let what = format!("{}, {} on {}, flat up to, over the time", first.program, first.who, first.row.workers);
-        Some(Evidence { of: what, estimate })
+        Some(Evidence { of: what, estimate, rows: curve.iter().map(|(_, point)| point.id()).collect() })
     };
     curves.into_iter().filter_map(each).collect()
 }

@@ -28,8 +28,8 @@ const HEAD: &str = "\
 <!-- `filch results` writes this page from the folders in `results`. -->
 
 Each claim of a document is decided by its rule from our measurements, with the whole 95 % interval of every number that it concerns:
-✓ it was reproduced, ✗ it was not, ? this machine or the intervals cannot decide it, for the reason that follows. After the verdict comes
-the strongest evidence against the claim. A verdict links to the measured lines, from which `filch report` makes the page with all plots;
+✓ it was reproduced, ✗ it was not, ? an interval crosses the limit, – this machine cannot test it, for the reason that follows. After the
+verdict comes the strongest evidence against the claim. A verdict links to the measured lines, from which `filch report` makes the page with all plots;
 `filch reproduce ID` measures an experiment again.
 
 ";
@@ -40,11 +40,11 @@ pub(crate) fn page(records: &[Record], results: &str) -> String {
     if records.is_empty() {
         return text + "No reproduction is kept yet: `filch reproduce all`, then `filch results filch-reproduce`.\n";
     }
-    text += "| measured on | machine | ✓ | ✗ | ? |\n| --- | --- | ---: | ---: | ---: |\n";
+    text += "| measured on | machine | ✓ | ✗ | ? | – |\n| --- | --- | ---: | ---: | ---: | ---: |\n";
     for record in records {
         let machine = record.outcomes.first().map(|(_, outcome)| outcome.machine.summary()).unwrap_or_default();
-        let [held, failed, open] = ["holds", "fails", "open"].map(|class| record.count(class));
-        let _ = writeln!(text, "| {} | {} | {held} | {failed} | {open} |", record.name, plain(&machine));
+        let counts = ["holds", "fails", "undecided", "untestable"].map(|class| record.count(class).to_string());
+        let _ = writeln!(text, "| {} | {} | {} |", record.name, plain(&machine), counts.join(" | "));
     }
     let mut experiments: Vec<(Experiment, ())> = Vec::new();
     for (experiment, _) in records.iter().flat_map(|record| &record.outcomes) {
@@ -107,7 +107,8 @@ fn verdict(told: &Told, lines: &str) -> String {
     let mark = match told.class() {
         "holds" => "✓",
         "fails" => "✗",
-        _ => "?",
+        "undecided" => "?",
+        _ => "–",
     };
     format!("{mark} [{}]({lines}): {}", told.verdict, plain(&told.why))
 }
@@ -143,15 +144,15 @@ mod tests {
         small.outcomes[0].1.claims[0].why = "a|b_c [1, 2] <".to_owned();
         let page = page(&[small, large], "../results");
         for line in [
-            "| 2-core-a | a processor · 2 processors ·  ·  | 2 | 1 | 0 |",
-            "| 64-core-b | a processor · 2 processors ·  ·  | 0 | 1 | 1 |",
+            "| 2-core-a | a processor · 2 processors ·  ·  | 2 | 1 | 0 | 0 |",
+            "| 64-core-b | a processor · 2 processors ·  ·  | 0 | 1 | 0 | 1 |",
             "## Questions of our own",
             "### forks: What does a fork cost, in each style and on each kind of pool?",
             "| claim 0 of forks | ✓ [holds](../results/2-core-a/forks.jsonl.gz): a\\|b\\_c \\[1, 2\\] &lt; |",
             "## Lace: Non-blocking Split Deque for Work-Stealing",
             "| claim | 2-core-a | 64-core-b |",
             "| claim 0 of lace-fig5 | ✓ [reproduced](../results/2-core-a/lace-fig5.jsonl.gz): evidence 0 of lace-fig5 | ✗ [not reproduced](../results/64-core-b/lace-fig5.jsonl.gz): evidence 0 of lace-fig5 |",
-            "| claim 1 of lace-fig5 |  | ? [not testable here](../results/64-core-b/lace-fig5.jsonl.gz): evidence 1 of lace-fig5 |",
+            "| claim 1 of lace-fig5 |  | – [not testable here](../results/64-core-b/lace-fig5.jsonl.gz): evidence 1 of lace-fig5 |",
             "64-core-b: `filch reproduce lace-fig5 --size quick`, commit abc, 2027-01-15; [lines](../results/64-core-b/lace-fig5.jsonl.gz), [table](../results/64-core-b/lace-fig5.csv), [all evidence](../results/64-core-b/lace-fig5.json).",
         ] {
             assert!(page.lines().any(|found| found == line), "{line}\nin {page}");

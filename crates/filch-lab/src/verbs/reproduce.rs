@@ -27,7 +27,7 @@ pub(crate) fn reproduce(flags: &Flags) -> Result {
     let experiments = chosen(&flags.ids)?;
     let size = flags.size.unwrap_or(if flags.quick { Size::Quick } else { Size::Small });
     if flags.dry_run {
-        return forecast(&experiments, size);
+        return forecast(flags, &experiments, size);
     }
     let folder = &flags.folder;
     std::fs::create_dir_all(folder)
@@ -71,9 +71,10 @@ fn measure(flags: &Flags, experiment: &Experiment, size: Size) -> Result<Vec<Str
     let start = Instant::now();
     let mut adjusted = experiment.clone();
     adjusted.effort = adjusted.effort.at(size);
+    let budget = adjusted.effort.budget;
     // What an interrupted run left is continued, or replaced, but never taken for this run's.
     let _ = std::fs::remove_file(Outcome::file(folder, id));
-    let found = perform(adjusted, size, &session(flags, id, size))?;
+    let found = perform(adjusted, size, &session(flags, id, size, budget))?;
     if found.interrupted {
         return Err(Error::Interrupted);
     }
@@ -131,8 +132,9 @@ fn chosen(ids: &[String]) -> Result<Vec<Experiment>> {
     Ok(all().into_iter().filter(is_asked).collect())
 }
 
-/// The session of one experiment.
-fn session(flags: &Flags, id: &str, size: Size) -> Session {
+/// The session of an experiment that takes these seconds by itself.
+fn session(flags: &Flags, id: &str, size: Size, usual: u32) -> Session {
+    let budget = flags.budget.unwrap_or(usual);
     Session {
         workers: None,
         pin: false,
@@ -140,6 +142,7 @@ fn session(flags: &Flags, id: &str, size: Size) -> Session {
         size: Some(size),
         repeat: flags.repeat,
         budget: flags.budget,
+        decide: patience(flags, size, budget),
         timeout: flags.timeout,
         seed: flags.seed,
         columns: None,
@@ -152,9 +155,15 @@ fn session(flags: &Flags, id: &str, size: Size) -> Session {
     }
 }
 
+/// The seconds for what is undecided after the budget.
+fn patience(flags: &Flags, size: Size, budget: u32) -> u32 {
+    let is_short = size == Size::Quick || flags.repeat.is_some();
+    flags.decide.unwrap_or(if is_short { 0 } else { budget })
+}
+
 /// Returns the command that measures this experiment alone.
 fn command(flags: &Flags, id: &str, size: Size) -> String {
-    let given = [("repeat", flags.repeat), ("budget", flags.budget)];
+    let given = [("repeat", flags.repeat), ("budget", flags.budget), ("decide", flags.decide)];
     let given = given.into_iter().filter_map(|(name, value)| Some(format!(" --{name} {}", value?)));
     let seed = (flags.seed != 1).then(|| format!(" --seed {}", flags.seed));
     let rest: String = given.chain(seed).collect();
@@ -162,15 +171,18 @@ fn command(flags: &Flags, id: &str, size: Size) -> String {
 }
 
 /// Prints what the experiments cost.
-fn forecast(experiments: &[Experiment], size: Size) -> Result {
+fn forecast(flags: &Flags, experiments: &[Experiment], size: Size) -> Result {
     runners::ready(&[Scheduler::Serial.runner()].into(), true)?;
     let mut times = Times::default();
-    let (mut rows, mut total) = (Vec::new(), 0.0);
+    let (mut rows, mut total, mut more) = (Vec::new(), 0.0, 0);
     for experiment in experiments {
         let mut adjusted = experiment.clone();
         adjusted.effort = adjusted.effort.at(size);
         let cost = times.forecast(&adjusted, size)?;
         total += cost.seconds;
+        if experiment.probe.is_none() && !experiment.claims.is_empty() {
+            more += patience(flags, size, flags.budget.unwrap_or(adjusted.effort.budget));
+        }
         let id = experiment.name.unwrap_or_default().to_owned();
         rows.push(if experiment.probe.is_some() {
             vec![id, "a probe".to_owned(), "seconds".to_owned(), String::new()]
@@ -183,7 +195,11 @@ fn forecast(experiments: &[Experiment], size: Size) -> Result {
     writeln!(out, "{}", list(&["experiment", "runs a round", "about", "memory"], rows, colour()))?;
     let available = filch_protocol::memory_available()
         .map_or_else(String::new, |bytes| format!("; {} of memory are available", Memory(bytes)));
-    writeln!(out, "All: about {} on this machine{available}", duration(total))?;
+    let more = match more {
+        0 => String::new(),
+        more => format!(", and up to {} more while claims are undecided", duration(more.into())),
+    };
+    writeln!(out, "All: about {} on this machine{more}{available}", duration(total))?;
     Ok(())
 }
 

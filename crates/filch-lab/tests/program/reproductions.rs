@@ -38,7 +38,7 @@ fn a_reproduction_leaves_pages_figures_tables_and_lines() {
         assert!(page.contains(part), "{part}");
     }
     let all = text(&folder, "index.html");
-    assert!(all.contains("href=\"placement.html\"") && all.contains("not testable here"), "{all}");
+    assert!(all.contains("href=\"placement.html\"") && all.contains("undecided"), "{all}");
     let figures = page.matches("<figure>").count();
     let pairs = (1..).take_while(|number| folder.join(format!("placement-{number}.svg")).exists()).count();
     // The parallel capacity is about the machine: it has no file.
@@ -60,7 +60,21 @@ fn a_reproduction_leaves_pages_figures_tables_and_lines() {
         (&outcome["id"], &outcome["size"], &outcome["rounds"]),
         (&"placement".into(), &"quick".into(), &1.into())
     );
-    assert_eq!(outcome["claims"][0]["verdict"], "not testable here", "one round decides nothing");
+    assert_eq!(outcome["claims"][0]["verdict"], "undecided", "one round decides nothing");
+}
+
+#[test]
+fn what_is_undecided_is_measured_further() {
+    let folder = empty("patient");
+    well(&[SESSION, &["patient", "--decide", "6"]].concat());
+    let outcome = outcome(&folder);
+    assert_eq!(outcome["command"], "filch reproduce placement --size quick --repeat 1 --decide 6");
+    assert!(outcome["rounds"].as_u64().is_some_and(|rounds| rounds > 1), "{}", outcome["rounds"]);
+    let rounds = |who: &str| {
+        let runs = lines(&text(&folder, "placement.jsonl"));
+        runs.iter().filter(|run| run["scheduler"] == who).filter_map(|run| run["round"].as_u64()).max()
+    };
+    assert!(rounds("filch") > Some(0) && rounds("serial") == Some(0), "no claim is about the sequential program");
 }
 
 #[test]

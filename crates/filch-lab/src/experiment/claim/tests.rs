@@ -1,5 +1,5 @@
 use super::*;
-use crate::experiment::quantity::Pick;
+use crate::experiment::quantity::{Comparison, Pick};
 use crate::record::Run;
 use crate::record::tests::run;
 use crate::summary::summarize;
@@ -36,14 +36,14 @@ fn a_claim_is_decided_by_the_whole_interval() {
     assert_eq!(verdict(&LESS, &session(&[0.4; 5], 1)).verdict, Verdict::Holds);
     assert_eq!(verdict(&LESS, &session(&[0.6; 5], 1)).verdict, Verdict::DoesNotHold);
     let open = verdict(&LESS, &session(&[0.4, 0.45, 0.45, 0.55, 0.6], 1));
-    assert!(matches!(&open.verdict, Verdict::NotTestable(why) if why.contains("crosses")), "{open:?}");
+    assert!(matches!(&open.verdict, Verdict::Undecided { why, .. } if why.contains("crosses")), "{open:?}");
     assert!(open.why().contains("fib n=30, filch split on 1, time over rayon: 0.45 ["), "{}", open.why());
 }
 
 #[test]
 fn a_claim_needs_enough_evidence() {
     let missing = |runs: &[Run]| match verdict(&LESS, runs).verdict {
-        Verdict::NotTestable(why) => why,
+        Verdict::Undecided { why, .. } | Verdict::NotTestable(why) => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(missing(&session(&[0.4; 3], 1)), "It needs 5 rounds, but there are 3");
@@ -158,4 +158,26 @@ fn one_decision_against_a_claim_refutes_it() {
     assert_eq!(Verdict::of([Ok(true), missing(), Ok(true)]), Verdict::NotTestable("a thing".to_owned()));
     assert_eq!(Verdict::of([Ok(true), Ok(true)]), Verdict::Holds);
     assert!(matches!(Verdict::of([]), Verdict::NotTestable(why) if why.contains("nothing")));
+}
+
+#[test]
+fn an_undecided_claim_names_the_rows_that_may_decide_it() {
+    let mut runs = session(&[0.4; 5], 1);
+    let wide = session(&[0.4, 0.45, 0.45, 0.55, 0.6], 2);
+    runs.extend(wide.iter().cloned());
+    let Verdict::Undecided { rows, .. } = verdict(&LESS, &runs).verdict else {
+        panic!("an interval crosses the limit")
+    };
+    let row = |run: &Run| RowId { program: run.program.clone(), who: run.who.clone(), workers: run.workers };
+    assert_eq!(rows, [row(&wide[0]), row(&wide[1])], "one worker is decided");
+
+    let mean = Claim { measure: Measure::MeanOver(Quantity::Time, Pick::any("rayon")), ..LESS };
+    let Verdict::Undecided { rows, .. } = verdict(&mean, &wide).verdict else { panic!("so does the mean's") };
+    assert_eq!(rows, [row(&wide[0]), row(&wide[1])]);
+
+    let speedup = Claim { measure: Measure::Of(Comparison::Overhead), limit: Limit::Below(0.45), ..LESS };
+    let mut alone = session(&[0.4, 0.45, 0.45, 0.55, 0.6], 1);
+    alone.extend((0..5).map(|round| Run { round, ..run("fib", "serial", 1, 1.0) }));
+    let Verdict::Undecided { rows, .. } = verdict(&speedup, &alone).verdict else { panic!("so does that of T1/Ts") };
+    assert!(rows.contains(&row(&alone[0])) && rows.contains(&row(alone.last().unwrap())), "{rows:?}");
 }

@@ -45,7 +45,7 @@ impl Line {
     fn evidence(&self) -> Evidence {
         let Self { operation, rounds, median_seconds, interval_seconds, .. } = self;
         let estimate = Estimate { value: *median_seconds, interval: *interval_seconds, rounds: *rounds };
-        Evidence { of: format!("seconds of {operation}"), estimate }
+        Evidence { of: format!("seconds of {operation}"), estimate, rows: Vec::new() }
     }
 
     /// The ratio to another price, whose interval is as wide as both permit.
@@ -57,7 +57,7 @@ impl Line {
             interval: interval.map(|(own, other)| ends(own, other)),
             rounds: self.rounds.min(other.rounds),
         };
-        Evidence { of: format!("{} over {}", self.operation, other.operation), estimate }
+        Evidence { of: format!("{} over {}", self.operation, other.operation), estimate, rows: Vec::new() }
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
     fn a_ratio_near_its_limit_stays_open() {
         // The interval reaches from 0.9/1.1 to 1.1/0.9 times the ratio.
         let near = verdicts(&[line(FENCE, 8.0), line(BARRIER, 8.0 * 55.0)]);
-        assert!(matches!(&near[3], Verdict::NotTestable(why) if why.contains("crosses")), "{near:?}");
+        assert!(matches!(&near[3], Verdict::Undecided { why, .. } if why.contains("crosses")), "{near:?}");
         assert!(matches!(&near[1], Verdict::NotTestable(why) if why.contains("nothing")), "{near:?}");
         assert_eq!(verdicts(&[line(FENCE, 8.0), line(BARRIER, 8.0 * 65.0)])[3], Verdict::Holds);
     }

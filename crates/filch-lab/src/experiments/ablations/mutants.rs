@@ -56,7 +56,7 @@ fn findings(lines: &[Value]) -> Findings {
             text,
             rule: rule.to_owned(),
             verdict: Verdict::of(lines.iter().map(|line| Ok(is_right(line)))),
-            evidence: vec![Evidence { of, estimate: count }],
+            evidence: vec![Evidence { of, estimate: count, rows: Vec::new() }],
             is_of_paper: false,
         }
     };

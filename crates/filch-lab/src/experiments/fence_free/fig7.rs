@@ -84,7 +84,7 @@ impl Line {
             self.rounds,
             self.halves
         );
-        Some(Evidence { of, estimate: Estimate { value, interval: None, rounds: self.rounds } })
+        Some(Evidence { of, estimate: Estimate { value, interval: None, rounds: self.rounds }, rows: Vec::new() })
     }
 }
 

@@ -80,7 +80,7 @@ impl Line {
         #[expect(clippy::cast_precision_loss, reason = "at most the number of runs")]
         let value = self.errors() as f64;
         let of = format!("processors {placement}, L = {stores_between}, δ = {delta}, wrong ones of {runs} runs");
-        Evidence { of, estimate: Estimate { value, interval: None, rounds: 1 } }
+        Evidence { of, estimate: Estimate { value, interval: None, rounds: 1 }, rows: Vec::new() }
     }
 }
 

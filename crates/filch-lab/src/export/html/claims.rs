@@ -42,8 +42,8 @@ pub(super) fn claims(experiment: Option<&Experiment>, decided: &[Decided]) -> Ma
         section class="card" id="claims" {
             h2 { @match of_paper { Some(paper) => { "Claims of " (paper.place) }, None => "Claims" } }
             p class="say" {
-                "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. A claim that the "
-                "intervals or this machine cannot decide stays open."
+                "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. It stays undecided "
+                "if an interval crosses the limit."
             }
             ul class="claims" {
                 @for claim in decided {
@@ -64,6 +64,7 @@ fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "fails",
-        Verdict::NotTestable(_) => "open",
+        Verdict::Undecided { .. } => "undecided",
+        Verdict::NotTestable(_) => "untestable",
     }
 }

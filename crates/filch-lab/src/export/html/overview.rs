@@ -7,8 +7,12 @@ use crate::experiment::Experiment;
 use crate::outcome::{Outcome, Told, by_document};
 
 /// The verdicts: their class in the style, and their name.
-const VERDICTS: [(&str, &str); 3] =
-    [("holds", "reproduced"), ("fails", "not reproduced"), ("open", "not testable here")];
+const VERDICTS: [(&str, &str); 4] = [
+    ("holds", "reproduced"),
+    ("fails", "not reproduced"),
+    ("undecided", "undecided"),
+    ("untestable", "not testable here"),
+];
 
 /// Returns the page; the troubles are experiments without a result, with the reason.
 pub(crate) fn overview(outcomes: &[(Experiment, Outcome)], troubles: &[(&str, String)]) -> String {
@@ -137,13 +141,15 @@ mod tests {
     fn every_claim_has_a_row_with_its_verdict_evidence_and_data() {
         let outcomes = [
             one("a-fig1", Some(&LACE), &["reproduced", "not reproduced"]),
-            one("b-fig2", Some(&WSQ), &["not testable here"]),
+            one("b-fig2", Some(&WSQ), &["not testable here", "undecided"]),
             one("a-fig3", Some(&LACE), &["reproduced"]),
             one("own", None, &["holds"]),
         ];
         let page = overview(&outcomes, &[("c-fig4", "the probe crashed".to_owned())]);
         assert!(
-            page.contains("5 claims</b> of 4 experiments: 3 reproduced, 1 not reproduced, 1 not testable here"),
+            page.contains(
+                "6 claims</b> of 4 experiments: 3 reproduced, 1 not reproduced, 1 undecided, 1 not testable here"
+            ),
             "{page}"
         );
         for part in [
