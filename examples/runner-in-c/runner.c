@@ -590,16 +590,22 @@ static const struct program *start(const struct request *order, struct input *ou
     return program;
 }
 
-/* Linux counts the memory of the process that started this one in `getrusage`, but not in this file. */
-static uint64_t peak_rss(void) {
-#ifdef __linux__
+/* The bytes of this name in Linux' file about this process, or 0. */
+static uint64_t status(const char *name) {
     char line[256];
     uint64_t kib = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status) && sscanf(line, "VmHWM: %" SCNu64, &kib) != 1) {}
-    if (status) fclose(status);
-    if (kib > 0) return 1024 * kib;
-#endif
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && kib == 0 && fgets(line, sizeof line, file)) {
+        if (strncmp(line, name, strlen(name)) == 0) kib = strtoull(line + strlen(name), NULL, 10);
+    }
+    if (file) fclose(file);
+    return 1024 * kib;
+}
+
+/* Linux counts the memory of the process that started this one in `getrusage`, but not in its file. */
+static uint64_t peak_rss(void) {
+    uint64_t peak = status("VmHWM:");
+    if (peak > 0) return peak;
     struct rusage usage = {0};
     getrusage(RUSAGE_SELF, &usage);
 #ifdef __APPLE__
@@ -642,10 +648,10 @@ static void run(const struct program *program, const struct input *input) {
     union answer answer = program->run(input);
     double took = seconds(CLOCK_MONOTONIC) - begin;
     used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
-    uint64_t peak = peak_rss();
+    uint64_t peak = peak_rss(), files = status("RssFile:");
     printf("{\"tell\":\"ran\",\"seconds\":%.9f,\"answer\":\"", took);
     program->show(input, answer);
-    printf("\",\"cpu_seconds\":%.9f,\"peak_rss_bytes\":%" PRIu64, used, peak);
+    printf("\",\"cpu_seconds\":%.9f,\"peak_rss_bytes\":%" PRIu64 ",\"file_rss_bytes\":%" PRIu64, used, peak, files);
     show_counters();
     if (program->check && !program->check(input)) {
         fputs(",\"error\":", stdout);

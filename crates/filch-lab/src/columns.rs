@@ -151,6 +151,17 @@ pub(crate) const COLUMNS: &[Column] = &[
         #[expect(clippy::cast_precision_loss, reason = "exact up to petabytes")]
         Some(row.peak_rss_bytes as f64).filter(|&bytes| bytes > 0.0)
     }),
+    number(
+        "own-memory",
+        "own",
+        "of it what files do not back, as they do programs and libraries",
+        Unit::Bytes,
+        |row| {
+            #[expect(clippy::cast_precision_loss, reason = "exact up to petabytes")]
+            row.own_bytes.map(|bytes| bytes as f64)
+        },
+    )
+    .on(Report),
     start("first", "start", "from the start of a pool to its first result, median of the processes", "first_ns"),
     start("stop", "stop", "of stopping the pool, median of the processes", "stop_ns"),
     counter("steals", "tasks taken by idle workers, median of a run", "steals"),

@@ -62,6 +62,9 @@ pub(crate) struct Run {
     pub(crate) stolen: f64,
     #[serde(default)]
     pub(crate) peak_rss_bytes: u64,
+    /// The part of the memory that files back; 0: unknown.
+    #[serde(default)]
+    pub(crate) file_rss_bytes: u64,
     /// The end of the run, in seconds since 1970.
     #[serde(default)]
     pub(crate) at: f64,
@@ -109,6 +112,7 @@ impl Occasion<'_> {
             others: ran.others,
             stolen: ran.stolen,
             peak_rss_bytes: ran.peak_rss_bytes,
+            file_rss_bytes: ran.file_rss_bytes,
             ..self.record(hello.machine.clone().unwrap_or_else(Machine::here))
         }
     }
@@ -143,6 +147,7 @@ impl Occasion<'_> {
             others: 0.0,
             stolen: 0.0,
             peak_rss_bytes: 0,
+            file_rss_bytes: 0,
             at: now(),
             machine,
             commit: commit(),
@@ -192,6 +197,7 @@ pub(crate) mod tests {
             others: 0.0,
             stolen: 0.0,
             peak_rss_bytes: 3 << 20,
+            file_rss_bytes: 2 << 20,
             at: 1.8e9,
             machine: Machine::default(),
             commit: "abc".to_owned(),

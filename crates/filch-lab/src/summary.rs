@@ -54,6 +54,8 @@ pub(crate) struct Row {
     /// Processor time over time.
     pub(crate) processors: Option<f64>,
     pub(crate) peak_rss_bytes: u64,
+    /// The largest memory of a process beyond what files back, if that is known.
+    pub(crate) own_bytes: Option<u64>,
     pub(crate) wrong: Vec<String>,
     pub(crate) broken: Vec<String>,
     /// The median of the first runs of processes, over that of the later runs.
@@ -287,6 +289,7 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
         counters: names.into_iter().filter_map(counted).chain(least_depth).collect(),
         processors: processors.map(|sample| sample.median),
         peak_rss_bytes: runs.iter().map(|run| run.peak_rss_bytes).max().unwrap_or(0),
+        own_bytes: runs.iter().filter_map(|run| own_bytes(run)).max(),
         wrong: runs.iter().copied().filter(|run| !run.correct && !broke(run)).map(|run| why(&run)).collect(),
         broken: runs.iter().copied().filter(broke).map(|run| why(&run)).collect(),
         first_slower,
@@ -299,6 +302,11 @@ fn row(who: &SchedulerId, workers: usize, runs: &[&Run]) -> Row {
 
 /// A counter of rows, and of no run: the least of the workers' greatest depths.
 pub(crate) const LEAST_DEPTH: &str = "least_peak_depth";
+
+/// Returns the peak memory beyond what files back, which only grows.
+fn own_bytes(run: &Run) -> Option<u64> {
+    (run.file_rss_bytes > 0).then(|| run.peak_rss_bytes.saturating_sub(run.file_rss_bytes))
+}
 
 /// Returns the least of the workers' greatest depths.
 fn least_depth(run: &Run) -> Option<f64> {

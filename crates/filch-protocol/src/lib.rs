@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use machine::{Load, Machine, cores, cpu_time, memory_available, now, peak_rss_bytes};
+pub use machine::{Load, Machine, cores, cpu_time, file_rss_bytes, memory_available, now, peak_rss_bytes};
 
 /// The version of the protocol. A driver refuses a runner with another version.
 pub const VERSION: u32 = 1;
@@ -169,6 +169,9 @@ pub struct Ran {
     /// The peak memory use of the process.
     #[serde(default)]
     pub peak_rss_bytes: u64,
+    /// The part of the memory that files back after the run: the code of the program and its libraries.
+    #[serde(default)]
+    pub file_rss_bytes: u64,
 }
 
 #[cfg(test)]

@@ -135,6 +135,14 @@ pub fn peak_rss_bytes() -> u64 {
     0
 }
 
+/// The part of this process's resident set that files back, such as its code; zero where the system does not report it.
+pub fn file_rss_bytes() -> u64 {
+    #[cfg(target_os = "linux")]
+    return kib("/proc/self/status", "RssFile:").unwrap_or(0);
+    #[cfg(not(target_os = "linux"))]
+    0
+}
+
 /// Processor time of the whole machine so far, in seconds summed over its processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {

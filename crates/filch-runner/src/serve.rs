@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use filch_protocol::{
     Description, Hello, Load, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION, cpu_time,
-    peak_rss_bytes,
+    file_rss_bytes, peak_rss_bytes,
 };
 use filch_workloads::{Instance, Kind, Memory, Prepare, Workload, specs};
 use serde_json::{Map, Value};
@@ -225,6 +225,7 @@ fn timed(
     let seconds = start.elapsed().as_secs_f64();
     // The check of the answer takes time and memory, so this is read before it.
     let (load_after, used_after, peak_rss_bytes) = (Load::now(), cpu_time(), peak_rss_bytes());
+    let file_rss_bytes = file_rss_bytes();
     let answer = result?;
     let seconds = contender.seconds().unwrap_or(seconds);
     let cpu_seconds = used_after - used;
@@ -249,6 +250,7 @@ fn timed(
         others: background.others(),
         stolen: background.stolen(),
         peak_rss_bytes,
+        file_rss_bytes,
     })
 }
 

@@ -53,6 +53,7 @@ fn replies() -> [Reply; 5] {
         others: 0.1,
         stolen: 0.2,
         peak_rss_bytes: 4096,
+        file_rss_bytes: 1024,
     };
     [
         Reply::Hello(hello),

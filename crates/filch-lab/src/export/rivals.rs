@@ -227,26 +227,31 @@ fn is_plain(program: &Program) -> bool {
     !program.id.workload.ends_with("-unrolled")
 }
 
-/// Peak memory, and the times to start and to stop, of the largest number of workers.
+/// Peak memory, with that which files do not back, and the times to start and to stop, of the largest number of workers.
 fn memory(text: &mut String, one: &Measured) {
     let Some(&most) = workers(one).last() else { return };
     let programs: Vec<&Program> = plain(one).collect();
     let heads: Vec<&str> = programs.iter().map(|program| program.title.as_str()).collect();
     let _ = writeln!(
         text,
-        "Peak memory of the process in megabytes, on {most}; milliseconds from the start of a pool to its first result, and of a stop:\n\n\
+        "Peak memory of the process in megabytes, on {most}, and how much of it no file backs: the rest is the code of the program and of \
+         libraries, and our runners have all programs in one. Milliseconds from the start of a pool to its first result, and of a stop:\n\n\
          | | {} | start | stop |\n| --- |{} ---: | ---: |",
         heads.join(" | "),
         " ---: |".repeat(heads.len())
     );
     let Some(first) = programs.first() else { return };
     let mut shown: Vec<&Row> = first.rows.iter().filter(|row| row.workers == most && !row.is_serial()).collect();
-    shown.sort_by_key(|row| row.peak_rss_bytes);
+    shown.sort_by_key(|row| row.own_bytes.unwrap_or(row.peak_rss_bytes));
     for row in shown {
         let who = row.who.to_string();
         let cells = programs.iter().map(|program| {
-            #[expect(clippy::cast_precision_loss, reason = "one digit is printed")]
-            find(program, &who, most).map_or_else(String::new, |row| format!("{:.1}", row.peak_rss_bytes as f64 * 1e-6))
+            #[expect(clippy::cast_precision_loss, reason = "one or two digits are printed")]
+            let megabytes = |bytes: u64| bytes as f64 * 1e-6;
+            find(program, &who, most).map_or_else(String::new, |row| {
+                let own = row.own_bytes.map_or_else(String::new, |own| format!(" · {:.2}", megabytes(own)));
+                format!("{:.1}{own}", megabytes(row.peak_rss_bytes))
+            })
         });
         let start = |name: &str| {
             let median = row.counted(name).filter(|&time| time > 0.0);
