@@ -1,5 +1,6 @@
 //! The page of the repository about kept reproductions: every claim a row, with a column for each machine.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::html::date;
@@ -10,11 +11,29 @@ use crate::outcome::{Outcome, Told, by_document};
 pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) outcomes: Vec<(Experiment, Outcome)>,
+    pub(crate) reasons: Reasons,
 }
+
+/// Why claims do not hold on a machine, by experiment and claim, as somebody found out.
+pub(crate) type Reasons = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Record {
     fn of(&self, id: &str) -> Option<&Outcome> {
         self.outcomes.iter().map(|(_, outcome)| outcome).find(|outcome| outcome.id == id)
+    }
+
+    /// Returns the reasons that explain nothing: there is no such claim, or it holds.
+    pub(crate) fn idle_reasons(&self) -> Vec<String> {
+        let fails = |id: &str, claim: &str| {
+            let told = self.of(id).and_then(|outcome| outcome.claims.iter().find(|told| told.claim == claim));
+            told.is_some_and(|told| matches!(told.class(), "fails" | "undecided"))
+        };
+        let each = self.reasons.iter().flat_map(|(id, claims)| claims.keys().map(move |claim| (id, claim)));
+        each.filter(|(id, claim)| !fails(id, claim)).map(|(id, claim)| format!("{id}: {claim}")).collect()
+    }
+
+    fn reason(&self, id: &str, claim: &str) -> Option<&str> {
+        Some(self.reasons.get(id)?.get(claim)?.as_str())
     }
 
     fn count(&self, class: &str) -> usize {
@@ -29,7 +48,7 @@ const HEAD: &str = "\
 
 Each claim of a document is decided by its rule from our measurements, with the whole 95 % interval of every number that it concerns:
 ✓ it was reproduced, ✗ it was not, ? an interval crosses the limit, – this machine cannot test it, for the reason that follows. After the
-verdict comes the strongest evidence against the claim. A verdict links to the measured lines, from which `filch report` makes the page with all plots;
+verdict comes the strongest evidence against the claim, and **Why** what we found out about the difference. A verdict links to the measured lines, from which `filch report` makes the page with all plots;
 `filch reproduce ID` measures an experiment again.
 
 ";
@@ -70,10 +89,9 @@ fn one(experiment: &Experiment, records: &[Record], results: &str) -> String {
     let id = experiment.name.unwrap_or_default();
     let place = experiment.paper.map(|paper| format!(", {}", paper.place)).unwrap_or_default();
     let mut text = format!("\n### {id}{place}: {}\n\n", plain(&experiment.question));
-    let here: Vec<(&str, &Outcome)> =
-        records.iter().filter_map(|record| Some((record.name.as_str(), record.of(id)?))).collect();
+    let here: Vec<(&Record, &Outcome)> = records.iter().filter_map(|record| Some((record, record.of(id)?))).collect();
     let mut claims: Vec<&str> = Vec::new();
-    for (name, outcome) in &here {
+    for (Record { name, .. }, outcome) in &here {
         let day = date(outcome.at);
         let _ = writeln!(
             text,
@@ -90,12 +108,14 @@ fn one(experiment: &Experiment, records: &[Record], results: &str) -> String {
             }
         }
     }
-    let names: Vec<&str> = here.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = here.iter().map(|(record, _)| record.name.as_str()).collect();
     let _ = writeln!(text, "| claim | {} |\n| --- |{}", names.join(" | "), " --- |".repeat(names.len()));
     for claim in claims {
-        let cell = |(name, outcome): &(&str, &Outcome)| {
-            let told = outcome.claims.iter().find(|told| told.claim == claim);
-            told.map_or_else(String::new, |told| verdict(told, &format!("{results}/{name}/{id}.jsonl.gz")))
+        let cell = |(record, outcome): &(&Record, &Outcome)| {
+            let Some(told) = outcome.claims.iter().find(|told| told.claim == claim) else { return String::new() };
+            let verdict = verdict(told, &format!("{results}/{}/{id}.jsonl.gz", record.name));
+            let reason = record.reason(id, claim).map(|why| format!("<br>**Why:** {}", plain(why)));
+            verdict + &reason.unwrap_or_default()
         };
         let cells: Vec<String> = here.iter().map(cell).collect();
         let _ = writeln!(text, "| {} | {} |", plain(claim), cells.join(" | "));
@@ -134,14 +154,21 @@ mod tests {
 
     fn record(name: &str, ids: &[(&str, &[&str])]) -> Record {
         let one = |(id, verdicts): &(&str, &[&str])| (find(id).expect("an experiment"), outcome(id, verdicts));
-        Record { name: name.to_owned(), outcomes: ids.iter().map(one).collect() }
+        Record { name: name.to_owned(), outcomes: ids.iter().map(one).collect(), reasons: Reasons::new() }
     }
 
     #[test]
     fn every_claim_has_a_row_with_a_verdict_of_each_machine() {
         let mut small = record("2-core-a", &[("forks", &["holds", "does not hold"]), ("lace-fig5", &["reproduced"])]);
-        let large = record("64-core-b", &[("lace-fig5", &["not reproduced", "not testable here"])]);
+        let mut large = record("64-core-b", &[("lace-fig5", &["not reproduced", "not testable here"])]);
         small.outcomes[0].1.claims[0].why = "a|b_c [1, 2] <".to_owned();
+        let reasons = [("claim 0 of lace-fig5", "it has 64"), ("claim 3", "none")];
+        let reasons = reasons.map(|(claim, why)| (claim.to_owned(), why.to_owned()));
+        large.reasons.insert("lace-fig5".to_owned(), reasons.into());
+        assert_eq!(large.idle_reasons(), ["lace-fig5: claim 3"]);
+        small.reasons.clone_from(&large.reasons);
+        assert_eq!(small.idle_reasons(), ["lace-fig5: claim 0 of lace-fig5", "lace-fig5: claim 3"], "it holds here");
+        small.reasons.clear();
         let page = page(&[small, large], "../results");
         for line in [
             "| 2-core-a | a processor · 2 processors ·  ·  | 2 | 1 | 0 | 0 |",
@@ -151,7 +178,7 @@ mod tests {
             "| claim 0 of forks | ✓ [holds](../results/2-core-a/forks.jsonl.gz): a\\|b\\_c \\[1, 2\\] &lt; |",
             "## Lace: Non-blocking Split Deque for Work-Stealing",
             "| claim | 2-core-a | 64-core-b |",
-            "| claim 0 of lace-fig5 | ✓ [reproduced](../results/2-core-a/lace-fig5.jsonl.gz): evidence 0 of lace-fig5 | ✗ [not reproduced](../results/64-core-b/lace-fig5.jsonl.gz): evidence 0 of lace-fig5 |",
+            "| claim 0 of lace-fig5 | ✓ [reproduced](../results/2-core-a/lace-fig5.jsonl.gz): evidence 0 of lace-fig5 | ✗ [not reproduced](../results/64-core-b/lace-fig5.jsonl.gz): evidence 0 of lace-fig5<br>**Why:** it has 64 |",
             "| claim 1 of lace-fig5 |  | – [not testable here](../results/64-core-b/lace-fig5.jsonl.gz): evidence 1 of lace-fig5 |",
             "64-core-b: `filch reproduce lace-fig5 --size quick`, commit abc, 2027-01-15; [lines](../results/64-core-b/lace-fig5.jsonl.gz), [table](../results/64-core-b/lace-fig5.csv), [all evidence](../results/64-core-b/lace-fig5.json).",
         ] {

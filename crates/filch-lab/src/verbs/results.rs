@@ -12,12 +12,15 @@ use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
 use crate::experiments::all;
 use crate::export::json::{self, write_file};
-use crate::export::markdown::{Record, page};
+use crate::export::markdown::{Reasons, Record, page};
 use crate::export::rivals::{self, Measured};
 use crate::flags::Results as Flags;
 use crate::outcome::Outcome;
 use crate::summary::summarize;
 use crate::terminal::{FILE, colour, paint};
+
+/// The file of a folder of records that says why claims do not hold there.
+const REASONS: &str = "why.json";
 
 /// The experiment that the page about rivals shows.
 const RUNTIMES: &str = "runtime-benchmarks";
@@ -42,6 +45,13 @@ pub(crate) fn results(flags: &Flags) -> Result {
         writeln!(out, "{} experiments: {}", outcomes.len(), paint(&kept.display().to_string(), FILE, colour()))?;
     }
     let records = records(&flags.into)?;
+    for record in &records {
+        let file = flags.into.join(&record.name).join(REASONS);
+        record
+            .idle_reasons()
+            .iter()
+            .for_each(|claim| eprintln!("filch: {} explains what holds: {claim}", file.display()));
+    }
     let missing = all().into_iter().filter(Experiment::is_reproduction).filter_map(|experiment| experiment.name);
     let is_kept = |id: &&str| records.iter().any(|record| record.outcomes.iter().any(|(_, known)| known.id == *id));
     let missing: Vec<&str> = missing.filter(|id| !is_kept(id)).collect();
@@ -88,10 +98,16 @@ pub(crate) fn records(folder: &Path) -> Result<Vec<Record>> {
     folders.sort();
     let record = |folder: PathBuf| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        outcomes(&folder).map(|outcomes| Record { name, outcomes })
+        Ok(Record { name, outcomes: outcomes(&folder)?, reasons: reasons(&folder.join(REASONS))? })
     };
     let records: Result<Vec<Record>> = folders.into_iter().map(record).collect();
     records.map(|records| records.into_iter().filter(|record| !record.outcomes.is_empty()).collect())
+}
+
+/// Reads why claims do not hold; nothing if there is no such file.
+fn reasons(file: &Path) -> Result<Reasons> {
+    let Ok(text) = fs::read_to_string(file) else { return Ok(Reasons::new()) };
+    serde_json::from_str(&text).map_err(|error| usage(format!("{} is damaged: {error}", file.display())))
 }
 
 /// Keeps an outcome and its table as they are, and its lines compressed.
@@ -156,6 +172,12 @@ mod tests {
         }
         // Every link leads to a file, and the lines can be read.
         for record in &records {
+            assert_eq!(
+                record.idle_reasons(),
+                Vec::<String>::new(),
+                "{} explains what needs no explanation",
+                record.name
+            );
             for (experiment, outcome) in &record.outcomes {
                 let lines = root.join("results").join(&record.name).join(format!("{}.jsonl.gz", outcome.id));
                 assert!(lines.with_extension("").with_extension("csv").is_file(), "{}", lines.display());
