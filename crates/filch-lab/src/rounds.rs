@@ -85,7 +85,7 @@ pub(crate) fn execute(cells: usize, limits: &RoundLimits, runner: &mut impl Runn
         done: 0,
         finish: Finish::default(),
     };
-    session.rounds(runner);
+    session.perform(runner);
     let end = runner.clock().max(limits.budget) + limits.patience;
     // Each look is another chance of a wrong decision; since the rounds double between them, there are few.
     while limits.patience > 0.0 && !session.finish.interrupted {
@@ -94,7 +94,7 @@ pub(crate) fn execute(cells: usize, limits: &RoundLimits, runner: &mut impl Runn
         if session.rounds == session.finish.rounds {
             break;
         }
-        session.rounds(runner);
+        session.perform(runner);
     }
     session.finish
 }
@@ -142,7 +142,7 @@ struct Session<'s> {
 
 impl Session<'_> {
     /// Performs the planned rounds.
-    fn rounds(&mut self, runner: &mut impl Runner) {
+    fn perform(&mut self, runner: &mut impl Runner) {
         while self.finish.rounds < self.rounds {
             if !self.round(runner) {
                 self.finish.interrupted = true;
