@@ -101,7 +101,7 @@ impl Measured {
     /// more, then half as many, and the store that is leaving the buffer.
     ///
     /// The half is for stores that have left the buffer and are not yet in memory, which the measurement does not show: on a Zen 4, with 64
-    /// entries, `filch probe litmus` sees 73 pending.
+    /// entries, `filch probe litmus` sees 73 pending; on a Golden Cove, with 112, it sees the paper's one more, 113.
     ///
     /// A processor divides its buffer between two threads that share a core, and a virtual machine may hide the other. So an undocumented
     /// buffer may have twice the measured entries.
