@@ -38,8 +38,8 @@ pub(crate) struct Experiment {
     pub(crate) claims: Vec<Claim>,
     /// The figure or table that it reproduces, if it reproduces one.
     pub(crate) paper: Option<&'static Paper>,
-    /// Whether it varies what the documents leave open.
-    pub(crate) is_ablation: bool,
+    /// Whether it is measured with those of the documents, and asks a question of our own.
+    pub(crate) is_ours: bool,
     /// The program that measures, if programs on schedulers do not.
     pub(crate) probe: Option<&'static Probe>,
 }
@@ -59,7 +59,7 @@ impl Experiment {
             plots: Plot::USUAL,
             claims: Vec::new(),
             paper: None,
-            is_ablation: false,
+            is_ours: false,
             probe: None,
         }
     }
@@ -76,7 +76,7 @@ impl Experiment {
 
     /// Whether it repeats a measurement of a document, or adds to one.
     pub(crate) fn is_reproduction(&self) -> bool {
-        self.paper.is_some() || self.is_ablation
+        self.paper.is_some() || self.is_ours
     }
 }
 

@@ -26,7 +26,7 @@ fn two_and_all(most: usize) -> Vec<usize> {
 /// Returns all experiments.
 pub(crate) fn all() -> Vec<Experiment> {
     let own = vec![usual::experiment(), forks::experiment(), cutoff::experiment(), placement::experiment()];
-    let runtimes = vec![runtimes::experiment()];
+    let runtimes = vec![runtimes::experiment(), runtimes::programs()];
     let documents =
         [lace::all(), padws::all(), private::all(), fence_free::all(), wsq::all(), runtimes, ablations::all()];
     own.into_iter().chain(documents.into_iter().flatten()).collect()

@@ -1,9 +1,9 @@
-//! The public comparison of C++ runtimes, with filch in each style beside them.
+//! The public comparison of C++ runtimes, with filch in each style beside them; and the same rivals on programs of the papers.
 
 use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::paper::{Paper, RUNTIMES, Table};
 use crate::experiment::quantity::{Measure, Pick, Quantity};
-use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program};
+use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program, each};
 
 static PAPER: Paper = Paper {
     document: &RUNTIMES,
@@ -40,14 +40,32 @@ static PAPER: Paper = Paper {
 
 /// The C++ runtimes of the comparison that have an adapter.
 const CPP: &[&str] = &["citor", "libfork", "toomanycooks", "onetbb", "taskflow"];
-/// Others, which it does not have. OpenMP would take longer than all of them together.
-const OTHERS: &[&str] = &["lace", "parlaylib", "rayon", "chili", "lace-ws", "forte"];
 const STYLES: [(&str, &str); 3] =
     [("split", "filch split"), ("filch-levels", "filch levels"), ("filch-closures", "filch closures")];
 
+/// All rivals but OpenMP, which would take longer than all others together.
+const RIVALS: &[&str] = &[
+    "citor",
+    "libfork",
+    "toomanycooks",
+    "onetbb",
+    "taskflow",
+    "lace",
+    "parlaylib",
+    "rayon",
+    "chili",
+    "lace-ws",
+    "forte",
+];
+
+/// filch in these styles, and all rivals.
+fn contenders(styles: &[(&str, &str)]) -> Vec<Contender> {
+    let pools = styles.iter().map(|(name, _)| Contender::pool(*name));
+    pools.chain(RIVALS.iter().map(|name| Contender::peer(*name))).collect()
+}
+
 pub(super) fn experiment() -> Experiment {
-    let pools = STYLES.iter().map(|(name, _)| Contender::pool(*name));
-    let all: Vec<Contender> = pools.chain(CPP.iter().chain(OTHERS).map(|name| Contender::peer(*name))).collect();
+    let all = contenders(&STYLES);
     let plain = |sizes| Entry { program: Program::sized(sizes), contenders: all.clone() };
     let unrolled = |sizes| Entry { program: Program::sized(sizes), contenders: vec![Contender::pool("split")] };
     let best = |text, who, programs, times: f64| {
@@ -93,5 +111,36 @@ pub(super) fn experiment() -> Experiment {
         ],
         paper: Some(&PAPER),
         ..Experiment::new("How fast and lean is filch in the public comparison of C++ runtimes?")
+    }
+}
+
+/// Two trees, two programs whose leaves compute, and a sort.
+pub(super) fn programs() -> Experiment {
+    let programs = [
+        Program::sized([Some("uts:tree=T1,depth=7"), Some("uts:tree=T1S"), Some("uts:tree=T1")]),
+        Program::sized([Some("uts:tree=T3,b=500,seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3")]),
+        Program::sized([Some("queens"), Some("queens"), Some("queens:n=13")]),
+        Program::sized([Some("matmul"), Some("matmul"), Some("matmul:n=1024")]),
+        Program::sized([Some("cilksort"), Some("cilksort"), Some("cilksort:n=16000000")]),
+    ];
+    let ahead = |text, program| {
+        let measure = Measure::OverBest(Quantity::Time, RIVALS);
+        Claim::new(text, Pick::any(STYLES[0].1), measure, Limit::Below(1.02)).in_programs(program)
+    };
+    Experiment {
+        name: Some("rivals"),
+        entries: each(&programs, &contenders(&STYLES[..1])),
+        workers: vec![1, 2],
+        effort: Effort { budget: 90, visit: 0.0, ..Effort::default() },
+        columns: &["median", "spread", "overhead", "speedup", "relative-speedup", "memory"],
+        plots: &[Plot::Times, Plot::Speedup],
+        claims: vec![
+            ahead("On balanced and unbalanced trees, no rival is faster by more than 2 %.", &["uts"]),
+            ahead("Nor is one on queens.", &["queens"]),
+            ahead("Nor on the product of matrices.", &["matmul"]),
+            ahead("Nor on sorting.", &["cilksort"]),
+        ],
+        is_ours: true,
+        ..Experiment::new("Is any rival faster than filch on programs of the papers?")
     }
 }

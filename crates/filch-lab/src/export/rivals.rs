@@ -1,4 +1,5 @@
-//! The page of the repository about other schedulers: a paragraph about each, and the figures of the kept runs of the public comparison.
+//! The page of the repository about other schedulers: a paragraph about each, and the figures of the kept runs of the public comparison, and
+//! of the papers' programs.
 
 use std::fmt::Write;
 
@@ -7,15 +8,29 @@ use filch_catalogue::PEERS;
 use crate::stats::{Estimate, geometric_mean};
 use crate::summary::{Program, Row};
 
-/// The kept runs of a machine.
+/// What is kept of a machine.
 pub(crate) struct Measured {
-    /// The name that they are kept under.
+    /// The name that it is kept under.
     pub(crate) name: String,
     /// The machine, in words.
     pub(crate) machine: String,
+    /// The public comparison.
+    pub(crate) comparison: Kept,
+    /// The same rivals on programs of the papers.
+    pub(crate) papers: Option<Kept>,
+}
+
+/// The kept runs of an experiment.
+pub(crate) struct Kept {
     /// The command that made them.
     pub(crate) command: String,
     pub(crate) programs: Vec<Program>,
+}
+
+impl Measured {
+    fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.comparison.programs.iter().chain(self.papers.iter().flat_map(|kept| &kept.programs))
+    }
 }
 
 /// How a rival works, and what it is better at; the figures follow from the records.
@@ -36,7 +51,8 @@ makes the matrices. There, skynet has eight levels, nqueens 14 queens, fib is of
 tables name the sizes that were measured. A process warms up, runs once, and ends. Rounds interleave all contenders; times are medians.
 
 `filch peers` lists the rivals, what each needs and where to get it; `filch peers add lace --source DIR` compiles the runner of one;
-`filch reproduce runtime-benchmarks --size paper` measures all that are there. A rival in C or C++ runs the program as its documentation
+`filch reproduce runtime-benchmarks --size paper` measures all that are there, and `filch reproduce rivals` has them run programs of the
+papers. A rival in C or C++ runs the program as its documentation
 writes it, with `-O3 -march=native`, with the flags and allocator that its benchmarks use; one in Rust runs filch's source. All allocators
 keep freed memory.
 
@@ -148,11 +164,14 @@ pub(crate) fn page(measured: &[Measured]) -> String {
         text += "Nothing is kept yet.\n";
     }
     for one in measured {
-        let _ = write!(text, "## On {}\n\n{}, by `{}`.\n\n", one.name, one.machine, one.command);
-        for workers in workers(one) {
-            times(&mut text, one, workers);
+        let Measured { name, machine, comparison, papers } = one;
+        let _ = write!(text, "## On {name}\n\n{machine}, by `{}`.\n\n", comparison.command);
+        times(&mut text, &comparison.programs);
+        memory(&mut text, &comparison.programs);
+        if let Some(papers) = papers {
+            let _ = write!(text, "Programs of the papers behind filch, by `{}`.\n\n", papers.command);
+            times(&mut text, &papers.programs);
         }
-        memory(&mut text, one);
     }
     text += "## Each rival\n";
     for portrait in PORTRAITS {
@@ -166,31 +185,37 @@ pub(crate) fn page(measured: &[Measured]) -> String {
 }
 
 /// The numbers of workers, in order.
-fn workers(one: &Measured) -> Vec<usize> {
-    let mut all: Vec<usize> = rows(one).filter(|(_, row)| !row.is_serial()).map(|(_, row)| row.workers).collect();
+fn workers<'p>(programs: impl IntoIterator<Item = &'p Program>) -> Vec<usize> {
+    let mut all: Vec<usize> = rows(programs).filter(|(_, row)| !row.is_serial()).map(|(_, row)| row.workers).collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
-fn rows(one: &Measured) -> impl Iterator<Item = (&Program, &Row)> {
-    one.programs.iter().flat_map(|program| program.rows.iter().map(move |row| (program, row)))
+fn rows<'p>(programs: impl IntoIterator<Item = &'p Program>) -> impl Iterator<Item = (&'p Program, &'p Row)> {
+    programs.into_iter().flat_map(|program| program.rows.iter().map(move |row| (program, row)))
 }
 
-/// The plain programs; an unrolled one is a style of filch in the table.
-fn plain(one: &Measured) -> impl Iterator<Item = &Program> {
-    one.programs.iter().filter(|program| !program.id.workload.ends_with("-unrolled"))
+/// An unrolled program is a style of filch in the table.
+fn is_plain(program: &&Program) -> bool {
+    !program.id.workload.ends_with("-unrolled")
 }
 
 fn find<'p>(program: &'p Program, who: &str, workers: usize) -> Option<&'p Row> {
     program.rows.iter().find(|row| row.workers == workers && row.who.to_string() == who)
 }
 
-/// The table of the public comparison: contenders by the mean ratio of their times to the best, and times in milliseconds.
-fn times(text: &mut String, one: &Measured, workers: usize) {
-    let programs: Vec<&Program> = plain(one).collect();
+/// A table for each number of workers: contenders by the mean ratio of their times to the best, and times in milliseconds.
+fn times(text: &mut String, programs: &[Program]) {
+    for workers in workers(programs) {
+        times_on(text, programs, workers);
+    }
+}
+
+fn times_on(text: &mut String, all: &[Program], workers: usize) {
+    let programs: Vec<&Program> = all.iter().filter(is_plain).collect();
     let mut names: Vec<String> = Vec::new();
-    for (_, row) in rows(one).filter(|(program, row)| row.workers == workers && !row.is_serial() && is_plain(program)) {
+    for (_, row) in rows(programs.iter().copied()).filter(|(_, row)| row.workers == workers && !row.is_serial()) {
         if !names.contains(&row.who.to_string()) {
             names.push(row.who.to_string());
         }
@@ -215,7 +240,7 @@ fn times(text: &mut String, one: &Measured, workers: usize) {
             .map(|program| time(program, &who).map_or_else(String::new, |seconds| format!("{:.1}", 1e3 * seconds)));
         let _ = writeln!(text, "| {who} | {mean} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
-    for program in one.programs.iter().filter(|program| !is_plain(program)) {
+    for program in all.iter().filter(|program| !is_plain(program)) {
         if let Some(seconds) = time(program, "filch split") {
             let _ = write!(text, "\n{}: {:.1} ms with handles.\n", program.title, 1e3 * seconds);
         }
@@ -223,14 +248,10 @@ fn times(text: &mut String, one: &Measured, workers: usize) {
     text.push('\n');
 }
 
-fn is_plain(program: &Program) -> bool {
-    !program.id.workload.ends_with("-unrolled")
-}
-
 /// Peak memory, with that which files do not back, and the times to start and to stop, of the largest number of workers.
-fn memory(text: &mut String, one: &Measured) {
-    let Some(&most) = workers(one).last() else { return };
-    let programs: Vec<&Program> = plain(one).collect();
+fn memory(text: &mut String, programs: &[Program]) {
+    let Some(&most) = workers(programs).last() else { return };
+    let programs: Vec<&Program> = programs.iter().filter(is_plain).collect();
     let heads: Vec<&str> = programs.iter().map(|program| program.title.as_str()).collect();
     let _ = writeln!(
         text,
@@ -270,14 +291,15 @@ fn memory(text: &mut String, one: &Measured) {
 
 /// A rival's times over those of each style of filch, with intervals.
 fn ratios(text: &mut String, one: &Measured, rival: &str) {
-    let version = rows(one).find(|(_, row)| row.who.to_string() == rival).map(|(_, row)| row.version.clone());
+    let version =
+        rows(one.programs()).find(|(_, row)| row.who.to_string() == rival).map(|(_, row)| row.version.clone());
     let Some(version) = version else { return };
     let _ = writeln!(text, "\nOn {}, version {version}. Its time over filch's, bold where it is ahead:\n", one.name);
     let heads: Vec<&str> = STYLES.iter().map(|(_, style)| *style).collect();
     let _ =
         writeln!(text, "| program | workers | {} |\n| --- | ---: |{}", heads.join(" | "), " --- |".repeat(heads.len()));
-    for program in plain(one) {
-        for workers in workers(one) {
+    for program in one.programs().filter(is_plain) {
+        for workers in workers([program]) {
             let Some(theirs) = find(program, rival, workers) else { continue };
             let cell = |who: &str| {
                 let ours = find(program, who, workers)?;
@@ -317,8 +339,11 @@ mod tests {
                 runs.push(Run { round, ..run(program, scheduler, 1, seconds) });
             }
         }
-        let (name, machine, command) = ("2-core-a".to_owned(), "a processor".to_owned(), "filch".to_owned());
-        let page = page(&[Measured { name, machine, command, programs: summarize(&runs, &[]) }]);
+        let [name, machine, command] = ["2-core-a", "a processor", "filch"].map(str::to_owned);
+        let comparison = Kept { command, programs: summarize(&runs, &[]) };
+        let queens = [("filch split", 1.0), ("citor", 1.5)].map(|(who, seconds)| run("queens", who, 2, seconds));
+        let papers = Some(Kept { command: "filch rivals".to_owned(), programs: summarize(&queens, &[]) });
+        let page = page(&[Measured { name, machine, comparison, papers }]);
         let ranked: Vec<&str> =
             page.lines().filter(|line| line.starts_with("| filch ") || line.starts_with("| citor ")).take(3).collect();
         assert!(ranked[0].starts_with("| filch split | 1.00 | 1000.0 | 2000.0 |"), "{ranked:?}");
@@ -326,6 +351,11 @@ mod tests {
         assert!(page.contains("500.0 ms with handles"), "{page}");
         assert!(page.contains("| 1 | 2.00 (2.00 to 2.00) | 4.00 (4.00 to 4.00) |"), "{page}");
         assert!(page.contains("| 1 | **0.50** (0.50 to 0.50) | 2.00 (2.00 to 2.00) |"), "{page}");
+        assert!(page.contains("by `filch rivals`"), "{page}");
+        assert!(
+            page.contains("| citor | 1.50 | 1500.0 |") && page.contains("| queens n=30 | 2 |  | 1.50 |  |"),
+            "{page}"
+        );
         for portrait in PORTRAITS {
             assert!(PEERS.iter().any(|peer| peer.name == portrait.name), "{}", portrait.name);
         }

@@ -13,7 +13,7 @@ use crate::experiment::Experiment;
 use crate::experiments::all;
 use crate::export::json::{self, write_file};
 use crate::export::markdown::{Reasons, Record, page};
-use crate::export::rivals::{self, Measured};
+use crate::export::rivals::{self, Kept, Measured};
 use crate::flags::Results as Flags;
 use crate::outcome::Outcome;
 use crate::summary::summarize;
@@ -22,8 +22,9 @@ use crate::terminal::{FILE, colour, paint};
 /// The file of a folder of records that says why claims do not hold there.
 const REASONS: &str = "why.json";
 
-/// The experiment that the page about rivals shows.
+/// The experiments that the page about rivals shows.
 const RUNTIMES: &str = "runtime-benchmarks";
+const RIVALS: &str = "rivals";
 
 pub(crate) fn results(flags: &Flags) -> Result {
     let mut out = std::io::stdout().lock();
@@ -66,19 +67,22 @@ pub(crate) fn results(flags: &Flags) -> Result {
     Ok(())
 }
 
-/// Returns the kept runs of the public comparison, by machine.
+/// Returns what is kept of rivals, by machine.
 fn measured(records: &[Record], folder: &Path) -> Result<Vec<Measured>> {
-    let one = |record: &Record| {
-        let (_, outcome) = record.outcomes.iter().find(|(_, outcome)| outcome.id == RUNTIMES)?;
-        let lines = folder.join(&record.name).join(format!("{RUNTIMES}.jsonl.gz"));
-        Some(json::read(&lines).map(|runs| Measured {
-            name: record.name.clone(),
-            machine: outcome.machine.summary(),
-            command: outcome.command.clone(),
-            programs: summarize(&runs, &[]),
-        }))
+    let one = |record: &Record| -> Result<Option<Measured>> {
+        let Some(comparison) = kept(record, folder, RUNTIMES)? else { return Ok(None) };
+        let machine = record.outcomes.first().map(|(_, outcome)| outcome.machine.summary()).unwrap_or_default();
+        let papers = kept(record, folder, RIVALS)?;
+        Ok(Some(Measured { name: record.name.clone(), machine, comparison, papers }))
     };
-    records.iter().filter_map(one).collect()
+    records.iter().filter_map(|record| one(record).transpose()).collect()
+}
+
+/// Returns a record's runs of an experiment, if it has them.
+fn kept(record: &Record, folder: &Path, id: &str) -> Result<Option<Kept>> {
+    let Some((_, outcome)) = record.outcomes.iter().find(|(_, outcome)| outcome.id == id) else { return Ok(None) };
+    let runs = json::read(&folder.join(&record.name).join(format!("{id}.jsonl.gz")))?;
+    Ok(Some(Kept { command: outcome.command.clone(), programs: summarize(&runs, &[]) }))
 }
 
 /// Returns all outcomes in a folder, in the order of the experiments.

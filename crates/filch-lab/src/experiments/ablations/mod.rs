@@ -29,7 +29,7 @@ pub(super) fn all() -> Vec<Experiment> {
         fences::experiment(),
         mutants::experiment(),
     ];
-    all.into_iter().map(|experiment| Experiment { is_ablation: true, ..experiment }).collect()
+    all.into_iter().map(|experiment| Experiment { is_ours: true, ..experiment }).collect()
 }
 
 /// A fat and a thin tree of a few thousand nodes, since some nodes work for 20 µs.
