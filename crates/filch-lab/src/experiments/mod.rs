@@ -115,6 +115,15 @@ mod tests {
     }
 
     #[test]
+    fn a_claim_is_known_by_its_words() {
+        for experiment in all() {
+            let mut words: Vec<&str> = experiment.claims.iter().map(|claim| claim.text).collect();
+            words.sort_unstable();
+            assert!(words.windows(2).all(|pair| pair[0] != pair[1]), "{:?}: {words:?}", experiment.name);
+        }
+    }
+
+    #[test]
     fn names_find_experiments() {
         assert!(all().iter().all(|experiment| find(experiment.name.unwrap_or_default()).is_ok()));
         assert!(matches!(find("fork"), Err(crate::error::Error::Usage(why)) if why.contains("did you mean `forks`")));
