@@ -1,7 +1,7 @@
 //! `filch results`: keeps reproductions in the repository, small, and writes the page about all that are kept.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
 
 use filch_protocol::Machine;
@@ -110,8 +110,13 @@ pub(crate) fn records(folder: &Path) -> Result<Vec<Record>> {
 
 /// Reads why claims do not hold; nothing if there is no such file.
 fn reasons(file: &Path) -> Result<Reasons> {
-    let Ok(text) = fs::read_to_string(file) else { return Ok(Reasons::new()) };
-    serde_json::from_str(&text).map_err(|error| usage(format!("{} is damaged: {error}", file.display())))
+    match fs::read_to_string(file) {
+        Ok(text) => {
+            serde_json::from_str(&text).map_err(|error| usage(format!("{} is damaged: {error}", file.display())))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Reasons::new()),
+        Err(error) => Err(usage(format!("cannot read {}: {error}", file.display()))),
+    }
 }
 
 /// Keeps an outcome and its table as they are, and its lines compressed.
@@ -228,6 +233,11 @@ mod tests {
         let before = fs::read(&packed).unwrap();
         results(&flags).unwrap();
         assert_eq!((fs::read(&packed).unwrap(), fs::read_to_string(base.join("docs.md")).unwrap()), (before, written));
+        let why = into.join("2-core-a-processor").join(REASONS);
+        fs::write(&why, r#"{"forks": {"claim 0 of forks": "nobody knows"}}"#).unwrap();
+        assert_eq!(records(&into).unwrap()[0].idle_reasons(), ["forks: claim 0 of forks"], "it holds");
+        fs::write(&why, r#"{"forks": "nobody knows"}"#).unwrap();
+        assert!(matches!(results(&flags), Err(Error::Usage(text)) if text.contains("why.json is damaged")));
         let empty = Flags { folder: Some(into), ..flags };
         assert!(matches!(results(&empty), Err(Error::Usage(why)) if why.contains("holds no reproduction")));
         fs::remove_dir_all(base).unwrap();
