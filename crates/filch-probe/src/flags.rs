@@ -128,11 +128,10 @@ pub(crate) struct ProbeHunger {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Runs of stores alternate with a long computation. Their time is flat up to the capacity of the
-store buffer, and rises beyond it. While a core runs two threads, each has half of the buffer, and
-a virtual machine may hide the other one. So a round has ten short glances, and finds the greatest
-capacity that two of them show. A capacity counts if two fifths of the rounds find one, a quarter
-find this one, and three quarters of those that find any find this one or half of it. The result
-is kept in the user's cache for `bound=measured` of the fence-free queues.
+store buffer, and rises beyond it. A capacity counts if half of the rounds have one, a quarter of
+all have this one, and three quarters of those that have any have this one or half of it: while a
+core runs two threads, each has half of the buffer, and a virtual machine may hide the other one.
+The result is kept in the user's cache for `bound=measured` of the fence-free queues.
 
 Examples:
   filch probe store-buffer

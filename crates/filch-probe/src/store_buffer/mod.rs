@@ -24,13 +24,11 @@ use crate::progress::Progress;
 use crate::terminal::{colour, significant};
 use crate::{commit, plot, table, ticks};
 
-use self::knee::{Agreed, Knee, NoKnee, agree, greatest, knee};
+use self::knee::{Agreed, Knee, NoKnee, agree, knee};
 use self::stores::{LONGEST, Stores};
 
-/// A round has this many glances, each short enough that whatever else the core runs changes little meanwhile.
-const GLANCES: usize = 10;
-/// The times that each length of run is measured in a glance.
-const PASSES: usize = 3;
+/// The times that each length of run is measured in a round.
+const PASSES: usize = 21;
 /// The repetitions of each.
 const TIMES: u64 = 25;
 
@@ -74,7 +72,7 @@ struct Line<'a> {
     greatest: Option<usize>,
     why_not: Option<&'a str>,
     documented: Option<usize>,
-    /// Ticks of the time-stamp counter, for runs of 1, 2, … stores: medians over all glances.
+    /// Ticks of the time-stamp counter, for runs of 1, 2, … stores: medians over the rounds.
     ticks: &'a [f64],
     machine: Machine,
     commit: String,
@@ -88,16 +86,16 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// The median over all glances for each length.
+    /// The median over the rounds for each length.
     fn curve(&self) -> Vec<f64> {
         (0..LONGEST).map(|at| median(self.curves.iter().map(|curve| curve[at]).collect())).collect()
     }
 }
 
-/// Measures the ticks of a repetition, for all lengths of runs, in each glance.
-///
-/// Each time is compared with that of the chain alone, measured just before: the processor's frequency changes, but the counter's does not.
-fn glances(setting: Setting) -> Vec<Vec<f64>> {
+/// Measures the ticks of a repetition, for all lengths of runs: of each the fastest but one. Whatever else the core runs, perhaps for
+/// another virtual machine, adds time, and takes a part of the buffer; nothing adds to it.
+fn curve(setting: Setting) -> Vec<f64> {
+    const FASTEST: f64 = 1.0 / (PASSES - 1) as f64;
     let mut stores = Stores::new();
     let mut time = |length| {
         let mut run = |times| match setting.to {
@@ -113,24 +111,22 @@ fn glances(setting: Setting) -> Vec<Vec<f64>> {
         each
     };
     bind(setting.processor);
-    let mut glance = || {
-        let (mut alone, mut shares) = (Vec::new(), vec![Vec::new(); LONGEST]);
-        for _ in 0..PASSES {
-            for (before, shares) in shares.iter_mut().enumerate() {
-                let chain = time(0);
-                shares.push(time(before + 1) / chain);
-                alone.push(chain);
-            }
+    let mut all = vec![Vec::new(); LONGEST];
+    for _ in 0..PASSES {
+        for (before, times) in all.iter_mut().enumerate() {
+            times.push(time(before + 1));
         }
-        let chain = median(alone);
-        shares.into_iter().map(|shares| chain * median(shares)).collect()
-    };
-    (0..GLANCES).map(|_| glance()).collect()
+    }
+    all.into_iter().map(|times| at(FASTEST, times)).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(values: Vec<f64>) -> f64 {
+    at(0.5, values)
+}
+
+fn at(share: f64, mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    quantile(&values, 0.5)
+    quantile(&values, share)
 }
 
 /// Returns what to measure on these processors.
@@ -169,9 +165,9 @@ pub(crate) fn store_buffer(flags: &ProbeStoreBuffer) -> Result {
             progress.show(round, flags.rounds as usize, f64::NAN, format!("stores on processor {}", setting.processor));
             let company = || Stores::new().spread(LONGEST, TIMES);
             let other = setting.beside.map(|other| other.processor);
-            let curves = beside(other, company, || glances(*setting));
-            rounds.knees.push(greatest(&curves.iter().map(|curve| knee(curve)).collect::<Vec<_>>()));
-            rounds.curves.extend(curves);
+            let curve = beside(other, company, || curve(*setting));
+            rounds.knees.push(knee(&curve));
+            rounds.curves.push(curve);
         }
     }
     progress.end();
