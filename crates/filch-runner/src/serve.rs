@@ -56,7 +56,7 @@ fn converse(scheduler: &dyn Scheduler) -> io::Result<()> {
     say(&Reply::Hello(Hello {
         protocol: VERSION,
         scheduler: scheduler.name().to_owned(),
-        version: scheduler.version(),
+        version: scheduler.version() + compiled_for(),
         machine: Some(Machine::here()),
     }))?;
     while let Some(request) = listen()? {
@@ -67,6 +67,17 @@ fn converse(scheduler: &dyn Scheduler) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns what a version adds about the processors that the runner is compiled for, if it does not run on every one.
+const fn compiled_for() -> &'static str {
+    if cfg!(target_feature = "avx512f") {
+        ", for AVX-512"
+    } else if cfg!(target_feature = "avx2") {
+        ", for AVX2"
+    } else {
+        ""
+    }
 }
 
 /// Reads the next request; `None` at the end.

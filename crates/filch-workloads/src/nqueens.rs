@@ -54,21 +54,23 @@ impl Forks for Instance {
     }
 }
 
-/// Returns whether no queen of the first `rows` rows attacks this column of the next row.
+/// Returns whether no queen of the filled rows attacks this column of the next row.
 #[inline]
-fn is_free<const N: usize>(board: &[u8; N], rows: usize, column: u8) -> bool {
-    board.iter().take(rows).zip(0..).all(|(&other, row)| {
+fn is_free(filled: &[u8], column: u8) -> bool {
+    // A slice whose length the loop runs to: with the first of a longer array it takes a fifth longer.
+    filled.iter().enumerate().all(|(row, &other)| {
         let apart = other.abs_diff(column);
-        apart != 0 && usize::from(apart) != rows - row
+        apart != 0 && usize::from(apart) != filled.len() - row
     })
 }
 
 /// Returns the free columns of the next row, and their number.
 #[inline]
 fn free_columns<const N: usize>(board: &[u8; N], rows: usize) -> ([u8; N], usize) {
+    let filled = &board[..rows];
     let (mut columns, mut count) = ([0; N], 0);
     for column in 0..N as u8 {
-        if is_free(board, rows, column) {
+        if is_free(filled, column) {
             columns[count] = column;
             count += 1;
         }

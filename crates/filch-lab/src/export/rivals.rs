@@ -54,7 +54,8 @@ tables name the sizes that were measured. A process warms up, runs once, and end
 `filch reproduce runtime-benchmarks --size paper` measures all that are there, and `filch reproduce rivals` has them run programs of the
 papers. A rival in C or C++ runs the program as its documentation
 writes it, with `-O3 -march=native`, with the flags and allocator that its benchmarks use; one in Rust runs filch's source. All allocators
-keep freed memory.
+keep freed memory. cargo compiles for every x86-64 processor; versions in Rust that say for which instructions they are compiled come from
+`RUSTFLAGS='-C target-cpu=native -C llvm-args=-x86-branches-within-32B-boundaries'`.
 
 ";
 
@@ -165,7 +166,8 @@ pub(crate) fn page(measured: &[Measured]) -> String {
     }
     for one in measured {
         let Measured { name, machine, comparison, papers } = one;
-        let _ = write!(text, "## On {name}\n\n{machine}, by `{}`.\n\n", comparison.command);
+        let version = version(one, STYLES[0].0).unwrap_or_default();
+        let _ = write!(text, "## On {name}\n\n{machine}, by `{}`, filch {version}.\n\n", comparison.command);
         times(&mut text, &comparison.programs);
         memory(&mut text, &comparison.programs);
         if let Some(papers) = papers {
@@ -287,6 +289,11 @@ fn memory(text: &mut String, programs: &[Program]) {
         );
     }
     text.push('\n');
+}
+
+/// Returns the version of a contender, if it took part.
+fn version(one: &Measured, who: &str) -> Option<String> {
+    rows(one.programs()).find(|(_, row)| row.who.to_string() == who).map(|(_, row)| row.version.clone())
 }
 
 /// A rival's times over those of each style of filch, with intervals.
