@@ -29,6 +29,7 @@ mod filch_pool;
 mod fork_join;
 mod inputs;
 mod keys;
+mod lines;
 mod matrix;
 mod mesh;
 mod rounds;

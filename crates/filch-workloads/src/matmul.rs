@@ -13,7 +13,7 @@ use filch_catalogue::programs::matmul::{LEAF, Params, Side, forks};
 use crate::ForkJoin;
 use crate::answer::Answer;
 use crate::checks::sequence;
-use crate::inputs::filled;
+use crate::lines::Lines;
 use crate::spec::{Forks, Prepare, Runs};
 
 impl Prepare for Params {
@@ -21,11 +21,11 @@ impl Prepare for Params {
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let len = self.n as usize * self.n as usize;
-        let mut a = filled("matmul", len, 0.0)?;
-        let mut b = filled("matmul", len, 0.0)?;
+        let mut a = Lines::filled("matmul", len, 0.0)?;
+        let mut b = Lines::filled("matmul", len, 0.0)?;
         fill(&mut a, 1);
         fill(&mut b, 2);
-        Ok(Instance { n: self.n, a, b, c: filled("matmul", len, f32::NAN)? })
+        Ok(Instance { n: self.n, a, b, c: Lines::filled("matmul", len, f32::NAN)? })
     }
 }
 
@@ -40,9 +40,9 @@ fn fill(matrix: &mut [f32], seed: u64) {
 #[derive(Debug)]
 pub struct Instance {
     n: u32,
-    a: Vec<f32>,
-    b: Vec<f32>,
-    c: Vec<f32>,
+    a: Lines<f32>,
+    b: Lines<f32>,
+    c: Lines<f32>,
 }
 
 impl Instance {

@@ -11,6 +11,7 @@ use filch_catalogue::programs::quarters::{LEAF, Params};
 use crate::answer::Answer;
 use crate::checks::sequence;
 use crate::fork_join::join4;
+use crate::lines::Lines;
 use crate::spec::{Forks, Prepare, Runs};
 use crate::{ForkJoin, Serial};
 
@@ -18,7 +19,7 @@ impl Prepare for Params {
     type Instance = Instance;
 
     fn prepare(&self) -> Result<Instance, ParamError> {
-        Ok(Instance { params: *self, c: Vec::new() })
+        Ok(Instance { params: *self, c: Lines::default() })
     }
 }
 
@@ -26,33 +27,16 @@ impl Prepare for Params {
 #[derive(Debug)]
 pub struct Instance {
     params: Params,
-    c: Vec<Line>,
-}
-
-const WIDTH: usize = 16;
-
-/// Elements in a cache line: otherwise each row of a leaf may share its lines with others, as the allocator happens to place a matrix.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Line([i32; WIDTH]);
-
-fn elements(matrix: &[Line]) -> &[i32] {
-    // SAFETY: a line is an array of elements without padding.
-    unsafe { std::slice::from_raw_parts(matrix.as_ptr().cast(), matrix.len() * WIDTH) }
-}
-
-fn elements_mut(matrix: &mut [Line]) -> &mut [i32] {
-    // SAFETY: as above, and this borrow is exclusive.
-    unsafe { std::slice::from_raw_parts_mut(matrix.as_mut_ptr().cast(), matrix.len() * WIDTH) }
+    c: Lines<i32>,
 }
 
 impl Instance {
     fn run<J: ForkJoin>(&mut self, mut j: J) -> Answer {
         let n = self.params.n;
-        let matrix = |element| vec![Line([element; WIDTH]); n * n / WIDTH];
+        let matrix = |element| Lines::new(element, n * n);
         let [a, b] = [matrix(1), matrix(1)];
         let mut c = matrix(0);
-        multiply(&mut j, Product::new(elements(&a), elements(&b), elements_mut(&mut c), n));
+        multiply(&mut j, Product::new(&a, &b, &mut c, n));
         self.c = c;
         Answer::Product(n)
     }
@@ -60,7 +44,7 @@ impl Instance {
 
 impl Runs for Instance {
     fn reset(&mut self) {
-        self.c = Vec::new();
+        self.c = Lines::default();
     }
 
     fn serial(&mut self) -> Answer {
@@ -69,7 +53,7 @@ impl Runs for Instance {
 
     fn check(&self, answer: &Answer) -> Result<(), String> {
         let n = self.params.n;
-        let c = elements(&self.c);
+        let c = &self.c;
         if *answer != Answer::Product(n) || c.len() != n * n {
             return Err(format!("the answer is {answer}, but it should be a product of order {n}"));
         }
@@ -86,13 +70,12 @@ impl Runs for Instance {
     }
 
     fn digest(&self) -> u64 {
-        sequence(elements(&self.c).iter().map(|&element| element as u64))
+        sequence(self.c.iter().map(|&element| element as u64))
     }
 
     fn damage(&mut self, at: u64) -> bool {
-        let c = elements_mut(&mut self.c);
-        let at = at as usize % c.len();
-        c[at] += 1;
+        let at = at as usize % self.c.len();
+        self.c[at] += 1;
         true
     }
 }
