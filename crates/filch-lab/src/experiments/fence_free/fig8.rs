@@ -43,7 +43,7 @@ fn of_paper(documented: usize) -> usize {
 fn arguments(size: Size) -> Vec<String> {
     let runs: usize = match size {
         Size::Quick => 512,
-        Size::Small => 65_536,
+        Size::Small => 32_768,
         Size::Paper => 10_000_000,
     };
     let known = Model::here().and_then(|model| model.documented());
