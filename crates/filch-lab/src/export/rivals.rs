@@ -171,7 +171,12 @@ pub(crate) fn page(measured: &[Measured]) -> String {
         times(&mut text, &comparison.programs);
         memory(&mut text, &comparison.programs);
         if let Some(papers) = papers {
-            let _ = write!(text, "Programs of the papers behind filch, by `{}`.\n\n", papers.command);
+            let _ = write!(
+                text,
+                "Programs of the papers behind filch, by `{}`. Their leaves are each language's: trees are hashed by the processor's SHA \
+                 instructions in Rust and by plain code in C and C++, and short runs are sorted by Rust's standard library and by C++'s.\n\n",
+                papers.command
+            );
             times(&mut text, &papers.programs);
         }
     }
