@@ -42,16 +42,33 @@ pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     line
 }
 
-/// Names a variable after the field that its creation initialises.
+/// Names a variable after the field or binding that its creation initialises, else after the type whose constructor makes it.
+///
+/// Not after the line: stored histories have these names, and must outlive a change elsewhere in the file.
 pub(crate) fn name_of(file: &str, line: u32, column: u32) -> String {
-    let named = line_of(file, line).and_then(|text| {
-        let before = text.get(..column as usize - 1)?;
-        let (start, _) = before.rsplit_once(": ")?;
-        let name: String = start.chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let name: String = name.chars().rev().collect();
-        (!name.is_empty()).then_some(name)
-    });
-    named.unwrap_or_else(|| format!("{}:{line}", file.rsplit(['/', '\\']).next().unwrap_or(file)))
+    let named = || {
+        let before = line_of(file, line)?.get(..column as usize - 1)?;
+        let (start, _) = before.rsplit_once(": ").or_else(|| before.rsplit_once(" = "))?;
+        last_word(start)
+    };
+    let file_name = || file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".rs").to_owned();
+    named().or_else(|| type_around(file, line)).unwrap_or_else(file_name)
+}
+
+fn last_word(text: &str) -> Option<String> {
+    let start = text.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |before| before + 1);
+    (start < text.len()).then(|| text[start..].to_owned())
+}
+
+/// Returns the type of the implementation that a line is in.
+fn type_around(file: &str, line: u32) -> Option<String> {
+    let above = text_of(file)?.lines().take(line as usize).collect::<Vec<_>>();
+    let head = above.into_iter().rev().find(|text| !text.is_empty() && !text.starts_with([' ', '}', ')']))?;
+    let implementation = head.strip_prefix("impl")?;
+    let of = implementation.split_once(" for ").map_or(implementation, |(_, of)| of);
+    // Parameters stand before the name in `impl<M> Type<M>` and after it in both forms.
+    let of = if of.starts_with('<') { of.split_once("> ")?.1 } else { of };
+    last_word(of.trim_start().split(['<', ' ']).next()?)
 }
 
 /// Returns the lines of a file that name an ordering, outside comments: the line's number, and that of the statement's
@@ -70,4 +87,29 @@ pub(crate) fn orderings_in(file: &str) -> Vec<(u32, u32)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the name that a variable has which is created by this text, the only one of its file.
+    fn name_at(file: &str, text: &str) -> String {
+        let source = text_of(file).expect("a checked source");
+        let (line, found) =
+            (1..).zip(source.lines()).find(|(_, line)| line.contains(text)).expect("a line with the text");
+        name_of(file, line, found.find("Atomic::new").expect("an atomic") as u32 + 1)
+    }
+
+    #[test]
+    fn a_variable_is_named_without_its_line() {
+        assert_eq!(name_at("filch-queue/src/chase_lev.rs", "let top = Padded(Atomic::new(0))"), "top");
+        assert_eq!(name_at("filch-queue/src/fence_free.rs", "Self(Padded(Atomic::new(0)))"), "Pad");
+        assert_eq!(name_at("filch/src/protocol/sleep/mod.rs", "Self(Atomic::new(0))"), "Sleepers");
+    }
+
+    #[test]
+    fn a_variable_of_an_unknown_file_is_named_after_it() {
+        assert_eq!(name_of("elsewhere/other.rs", 7, 9), "other");
+    }
 }

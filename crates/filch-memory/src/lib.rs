@@ -60,7 +60,12 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
     /// If there cannot be that many.
     #[track_caller]
     fn nulls<T>(count: usize) -> Box<[Self::AtomicPtr<T>]> {
-        (0..count).map(|_| Atomic::new(null_mut())).collect()
+        // Not by a closure, which would hide the caller, after whom a checker names the pointers.
+        let mut nulls = Vec::with_capacity(count);
+        for _ in 0..count {
+            nulls.push(Atomic::new(null_mut()));
+        }
+        nulls.into()
     }
 
     /// Replaces the upper half of a word, which is `former`, and leaves the lower half as it is. Precondition: only one thread at a

@@ -108,7 +108,8 @@ pub struct Thief<M: Memory = Native, B = GrowingRing<M>> {
 
 /// Makes a deque on the buffer `B`.
 pub(crate) fn make<M: Memory, B: Buffer<M>>(capacity: usize, thieves: usize) -> (Owner<M, B>, Vec<Thief<M, B>>) {
-    let (top, bottom) = (Padded(Atomic::new(0)), Padded(Atomic::new(0)));
+    let top = Padded(Atomic::new(0));
+    let bottom = Padded(Atomic::new(0));
     let shared = Arc::new(Shared { top, bottom, buffer: B::with_room(capacity) });
     let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared) }).collect();
     let ring = NonNull::from(shared.buffer.current());
