@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::front::Front;
+use crate::patience::Timed;
 use crate::slot::Slot;
 
 /// The seats of a pool, for threads from outside.
@@ -76,10 +77,10 @@ impl Guests {
     }
 
     /// Returns whether an idle worker should look again instead of sleeping, because guests come. First it naps until
-    /// somebody [calls](Guests::call_watch) it, or yields its processor.
+    /// somebody [calls](Guests::call_watch) it, or [lingers](Outlook::lingers) and yields its processor.
     ///
     /// `steals` is the number of tasks that the worker has stolen so far.
-    pub(crate) fn watch(&self, outlook: &mut Outlook, steals: u64) -> bool {
+    pub(crate) fn watch(&self, outlook: &mut Outlook, steals: u64, patience: &mut Timed<'_>) -> bool {
         /// Calls at shorter intervals are too short for another worker.
         const QUICK: Duration = Duration::from_micros(12);
         /// About the time to fall asleep and be woken.
@@ -89,7 +90,7 @@ impl Guests {
         if let Some(end) = outlook.stays_until
             && now < end
         {
-            thread::yield_now();
+            patience.give_way();
             return true;
         }
         let before = std::mem::replace(outlook, Outlook { calls, steals, at: Some(now), stays_until: None });
@@ -118,6 +119,13 @@ pub(crate) struct Outlook {
     at: Option<Instant>,
     /// The time until which it stays awake.
     stays_until: Option<Instant>,
+}
+
+impl Outlook {
+    /// Whether the worker stays awake because it has taken part in a longer call.
+    pub(crate) fn lingers(&self) -> bool {
+        self.stays_until.is_some()
+    }
 }
 
 /// The watching worker's place to nap.

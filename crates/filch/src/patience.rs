@@ -1,6 +1,6 @@
 //! Patience: how long a waiting thread stays awake.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::home::Home;
 use crate::policy::Idle;
@@ -8,10 +8,18 @@ use crate::protocol::waiting;
 use crate::stats::IdleTime;
 
 /// Patience: first busy waiting, then yielding the processor, then sleep.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Patience {
     rounds: u32,
     idle: Idle,
+    /// How many more yields may be long: at first, and since one was, other threads want this processor.
+    contended: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self::then(Idle::default())
+    }
 }
 
 impl Patience {
@@ -19,10 +27,14 @@ impl Patience {
     const SPINS: u32 = 7;
     /// Rounds of yields after them. With more workers than processors another worker runs meanwhile.
     const YIELDS: u32 = 6;
+    /// A longer yield has let another thread run.
+    const LONG: Duration = Duration::from_micros(20);
+    /// After this many short yields the next one will probably be short.
+    const CONTENDED: u32 = 256;
 
     /// Patience that ends with this policy, where there are no wake-ups.
     pub(crate) fn then(idle: Idle) -> Self {
-        Self { rounds: 0, idle }
+        Self { rounds: 0, idle, contended: Self::CONTENDED }
     }
 
     /// Waits a little. Returns `false` once it is time to sleep.
@@ -32,12 +44,24 @@ impl Patience {
                 std::hint::spin_loop();
             }
         } else if self.rounds < Self::SPINS + Self::YIELDS {
-            std::thread::yield_now();
+            self.give_way();
         } else {
             return false;
         }
         self.rounds += 1;
         true
+    }
+
+    /// Yields the processor.
+    pub(crate) fn give_way(&mut self) {
+        let start = Instant::now();
+        std::thread::yield_now();
+        self.contended = if start.elapsed() < Self::LONG { self.contended.saturating_sub(1) } else { Self::CONTENDED };
+    }
+
+    /// Whether the patience has ended, and a yield may be long.
+    pub(crate) fn may_be_long_after(&self) -> bool {
+        self.rounds >= Self::SPINS + Self::YIELDS && self.contended > 0
     }
 
     pub(crate) fn renew(&mut self) {
@@ -60,9 +84,13 @@ impl waiting::Patience for Patience {
         self.wait()
     }
 
+    fn may_be_long(&self) -> bool {
+        (Self::SPINS..Self::SPINS + Self::YIELDS).contains(&self.rounds) && self.contended > 0
+    }
+
     fn hold_on(&mut self) {
         if !self.wait() {
-            std::thread::yield_now();
+            self.give_way();
         }
     }
 
@@ -81,6 +109,16 @@ impl<'w> Timed<'w> {
     pub(crate) fn new(home: &'w Home) -> Self {
         Self { patience: Patience::default(), idle: &home.counters.idle }
     }
+
+    /// Yields the processor although the patience has ended.
+    pub(crate) fn give_way(&mut self) {
+        self.patience.give_way();
+    }
+
+    /// Whether the patience has ended, and a yield may be long.
+    pub(crate) fn may_be_long_after(&self) -> bool {
+        self.patience.may_be_long_after()
+    }
 }
 
 impl Drop for Timed<'_> {
@@ -93,6 +131,10 @@ impl waiting::Patience for Timed<'_> {
     fn wait(&mut self) -> bool {
         self.idle.begin();
         self.patience.wait()
+    }
+
+    fn may_be_long(&self) -> bool {
+        self.patience.may_be_long()
     }
 
     fn hold_on(&mut self) {

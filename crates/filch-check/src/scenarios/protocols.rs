@@ -91,14 +91,15 @@ fn seize_by(
     )
 }
 
-/// `workers` workers search for as many pieces of work, and sleep.
-fn search(workers: usize, cost: Cost) -> Scenario {
-    let name = format!("{workers} searching for {workers} pieces of work");
-    let tso = sleeping("runtime", name, cost, move || runtime::pieces::<Tso>(workers));
-    if workers > 2 {
+/// `workers` workers search for as many pieces of work, and sleep; the last gives its processor away before, or not.
+fn search(workers: usize, gives_way: bool, cost: Cost) -> Scenario {
+    let before = if gives_way { ", one of which gives way" } else { "" };
+    let name = format!("{workers} searching for {workers} pieces of work{before}");
+    let tso = sleeping("runtime", name, cost, move || runtime::pieces::<Tso>(workers, gives_way));
+    if workers > 2 || gives_way {
         return Scenario { c11: Err(TOO_LARGE), ..tso };
     }
-    Scenario { c11: Ok(Arc::new(move |_| runtime::pieces::<Loom>(workers))), ..tso }
+    Scenario { c11: Ok(Arc::new(move |_| runtime::pieces::<Loom>(workers, gives_way))), ..tso }
 }
 
 /// Heartbeat's clock, for `beats` beats.
@@ -183,9 +184,11 @@ fn runtime() -> Vec<Scenario> {
         protocol!("runtime", "a thread waits for two things", Quick, event(2)),
         sleeping("runtime", "a push without a fence", QuickTso, || runtime::push_unfenced::<Tso>(0)),
         sleeping("runtime", "a push without a fence, one taken", QuickTso, || runtime::push_unfenced::<Tso>(1)),
-        search(1, QuickTso),
-        search(2, QuickOnce),
-        search(3, Full),
+        search(1, false, QuickTso),
+        search(2, false, QuickOnce),
+        search(2, true, QuickOnce),
+        search(3, false, Full),
+        search(3, true, FullTso),
         guest(1, false, QuickTso),
         guest(2, false, Full),
         guest(1, true, QuickOnce),

@@ -4,7 +4,8 @@
 //! calls them restates `run_until` and `wake_for_stack`. (Go's scheduler has the same rule for its spinning threads.)
 //!
 //! The program: pieces of work are published, all at once, and each of as many workers wants one. All but the last worker
-//! sleep when it begins, and the last is about to look once more before it sleeps too.
+//! sleep when it begins. The last one searches; it gives its processor away, for which it ends its search, and looks again before
+//! it sleeps too.
 //!
 //! What must always hold: every worker gets its piece. One that sleeps while there is a piece for it sleeps for ever.
 
@@ -25,6 +26,8 @@ pub enum Mistake {
     None,
     /// Who sees something in its last look takes it as if it had never searched.
     Forgets,
+    /// Who finds something after it has given its processor away wakes nobody.
+    KeepsToItself,
 }
 
 struct Shared<M: Memory> {
@@ -75,6 +78,13 @@ impl<M: Checker> Shared<M> {
             place.sleep();
         }
         let mut searching = true;
+        // What it finds first may be a part of what was left to it.
+        let mut gave_way = !self.is_asleep(me);
+        if gave_way {
+            sleepers.end_search();
+            searching = false;
+            M::note(|| "gives way".into());
+        }
         while !self.takes() {
             if searching {
                 sleepers.end_search();
@@ -90,13 +100,15 @@ impl<M: Checker> Shared<M> {
             }
             // What it saw may be what somebody has left to it.
             searching = self.mistake != Mistake::Forgets || !sees_any;
+            gave_way = false;
         }
         M::note(|| "has a piece".into());
         if searching {
             sleepers.end_search();
-            if sleepers.sleepers_after() && self.sees_any() {
-                self.wake();
-            }
+        }
+        let passes_on = searching || gave_way && self.mistake != Mistake::KeepsToItself;
+        if passes_on && sleepers.sleepers_after() && self.sees_any() {
+            self.wake();
         }
     }
 }
@@ -130,5 +142,10 @@ pub(super) fn mutants() -> Vec<Mutant> {
     let program = |mistake| program::<Tso>(2, mistake);
     let shows = "a piece that was published while somebody searched stays where it is when that one finds another in its last look, \
                  after it has ended its search";
-    vec![protocol("search", ("forgets", Mistake::Forgets), "two pieces, two workers", Harm::Hang, shows, program)]
+    let alone = "a piece that was published while somebody searched stays where it is when that one finds another after it has given its processor away";
+    let client = "two pieces, two workers";
+    vec![
+        protocol("search", ("forgets", Mistake::Forgets), client, Harm::Hang, shows, program),
+        protocol("search", ("keeps-to-itself", Mistake::KeepsToItself), client, Harm::Hang, alone, program),
+    ]
 }

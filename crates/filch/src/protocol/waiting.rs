@@ -10,9 +10,9 @@
 //! * I1: before it sleeps, a worker announces its sleep, asks for work, and looks once more, as [`sleep`](super::sleep)
 //!   requires. Its last look covers everything that could wake it: work that it takes, its mail, and the end of what it
 //!   waits for.
-//! * I2: an idle worker counts as searching from when it is woken, or runs out of work, until it finds something or
-//!   announces its sleep. A worker whose search ends with a find wakes the next sleeper, or two if it leaves work for
-//!   two.
+//! * I2: an idle worker counts as searching from when it is woken, or runs out of work, until it finds something,
+//!   announces its sleep, or gives its processor away for what may be long. A worker that finds something during a
+//!   search, or after it has given its processor away, wakes the next sleeper, or two if it leaves work for two.
 //! * I3: a worker that was woken for work but finds its wait over passes the wake-up on.
 //!
 //! A worker that never [sleeps](Sleeper::sleeps) shares what it has whenever its patience ends, and starts over. It
@@ -30,6 +30,11 @@ use filch_memory::{Asymmetric, Sleep};
 pub trait Patience {
     /// Waits a little. Returns `false` once it is time to sleep.
     fn wait(&mut self) -> bool;
+
+    /// Whether the next wait may give the processor to another thread for long.
+    fn may_be_long(&self) -> bool {
+        false
+    }
 
     /// Waits a little, however long it has waited already: for an event that no wake-up follows.
     fn hold_on(&mut self);
@@ -182,8 +187,8 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
     let sleepers = worker.dormitory().sleepers();
     let is_idle = wanted == ANY;
     let mut patience = worker.patience();
-    // Whether others may rely on this worker to pass a wake-up on (I2).
-    let mut relied_on = false;
+    // Whether others may rely on this worker to pass a wake-up on, and may have done so before it gave way (I2).
+    let (mut relied_on, mut gave_way) = (false, false);
     let ends = |relied_on: &mut bool| {
         if *relied_on && is_idle {
             sleepers.end_search();
@@ -193,7 +198,8 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
     while !done() {
         if let Some(find) = worker.find() {
             // Workers that published work during the search have woken nobody else.
-            if ends(&mut relied_on) && sleepers.sleepers_after() && worker.leaves_more(&find) {
+            let passes_on = ends(&mut relied_on) | std::mem::take(&mut gave_way);
+            if passes_on && sleepers.sleepers_after() && worker.leaves_more(&find) {
                 // Waking two soon gets many workers awake.
                 if wake_one(worker) && worker.leaves_many(&find) && worker.dormitory().wake_idle(worker.index()) {
                     worker.has_woken();
@@ -201,8 +207,21 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
             }
             patience.renew();
             worker.run(find);
-        } else if patience.wait() {
-            if is_idle && !relied_on {
+            continue;
+        }
+        // Nobody shall rely on a worker that may have to wait for its processor: others may be free. What was left to it
+        // before does not wait either.
+        let gives_way = is_idle && patience.may_be_long();
+        if gives_way && ends(&mut relied_on) {
+            gave_way = true;
+            if sleepers.sleepers_after() && worker.sees_any() {
+                relied_on = true;
+                sleepers.start_search();
+                continue;
+            }
+        }
+        if patience.wait() {
+            if is_idle && !relied_on && !gives_way {
                 relied_on = true;
                 sleepers.start_search();
             }
@@ -221,6 +240,7 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
                 // Others may have left the work that it saw to this worker.
                 relied_on |= place.cancel(sleepers) || is_idle;
             } else {
+                gave_way = false;
                 worker.rests();
                 worker.parks();
                 if is_idle {
@@ -233,7 +253,7 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
             patience.renew();
         }
     }
-    if ends(&mut relied_on) {
+    if ends(&mut relied_on) | gave_way {
         wake_next(worker);
     }
 }

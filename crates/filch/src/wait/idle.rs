@@ -176,8 +176,15 @@ struct Watchful<'w> {
 
 impl waiting::Patience for Watchful<'_> {
     fn wait(&mut self) -> bool {
-        let steals = || self.home.counters.steals.get();
-        self.patience.wait() || self.guests.is_some_and(|guests| guests.watch(&mut self.outlook, steals()))
+        if self.patience.wait() {
+            return true;
+        }
+        let steals = self.home.counters.steals.get();
+        self.guests.is_some_and(|guests| guests.watch(&mut self.outlook, steals, &mut self.patience))
+    }
+
+    fn may_be_long(&self) -> bool {
+        self.patience.may_be_long() || self.outlook.lingers() && self.patience.may_be_long_after()
     }
 
     fn hold_on(&mut self) {

@@ -7,20 +7,33 @@ use std::marker::PhantomData;
 use filch::inside::protocol::waiting::Patience;
 use filch_memory::Memory;
 
-/// A number of rounds.
-pub(super) struct Rounds<M>(u32, PhantomData<M>);
+/// A number of rounds, of which the last ones may be long.
+pub(super) struct Rounds<M> {
+    left: u32,
+    long: u32,
+    memory: PhantomData<M>,
+}
 
 impl<M> Rounds<M> {
     pub(super) fn new(rounds: u32) -> Self {
-        Self(rounds, PhantomData)
+        Self { left: rounds, long: 0, memory: PhantomData }
+    }
+
+    /// As many rounds more, each of which may be long.
+    pub(super) fn then_long(self, rounds: u32) -> Self {
+        Self { left: self.left + rounds, long: rounds, ..self }
     }
 }
 
 impl<M: Memory> Patience for Rounds<M> {
     fn wait(&mut self) -> bool {
-        let waits = self.0 > 0;
-        self.0 = self.0.saturating_sub(1);
+        let waits = self.left > 0;
+        self.left = self.left.saturating_sub(1);
         waits
+    }
+
+    fn may_be_long(&self) -> bool {
+        (1..=self.long).contains(&self.left)
     }
 
     fn hold_on(&mut self) {

@@ -15,9 +15,9 @@ use crate::Program;
 use crate::scenario::Checker;
 
 /// Idle workers search, sleep and wake each other. A publisher publishes `workers` pieces of work at once, one for each
-/// worker. At the start all workers but the last sleep; the last is about to look once more before it sleeps too. A
-/// worker that sleeps while there is a piece for it sleeps for ever.
-pub fn pieces<M: Checker>(workers: usize) -> Program {
+/// worker. At the start all workers but the last sleep; the last is about to look once more before it sleeps too, or
+/// `gives_way` first and looks again. A worker that sleeps while there is a piece for it sleeps for ever.
+pub fn pieces<M: Checker>(workers: usize, gives_way: bool) -> Program {
     struct Shared<M: Memory> {
         dormitory: Dormitory<M>,
         pieces: M::AtomicUsize,
@@ -25,6 +25,7 @@ pub fn pieces<M: Checker>(workers: usize) -> Program {
     struct Taker<M: Memory> {
         shared: Arc<Shared<M>>,
         me: usize,
+        gives_way: bool,
         has: Plain<bool>,
     }
     impl<M: Checker> Sleeper for Taker<M> {
@@ -44,7 +45,8 @@ pub fn pieces<M: Checker>(workers: usize) -> Program {
         type Patience = Rounds<M>;
         fn patience(&self) -> Rounds<M> {
             // The last worker begins in the middle of a search.
-            Rounds::new(u32::from(self.me + 1 == self.shared.dormitory.len()))
+            let is_last = self.me + 1 == self.shared.dormitory.len();
+            Rounds::new(u32::from(is_last)).then_long(u32::from(is_last && self.gives_way))
         }
         fn find(&self) -> Option<()> {
             let mut pieces = self.shared.pieces.load(Ordering::Relaxed);
@@ -81,7 +83,7 @@ pub fn pieces<M: Checker>(workers: usize) -> Program {
     };
     let mut threads: Threads = vec![("publisher".to_owned(), Box::new(publish))];
     for me in 0..workers {
-        let taker = Taker { shared: Arc::clone(&shared), me, has: Plain::new(false) };
+        let taker = Taker { shared: Arc::clone(&shared), me, gives_way, has: Plain::new(false) };
         threads.push((format!("worker {me}"), Box::new(move || search(&taker, ANY, &|| taker.has.get()))));
     }
     Program { threads, finally: Box::new(|| ()) }

@@ -115,7 +115,7 @@ fn of_jobs() -> Vec<Mutant> {
 
 fn of_sleep() -> Vec<Mutant> {
     let searching = |name, slip, shows| {
-        row("search", (name, slip), "two pieces, two workers", Harm::Hang, shows, || runtime::pieces::<Tso>(2))
+        row("search", (name, slip), "two pieces, two workers", Harm::Hang, shows, || runtime::pieces::<Tso>(2, false))
     };
     let unfenced = row(
         "waiting",
