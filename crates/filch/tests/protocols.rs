@@ -1073,6 +1073,8 @@ struct Scripted<'s> {
     sees_any: bool,
     leaves_more: bool,
     leaves_many: bool,
+    /// Whether it gives its processor away for what may be long whenever it waits.
+    gives_way: bool,
     then: &'s dyn Fn(&Self, &str),
 }
 
@@ -1083,7 +1085,8 @@ impl<'s> Scripted<'s> {
         owner.lays_down(1, ANY);
         let finds = RefCell::new(finds.iter().copied().collect());
         let (notes, insists) = (RefCell::default(), RefCell::default());
-        Self { owner, notes, finds, insists, sees_any: false, leaves_more: true, leaves_many: false, then }
+        let (sees_any, leaves_more, leaves_many, gives_way) = (false, true, false, false);
+        Self { owner, notes, finds, insists, sees_any, leaves_more, leaves_many, gives_way, then }
     }
 
     fn notes(&self, what: &str) {
@@ -1138,12 +1141,16 @@ impl Sleeper for Scripted<'_> {
     }
 }
 
-/// Patience for one look.
-struct Once(bool);
+/// Patience for one look, and whether the wait may be long.
+struct Once(bool, bool);
 
 impl Patience for Once {
     fn wait(&mut self) -> bool {
         std::mem::replace(&mut self.0, false)
+    }
+
+    fn may_be_long(&self) -> bool {
+        self.1
     }
 
     fn hold_on(&mut self) {}
@@ -1158,7 +1165,7 @@ impl Searcher for Scripted<'_> {
     type Patience = Once;
 
     fn patience(&self) -> Once {
-        Once(true)
+        Once(true, self.gives_way)
     }
 
     fn find(&self) -> Option<()> {
@@ -1199,7 +1206,7 @@ impl Joiner for Scripted<'_> {
     type Patience = Once;
 
     fn patience(&self) -> Once {
-        Once(true)
+        Once(true, self.gives_way)
     }
 
     fn leap(&self, _: &JobState<Native>, _: Theft) -> bool {
@@ -1226,6 +1233,32 @@ impl Joiner for Scripted<'_> {
         self.notes("look");
         self.sees_any
     }
+}
+
+#[test]
+fn a_worker_ends_its_search_before_it_gives_way_unless_it_sees_work_and_gives_way_all_the_same() {
+    let _watchdog = watchdog("a search");
+    let done = Cell::new(false);
+    let parks = |worker: &Scripted<'_>, what: &str| match what {
+        "parks" => worker.owner.dormitory.notify(0),
+        "run" => done.set(true),
+        _ => (),
+    };
+    let worker = Scripted { gives_way: true, ..Scripted::with(&[false, false, false, true], &parks) };
+    search(&worker, ANY, &|| done.get());
+    let story = "find find share askz settlesz has-askedz lookz parksz find? look find run";
+    // What it finds later it passes on, as if its search had lasted.
+    assert_eq!(worker.story(), (story.replace("run", "run?"), 1));
+    // Somebody else has what it sees.
+    done.set(false);
+    let sixth = |worker: &Scripted<'_>, what: &str| {
+        let looks = worker.notes.borrow().iter().filter(|note| note.starts_with("find")).count();
+        done.set(done.get() || what == "find" && looks == 6);
+    };
+    let worker = Scripted { gives_way: true, sees_any: true, ..Scripted::with(&[], &sixth) };
+    search(&worker, ANY, &|| done.get());
+    let story = "find find share askz settlesz has-askedz lookz find? look find? find? look find? share? askz settlesz has-askedz";
+    assert_eq!(worker.story().0, story);
 }
 
 #[test]
@@ -1537,7 +1570,7 @@ impl Searcher for Jobless {
     type Patience = Once;
 
     fn patience(&self) -> Once {
-        Once(false)
+        Once(false, false)
     }
 
     fn find(&self) -> Option<()> {

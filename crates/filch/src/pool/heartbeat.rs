@@ -407,6 +407,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
 
     fn poll(here: &Here<'_, Self>) {
         Self::act_if_due(here);
+        here.pool().words().poll();
     }
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {

@@ -157,7 +157,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     }
 
     /// Answers thieves.
-    fn poll(self) {
+    pub(super) fn poll(self) {
         // SAFETY: this is a queue operation.
         unsafe { self.with_owner(Owner::poll) };
     }

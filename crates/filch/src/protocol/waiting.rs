@@ -187,8 +187,9 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
     let sleepers = worker.dormitory().sleepers();
     let is_idle = wanted == ANY;
     let mut patience = worker.patience();
-    // Whether others may rely on this worker to pass a wake-up on, and may have done so before it gave way (I2).
-    let (mut relied_on, mut gave_way) = (false, false);
+    // Whether others may rely on this worker to pass a wake-up on, and may have done so before it gave way (I2); and
+    // whether it looks once more before it does.
+    let (mut relied_on, mut gave_way, mut looks_again) = (false, false, false);
     let ends = |relied_on: &mut bool| {
         if *relied_on && is_idle {
             sleepers.end_search();
@@ -199,6 +200,7 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
         if let Some(find) = worker.find() {
             // Workers that published work during the search have woken nobody else.
             let passes_on = ends(&mut relied_on) | std::mem::take(&mut gave_way);
+            looks_again = false;
             if passes_on && sleepers.sleepers_after() && worker.leaves_more(&find) {
                 // Waking two soon gets many workers awake.
                 if wake_one(worker) && worker.leaves_many(&find) && worker.dormitory().wake_idle(worker.index()) {
@@ -212,10 +214,11 @@ pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) 
         // Nobody shall rely on a worker that may have to wait for its processor: others may be free. What was left to it
         // before does not wait either.
         let gives_way = is_idle && patience.may_be_long();
-        if gives_way && ends(&mut relied_on) {
+        if gives_way && !std::mem::take(&mut looks_again) && ends(&mut relied_on) {
             gave_way = true;
             if sleepers.sleepers_after() && worker.sees_any() {
-                relied_on = true;
+                // Perhaps it cannot take what it sees; then it gives way all the same.
+                (relied_on, looks_again) = (true, true);
                 sleepers.start_search();
                 continue;
             }
