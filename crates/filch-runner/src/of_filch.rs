@@ -143,6 +143,15 @@ impl OfFilch {
         self.lists::<Q>(start, false)
     }
 
+    fn start_pool(&self, job: &Job<'_>, caller_works: bool) -> Started {
+        let none = || format!("{}: runs only worklists, not fork–join programs", self.name);
+        let (start, knobs) = self.pool.as_ref().ok_or_else(none)?;
+        let (style, rest, mut settings) = settings_of(job)?;
+        settings.caller_works = caller_works && !settings.pin;
+        let tuning = PoolTuning::of(self.name, &assignments(rest.iter()), knobs)?.by_default(self.defaults);
+        start(style, &tuning, settings)
+    }
+
     fn lists<Q: Queue<Params: Tunable>>(self, start: StartList, many: bool) -> Self {
         let knobs = [with_common(&list_knobs::<Q>(), many), LIST_KNOBS.to_vec()].concat();
         Self { list: Some((start, one_queue::<Q>, knobs)), ..self }
@@ -161,12 +170,11 @@ fn build<P: Pool<Settings: Tunable>>(
     also: impl FnOnce(P::Settings) -> P::Settings,
 ) -> Built<P> {
     let (own, settings) = tuning.apply::<P::Settings>(settings)?;
-    let PoolOptions { workers, wait, leaps, pin, interrupts, common, .. } = settings;
+    let PoolOptions { workers, wait, leaps, pin, caller_works, interrupts, common, .. } = settings;
     let Common { capacity, victims, idle, on_loss } = common;
     let builder = Builder::<P>::new().workers(workers).wait(wait).leaps(leaps).pin(pin);
     let builder = builder.victims(victims).idle(idle).on_loss(on_loss);
-    // As with every peer, the program runs on the pool's own threads.
-    let builder = builder.settings(also(own)).caller_works(false);
+    let builder = builder.settings(also(own)).caller_works(caller_works);
     let builder = match interrupts {
         Some(interrupts) => builder.interrupts(interrupts),
         None => builder,
@@ -225,14 +233,18 @@ impl Scheduler for OfFilch {
         all
     }
 
+    fn start_as_used(&self, job: &Job<'_>) -> Started {
+        match job.workload.kind() {
+            Kind::ForkJoin => self.start_pool(job, true),
+            _ => self.start(job),
+        }
+    }
+
     fn start(&self, job: &Job<'_>) -> Started {
         let kind = job.workload.kind();
         if kind == Kind::ForkJoin {
-            let none = || format!("{}: runs only worklists, not fork–join programs", self.name);
-            let (start, knobs) = self.pool.as_ref().ok_or_else(none)?;
-            let (style, rest, settings) = settings_of(job)?;
-            let tuning = PoolTuning::of(self.name, &assignments(rest.iter()), knobs)?.by_default(self.defaults);
-            return start(style, &tuning, settings);
+            // As with most peers, the program runs on the pool's own threads.
+            return self.start_pool(job, false);
         }
         let (list, queue, knobs) =
             self.list.as_ref().ok_or_else(|| format!("{}: runs only fork–join programs", self.name))?;

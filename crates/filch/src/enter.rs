@@ -13,6 +13,7 @@ use crate::home::current_home;
 use crate::job::Body;
 use crate::latch::{self, Latch, Waiter};
 use crate::registry::Common;
+use crate::spares::Spares;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_stack;
 
@@ -99,7 +100,8 @@ impl Common {
         if !self.dormitory.sleepers().any() || !thread_stack::has_room(ROOM) {
             return None;
         }
-        let index = self.dormitory.take_seat()?;
+        // Spare workers are for others.
+        let index = self.dormitory.take_seat(self.spares.as_ref().map_or(usize::MAX, Spares::admitted))?;
         Some(guests.came_to(index))
     }
 }

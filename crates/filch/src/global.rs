@@ -7,6 +7,7 @@ use crate::builder::{BuildError, Builder};
 use crate::ending::{Mortal, cannot_start};
 use crate::inside::host::{PerProcess, Single};
 use crate::thread_pool::ThreadPool;
+use crate::wait::Begins;
 
 struct Global {
     pool: ThreadPool,
@@ -107,8 +108,8 @@ impl Global {
         f(&Mortal {
             common: &pool.common,
             running: &pool.running,
-            start_one: &|worker| builder.start_one(pool, worker, &builder.places(), None),
-            start: &|running| builder.start(pool, &builder.places(), running),
+            start_one: &|worker| builder.start_one(pool, worker, &builder.places(), None, Begins::Awake),
+            start: &|running| builder.start(pool, &builder.places(), running, |_| Begins::Awake),
         });
     }
 }

@@ -131,6 +131,11 @@ impl Home {
     /// Prepares for its thread, which has just started, with a stack of `bytes` or more; 0 if unknown.
     pub(crate) fn begins(&self, bytes: usize) {
         self.stack_middle.set(thread_stack::middle(bytes));
+        self.makes_room();
+    }
+
+    /// Prepares for a transitive leapfrogger's searches.
+    pub(crate) fn makes_room(&self) {
         if self.common.wait == Wait::Transitive {
             let mut trails = Trails::default();
             trails.begin(self.common.workers());

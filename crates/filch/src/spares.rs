@@ -126,6 +126,19 @@ impl Spares {
         self.follow.is_some() || index >= self.own
     }
 
+    /// Counts worker `index`, which has no thread yet, as one at work; returns whether it does work now.
+    pub(crate) fn counts_in(&self, index: usize) -> bool {
+        if !self.has(index) {
+            return true;
+        }
+        let mut counts = self.counts();
+        let is_needed = counts.active < counts.wanted();
+        if is_needed {
+            self.change(&mut counts, |counts| counts.active += 1);
+        }
+        is_needed
+    }
+
     /// How many workers work at once, if none blocks.
     pub(crate) fn admitted(&self) -> usize {
         // Relaxed: a snapshot.

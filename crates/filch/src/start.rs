@@ -6,6 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::builder::{BuildError, Builder, Hook};
+use crate::core::Core;
 use crate::front::Reach;
 use crate::here::Here;
 use crate::home::current_home;
@@ -18,7 +19,7 @@ use crate::thread::Thread;
 use crate::thread_pool::ThreadPool;
 use crate::ticker::Ticker;
 use crate::unwind::{abort_on_panic, warn};
-use crate::wait;
+use crate::wait::{self, Begins};
 
 /// The threads of a pool.
 #[derive(Default)]
@@ -92,23 +93,46 @@ impl<P: Pool> Builder<P> {
         let places = self.places();
         let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &places)?;
         let common = Arc::clone(&cores[0].home.common);
+        // SAFETY: there is no worker's thread yet, and no task.
+        let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.lets_lie(core) }).collect();
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, running: Mutex::default() };
         let mut running = Running::default();
-        let started = self.start(&pool, &places, &mut running);
+        let started = self.start(&pool, &places, &mut running, |worker| begins[worker]);
         pool.running = Mutex::new(running);
         started.map(|()| pool)
     }
 
+    /// Lets a worker begin asleep, if that makes no difference to its user: a start hook comes before all work.
+    ///
+    /// # Safety
+    /// As for [`wait::lie_down`].
+    unsafe fn lets_lie(&self, core: &Core<P>) -> Begins {
+        let common = &core.home.common;
+        let counts = || common.spares.as_ref().is_none_or(|spares| spares.counts_in(core.home.index));
+        if common.guests.is_none() || self.on_start.is_some() || self.interrupts.is_some() || !counts() {
+            return Begins::Awake;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { wait::lie_down(core) };
+        Begins::Asleep
+    }
+
     /// Starts the threads of a pool that has none. On failure some may have started.
-    pub(crate) fn start(&self, pool: &ThreadPool<P>, places: &Deal, running: &mut Running) -> Result<(), BuildError> {
+    pub(crate) fn start(
+        &self,
+        pool: &ThreadPool<P>,
+        places: &Deal,
+        running: &mut Running,
+        begins: impl Fn(usize) -> Begins,
+    ) -> Result<(), BuildError> {
         let (workers, interrupts) = (pool.workers(), self.possible_interrupts());
         let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
         let handler =
             has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
         let held = has_signals.then(interrupts::Held::new);
         for index in 0..workers {
-            let thread = self.start_one(pool, index, places, handler.clone());
+            let thread = self.start_one(pool, index, places, handler.clone(), begins(index));
             let thread = thread.map_err(|source| BuildError::Thread { started: index, workers, source })?;
             running.threads.push(thread);
         }
@@ -131,6 +155,7 @@ impl<P: Pool> Builder<P> {
         index: usize,
         places: &Deal,
         handler: Option<Arc<interrupts::Handler>>,
+        begins: Begins,
     ) -> io::Result<Thread> {
         let cores = Arc::clone(&pool.cores);
         let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
@@ -149,8 +174,8 @@ impl<P: Pool> Builder<P> {
             let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
             abort_on_panic("a worker's thread panicked", || {
                 let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
-                // SAFETY: this thread is the worker from here on, and its task stack is empty.
-                unsafe { wait::work(core, stack_size, || call(on_start), || call(on_exit)) };
+                // SAFETY: this thread is the worker from here on, once it is woken, and its task stack is empty.
+                unsafe { wait::work(core, stack_size, begins, || call(on_start), || call(on_exit)) };
             });
         })
     }

@@ -6,8 +6,8 @@
 
 mod common;
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use common::{EveryPool, pool_of, thrown_by, times, wait_for, watchdog};
 use filch::inside::host::MayDangle;
 use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Wait, Worker};
-use filch_queue::{ChaseLev, PdqRAsync};
+use filch_queue::{Adws, ChaseLev, PdqRAsync};
 
 /// Time for workers to fall asleep. Each step takes a thousand times as long under Miri.
 const A_WHILE: Duration = if cfg!(miri) { Duration::from_secs(1) } else { Duration::from_micros(200) };
@@ -75,6 +75,37 @@ fn a_caller_runs_its_call_as_a_worker() {
     Is::guest::<Split>();
     Is::guest::<Wool>();
     Is::guest::<Heartbeat<ChaseLev>>();
+}
+
+/// Its workers begin asleep. Those whose start hooks come first do not.
+#[test]
+fn the_first_call_to_a_new_pool_waits_for_no_thread() {
+    struct First;
+    impl First {
+        fn call<P: Pool>() {
+            for workers in [1, 2, 3] {
+                for _ in 0..times(100, 2) {
+                    let pool = pool_of::<P>(workers, Wait::default());
+                    assert_eq!(pool.run(|w| (me(), fib(w, 10))), (me(), 55));
+                    let threads = pool.broadcast(|_| me());
+                    assert!(threads.len() == workers && !threads.contains(&me()));
+                    drop(pool_of::<P>(workers, Wait::default()));
+                }
+            }
+        }
+    }
+    let _alive = watchdog("a first call");
+    First::call::<Split>();
+    First::call::<Wool>();
+    First::call::<Heartbeat<ChaseLev>>();
+    First::call::<Heartbeat<Adws, Request>>();
+    let following = ThreadPool::builder().workers(2).follow_processors(true).spares(1).build().unwrap();
+    assert_eq!(following.install(me), me());
+    let begun = Arc::new([const { AtomicBool::new(false) }; 2]);
+    let hook = Arc::clone(&begun);
+    let hooked = ThreadPool::builder().workers(2).on_start(move |worker| hook[worker].store(true, SeqCst));
+    let hooked = hooked.caller_works(true).build().unwrap();
+    assert!(hooked.run(|w| begun[w.index()].load(SeqCst)), "the hook comes before all work");
 }
 
 #[test]

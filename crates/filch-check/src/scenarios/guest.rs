@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
-use filch::inside::protocol::waiting::{Patience, Searcher, Sleeper, leave, search};
+use filch::inside::protocol::waiting::{Patience, Searcher, Sleeper, begin_asleep, leave, search, search_woken};
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 
 use crate::{Checker, Program};
@@ -102,7 +102,7 @@ impl<M: Checker> Seated<M> {
 
     fn visit(&self) {
         let shared = &*self.0;
-        if shared.dormitory.take_seat().is_none() {
+        if shared.dormitory.take_seat(1).is_none() {
             return;
         }
         M::note(|| "takes the seat".into());
@@ -117,14 +117,26 @@ impl<M: Checker> Seated<M> {
     }
 }
 
+/// How the own thread begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Own {
+    /// It looks for jobs.
+    Awake,
+    /// It sleeps.
+    Asleep,
+}
+
 /// `guests` guests come in turn. One job is posted; or each guest `waits` in the seat for an event, which happens.
-pub fn program<M: Checker>(guests: usize, waits: bool) -> Program {
+pub fn program<M: Checker>(guests: usize, waits: bool, begins: Own) -> Program {
     let shared = Arc::new(Shared::<M> {
         dormitory: Dormitory::new(1),
         seat: Cell::new(0),
         jobs: Atomic::new(0),
         has_come: Atomic::new(false),
     });
+    if begins == Own::Asleep {
+        begin_asleep(&Seated(Arc::clone(&shared), !waits));
+    }
     let (own, guest, poster) = (Seated(Arc::clone(&shared), !waits), Seated(Arc::clone(&shared), !waits), shared);
     let visit = move || {
         for _ in 0..guests {
@@ -141,9 +153,17 @@ pub fn program<M: Checker>(guests: usize, waits: bool) -> Program {
         }
         poster.dormitory.notify(0);
     };
+    let live = move || {
+        if begins == Own::Awake {
+            search(&own, ANY, &|| own.is_over());
+        } else {
+            own.0.dormitory.place(0).rest();
+            search_woken(&own, &|| own.is_over());
+        }
+    };
     Program {
         threads: vec![
-            ("own thread".into(), Box::new(move || search(&own, ANY, &|| own.is_over()))),
+            ("own thread".into(), Box::new(live)),
             ("guest".into(), Box::new(visit)),
             ("poster".into(), Box::new(post)),
         ],

@@ -7,6 +7,7 @@ use filch_queue::lace::Moves;
 
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
+use super::guest::Own;
 use super::{guest, lineage, passing, rounds, runtime, seize, wool};
 use crate::Program;
 use crate::c11::Loom;
@@ -56,14 +57,15 @@ fn posted(jobs: usize) -> Scenario {
 }
 
 /// `guests` guests in the seat of a worker to which a job is posted.
-fn guest(guests: usize, waits: bool, cost: Cost) -> Scenario {
-    let name = format!("{guests} in the seat of a sleeper, {}", if waits { "where each waits" } else { "and a job" });
+fn guest(guests: usize, waits: bool, begins: Own, cost: Cost) -> Scenario {
+    let whose = if begins == Own::Asleep { "a thread that begins asleep" } else { "a sleeper" };
+    let name = format!("{guests} in the seat of {whose}, {}", if waits { "where each waits" } else { "and a job" });
     scenario(
         "guest",
         name,
         cost,
-        move || guest::program::<Tso>(guests, waits),
-        move || guest::program::<Loom>(guests, waits),
+        move || guest::program::<Tso>(guests, waits, begins),
+        move || guest::program::<Loom>(guests, waits, begins),
     )
 }
 
@@ -189,10 +191,13 @@ fn runtime() -> Vec<Scenario> {
         search(2, true, QuickOnce),
         search(3, false, Full),
         search(3, true, FullTso),
-        guest(1, false, QuickTso),
-        guest(2, false, Full),
-        guest(1, true, QuickOnce),
-        guest(2, true, FullTso),
+        guest(1, false, Own::Awake, QuickTso),
+        guest(2, false, Own::Awake, Full),
+        guest(1, true, Own::Awake, QuickOnce),
+        guest(2, true, Own::Awake, FullTso),
+        guest(0, false, Own::Asleep, Quick),
+        guest(1, false, Own::Asleep, QuickTso),
+        guest(1, true, Own::Asleep, QuickOnce),
         seize("++|-", &[2], FINE, Quick),
         seize("++|--", &[2], FINE, QuickTso),
         seize("+++|--", &[2], FINE, QuickTso),

@@ -263,7 +263,7 @@ fn memory(text: &mut String, programs: &[Program]) {
     let _ = writeln!(
         text,
         "Peak memory of the process in megabytes, on {most}, and how much of it no file backs: the rest is the code of the program and of \
-         libraries, and our runners have all programs in one. Milliseconds from the start of a pool to its first result, and of a stop:\n\n\
+         libraries, and our runners have all programs in one. Milliseconds from the start of a pool to its first result, and of a stop that waits for the threads, except rayon's and parlaylib's:\n\n\
          | | {} | start | stop |\n| --- |{} ---: | ---: |",
         heads.join(" | "),
         " ---: |".repeat(heads.len())

@@ -28,7 +28,7 @@ use crate::start::{Running, wait_until};
 use crate::stats::Stats;
 use crate::thread::Thread;
 use crate::unwind::abort_on_panic;
-use crate::wait;
+use crate::wait::{self, Begins};
 
 impl<P: Pool> Builder<P> {
     /// Makes the pool without starting threads: the host gives each worker a thread. See [`host`](crate::inside::host).
@@ -394,7 +394,7 @@ impl<P: Pool> Workers for Cores<P> {
 
     fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
         // SAFETY: the thread took the worker's only seat, and the task stack is empty.
-        unsafe { wait::work(&self.cores[index], stack_size, start, exit) };
+        unsafe { wait::work(&self.cores[index], stack_size, Begins::Awake, start, exit) };
     }
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {

@@ -184,12 +184,21 @@ pub fn has_pushed<M: Asymmetric + Sleep>(worker: &impl Sleeper<Memory = M>, was_
 /// this worker afterwards. `wanted` is the work that the worker announces it wants while it sleeps: [`ANY`] if it is
 /// idle.
 pub fn search<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) {
+    search_as(worker, wanted, false, done);
+}
+
+/// As [`search`], for an idle worker that has just been woken.
+pub fn search_woken<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
+    search_as(worker, ANY, true, done);
+}
+
+/// `relied_on`: whether others may rely on this worker to pass a wake-up on.
+fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done: &dyn Fn() -> bool) {
     let sleepers = worker.dormitory().sleepers();
     let is_idle = wanted == ANY;
     let mut patience = worker.patience();
-    // Whether others may rely on this worker to pass a wake-up on, and may have done so before it gave way (I2); and
-    // whether it looks once more before it does.
-    let (mut relied_on, mut gave_way, mut looks_again) = (false, false, false);
+    // Whether others may have relied on it before it gave way (I2), and whether it looks once more before it does.
+    let (mut gave_way, mut looks_again) = (false, false);
     let ends = |relied_on: &mut bool| {
         if *relied_on && is_idle {
             sleepers.end_search();
@@ -276,6 +285,18 @@ pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
     if stays || !place.vacate() {
         place.hand_over();
     }
+}
+
+/// Lets a worker sleep whose own thread has not been started: that thread [rests](super::sleep::Place::rest) first. Nothing has
+/// happened in the pool that a last look could see, and no other thread knows the worker yet.
+pub fn begin_asleep<S: Searcher>(worker: &S) {
+    let place = worker.dormitory().place(worker.index());
+    place.lend();
+    place.announce(worker.dormitory().sleepers(), ANY);
+    worker.ask();
+    worker.rests();
+    let is_vacant = place.vacate();
+    debug_assert!(is_vacant, "nobody wakes a worker that nobody knows");
 }
 
 /// Announces a worker's sleep, asks all workers, and looks once more. Returns whether there is something to stay awake

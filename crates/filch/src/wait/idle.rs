@@ -15,39 +15,72 @@ use crate::home::Home;
 use crate::patience::Timed;
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
-use crate::protocol::waiting::{self, Searcher, leave, search};
+use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_woken};
 use crate::spares::Spares;
 use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
+
+/// How a worker's thread begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begins {
+    /// It looks for work.
+    Awake,
+    /// It sleeps, since somebody has [lain down](lie_down) for it.
+    Asleep,
+}
+
+/// Lets a worker whose thread has not been started yet sleep. So a new pool's threads have nothing to do until there is work, and the
+/// thread that made the pool can take a seat at once.
+///
+/// # Safety
+/// No thread is that worker until its own begins, [asleep](Begins::Asleep), and its task stack is empty.
+pub(crate) unsafe fn lie_down<P: Pool>(core: &Core<P>) {
+    core.home.makes_room();
+    core.home.counters.idle.begin();
+    core.home.counters.parks.bump();
+    // SAFETY: this thread is the worker meanwhile, and the stack is empty.
+    begin_asleep(&Searching::idle(Spot::at(unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) })));
+}
 
 /// Makes the current thread the worker `core` until its pool closes. The worker calls `start` before and `exit` after,
 /// and runs what they spawn. `stack_size` is the size of the thread's stack, or a lower bound; 0 if unknown.
 ///
 /// # Safety
-/// No other thread is that worker, and its task stack is empty.
-pub(crate) unsafe fn work<P: Pool>(core: &Core<P>, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
+/// No other thread is that worker, unless it begins asleep; and its task stack is empty.
+pub(crate) unsafe fn work<P: Pool>(
+    core: &Core<P>,
+    stack_size: usize,
+    begins: Begins,
+    start: impl FnOnce(),
+    exit: impl FnOnce(),
+) {
+    let spares = core.home.common.spares.as_ref().filter(|spares| spares.has(core.home.index));
+    let _life = spares.map(|spares| spares.lives(core.home.index));
+    if begins == Begins::Asleep {
+        core.home.common.dormitory.place(core.home.index).rest();
+    }
     core.home.begins(stack_size);
     // SAFETY: this thread is the worker from here on, and its stack is empty; the hooks leave it as they find it.
     let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
     let outer = here();
     let _entered = outer.enter();
-    let (index, common) = (core.home.index, &core.home.common);
     start();
-    match common.spares.as_ref().filter(|spares| spares.has(index)) {
-        Some(spares) => stand_in(here, spares, core),
-        None => live(here()),
+    match spares {
+        Some(spares) => stand_in(here, spares, core, begins),
+        None => live(here(), begins),
     }
-    common.leaves();
+    core.home.common.leaves();
     exit();
-    live(here());
+    live(here(), Begins::Awake);
 }
 
-/// Lives as a stand-in, whenever it is needed.
-fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: &Core<P>) {
+/// Lives as a stand-in, whenever it is needed. One that begins asleep is counted as at work.
+fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: &Core<P>, mut begins: Begins) {
     let (index, common) = (core.home.index, &core.home.common);
-    let _life = spares.lives(index);
-    while !common.is_over() {
-        spares.wait_until_needed(common, index);
+    while begins == Begins::Asleep || !common.is_over() {
+        if begins == Begins::Awake {
+            spares.wait_until_needed(common, index);
+        }
         let standing = AbortOnUnwind("a worker panicked outside of all tasks");
         let has_left = Cell::new(false);
         let is_over = || {
@@ -55,7 +88,7 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
             has_left.get() || common.is_over()
         };
         let worker = Searching::idle(Spot::at(here()));
-        search(&worker, ANY, &is_over);
+        worker.search(std::mem::replace(&mut begins, Begins::Awake), &is_over);
         // Not what others have.
         while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
             worker.run(find);
@@ -69,11 +102,11 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
 }
 
 /// Runs any work until the pool closes and is idle, and then what is left.
-fn live<P: Pool>(here: Here<'_, P>) {
+fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
     let living = AbortOnUnwind("a worker panicked outside of all tasks");
     let worker = Searching::idle(Spot::at(here));
     let common = &worker.spot.core.home.common;
-    search(&worker, ANY, &|| common.is_over());
+    worker.search(begins, &|| common.is_over());
     while let Some(find) = worker.find() {
         worker.run(find);
     }
@@ -147,6 +180,14 @@ struct Searching<'w, P: Pool> {
 impl<'w, P: Pool> Searching<'w, P> {
     fn idle(spot: Spot<'w, P>) -> Self {
         Self { spot, is_idle: true, looks: Cell::new(0), mark: Cell::new(0) }
+    }
+
+    /// Searches as an idle worker; one that began asleep has been woken.
+    fn search(&self, begins: Begins, done: &dyn Fn() -> bool) {
+        match begins {
+            Begins::Awake => search(self, ANY, done),
+            Begins::Asleep => search_woken(self, done),
+        }
     }
 }
 

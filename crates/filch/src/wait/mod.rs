@@ -39,5 +39,5 @@ mod idle;
 mod join;
 mod spot;
 
-pub(crate) use idle::{pause, run_one, visit, wait_until, work};
+pub(crate) use idle::{Begins, lie_down, pause, run_one, visit, wait_until, work};
 pub(crate) use join::wait_job;

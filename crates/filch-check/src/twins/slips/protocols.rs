@@ -143,7 +143,9 @@ fn of_sleep() -> Vec<Mutant> {
 
 fn of_seats() -> Vec<Mutant> {
     let row = |name, slip, shows| {
-        row("guest", (name, slip), "one guest, one job", Harm::Hang, shows, || guest::program::<Tso>(1, false))
+        row("guest", (name, slip), "one guest, one job", Harm::Hang, shows, || {
+            guest::program::<Tso>(1, false, guest::Own::Awake)
+        })
     };
     vec![
         row(

@@ -12,8 +12,8 @@
 //!   seat) subtracts one from `sleepers`; a waker owes the futex wake-up. A worker that wanted work of any kind then
 //!   counts as searching until it ends its search itself, unless a guest took the seat.
 //! * I2: between `announce` and `sleep` the worker asks all victims for work, fences, and looks once more.
-//! * I3: the worker's own thread has the seat until `word` says `VACANT`, which a guest may replace with `GUEST`. The
-//!   guest has the seat until it replaces that with `VACANT`, or with `AWAKE` and a wake-up of the own thread. No other
+//! * I3: the worker's own thread has the seat until `word` says `VACANT`, which a guest may replace with `GUEST`; if the
+//!   seat was lent before the thread began, the thread has it only once `word` says `AWAKE` without `GUEST`. The guest has the seat until it replaces that with `VACANT`, or with `AWAKE` and a wake-up of the own thread. No other
 //!   thread sets or clears `GUEST`.
 //!
 //! **Edges.**
@@ -240,9 +240,12 @@ impl<M: Sleep> Dormitory<M> {
         candidates.any(|place| place.would_help(&wants) && place.wake(&self.sleepers))
     }
 
-    /// Takes the seat of a [resting](Place::rest) worker, and returns its number; see [`Place::take`].
-    pub fn take_seat(&self) -> Option<usize> {
-        self.places.iter().position(|place| place.take(&self.sleepers))
+    /// Takes the seat of a [resting](Place::rest) worker, and returns its number; see [`Place::take`]. Prefers the last worker below
+    /// number `below`: in a new pool its thread is the one that has probably not begun yet, while the others can be woken.
+    pub fn take_seat(&self, below: usize) -> Option<usize> {
+        let takes = |worker: &usize| self.places[*worker].take(&self.sleepers);
+        let below = below.min(self.len());
+        (0..below).rev().chain(below..self.len()).find(takes)
     }
 
     /// Wakes a worker, whatever work it wants, because the event it waits for has come or may have come.
@@ -320,10 +323,17 @@ impl<M: Sleep> Place<M> {
         }
     }
 
+    /// Gives the seat to the current thread as a guest, before the worker's own thread begins, which then
+    /// [rests](Place::rest) first.
+    pub fn lend(&self) {
+        // Relaxed: the start of the own thread publishes it.
+        self.word.store(GUEST | AWAKE, Ordering::Relaxed);
+    }
+
     /// As [`Place::sleep`], for an idle worker's own thread. Meanwhile a guest may [take](Place::take) the seat; the
     /// thread has it back when this returns.
     pub fn rest(&self) {
-        // E5. Relaxed: on failure the worker has been woken, and the loop acquires.
+        // E5. Relaxed: on failure the worker has been woken, or its seat was [lent](Place::lend), and the loop acquires.
         let _ = self.word.compare_exchange(IDLE, VACANT, Ordering::Release, Ordering::Relaxed);
         loop {
             // E3, E5: pairs with `rouse` and `hand_over`.
