@@ -7,7 +7,7 @@
 use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
-use std::sync::mpsc::channel;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use core_affinity::CoreId;
@@ -118,42 +118,86 @@ impl Deal {
     /// the worker's: a page is on the node of the processor that first writes to it. These threads live at the same time, so that the
     /// allocator does not give them parts of one page.
     pub(crate) fn on_each<R: Send>(&self, workers: usize, make: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        let made = if self.0.is_empty() { None } else { self.on_threads(workers, &make) };
-        made.unwrap_or_else(|| (0..workers).map(make).collect())
+        if !self.0.is_empty() {
+            let made: Vec<Mutex<Option<R>>> = (0..workers).map(|_| Mutex::default()).collect();
+            let keep =
+                |worker: usize| *made[worker].lock().unwrap_or_else(PoisonError::into_inner) = Some(make(worker));
+            if self.on_threads(workers, &keep) {
+                let take = |made: Mutex<Option<R>>| made.into_inner().unwrap_or_else(PoisonError::into_inner);
+                return made.into_iter().map(|made| take(made).expect("each is made once")).collect();
+            }
+        }
+        (0..workers).map(make).collect()
     }
 
-    /// `None`: the system refuses threads, or this is the child of a `fork()`, whose threads cannot borrow (`crate::thread`).
-    fn on_threads<R: Send>(&self, workers: usize, make: &(impl Fn(usize) -> R + Sync)) -> Option<Vec<R>> {
+    /// Returns `false`, without a call, if the system refuses threads, or in the child of a `fork()`, whose threads cannot borrow
+    /// (`crate::thread`).
+    fn on_threads(&self, workers: usize, make: &(dyn Fn(usize) + Sync)) -> bool {
         if process::is_child() {
-            return None;
+            return false;
         }
+        let gate = Gate::default();
         thread::scope(|s| {
-            let (results, made) = channel();
-            let mut threads = Vec::new();
+            let mut are_all = true;
             for worker in 0..workers {
-                let (thread, orders) = channel::<()>();
-                let results = results.clone();
+                let (gate, life_of) = (&gate, self);
                 let life = move || {
-                    if orders.recv().is_ok() {
+                    if gate.waits_for_order() {
+                        let _left = Leaves(gate, workers);
                         // Where the system cannot bind it, there are no better places.
-                        let _ = self.to(worker).map(bind);
-                        let _ = results.send((worker, make(worker)));
-                        drop(results);
-                        // Until all have made theirs, and nobody can order any more.
-                        let _ = orders.recv();
+                        let _ = life_of.to(worker).map(bind);
+                        make(worker);
                     }
                 };
-                thread::Builder::new().spawn_scoped(s, life).ok()?;
-                threads.push(thread);
+                are_all = are_all && thread::Builder::new().spawn_scoped(s, life).is_ok();
             }
-            drop(results);
-            for thread in &threads {
-                let _ = thread.send(());
-            }
-            let mut made: Vec<(usize, R)> = made.iter().take(workers).collect();
-            made.sort_unstable_by_key(|&(worker, _)| worker);
-            Some(made.into_iter().map(|(_, made)| made).collect())
+            gate.opens(if are_all { Order::Make } else { Order::Leave });
+            are_all
         })
+    }
+}
+
+/// What threads that make something at their places wait for.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<(Order, usize)>,
+    change: Condvar,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Order {
+    #[default]
+    Wait,
+    Make,
+    Leave,
+}
+
+impl Gate {
+    fn state(&self) -> MutexGuard<'_, (Order, usize)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn opens(&self, order: Order) {
+        self.state().0 = order;
+        self.change.notify_all();
+    }
+
+    fn waits_for_order(&self) -> bool {
+        let state = self.change.wait_while(self.state(), |(order, _)| *order == Order::Wait);
+        state.unwrap_or_else(PoisonError::into_inner).0 == Order::Make
+    }
+}
+
+/// A thread that has made its part, or panicked, waits when dropped until all have.
+struct Leaves<'g>(&'g Gate, usize);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        let Self(gate, all) = self;
+        let mut state = gate.state();
+        state.1 += 1;
+        gate.change.notify_all();
+        drop(gate.change.wait_while(state, |(_, done)| *done < *all));
     }
 }
 

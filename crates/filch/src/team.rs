@@ -9,8 +9,7 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use core_affinity::CoreId;
 use filch_memory::Native;
@@ -81,6 +80,39 @@ struct Items<T>(*mut T);
 // SAFETY: each thread uses its own item, which is `Send`.
 unsafe impl<T: Send> Sync for Items<T> {}
 
+/// What threads say when they begin.
+#[derive(Default)]
+struct Reports {
+    heard: Mutex<Heard>,
+    change: Condvar,
+}
+
+#[derive(Default)]
+struct Heard {
+    count: usize,
+    refusal: Option<io::Error>,
+}
+
+impl Reports {
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says whether a thread has its processor.
+    fn add(&self, outcome: io::Result<()>) {
+        let mut heard = self.heard();
+        heard.count += 1;
+        heard.refusal = heard.refusal.take().or(outcome.err());
+        self.change.notify_one();
+    }
+
+    /// Waits for so many reports; returns the first refusal, if there is one.
+    fn of(&self, threads: usize) -> io::Result<()> {
+        let all = self.change.wait_while(self.heard(), |heard| heard.count < threads);
+        all.unwrap_or_else(PoisonError::into_inner).refusal.take().map_or(Ok(()), Err)
+    }
+}
+
 /// Persistent threads, besides the calling one.
 pub(crate) struct Threads {
     rounds: Arc<Rounds<Native, Part>>,
@@ -91,19 +123,19 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts threads for this many workers, with this name and a number from 1; or fewer, and returns why.
-    fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Receiver<io::Result<()>>) {
-        let (sender, receiver) = channel();
+    /// Starts threads for this many workers, with this name and a number from 1; or fewer, and returns why. The calling thread
+    /// reports, too.
+    fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Arc<Reports>) {
+        let reports = Arc::new(Reports::default());
         let mut outcome = Ok(());
         let mut processors = Deal::default();
-        if pin {
-            let _ = sender.send(Deal::of_this_thread().map(|found| processors = found));
-        }
+        let found = if pin { Deal::of_this_thread().map(|found| processors = found) } else { Ok(()) };
+        reports.add(found);
         let (rounds, process) = (Arc::default(), process::current());
         let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processors.to(0), process };
         for index in 1..workers {
-            let (rounds, processor, sender) = (Arc::clone(&team.rounds), processors.to(index), sender.clone());
-            let life = move || live(index, &rounds, processor, sender);
+            let (rounds, processor, reports) = (Arc::clone(&team.rounds), processors.to(index), Arc::clone(&reports));
+            let life = move || live(index, &rounds, processor, &reports);
             match Thread::start(Some(format!("{name} {index}")), None, life) {
                 Ok(thread) => team.threads.push(thread),
                 Err(source) => {
@@ -112,14 +144,14 @@ impl Threads {
                 }
             }
         }
-        (team, outcome, receiver)
+        (team, outcome, reports)
     }
 
     /// Starts threads for this many workers, which run when this returns.
     fn start(workers: usize, name: &str, pin: bool) -> Result<Self, StartError> {
         let (team, outcome, reports) = Self::launch(workers, name, pin);
         outcome.map_err(|source| StartError::Thread { started: team.threads.len() + 1, workers, source })?;
-        reports.iter().collect::<io::Result<()>>().map_err(|source| StartError::Pin { source })?;
+        reports.of(workers).map_err(|source| StartError::Pin { source })?;
         Ok(team)
     }
 
@@ -196,10 +228,9 @@ impl Drop for Threads {
 }
 
 /// The main loop of a thread.
-fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<CoreId>, reports: Sender<io::Result<()>>) {
-    // For a team of one run, nobody receives this.
-    let _ = reports.send(processor.map_or(Ok(()), processors::bind));
-    drop(reports);
+fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<CoreId>, reports: &Reports) {
+    // For a team of one run, nobody reads this.
+    reports.add(processor.map_or(Ok(()), processors::bind));
     let mut seen = 0;
     loop {
         let mut patience = Patience::default();

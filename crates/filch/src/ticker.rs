@@ -3,8 +3,7 @@
 //! Invariant: nothing ticks once the ticker has been dropped.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use filch_memory::Native;
@@ -15,8 +14,28 @@ use crate::thread::Thread;
 /// The clock's thread, until dropped.
 pub(crate) struct Ticker {
     clock: Arc<Clock<Native>>,
-    /// Dropped to end the thread's pause, and then joined.
-    thread: Option<(Sender<()>, Thread)>,
+    end: Arc<End>,
+    thread: Option<Thread>,
+}
+
+/// Whether the thread's pause ends before its time.
+#[derive(Default)]
+struct End {
+    has_come: Mutex<bool>,
+    comes: Condvar,
+}
+
+impl End {
+    /// Waits for the end, or for a period.
+    fn pause(&self, period: Duration) {
+        let has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.comes.wait_timeout_while(has_come, period, |has_come| !*has_come));
+    }
+
+    fn come(&self) {
+        *self.has_come.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.comes.notify_one();
+    }
 }
 
 impl Ticker {
@@ -30,16 +49,16 @@ impl Ticker {
     ) -> io::Result<Self> {
         const STACK_SIZE: usize = 64 << 10;
         let own = Arc::clone(&clock);
-        let (ender, end) = channel();
+        let end = Arc::new(End::default());
+        let awaited = Arc::clone(&end);
         let thread = Thread::start(Some(name.to_owned()), Some(STACK_SIZE), move || {
             be_punctual();
             own.run(|| {
                 ticked();
-                // Nothing is sent: it ends after a period, or when the ticker is dropped.
-                let _ = end.recv_timeout(period);
+                awaited.pause(period);
             });
         })?;
-        Ok(Self { clock, thread: Some((ender, thread)) })
+        Ok(Self { clock, end, thread: Some(thread) })
     }
 
     /// Returns the clock that the thread drives.
@@ -61,8 +80,8 @@ fn be_punctual() {
 impl Drop for Ticker {
     fn drop(&mut self) {
         self.clock.close();
-        if let Some((ender, thread)) = self.thread.take() {
-            drop(ender);
+        self.end.come();
+        if let Some(thread) = self.thread.take() {
             thread.join();
         }
     }
