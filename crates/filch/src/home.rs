@@ -14,6 +14,7 @@ use crate::aside::Aside;
 use crate::front::{Front, current};
 use crate::here::{Here, Known};
 use crate::own::Own;
+use crate::pace::Outer;
 use crate::policy::{Idle, Wait};
 use crate::protocol::grain::Time;
 use crate::protocol::sharer::Sharer;
@@ -54,9 +55,8 @@ pub(crate) struct Home {
     stack_middle: Cell<usize>,
     /// The nesting depth of jobs that the worker runs although its stack was [low](Home::is_stack_low).
     reluctant: Cell<u32>,
-    /// During a block of several items of a loop that is fine: when the loops on this worker last looked at the clock.
-    /// Otherwise 0, or, after a panic, a time long ago.
-    pub(crate) lately: Cell<Time>,
+    /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at the clock.
+    pub(crate) outer: Cell<Outer>,
 }
 
 impl Home {
@@ -76,7 +76,7 @@ impl Home {
                 last_victim: Cell::new(index),
                 looks: Cell::new(0),
                 leaps: Cell::new(1),
-                lately: Cell::new(0),
+                outer: Cell::default(),
                 trails: Cell::default(),
                 stack_middle: Cell::new(0),
                 reluctant: Cell::new(0),

@@ -10,8 +10,8 @@ use crate::here::Here;
 use crate::home::{Home, current_home};
 use crate::job::Body;
 use crate::join::ByClosure;
+use crate::pace::Outer;
 use crate::pool::Pool;
-use crate::protocol::sharer::Time;
 use crate::thread_pool::ThreadPool;
 use crate::worker::{Worker, by_handle};
 
@@ -32,9 +32,9 @@ pub trait Forker: sealed::Sealed + Sized {
     #[doc(hidden)]
     fn place(&self) -> Place;
 
-    /// Tells loops that start on this worker when a loop around them has last looked at the clock.
+    /// Tells loops that start on this worker of the block around them.
     #[doc(hidden)]
-    fn tell(&self, lately: Option<Time>);
+    fn tell(&self, outer: Option<Outer>);
 
     /// Whether thieves would see a lent item.
     #[doc(hidden)]
@@ -69,15 +69,14 @@ pub struct Place {
     pub(crate) workers: usize,
     /// How many of a worker's newest tasks thieves leave to it.
     pub(super) kept_back: usize,
-    /// When a loop around this one has last looked at the clock; 0: there is none, or it is not fine.
-    pub(super) lately: Time,
+    pub(super) outer: Outer,
 }
 
 impl Place {
     #[inline]
     fn of(home: &Home) -> Self {
         let common = &home.common;
-        Self { workers: common.workers(), kept_back: common.kept_back, lately: home.lately.get() }
+        Self { workers: common.workers(), kept_back: common.kept_back, outer: home.outer.get() }
     }
 }
 
@@ -165,8 +164,8 @@ impl<P: Pool> Forker for Worker<'_, P> {
     }
 
     #[inline]
-    fn tell(&self, lately: Option<Time>) {
-        self.seen().home().lately.set(lately.unwrap_or(0));
+    fn tell(&self, outer: Option<Outer>) {
+        self.seen().home().outer.set(outer.unwrap_or_default());
     }
 
     #[inline]
@@ -233,8 +232,8 @@ impl Forker for Closures {
     }
 
     #[inline]
-    fn tell(&self, lately: Option<Time>) {
-        current_home().expect(ON_A_WORKER).lately.set(lately.unwrap_or(0));
+    fn tell(&self, outer: Option<Outer>) {
+        current_home().expect(ON_A_WORKER).outer.set(outer.unwrap_or_default());
     }
 
     #[inline]

@@ -7,8 +7,9 @@
 //! Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
 //! A short loop would spend more on its first halves and looks at the clock than on its items. So a loop within a block
-//! of several items of another loop, whose last block was short, begins with a block of some of its items: together these
-//! loops take about as long as that block. If they do not, the loop goes on as any other.
+//! of several items of another loop, whose last block was short, begins with a block of some of its items, and lends
+//! nothing: together these loops take about as long as that block, and then the outer loop lends far more. If they do not,
+//! the loop goes on as any other.
 //!
 //! Where thieves leave some of the newest tasks to their owner, a half could not be stolen until as many other tasks lie
 //! above it. So the loop lays that many empty pieces there, and works below them on its own half until thieves can take
@@ -66,9 +67,9 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
             forker.tell(within);
         }
         let sum = forker.within(|forker| (self.fold)(forker, sum, block));
-        let lately = pace.adjust(items, rest.length());
-        if within.is_some() || lately.is_some() {
-            forker.tell(lately);
+        let outer = pace.adjust(items, rest.length());
+        if within.is_some() || outer.is_some() {
+            forker.tell(outer);
         }
         (sum, rest)
     }
@@ -92,7 +93,7 @@ where
                 break;
             }
         }
-        if !pace.is_fine || forker.lends() {
+        if pace.lends(|| forker.lends()) {
             let at = rest.length() / 2;
             let (left, right) = rest.cut(at);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
@@ -158,7 +159,7 @@ where
 {
     // More levels would take too much of the thread's stack.
     const MOST: usize = 1 << 9;
-    let Place { workers, kept_back, lately } = forker.place();
+    let Place { workers, kept_back, outer } = forker.place();
     let pads = if kept_back <= MOST { kept_back } else { 0 };
     let plan = Loop { zero, fold, reduce, pads };
     if D::IS_DRAWN {
@@ -167,7 +168,7 @@ where
         // Nobody ever wants work.
         forker.within(|forker| fold(forker, zero(), source))
     } else {
-        let mut pace = Pace::start_within(lately, source.length());
+        let mut pace = Pace::start_within(outer, source.length());
         divide(forker, source, zero(), &plan, &mut pace)
     }
 }
