@@ -140,12 +140,12 @@ impl Deal {
         thread::scope(|s| {
             let mut are_all = true;
             for worker in 0..workers {
-                let (gate, life_of) = (&gate, self);
+                let gate = &gate;
                 let life = move || {
                     if gate.waits_for_order() {
                         let _left = Leaves(gate, workers);
                         // Where the system cannot bind it, there are no better places.
-                        let _ = life_of.to(worker).map(bind);
+                        let _ = self.to(worker).map(bind);
                         make(worker);
                     }
                 };
