@@ -310,7 +310,8 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Builds the pool and starts its threads. They sleep until there is work, and a first call by a thread that [may
-    /// work](Self::caller_works) waits for none of them, unless a [hook](Self::on_start) comes first.
+    /// work](Self::caller_works) waits for none of them, unless a [hook](Self::on_start) comes first or
+    /// [interrupts](Self::interrupts) are set.
     ///
     /// If the system refuses something later, the pool gets slower or, where nothing else is safe, ends the process
     /// with a message: if there is no memory for a job, or if the system revokes, while the program runs, the calls

@@ -225,6 +225,7 @@ mod latch;
 pub mod levels;
 mod limits;
 mod loops;
+mod monitor;
 mod near;
 mod own;
 mod pace;

@@ -7,11 +7,12 @@
 use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use core_affinity::CoreId;
 
+use crate::monitor::Monitor;
 use crate::process;
 use crate::quota;
 use crate::topology::{self, CoreKind};
@@ -136,13 +137,13 @@ impl Deal {
         if process::is_child() {
             return false;
         }
-        let gate = Gate::default();
+        let gate = Monitor::<Gate>::default();
         thread::scope(|s| {
             let mut are_all = true;
             for worker in 0..workers {
                 let gate = &gate;
                 let life = move || {
-                    if gate.waits_for_order() {
+                    if gate.wait_while(|gate| gate.order == Order::Wait).order == Order::Make {
                         let _left = Leaves(gate, workers);
                         // Where the system cannot bind it, there are no better places.
                         let _ = self.to(worker).map(bind);
@@ -151,7 +152,7 @@ impl Deal {
                 };
                 are_all = are_all && thread::Builder::new().spawn_scoped(s, life).is_ok();
             }
-            gate.opens(if are_all { Order::Make } else { Order::Leave });
+            gate.change(|gate| gate.order = if are_all { Order::Make } else { Order::Leave });
             are_all
         })
     }
@@ -160,8 +161,9 @@ impl Deal {
 /// What threads that make something at their places wait for.
 #[derive(Default)]
 struct Gate {
-    state: Mutex<(Order, usize)>,
-    change: Condvar,
+    order: Order,
+    /// How many have made their parts.
+    made: usize,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -172,32 +174,14 @@ enum Order {
     Leave,
 }
 
-impl Gate {
-    fn state(&self) -> MutexGuard<'_, (Order, usize)> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn opens(&self, order: Order) {
-        self.state().0 = order;
-        self.change.notify_all();
-    }
-
-    fn waits_for_order(&self) -> bool {
-        let state = self.change.wait_while(self.state(), |(order, _)| *order == Order::Wait);
-        state.unwrap_or_else(PoisonError::into_inner).0 == Order::Make
-    }
-}
-
 /// A thread that has made its part, or panicked, waits when dropped until all have.
-struct Leaves<'g>(&'g Gate, usize);
+struct Leaves<'g>(&'g Monitor<Gate>, usize);
 
 impl Drop for Leaves<'_> {
     fn drop(&mut self) {
         let Self(gate, all) = self;
-        let mut state = gate.state();
-        state.1 += 1;
-        gate.change.notify_all();
-        drop(gate.change.wait_while(state, |(_, done)| *done < *all));
+        gate.change(|gate| gate.made += 1);
+        drop(gate.wait_while(|gate| gate.made < *all));
     }
 }
 

@@ -9,13 +9,14 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use core_affinity::CoreId;
 use filch_memory::Native;
 use filch_queue::Queue;
 
 use crate::deal::deal_any;
+use crate::monitor::Monitor;
 use crate::near::Near;
 use crate::patience::Patience;
 use crate::policy::{Habits, Victims};
@@ -80,38 +81,21 @@ struct Items<T>(*mut T);
 // SAFETY: each thread uses its own item, which is `Send`.
 unsafe impl<T: Send> Sync for Items<T> {}
 
-/// What threads say when they begin.
-#[derive(Default)]
-struct Reports {
-    heard: Mutex<Heard>,
-    change: Condvar,
-}
-
+/// What threads say when they begin: whether they have their processors.
 #[derive(Default)]
 struct Heard {
     count: usize,
     refusal: Option<io::Error>,
 }
 
-impl Reports {
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says whether a thread has its processor.
-    fn add(&self, outcome: io::Result<()>) {
-        let mut heard = self.heard();
-        heard.count += 1;
-        heard.refusal = heard.refusal.take().or(outcome.err());
-        self.change.notify_one();
-    }
-
-    /// Waits for so many reports; returns the first refusal, if there is one.
-    fn of(&self, threads: usize) -> io::Result<()> {
-        let all = self.change.wait_while(self.heard(), |heard| heard.count < threads);
-        all.unwrap_or_else(PoisonError::into_inner).refusal.take().map_or(Ok(()), Err)
+impl Heard {
+    fn add(&mut self, outcome: io::Result<()>) {
+        self.count += 1;
+        self.refusal = self.refusal.take().or(outcome.err());
     }
 }
+
+type Reports = Monitor<Heard>;
 
 /// Persistent threads, besides the calling one.
 pub(crate) struct Threads {
@@ -126,11 +110,11 @@ impl Threads {
     /// Starts threads for this many workers, with this name and a number from 1; or fewer, and returns why. The calling thread
     /// reports, too.
     fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Arc<Reports>) {
-        let reports = Arc::new(Reports::default());
+        let reports = Arc::<Reports>::default();
         let mut outcome = Ok(());
         let mut processors = Deal::default();
         let found = if pin { Deal::of_this_thread().map(|found| processors = found) } else { Ok(()) };
-        reports.add(found);
+        reports.change(|heard| heard.add(found));
         let (rounds, process) = (Arc::default(), process::current());
         let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processors.to(0), process };
         for index in 1..workers {
@@ -151,8 +135,8 @@ impl Threads {
     fn start(workers: usize, name: &str, pin: bool) -> Result<Self, StartError> {
         let (team, outcome, reports) = Self::launch(workers, name, pin);
         outcome.map_err(|source| StartError::Thread { started: team.threads.len() + 1, workers, source })?;
-        reports.of(workers).map_err(|source| StartError::Pin { source })?;
-        Ok(team)
+        let refusal = reports.wait_while(|heard| heard.count < workers).refusal.take();
+        refusal.map_or(Ok(team), |source| Err(StartError::Pin { source }))
     }
 
     /// # Panics
@@ -230,7 +214,8 @@ impl Drop for Threads {
 /// The main loop of a thread.
 fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<CoreId>, reports: &Reports) {
     // For a team of one run, nobody reads this.
-    reports.add(processor.map_or(Ok(()), processors::bind));
+    let outcome = processor.map_or(Ok(()), processors::bind);
+    reports.change(|heard| heard.add(outcome));
     let mut seen = 0;
     loop {
         let mut patience = Patience::default();

@@ -3,39 +3,21 @@
 //! Invariant: nothing ticks once the ticker has been dropped.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use filch_memory::Native;
 
+use crate::monitor::Monitor;
 use crate::protocol::beat::Clock;
 use crate::thread::Thread;
 
 /// The clock's thread, until dropped.
 pub(crate) struct Ticker {
     clock: Arc<Clock<Native>>,
-    end: Arc<End>,
+    /// Whether the thread's pause ends before its time.
+    ends: Arc<Monitor<bool>>,
     thread: Option<Thread>,
-}
-
-/// Whether the thread's pause ends before its time.
-#[derive(Default)]
-struct End {
-    has_come: Mutex<bool>,
-    comes: Condvar,
-}
-
-impl End {
-    /// Waits for the end, or for a period.
-    fn pause(&self, period: Duration) {
-        let has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.comes.wait_timeout_while(has_come, period, |has_come| !*has_come));
-    }
-
-    fn come(&self) {
-        *self.has_come.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.comes.notify_one();
-    }
 }
 
 impl Ticker {
@@ -49,16 +31,16 @@ impl Ticker {
     ) -> io::Result<Self> {
         const STACK_SIZE: usize = 64 << 10;
         let own = Arc::clone(&clock);
-        let end = Arc::new(End::default());
-        let awaited = Arc::clone(&end);
+        let ends = Arc::<Monitor<bool>>::default();
+        let awaited = Arc::clone(&ends);
         let thread = Thread::start(Some(name.to_owned()), Some(STACK_SIZE), move || {
             be_punctual();
             own.run(|| {
                 ticked();
-                awaited.pause(period);
+                awaited.wait_while_for(period, |ends| !*ends);
             });
         })?;
-        Ok(Self { clock, end, thread: Some(thread) })
+        Ok(Self { clock, ends, thread: Some(thread) })
     }
 
     /// Returns the clock that the thread drives.
@@ -80,7 +62,7 @@ fn be_punctual() {
 impl Drop for Ticker {
     fn drop(&mut self) {
         self.clock.close();
-        self.end.come();
+        self.ends.change(|ends| *ends = true);
         if let Some(thread) = self.thread.take() {
             thread.join();
         }

@@ -1235,16 +1235,21 @@ impl Joiner for Scripted<'_> {
     }
 }
 
+/// Wakes the worker when it sleeps, and notes that it has run something.
+fn wakes_and_notes(done: &Cell<bool>) -> impl Fn(&Scripted<'_>, &str) + '_ {
+    move |worker, what| match what {
+        "parks" => worker.owner.dormitory.notify(0),
+        "run" => done.set(true),
+        _ => (),
+    }
+}
+
 #[test]
 fn a_worker_ends_its_search_before_it_gives_way_unless_it_sees_work_and_gives_way_all_the_same() {
     let _watchdog = watchdog("a search");
     let done = Cell::new(false);
-    let parks = |worker: &Scripted<'_>, what: &str| match what {
-        "parks" => worker.owner.dormitory.notify(0),
-        "run" => done.set(true),
-        _ => (),
-    };
-    let worker = Scripted { gives_way: true, ..Scripted::with(&[false, false, false, true], &parks) };
+    let then = wakes_and_notes(&done);
+    let worker = Scripted { gives_way: true, ..Scripted::with(&[false, false, false, true], &then) };
     search(&worker, ANY, &|| done.get());
     let story = "find find share askz settlesz has-askedz lookz parksz find? look find run";
     // What it finds later it passes on, as if its search had lasted.
@@ -1265,11 +1270,7 @@ fn a_worker_ends_its_search_before_it_gives_way_unless_it_sees_work_and_gives_wa
 fn a_worker_that_has_shared_for_others_does_not_sleep() {
     let _watchdog = watchdog("a search and a wait");
     let done = Cell::new(false);
-    let then = |worker: &Scripted<'_>, what: &str| match what {
-        "parks" => worker.owner.dormitory.notify(0),
-        "run" => done.set(true),
-        _ => (),
-    };
+    let then = wakes_and_notes(&done);
     let insists = || RefCell::new(VecDeque::from([true, false]));
     let worker = Scripted { insists: insists(), ..Scripted::with(&[false, false, false, false, true], &then) };
     search(&worker, ANY, &|| done.get());
@@ -1293,11 +1294,7 @@ fn a_worker_that_has_shared_for_others_does_not_sleep() {
 fn an_idle_worker_announces_asks_looks_and_sleeps_and_passes_wake_ups_on() {
     let _watchdog = watchdog("a search");
     let done = Cell::new(false);
-    let then = |worker: &Scripted<'_>, what: &str| match what {
-        "parks" => worker.owner.dormitory.notify(0),
-        "run" => done.set(true),
-        _ => (),
-    };
+    let then = wakes_and_notes(&done);
     for leaves_more in [true, false] {
         done.set(false);
         let worker = Scripted { leaves_more, ..Scripted::with(&[false, false, true], &then) };

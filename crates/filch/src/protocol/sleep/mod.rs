@@ -13,8 +13,9 @@
 //!   counts as searching until it ends its search itself, unless a guest took the seat.
 //! * I2: between `announce` and `sleep` the worker asks all victims for work, fences, and looks once more.
 //! * I3: the worker's own thread has the seat until `word` says `VACANT`, which a guest may replace with `GUEST`; if the
-//!   seat was lent before the thread began, the thread has it only once `word` says `AWAKE` without `GUEST`. The guest has the seat until it replaces that with `VACANT`, or with `AWAKE` and a wake-up of the own thread. No other
-//!   thread sets or clears `GUEST`.
+//!   seat was lent before the thread began, the thread has it only once `word` says `AWAKE` without `GUEST`. The guest
+//!   has the seat until it replaces that with `VACANT`, or with `AWAKE` and a wake-up of the own thread. No other thread
+//!   sets or clears `GUEST`.
 //!
 //! **Edges.**
 //! * E1: `announce`'s fence, the request, `settled`'s fence ↔ the owner's store to its limits, `sleepers_after`'s
