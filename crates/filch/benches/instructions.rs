@@ -67,6 +67,15 @@ mod count {
         a + b
     }
 
+    #[inline_recursion(3)]
+    fn unrolled_closures(n: u32) -> u64 {
+        if n < 2 {
+            return n.into();
+        }
+        let (a, b) = filch::join(move || unrolled_closures(n - 1), move || unrolled_closures(n - 2));
+        a + b
+    }
+
     fn forks(mut w: Worker<'_>, n: u32) -> u64 {
         if n < 2 {
             return n.into();
@@ -91,6 +100,7 @@ mod count {
         by_handle::<Split>("split, unrolled", unrolled);
         by_handle::<Split>("split, fork_all", forks);
         by_closure::<Split>("split, closures", closures);
+        by_closure::<Split>("split, closures, unrolled", unrolled_closures);
         by_closure::<Split>("split, closures, fork_all", forks_by_closure);
         by_handle::<Wool>("wool", handles);
         by_closure::<Wool>("wool, closures", closures);

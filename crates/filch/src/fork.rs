@@ -55,7 +55,7 @@ where
     } else {
         rare();
         if A::MAY_BE_OUTSIDE && here.front().kind == FrontKind::Outside {
-            return a.outside(b);
+            return A::outside((a, b));
         }
         // SAFETY: a thread not outside is a worker; and its fork ends below.
         unsafe { push_unadmitted(&here, b) };

@@ -81,8 +81,8 @@ pub trait Body: Sized {
         self.inline(here)
     }
 
-    /// Joins with `b` from outside all pools.
-    fn outside<B: Body<In = Self::In>>(self, _: B) -> (Self::Out, B::Out) {
+    /// Joins both from outside all pools. They come as one value, so that where that is in memory, no body is itself.
+    fn outside<B: Body<In = Self::In>>(_: (Self, B)) -> (Self::Out, B::Out) {
         unreachable!("only workers have handles")
     }
 }

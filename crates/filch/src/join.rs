@@ -127,8 +127,8 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
 
     #[cold]
     #[inline(never)]
-    fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {
+    fn outside<B: Body<In = Any>>((a, b): (Self, B)) -> (R, B::Out) {
         // SAFETY: only a near join calls this, and only bodies that `join` made are ever outside.
-        unsafe { ThreadPool::global().common.enter_fork(self, b) }
+        unsafe { ThreadPool::global().common.enter_fork(a, b) }
     }
 }

@@ -253,9 +253,9 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
 
     #[cold]
     #[inline(never)]
-    fn outside<B: Body<In = Any>>(self, b: B) -> (R, B::Out) {
+    fn outside<B: Body<In = Any>>((a, b): (Self, B)) -> (R, B::Out) {
         // SAFETY: only a near join calls this, and only bodies that `join` made are ever outside.
-        H::call(|crew| unsafe { crew.common().enter_fork(Moved(self), Moved(b)) })
+        H::call(|crew| unsafe { crew.common().enter_fork(Moved(a), Moved(b)) })
     }
 }
 
