@@ -11,6 +11,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{Owner, clock};
 
 use crate::aside::Aside;
+use crate::fork;
 use crate::front::{Front, current};
 use crate::here::{Here, Known};
 use crate::own::Own;
@@ -287,11 +288,12 @@ impl<'w> Here<'w> {
 }
 
 impl<P: Known> Here<'_, P> {
-    /// Whether other workers would see a fork made here at once.
+    /// Whether other workers would see a fork made here at once, and do not see enough.
     #[inline]
     pub(crate) fn lends(&self) -> bool {
         !self.front().limits.admits_push(self.head().addr())
             && self.front().home().is_some_and(|home| home.common.workers() > 1)
+            && (!self.is_on_stack() || fork::wants_work(self))
     }
 
     /// Answers thieves.

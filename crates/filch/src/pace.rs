@@ -13,6 +13,8 @@ pub(crate) struct Pace {
     started: Time,
     /// Whether the last block took no longer than a thief may wait.
     pub(crate) is_fine: bool,
+    /// How many times the rest has been halved since the last block.
+    halved: u32,
     /// Since when the loop has been within a block of several items of another loop, which is fine; 0: it is not.
     inner_since: Time,
 }
@@ -32,7 +34,7 @@ impl Pace {
     const GROWTH: usize = 4;
 
     pub(crate) fn start() -> Self {
-        Self { block: 1, started: clock::now(), is_fine: false, inner_since: 0 }
+        Self { block: 1, started: clock::now(), is_fine: false, halved: 0, inner_since: 0 }
     }
 
     /// Starts a loop of so many items. If it is within a block of an outer loop that has been fine, it probably takes less
@@ -44,7 +46,8 @@ impl Pace {
         match outer.looked {
             0 => Self::start(),
             started => {
-                Self { block: (length / PART).clamp(1, MOST), started, is_fine: true, inner_since: outer.began.max(1) }
+                let block = (length / PART).clamp(1, MOST);
+                Self { block, started, is_fine: true, halved: 0, inner_since: outer.began.max(1) }
             }
         }
     }
@@ -58,6 +61,18 @@ impl Pace {
     #[inline]
     pub(crate) fn lends(&self, is_asked: impl FnOnce() -> bool) -> bool {
         !self.is_fine || !self.is_inner() && is_asked()
+    }
+
+    /// How many items of a rest of so many the loop keeps when it lends the others: half of them; but only its next block, if
+    /// the last one was not short and it has halved its rest so many times since.
+    #[inline]
+    pub(crate) fn keeps(&mut self, rest: usize, halvings: u32) -> usize {
+        if self.is_fine || self.halved < halvings {
+            self.halved += 1;
+            rest / 2
+        } else {
+            self.block
+        }
     }
 
     /// What loops within the next block, of so many items, start with; `None`: what this loop started with.
@@ -75,9 +90,10 @@ impl Pace {
         let now = clock::now();
         let took = now.saturating_sub(self.started);
         self.is_fine = took <= LONG;
+        self.halved = 0;
         // What is left after halving has more than half a block; a smaller rest says little of a whole one.
         if took < Self::AIM && items > self.block / 2 {
-            let is_far = self.is_inner() && took < Self::AIM / (Self::GROWTH * Self::GROWTH) as Time;
+            let is_far = took < Self::AIM / (Self::GROWTH * Self::GROWTH) as Time;
             let growth = if is_far { Self::GROWTH * Self::GROWTH } else { Self::GROWTH };
             self.block = self.block.saturating_mul(growth);
         } else if !self.is_fine {
@@ -99,6 +115,20 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loop_that_knows_nothing_of_its_items_keeps_halves_and_then_one_item() {
+        let mut pace = Pace::start();
+        let mut rest = 1000;
+        let kept = [(); 4].map(|()| {
+            assert!(pace.lends(|| false));
+            rest = pace.keeps(rest, 3);
+            rest
+        });
+        assert_eq!(kept, [500, 250, 125, 1]);
+        pace.adjust(1, 124);
+        assert_eq!(pace.keeps(124, 3), 62, "again");
+    }
 
     #[test]
     fn an_inner_loop_leaves_lending_to_the_outer_one_until_that_answers_nobody_for_long() {

@@ -298,3 +298,29 @@ fn short_items_make_long_blocks() {
     assert_eq!(items, ITEMS);
     assert!(blocks.into_inner() < ITEMS / 50, "blocks of few items");
 }
+
+/// A loop of short items lends a few parts, while nobody wants more. (Halving down to single items makes seventeen.)
+#[test]
+#[cfg_attr(miri, ignore = "items are not short")]
+fn a_loop_of_short_items_lends_little() {
+    const ITEMS: u64 = 100_000;
+    const PARTS: u64 = 5;
+    let _watchdog = watchdog("few parts");
+    let pool = ThreadPool::new(2).unwrap();
+    // The first item may take long, if its thread loses the processor.
+    wait_for("few parts", || {
+        let (busy, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let keeps_busy = |_: Worker<'_>| {
+            busy.store(1, SeqCst);
+            wait_for("the loop", || done.load(SeqCst) != 0);
+        };
+        let loops = |mut w: Worker<'_>| {
+            wait_for("the other worker", || busy.load(SeqCst) != 0);
+            assert_eq!(w.map_reduce(0..ITEMS, 0, |i| i, |a, b| a + b), ITEMS * (ITEMS - 1) / 2);
+            done.store(1, SeqCst);
+        };
+        pool.forget_peak_depth();
+        pool.run(|mut w| w.join(loops, keeps_busy));
+        pool.stats().total().peak_depth <= 1 + PARTS
+    });
+}

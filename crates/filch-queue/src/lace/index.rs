@@ -144,6 +144,14 @@ impl<M: Memory> SharedIndex<M> {
         !self.all_stolen.load(Ordering::Relaxed) && distance(tail, split) > 0
     }
 
+    /// Returns how many indices a thief that looked now would find to take. A snapshot.
+    #[inline]
+    pub fn shared(&self) -> usize {
+        // Relaxed, both: a hint, as above.
+        let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
+        if self.is_all_stolen() { 0 } else { usize::try_from(distance(tail, split)).unwrap_or(0) }
+    }
+
     /// Returns whether the owner may have unshared tasks below `head`. A snapshot.
     #[inline]
     pub fn has_private(&self, head: u32) -> bool {

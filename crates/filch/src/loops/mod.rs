@@ -1,9 +1,9 @@
 //! Loops, which split themselves.
 //!
-//! A loop halves its items, and lends the second half while it works on the first, so that thieves can take any items
-//! not begun, however long an item takes. It halves a returned half again, unless that is small enough to run as one
-//! block of some microseconds. So there is no grain to tune. Where tasks are [fine](crate::protocol::grain), nobody
-//! asks, and the last block was short, the loop lends nothing and runs block after block. (Tzannes, Caragea, Barua,
+//! A loop halves its items, and lends the second half while it works on the first: until there is a half for each worker.
+//! Then it lends all but its next block, so that thieves can take any items not begun, however long an item takes. Once a
+//! block was short, the loop lends half of its rest only where fewer tasks are shared than workers look for some, and
+//! otherwise runs block after block, of some microseconds each. So there is no grain to tune. (Tzannes, Caragea, Barua,
 //! Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
 //! A short loop would spend more on its first halves and looks at the clock than on its items. So a loop within a block
@@ -50,6 +50,8 @@ struct Loop<'l, Z, F, R> {
     reduce: &'l R,
     /// How many empty pieces lie above what the loop lends: as many as thieves leave to the worker.
     pads: usize,
+    /// How many times a loop halves its rest before it runs a block.
+    halvings: u32,
 }
 
 impl<Z, F, R> Loop<'_, Z, F, R> {
@@ -94,7 +96,7 @@ where
             }
         }
         if pace.lends(|| forker.lends()) {
-            let at = rest.length() / 2;
+            let at = pace.keeps(rest.length(), plan.halvings);
             let (left, right) = rest.cut(at);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
                 divide(forker, right, (plan.zero)(), plan, &mut Pace::start())
@@ -161,7 +163,9 @@ where
     const MOST: usize = 1 << 9;
     let Place { workers, kept_back, outer } = forker.place();
     let pads = if kept_back <= MOST { kept_back } else { 0 };
-    let plan = Loop { zero, fold, reduce, pads };
+    // As many as make a half for each worker. Where pads follow, a half lends the rest.
+    let halvings = if pads > 0 { u32::MAX } else { workers.ilog2() + 1 };
+    let plan = Loop { zero, fold, reduce, pads, halvings };
     if D::IS_DRAWN {
         feed(forker, source, zero(), &plan)
     } else if workers == 1 {

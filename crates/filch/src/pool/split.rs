@@ -177,8 +177,8 @@ unsafe impl Direct for Split {
         !own.shared.is_all_stolen()
     }
 
-    fn wants_work(_: Own<'_, Self>, _: &Front, _: usize) -> bool {
-        // A thief has asked, or has stolen all: one will come for the next task too.
-        true
+    fn wants_work(own: Own<'_, Self>, front: &Front, _: usize, hungry: usize) -> bool {
+        // A thief that has stolen all will come for the next task too.
+        front.limits.is_asked() || own.shared.shared() < hungry.max(1)
     }
 }
