@@ -32,7 +32,7 @@ use filch_queue::lace::index::{Moves, OwnerIndex, SharedIndex};
 
 use super::grain::Grain;
 use super::limits::Limits;
-use super::sharer::Sharer;
+use super::sharer::{Sharer, Time};
 use super::waiting::wake_one;
 
 /// What thieves see of a task stack, and its location.
@@ -64,6 +64,8 @@ pub struct Owner {
     doubted_at: u32,
     /// The same when it last woke a worker or was asked. Until the next theft, that worker is probably on its way.
     expects_at: Option<u32>,
+    /// When it last woke a worker although another one searched.
+    doubled_at: Time,
     /// How many times in a row shared tasks have come back, and the oldest task that nobody had stolen at that time.
     vain: u32,
     vain_at: u32,
@@ -79,7 +81,10 @@ impl Owner {
     /// The indices of an empty stack, and the owner's part.
     pub fn new<M: Sleep>(moves: Moves) -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new(moves);
-        (shared, Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None, vain: 0, vain_at: 0 })
+        (
+            shared,
+            Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None, doubled_at: 0, vain: 0, vain_at: 0 },
+        )
     }
 
     /// Begins on an empty stack: the next tasks may be of any grain.
@@ -207,10 +212,22 @@ impl Owner {
         expected.max(sharer.dormitory().sleepers().hungry() as usize)
     }
 
-    /// Wakes a worker for the shared tasks.
+    /// Wakes a worker for the shared tasks. Mostly leaves that to one that searches; but once in a long time it wakes another all
+    /// the same, since the one that searches may wait for its processor, perhaps for this one, while others are free.
     fn wake<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
+        /// Much longer than it takes to wake a worker.
+        const LONG: Time = 1_000_000;
         if wake_one(sharer) {
             self.expects(stack);
+            return;
+        }
+        let now = sharer.now();
+        if now.saturating_sub(self.doubled_at) > LONG {
+            self.doubled_at = now;
+            if sharer.dormitory().wake_idle(sharer.index()) {
+                sharer.has_woken();
+                self.expects(stack);
+            }
         }
     }
 
