@@ -55,7 +55,8 @@ struct Loop<'l, Z, F, R> {
 }
 
 impl<Z, F, R> Loop<'_, Z, F, R> {
-    /// Runs the first block of `rest`.
+    /// Runs the first block of `rest`. Not inlined, so that the compiler has all registers for the items.
+    #[inline(never)]
     fn run_block<K, D, T>(&self, forker: &mut K, rest: D, sum: T, pace: &mut Pace) -> (T, D)
     where
         K: Forker,
