@@ -139,15 +139,13 @@ impl<M: Memory> SharedIndex<M> {
     /// Returns whether a thief that looked now would find something to take. A snapshot.
     #[inline]
     pub fn has_shared(&self) -> bool {
-        // Relaxed: a hint; threads that act on it go through `steal`.
-        let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
-        !self.all_stolen.load(Ordering::Relaxed) && distance(tail, split) > 0
+        self.shared_now() > 0
     }
 
     /// Returns how many indices a thief that looked now would find to take. A snapshot.
     #[inline]
-    pub fn shared(&self) -> usize {
-        // Relaxed, both: a hint, as above.
+    pub fn shared_now(&self) -> usize {
+        // Relaxed, both: a hint; threads that act on it go through `steal`.
         let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
         if self.is_all_stolen() { 0 } else { usize::try_from(distance(tail, split)).unwrap_or(0) }
     }

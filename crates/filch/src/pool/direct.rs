@@ -101,9 +101,8 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// Whether the stack may have tasks that nobody has stolen.
     fn may_have_tasks(own: Own<'_, Self>) -> bool;
 
-    /// Whether a thief would take a task pushed at `index`, on the stack, where the limits do not admit it. So many workers sleep or
-    /// look for work.
-    fn wants_work(own: Own<'_, Self>, front: &Front, index: usize, hungry: usize) -> bool;
+    /// Whether a thief would take a task pushed here, at `index` on the stack, where the limits do not admit it.
+    fn wants_work(here: &Here<'_, Self>, index: usize) -> bool;
 }
 
 /// Returns the index of the head, which is on the stack or beyond its end.
@@ -209,15 +208,12 @@ unsafe impl<D: Direct> Plumbing for D {
     }
 
     fn wants_more(here: &Here<'_, Self>) -> bool {
-        let home = here.home();
-        let sleepers = home.common.dormitory.sleepers();
         if here.is_on_stack() {
-            let (index, hungry) = (index_of(here), sleepers.hungry() as usize);
-            return index < here.pool().stack().capacity()
-                && Self::wants_work(here.pool(), here.front(), index, hungry);
+            let index = index_of(here);
+            return index < here.pool().stack().capacity() && <Self as Direct>::wants_work(here, index);
         }
         // Thieves cannot ask for forks that lie on no stack. A sleeper would take one.
-        sleepers.any()
+        here.home().common.dormitory.sleepers().any()
     }
 
     fn poll(here: &Here<'_, Self>) {

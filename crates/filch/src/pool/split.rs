@@ -177,8 +177,9 @@ unsafe impl Direct for Split {
         !own.shared.is_all_stolen()
     }
 
-    fn wants_work(own: Own<'_, Self>, front: &Front, _: usize, hungry: usize) -> bool {
+    fn wants_work(here: &Here<'_, Self>, _: usize) -> bool {
+        let hungry = here.home().common.dormitory.sleepers().hungry() as usize;
         // A thief that has stolen all will come for the next task too.
-        front.limits.is_asked() || own.shared.shared() < hungry.max(1)
+        here.front().limits.is_asked() || here.pool().shared.shared_now() < hungry.max(1)
     }
 }

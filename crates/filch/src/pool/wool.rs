@@ -198,9 +198,10 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         true
     }
 
-    fn wants_work(own: Own<'_, Self>, front: &Front, index: usize, _: usize) -> bool {
-        let public = Self::enter(own, |owner| owner.public()) as usize;
+    fn wants_work(here: &Here<'_, Self>, index: usize) -> bool {
+        let pool = here.pool();
+        let public = Self::enter(pool, |owner| owner.public()) as usize;
         // A thief has asked; or the next push is public, and thieves have taken all older tasks.
-        front.limits.is_wanted() || (index < public && !own.shared.has_unstolen_below(index as u32))
+        here.front().limits.is_wanted() || (index < public && !pool.shared.has_unstolen_below(index as u32))
     }
 }

@@ -27,7 +27,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// A self-splitting loop has some twenty joins before its blocks grow long. For joins longer than 2 µs, sharing
+    /// A loop that a program splits by halves has some twenty joins down to its first item. For joins longer than 2 µs, sharing
     /// costs a few percent at most; and it takes 30 µs to wake a worker. (At 3 GHz.)
     pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 16, vain: 256, fine: 6_000, patience: 100_000 };
     /// For an owner that keeps its forks until a thief asks.

@@ -33,7 +33,7 @@ use filch_queue::lace::index::{Moves, OwnerIndex, SharedIndex};
 use super::grain::Grain;
 use super::limits::Limits;
 use super::sharer::{Sharer, Time};
-use super::waiting::wake_one;
+use super::waiting::{wake_another, wake_one};
 
 /// What thieves see of a task stack, and its location.
 pub struct Stack<'s, M: Sleep> {
@@ -81,10 +81,8 @@ impl Owner {
     /// The indices of an empty stack, and the owner's part.
     pub fn new<M: Sleep>(moves: Moves) -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new(moves);
-        (
-            shared,
-            Self { index, grain: Grain::new(), doubted_at: 0, expects_at: None, doubled_at: 0, vain: 0, vain_at: 0 },
-        )
+        let grain = Grain::new();
+        (shared, Self { index, grain, doubted_at: 0, expects_at: None, doubled_at: 0, vain: 0, vain_at: 0 })
     }
 
     /// Begins on an empty stack: the next tasks may be of any grain.
@@ -224,8 +222,7 @@ impl Owner {
         let now = sharer.now();
         if now.saturating_sub(self.doubled_at) > LONG {
             self.doubled_at = now;
-            if sharer.dormitory().wake_idle(sharer.index()) {
-                sharer.has_woken();
+            if wake_another(sharer) {
                 self.expects(stack);
             }
         }

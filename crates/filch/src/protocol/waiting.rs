@@ -166,6 +166,16 @@ pub fn wake_one(worker: &impl Sleeper) -> bool {
     has_woken
 }
 
+/// Wakes an idle sleeper for such work even if a worker searches; returns whether it did. Precondition: as for
+/// [`Dormitory::wake_for_any`].
+pub fn wake_another(worker: &impl Sleeper) -> bool {
+    let has_woken = worker.dormitory().wake_idle(worker.index());
+    if has_woken {
+        worker.has_woken();
+    }
+    has_woken
+}
+
 /// Wakes a sleeper after a push to a queue that anybody can steal from. If sleepers [settle](Sleeper::settles) with a
 /// heavy barrier, it fences only if somebody sleeps: either the heavy barrier comes after this light one, and the
 /// sleeper's last look sees the push; or it comes before, and this look sees the sleeper.
@@ -212,8 +222,8 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
             looks_again = false;
             if passes_on && sleepers.sleepers_after() && worker.leaves_more(&find) {
                 // Waking two soon gets many workers awake.
-                if wake_one(worker) && worker.leaves_many(&find) && worker.dormitory().wake_idle(worker.index()) {
-                    worker.has_woken();
+                if wake_one(worker) && worker.leaves_many(&find) {
+                    wake_another(worker);
                 }
             }
             patience.renew();
