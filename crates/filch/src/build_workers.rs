@@ -104,17 +104,22 @@ impl<P: Pool> Builder<P> {
             asked => asked,
         };
         self.follows = Some(self.follows.unwrap_or(asked.is_none()) && !self.pin);
-        let processors = || match self.cores {
-            Some(_) => self.places().len().max(1).min(self.allowed().at_once()),
-            None if self.pin => self.allowed().at_once(),
-            None => self.allowed().with_room(),
+        if let Some(workers) = asked {
+            return Ok(workers);
+        }
+        let allowed = self.allowed();
+        self.allowed = Some(allowed);
+        let processors = match self.cores {
+            Some(_) => self.places().len().max(1).min(allowed.at_once()),
+            None if self.pin => allowed.at_once(),
+            None => allowed.with_room(),
         };
-        Ok(asked.unwrap_or_else(|| processors().min(MAX_WORKERS)))
+        Ok(processors.min(MAX_WORKERS))
     }
 
-    /// Returns what its workers may use now.
+    /// Returns what its workers may use: now, or when their number was settled. It takes a look into files.
     pub(crate) fn allowed(&self) -> Allowed {
         let to = if self.unpin { Allowed::to_process } else { Allowed::to_this_thread };
-        to(&self.machine)
+        self.allowed.unwrap_or_else(|| to(&self.machine))
     }
 }

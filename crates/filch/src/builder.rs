@@ -22,7 +22,7 @@ use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_
 use crate::near::Near;
 use crate::policy::{Habits, Idle, Leaps, Victims, Wait};
 use crate::pool::{Pool, Room, Split};
-use crate::processors::{Deal, ROOT};
+use crate::processors::{Allowed, Deal, ROOT};
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::registry::Common;
@@ -51,6 +51,8 @@ pub struct Builder<P: Pool = Split> {
     pub(crate) follows: Option<bool>,
     /// The directory of the system's files, `proc` and `sys`.
     pub(crate) machine: PathBuf,
+    /// What workers may use, as the system says when their number is settled, if that asks.
+    pub(crate) allowed: Option<Allowed>,
     pub(crate) spares: usize,
     pub(crate) wait: Wait,
     pub(crate) leaps: Leaps,
@@ -108,6 +110,7 @@ impl<P: Pool> Builder<P> {
             workers: None,
             follows: None,
             machine: ROOT.into(),
+            allowed: None,
             spares: 0,
             wait: Wait::default(),
             leaps: Leaps::default(),
@@ -142,6 +145,7 @@ impl<P: Pool> Builder<P> {
             workers: self.workers,
             follows: self.follows,
             machine: self.machine,
+            allowed: self.allowed,
             spares: self.spares,
             wait: self.wait,
             leaps: self.leaps,

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -17,7 +18,8 @@ pub(crate) struct Stack {
     capacity: usize,
     /// Whether to forget which slots have been used.
     is_to_forget: <Native as Memory>::AtomicBool,
-    _memory: Pages,
+    /// The mapping, which it shares with the pool's other stacks.
+    _memory: Arc<Pages>,
 }
 
 // SAFETY: the protocols say which thread may use the memory; the handle itself is only an address and a length.
@@ -26,15 +28,24 @@ unsafe impl Send for Stack {}
 unsafe impl Sync for Stack {}
 
 impl Stack {
-    /// Reserves room for `capacity` slots. A slot takes no memory before it is used.
-    pub(crate) fn reserve(capacity: usize) -> io::Result<Self> {
-        let bytes = capacity
-            .checked_mul(size_of::<Slot>())
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the size overflows the address space"))?;
-        let memory = Pages::reserve(bytes.max(1))?;
-        let slots = NonNull::new(memory.as_mut_ptr().cast::<Slot>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        assert!(slots.is_aligned(), "page alignment exceeds slot alignment");
-        Ok(Self { slots, capacity, is_to_forget: Atomic::new(false), _memory: memory })
+    /// Reserves `stacks` stacks with room for `capacity` slots each. A slot takes no memory before it is used.
+    pub(crate) fn reserve(stacks: usize, capacity: usize) -> io::Result<Vec<Self>> {
+        /// Stacks share no page, so a fault of one worker does not give memory to another.
+        const PAGE: usize = 4096;
+        let too_large = || io::Error::new(io::ErrorKind::InvalidInput, "the size overflows the address space");
+        let each =
+            capacity.checked_mul(size_of::<Slot>()).and_then(|bytes| bytes.max(1).checked_next_multiple_of(PAGE));
+        let (each, bytes) = each.and_then(|each| Some((each, each.checked_mul(stacks)?))).ok_or_else(too_large)?;
+        // One mapping for all: each takes the system microseconds, when it is made and when it is given back.
+        let memory = Arc::new(Pages::reserve(bytes)?);
+        let bottom = NonNull::new(memory.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let stack = |index: usize| {
+            // SAFETY: the mapping has `each` bytes for each stack.
+            let slots = unsafe { bottom.add(index * each) }.cast::<Slot>();
+            assert!(slots.is_aligned(), "page alignment exceeds slot alignment");
+            Self { slots, capacity, is_to_forget: Atomic::new(false), _memory: Arc::clone(&memory) }
+        };
+        Ok((0..stacks).map(stack).collect())
     }
 
     pub(crate) fn bottom(&self) -> *mut Slot {

@@ -45,11 +45,44 @@ pub(crate) fn is_past(middle: usize) -> bool {
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod system {
+    use std::ffi::CStr;
     use std::mem::zeroed;
-    use std::ptr::{addr_of_mut, null_mut};
+    use std::ptr::{addr_of_mut, null_mut, with_exposed_provenance};
 
-    /// Returns the lowest address of the current thread's stack.
+    /// Returns the lowest address of the current thread's stack, or one a little above.
     pub(super) fn end() -> Option<usize> {
+        end_of_first().or_else(end_of_any)
+    }
+
+    /// As [`end`], if this is the process's first thread, with a usual limit. glibc searches a file of `/proc` for it,
+    /// which takes longer than the start of a thread.
+    pub(super) fn end_of_first() -> Option<usize> {
+        /// No page is larger.
+        const PAGE: usize = 64 << 10;
+        // SAFETY: the kernel tells an address of a C string, which stays as it is, or none.
+        let name = unsafe {
+            let name = libc::getauxval(libc::AT_EXECFN) as usize;
+            (name != 0).then(|| CStr::from_ptr(with_exposed_provenance(name)))?
+        };
+        // The string lies at the stack's top.
+        let top = (name.as_ptr().addr() + name.count_bytes()).next_multiple_of(PAGE);
+        let here = (&raw const top).addr();
+        let end = top.checked_sub(usual_limit()?)?;
+        (end..top).contains(&here).then_some(end)
+    }
+
+    /// Returns the limit of the first thread's stack, if nothing else can lie within it.
+    pub(super) fn usual_limit() -> Option<usize> {
+        /// The kernel leaves more than this below the top for the stack alone, whatever the limit.
+        const ALONE: usize = 64 << 20;
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the call fills in the limit.
+        let is_known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) } == 0;
+        usize::try_from(limit.rlim_cur).ok().filter(|bytes| is_known && *bytes <= ALONE)
+    }
+
+    /// As [`end`], for any thread.
+    pub(super) fn end_of_any() -> Option<usize> {
         // SAFETY: the attributes are plain data, which the first call initializes and the last one destroys.
         unsafe {
             let mut attributes: libc::pthread_attr_t = zeroed();
@@ -115,6 +148,34 @@ mod tests {
             assert!(matches!(on_a_stack(0), (1.., false, true)));
         } else {
             assert_eq!(on_a_stack(0), (0, false, false), "the size is unknown, so no depth is past the middle");
+        }
+    }
+
+    /// What the first thread finds before `main`, since the harness runs tests on others.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    mod first {
+        use std::sync::OnceLock;
+
+        pub(super) static ENDS: OnceLock<[Option<usize>; 2]> = OnceLock::new();
+
+        extern "C" fn look() {
+            ENDS.get_or_init(|| [super::system::end_of_first(), super::system::end_of_any()]);
+        }
+
+        // SAFETY: the section is an array of functions that the C library calls before `main`, on the first thread.
+        #[used]
+        #[unsafe(link_section = ".init_array")]
+        static LOOK: extern "C" fn() = look;
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn the_end_of_the_first_thread_is_that_which_the_system_finds() {
+        assert_eq!(system::end_of_first(), None, "this is another thread");
+        let [quick, exact] = *first::ENDS.get().unwrap();
+        assert_eq!(quick.is_some(), system::usual_limit().is_some());
+        if let (Some(quick), Some(exact)) = (quick, exact) {
+            assert!((exact..exact + (128 << 10)).contains(&quick), "{quick:#x}, {exact:#x}");
         }
     }
 }

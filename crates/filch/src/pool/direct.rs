@@ -137,7 +137,8 @@ unsafe impl<D: Direct> Plumbing for D {
 
     fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings, places: &Deal) -> io::Result<Vec<Self>> {
         let queues = Queued::create(workers, Room { is_asked: false, ..room }, &QueueSettings::default(), places)?;
-        queues.into_iter().map(|words| Ok(Self::new(Stack::reserve(room.tasks)?, words, settings))).collect()
+        let stacks = Stack::reserve(workers, room.tasks)?;
+        Ok(stacks.into_iter().zip(queues).map(|(stack, words)| Self::new(stack, words, settings)).collect())
     }
 
     fn bottom(&self) -> *mut Slot {
