@@ -12,7 +12,7 @@ use filch_memory::{Memory, Native, Ordering};
 
 use crate::builder::BuildError;
 use crate::registry::Common;
-use crate::start::{Running, wait_until};
+use crate::start::{Running, end_late, wait_until};
 use crate::thread::Thread;
 use crate::unwind::abort_on_panic;
 
@@ -73,7 +73,7 @@ impl Mortal<'_> {
             is_held
         });
         let mut running = held.into_inner().expect("it waited for that");
-        if running.threads.len() != common.workers() {
+        if running.threads.len() + common.threads_apart() != common.workers() {
             return common.is_ended();
         }
         let _ending = Ending::begin();
@@ -82,14 +82,21 @@ impl Mortal<'_> {
         common.close();
         // A call that has come late may wait for a broadcast to a worker that is gone.
         let missed = |running: &Running| {
-            (0..running.threads.len()).find(|&worker| running.threads[worker].is_finished() && common.has_mail(worker))
+            let mut threads = running.threads.iter().enumerate();
+            let missed = threads.find(|(worker, thread)| thread.is_finished() && common.has_mail(*worker));
+            missed.map(|(worker, _)| worker).or_else(|| common.late_misses_mail())
         };
-        let is_over = |running: &Running| running.threads.iter().all(Thread::is_finished);
+        let is_over =
+            |running: &Running| running.threads.iter().all(Thread::is_finished) && common.are_others_finished();
         loop {
             wait_until(|| is_over(&running) || missed(&running).is_some());
             let Some(worker) = missed(&running) else { break };
             // Joined first, since only that makes the worker's memory the next thread's.
-            running.threads.remove(worker).join();
+            if worker < running.threads.len() {
+                running.threads.remove(worker).join();
+            } else {
+                end_late(common);
+            }
             let start = || match (self.start_one)(worker) {
                 Ok(thread) => thread,
                 Err(source) => cannot_start(&BuildError::Thread { started: 0, workers: 1, source }),
@@ -98,6 +105,7 @@ impl Mortal<'_> {
             running.threads.insert(worker, thread);
         }
         running.join();
+        end_late(common);
         common.has_ended();
         // Pairs with that of a thread which has pushed a job and looks whether the pool has ended.
         Native::fence(Ordering::SeqCst);

@@ -164,7 +164,7 @@ pub fn poll() {
     unsafe { Here::current() }.poll();
 }
 
-pub(crate) use signals::{Handler, Held, Listening, names, send};
+pub(crate) use signals::{Handler, Held, Listening, Mask, names, send};
 
 #[cfg(unix)]
 mod signals {
@@ -232,11 +232,43 @@ mod signals {
         pub(crate) fn new() -> Self {
             Self { former: mask(libc::SIG_BLOCK, &the_signal()), thread: PhantomData }
         }
+
+        /// Blocks all signals.
+        pub(crate) fn all() -> Self {
+            // SAFETY: as in `the_signal`.
+            let all = unsafe {
+                let mut set: libc::sigset_t = mem::zeroed();
+                libc::sigfillset(&raw mut set);
+                set
+            };
+            Self { former: mask(libc::SIG_SETMASK, &all), thread: PhantomData }
+        }
     }
 
     impl Drop for Held {
         fn drop(&mut self) {
             mask(libc::SIG_SETMASK, &self.former);
+        }
+    }
+
+    /// The signals that a thread blocks.
+    pub(crate) struct Mask(libc::sigset_t);
+
+    impl Mask {
+        pub(crate) fn of_this_thread() -> Self {
+            // Blocks nothing more.
+            // SAFETY: as in `the_signal`.
+            let none = unsafe {
+                let mut set: libc::sigset_t = mem::zeroed();
+                libc::sigemptyset(&raw mut set);
+                set
+            };
+            Self(mask(libc::SIG_BLOCK, &none))
+        }
+
+        /// Gives the current thread this mask.
+        pub(crate) fn adopt(&self) {
+            mask(libc::SIG_SETMASK, &self.0);
         }
     }
 
@@ -255,7 +287,10 @@ mod signals {
         // SAFETY: both sets are plain data in live frames. The call cannot fail with these arguments.
         unsafe {
             let mut former: libc::sigset_t = mem::zeroed();
-            libc::pthread_sigmask(how, set, &raw mut former);
+            // Miri has no signals.
+            if !cfg!(miri) {
+                libc::pthread_sigmask(how, set, &raw mut former);
+            }
             former
         }
     }
@@ -415,6 +450,20 @@ mod signals {
         pub(crate) fn new() -> Self {
             Self
         }
+
+        pub(crate) fn all() -> Self {
+            Self
+        }
+    }
+
+    pub(crate) struct Mask;
+
+    impl Mask {
+        pub(crate) fn of_this_thread() -> Self {
+            Self
+        }
+
+        pub(crate) fn adopt(&self) {}
     }
 
     pub(crate) unsafe fn send(_: &Common, _: &[()]) {}

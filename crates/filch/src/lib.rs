@@ -222,6 +222,7 @@ mod join;
 mod kept;
 mod lanes;
 mod latch;
+mod late;
 pub mod levels;
 mod limits;
 mod loops;

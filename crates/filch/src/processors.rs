@@ -77,6 +77,32 @@ pub(crate) fn unpin() {
     system::unpin();
 }
 
+/// The processors of a thread, for another thread to use; nothing where the system does not tell.
+#[derive(Clone)]
+pub(crate) struct Own(Option<system::Set>);
+
+impl Own {
+    pub(crate) fn of_this_thread() -> Self {
+        Self(system::of_thread(0))
+    }
+
+    /// Those of the thread with this number of the [system's](this_thread), if it exists.
+    pub(crate) fn of_thread(thread: i32) -> Self {
+        Self(system::of_thread(thread))
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Binds the current thread to these processors.
+    pub(crate) fn adopt(&self) {
+        if let Some(own) = &self.0 {
+            system::restore(own);
+        }
+    }
+}
+
 /// A processor for each pinned worker, among those that the starting thread may use; none by default. With more workers
 /// than processors, some share one.
 #[doc(hidden)]
@@ -238,6 +264,10 @@ mod system {
         affinity(0).filter(|own| !is_bound(own))
     }
 
+    pub(super) fn of_thread(thread: libc::pid_t) -> Option<Set> {
+        affinity(thread)
+    }
+
     pub(super) fn restore(before: &Set) {
         // The process may have lost processors meanwhile.
         set(before);
@@ -313,6 +343,10 @@ mod system {
     pub(super) type Set = ();
 
     pub(super) fn before_binding(_: usize) -> Option<Set> {
+        None
+    }
+
+    pub(super) fn of_thread(_: i32) -> Option<Set> {
         None
     }
 

@@ -11,6 +11,7 @@ use crate::front::Reach;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::interrupts::{self, By, Interrupts};
+use crate::late::{Late, Stack};
 use crate::patience::Patience;
 use crate::pool::Pool;
 use crate::processors::{self, Deal};
@@ -51,6 +52,12 @@ pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
             patience.wait_or_nap();
         }
     }
+}
+
+/// Ends the thread of a worker that [comes late](Common::comes_late), after the others have left. A worker of another pool runs jobs of
+/// that one meanwhile.
+pub(crate) fn end_late(common: &Common) {
+    wait_until(|| common.ends_late(current_home().is_none()));
 }
 
 impl<P: Pool> Builder<P> {
@@ -97,10 +104,37 @@ impl<P: Pool> Builder<P> {
         let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.lets_lie(core) }).collect();
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, running: Mutex::default() };
+        if begins.len() > 1 && begins.last() == Some(&Begins::Asleep) && self.on_exit.is_none() {
+            pool.common.comes_late(self.late(&pool.cores));
+        }
         let mut running = Running::default();
         let started = self.start(&pool, &places, &mut running, |worker| begins[worker]);
         pool.running = Mutex::new(running);
         started.map(|()| pool)
+    }
+
+    /// Lets the last worker's thread start when it is first needed.
+    fn late(&self, cores: &Arc<[Box<Core<P>>]>) -> Late {
+        let worker = cores.len() - 1;
+        let (cores, name) = (Arc::downgrade(cores), self.name_of(worker));
+        let (usual, unpin) = (self.stack_size_for(worker + 1), self.unpin);
+        Late::new(worker, move |stack, inherited| {
+            const SMALL: usize = 1 << 20;
+            let stack_size = if stack == Stack::Usual { usual } else { usual.min(SMALL) };
+            let cores = cores.upgrade().expect("whoever wakes a worker keeps it");
+            Thread::start(Some(name.clone()), Some(stack_size), move || {
+                inherited.adopt();
+                if unpin {
+                    processors::unpin();
+                }
+                // SAFETY: this thread is the worker until the thread ends.
+                unsafe { work(&cores[worker], stack_size, Begins::Asleep, || (), || ()) };
+            })
+        })
+    }
+
+    fn name_of(&self, worker: usize) -> String {
+        self.name.as_ref().map_or_else(|| format!("filch {worker}"), |name| name(worker))
     }
 
     /// Lets a worker begin asleep, if that makes no difference to its user: a start hook comes before all work.
@@ -131,7 +165,7 @@ impl<P: Pool> Builder<P> {
         let handler =
             has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
         let held = has_signals.then(interrupts::Held::new);
-        for index in 0..workers {
+        for index in 0..workers - pool.common.threads_apart() {
             let thread = self.start_one(pool, index, places, handler.clone(), begins(index));
             let thread = thread.map_err(|source| BuildError::Thread { started: index, workers, source })?;
             running.threads.push(thread);
@@ -160,8 +194,7 @@ impl<P: Pool> Builder<P> {
         let cores = Arc::clone(&pool.cores);
         let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
         let processor = places.to(index);
-        let name = self.name.as_ref().map_or_else(|| format!("filch {index}"), |name| name(index));
-        let (stack_size, unpin) = (self.stack_size_for(pool.workers()), self.unpin);
+        let (name, stack_size, unpin) = (self.name_of(index), self.stack_size_for(pool.workers()), self.unpin);
         Thread::start(Some(name), Some(stack_size), move || {
             if let Some(processor) = processor {
                 // Where the system cannot, the worker runs unpinned.
@@ -170,15 +203,25 @@ impl<P: Pool> Builder<P> {
                 processors::unpin();
             }
             let core = &cores[index];
+            if index == 0 {
+                core.home.common.has_begun();
+            }
             // SAFETY: this thread is the worker until the thread ends.
             let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
-            abort_on_panic("a worker's thread panicked", || {
-                let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
-                // SAFETY: this thread is the worker from here on, once it is woken, and its task stack is empty.
-                unsafe { wait::work(core, stack_size, begins, || call(on_start), || call(on_exit)) };
-            });
+            let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
+            // SAFETY: this thread is the worker until the thread ends, and its task stack is empty.
+            unsafe { work(core, stack_size, begins, || call(on_start), || call(on_exit)) };
         })
     }
+}
+
+/// As [`wait::work`], as all that a thread does.
+///
+/// # Safety
+/// As there.
+unsafe fn work<P: Pool>(core: &Core<P>, stack: usize, begins: Begins, start: impl FnOnce(), exit: impl FnOnce()) {
+    // SAFETY: the caller's promise.
+    abort_on_panic("a worker's thread panicked", || unsafe { wait::work(core, stack, begins, start, exit) });
 }
 
 impl<P: Pool> ThreadPool<P> {
@@ -219,8 +262,9 @@ impl<P: Pool> Drop for ThreadPool<P> {
         }
         // A worker of another pool keeps working, since this pool's unfinished jobs may wait for it.
         if current_home().is_some() {
-            wait_until(|| running.threads.iter().all(Thread::is_finished));
+            wait_until(|| running.threads.iter().all(Thread::is_finished) && self.common.are_others_finished());
         }
         running.join();
+        end_late(&self.common);
     }
 }

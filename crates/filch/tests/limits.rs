@@ -92,6 +92,55 @@ fn too_many_workers_are_an_error() {
     assert_eq!(alone.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 }
 
+/// Leaves no address space for another thread's stack.
+fn no_more_threads() {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let bytes = pages.split(' ').next().unwrap().parse::<u64>().unwrap() * 4096 + (512 << 10);
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: the call reads the limit.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+}
+
+/// A pool whose last worker has no thread yet, and cannot have one.
+fn without_the_last() -> ThreadPool {
+    let pool = ThreadPool::new(2).unwrap();
+    assert_eq!(pool.install(|| fib(10)), 55);
+    no_more_threads();
+    pool
+}
+
+#[test]
+#[ignore = "run by another"]
+fn goes_without_the_last_worker() {
+    let pool = without_the_last();
+    for _ in 0..3 {
+        // Wakes both.
+        pool.spawn(|| sleep(Duration::from_millis(20)));
+        pool.spawn(|| assert_eq!(fib(10), 55));
+        pool.wait_idle();
+        assert_eq!(pool.install(|| fib(15)), 610);
+    }
+}
+
+#[test]
+#[ignore = "run by another"]
+fn needs_the_last_worker() {
+    without_the_last().broadcast(|_| ());
+    println!("it had a thread");
+}
+
+#[test]
+fn a_last_worker_without_a_thread_is_done_without_unless_it_has_a_job_of_its_own() {
+    let output = child_under("-c 0", "goes_without_the_last_worker", &[]);
+    assert_success(&output);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(errors.matches("filch: worker 1 has no thread, and the others do its part").count(), 1, "{errors}");
+    let output = child_under("-c 0", "needs_the_last_worker", &[]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("filch: worker 1 has a job and cannot have a thread"), "{errors}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("it had a thread"));
+}
+
 /// The memory for workers that do not run grows with their number, not with its square.
 #[test]
 #[ignore = "run by another"]

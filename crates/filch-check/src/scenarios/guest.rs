@@ -2,6 +2,7 @@
 //!
 //! The worker's own thread is idle: it looks for jobs, and sleeps when there are none. A guest takes the seat if it
 //! can, may wait there for an event, and leaves. Meanwhile one job is posted to the worker, or the event happens.
+//! The own thread may begin asleep, or only when somebody gives it the seat.
 //! [`search`], [`leave`] and the [`Dormitory`] are those that ship.
 //!
 //! Checks: two threads never use the seat without an order between them, and the job is run, or the own thread sees
@@ -124,6 +125,8 @@ pub enum Own {
     Awake,
     /// It sleeps.
     Asleep,
+    /// Whoever wakes the worker starts it.
+    Late,
 }
 
 /// `guests` guests come in turn. One job is posted; or each guest `waits` in the seat for an event, which happens.
@@ -134,8 +137,18 @@ pub fn program<M: Checker>(guests: usize, waits: bool, begins: Own) -> Program {
         jobs: Atomic::new(0),
         has_come: Atomic::new(false),
     });
-    if begins == Own::Asleep {
+    if begins != Own::Awake {
         begin_asleep(&Seated(Arc::clone(&shared), !waits));
+    }
+    // Whether the own thread has been started.
+    let has_begun = Arc::new(<M::AtomicU32 as Atomic<u32>>::new(u32::from(begins != Own::Late)));
+    if begins == Own::Late {
+        let has_begun = Arc::clone(&has_begun);
+        shared.dormitory.on_rouse(move |_, _| {
+            M::note(|| "starts the own thread".into());
+            has_begun.store(1, Ordering::Release);
+            M::wake_one(&has_begun);
+        });
     }
     let (own, guest, poster) = (Seated(Arc::clone(&shared), !waits), Seated(Arc::clone(&shared), !waits), shared);
     let visit = move || {
@@ -154,6 +167,9 @@ pub fn program<M: Checker>(guests: usize, waits: bool, begins: Own) -> Program {
         poster.dormitory.notify(0);
     };
     let live = move || {
+        while has_begun.load(Ordering::Acquire) == 0 {
+            M::wait(&has_begun, 0);
+        }
         if begins == Own::Awake {
             search(&own, ANY, &|| own.is_over());
         } else {

@@ -58,7 +58,11 @@ fn posted(jobs: usize) -> Scenario {
 
 /// `guests` guests in the seat of a worker to which a job is posted.
 fn guest(guests: usize, waits: bool, begins: Own, cost: Cost) -> Scenario {
-    let whose = if begins == Own::Asleep { "a thread that begins asleep" } else { "a sleeper" };
+    let whose = match begins {
+        Own::Awake => "a sleeper",
+        Own::Asleep => "a thread that begins asleep",
+        Own::Late => "a thread that begins when it is woken",
+    };
     let name = format!("{guests} in the seat of {whose}, {}", if waits { "where each waits" } else { "and a job" });
     scenario(
         "guest",
@@ -198,6 +202,9 @@ fn runtime() -> Vec<Scenario> {
         guest(0, false, Own::Asleep, Quick),
         guest(1, false, Own::Asleep, QuickTso),
         guest(1, true, Own::Asleep, QuickOnce),
+        guest(0, false, Own::Late, Quick),
+        guest(1, false, Own::Late, QuickTso),
+        guest(1, true, Own::Late, QuickTso),
         seize("++|-", &[2], FINE, Quick),
         seize("++|--", &[2], FINE, QuickTso),
         seize("+++|--", &[2], FINE, QuickTso),

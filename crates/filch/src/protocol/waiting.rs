@@ -293,7 +293,7 @@ pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
         worker.rests();
     }
     if stays || !place.vacate() {
-        place.hand_over();
+        worker.dormitory().hand_over(worker.index());
     }
 }
 

@@ -290,8 +290,7 @@ impl<P: Pool> Spot<'_, P> {
     }
 
     fn wake_owner(&self, owner: usize, sleeps: bool) {
-        let dormitory = &self.home().common.dormitory;
-        if sleeps && dormitory.place(owner).wake(dormitory.sleepers()) {
+        if sleeps && self.home().common.dormitory.wake(owner) {
             self.home().counters.wakeups.bump();
         }
     }

@@ -112,7 +112,7 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
     }
     worker.spot.rests();
     // Others may have seen the last job unfinished. It ended before one of them, or this worker, was the last to look.
-    common.dormitory.notify_all();
+    common.notify_all();
     mem::forget(living);
 }
 

@@ -30,6 +30,8 @@
 //! * E5: `rest`, `vacate` and `hand_over` (release) → `take` (acquire) and the own thread's load in `rest` (acquire):
 //!   what the previous holder of the seat did in it.
 
+use std::sync::OnceLock;
+
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
 use filch_queue::Padded;
 
@@ -78,6 +80,12 @@ pub const ANY_MEANWHILE: Wanted = u32::MAX - 2;
 #[derive(Debug)]
 pub struct Sleepers<M: Memory>(M::AtomicI64);
 
+/// Who has a seat.
+enum Holder {
+    Own,
+    Guest,
+}
+
 const SEARCHING: i64 = 1 << 32;
 
 /// The places where the workers of one pool sleep, and the choice of which worker to wake.
@@ -101,7 +109,10 @@ const SEARCHING: i64 = 1 << 32;
 pub struct Dormitory<M: Memory> {
     sleepers: Padded<Sleepers<M>>,
     places: Box<[Padded<Place<M>>]>,
+    has_roused: OnceLock<Roused<M>>,
 }
+
+type Roused<M> = Box<dyn Fn(&Dormitory<M>, usize) + Send + Sync>;
 
 /// The place where one worker sleeps.
 #[derive(Debug)]
@@ -182,7 +193,14 @@ impl<M: Memory> Dormitory<M> {
     /// A dormitory with a place for each worker, all awake.
     pub fn new(workers: usize) -> Self {
         let places = (0..workers).map(|_| Padded(Place::default())).collect();
-        Self { sleepers: Padded(Sleepers::default()), places }
+        Self { sleepers: Padded(Sleepers::default()), places, has_roused: OnceLock::new() }
+    }
+
+    /// Sets what is called after a worker's own thread has been given its seat, with the number of the worker. So that thread need not
+    /// exist before. Called once, before other threads know the dormitory.
+    pub fn on_rouse(&self, has_roused: impl Fn(&Self, usize) + Send + Sync + 'static) {
+        let is_first = self.has_roused.set(Box::new(has_roused)).is_ok();
+        debug_assert!(is_first, "it is set once");
     }
 
     /// The number of places.
@@ -236,9 +254,33 @@ impl<M: Sleep> Dormitory<M> {
     }
 
     fn wake_where(&self, after: usize, wants: impl Fn(Wanted) -> bool) -> bool {
-        let (before, behind) = self.places.split_at(after.min(self.places.len()));
-        let mut candidates = behind.iter().chain(before);
-        candidates.any(|place| place.would_help(&wants) && place.wake(&self.sleepers))
+        let after = after.min(self.len());
+        let mut candidates = (after..self.len()).chain(0..after);
+        candidates.any(|worker| self.places[worker].would_help(&wants) && self.wake(worker))
+    }
+
+    /// Wakes the worker here if it sleeps or is about to; returns whether it does: see [`Place::wake`].
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    pub fn wake(&self, worker: usize) -> bool {
+        let holder = self.places[worker].wake_holder(&self.sleepers);
+        if matches!(holder, Some(Holder::Own)) {
+            self.rouses(worker);
+        }
+        holder.is_some()
+    }
+
+    /// As [`Place::hand_over`].
+    pub(super) fn hand_over(&self, worker: usize) {
+        self.places[worker].hand_over();
+        self.rouses(worker);
+    }
+
+    fn rouses(&self, worker: usize) {
+        if let Some(has_roused) = self.has_roused.get() {
+            has_roused(self, worker);
+        }
     }
 
     /// Takes the seat of a [resting](Place::rest) worker, and returns its number; see [`Place::take`]. Prefers the last worker below
@@ -256,14 +298,23 @@ impl<M: Sleep> Dormitory<M> {
     pub fn notify(&self, worker: usize) {
         // Either its last look sees the event, or this sees its place asleep.
         self.sleepers.sleepers_after();
-        self.places[worker].wake(&self.sleepers);
+        self.wake(worker);
     }
 
     /// As [`Dormitory::notify`], for all workers.
     pub fn notify_all(&self) {
+        self.notify_all_but(None);
+    }
+
+    /// As [`Dormitory::notify_all`], but does not begin a worker whose own thread has not been started. If it is started later, it looks
+    /// around before it sleeps.
+    pub fn notify_all_but(&self, absent: Option<usize>) {
         self.sleepers.sleepers_after();
-        for place in &self.places {
-            place.wake(&self.sleepers);
+        for (worker, place) in self.places.iter().enumerate() {
+            // Relaxed: a guest that comes later looks around, too.
+            if Some(worker) != absent || place.word.load(Ordering::Relaxed) & GUEST != 0 {
+                self.wake(worker);
+            }
         }
     }
 }
@@ -389,18 +440,23 @@ impl<M: Sleep> Place<M> {
     /// Wakes the worker here if it sleeps or is about to; returns whether it does. A worker that wanted work of
     /// [any](ANY) kind then counts as searching.
     pub fn wake(&self, sleepers: &Sleepers<M>) -> bool {
+        self.wake_holder(sleepers).is_some()
+    }
+
+    /// As [`Place::wake`]; returns who has the seat and has been woken.
+    fn wake_holder(&self, sleepers: &Sleepers<M>) -> Option<Holder> {
         let former = self.rouse(sleepers);
         if state(former) == AWAKE {
-            return false;
+            return None;
         }
         if former & GUEST == 0 {
             M::wake_one(&self.word);
-        } else {
-            // Release: a thread that sees the ring sees the word.
-            self.bell.fetch_add(1, Ordering::Release);
-            M::wake_one(&self.bell);
+            return Some(Holder::Own);
         }
-        true
+        // Release: a thread that sees the ring sees the word.
+        self.bell.fetch_add(1, Ordering::Release);
+        M::wake_one(&self.bell);
+        Some(Holder::Guest)
     }
 
     /// Marks the place awake, and returns its former word.

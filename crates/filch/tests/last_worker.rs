@@ -1,0 +1,189 @@
+//! The last worker of a pool, whose thread starts when it is first needed.
+#![cfg(all(target_os = "linux", not(miri)))]
+
+mod common;
+
+use std::sync::{Arc, Barrier};
+use std::{mem, ptr, thread};
+
+use common::{wait_for, watchdog};
+use filch::pool::{Heartbeat, Pool, Queued, Split, Wool};
+use filch::{Builder, ThreadPool};
+use filch_queue::{ChaseLev, Lace, PdqRAsync};
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = filch::join(move || fib(n - 1), move || fib(n - 2));
+    a + b
+}
+
+/// Returns how many of this process's threads have the name.
+fn threads_named(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok());
+    names.filter(|found| found.trim_end() == name).count()
+}
+
+fn named(name: &'static str, workers: usize) -> ThreadPool {
+    ThreadPool::builder().workers(workers).caller_works(true).thread_name(move |_| name.to_owned()).build().unwrap()
+}
+
+/// So many jobs that wait for each other.
+fn meet<P: Pool>(pool: &ThreadPool<P>, jobs: usize) {
+    let barrier = Arc::new(Barrier::new(jobs));
+    for _ in 0..jobs {
+        let barrier = Arc::clone(&barrier);
+        pool.spawn(move || _ = barrier.wait());
+    }
+    pool.wait_idle();
+}
+
+#[test]
+fn one_caller_needs_no_thread_for_it() {
+    let pool = named("one caller", 2);
+    for _ in 0..100 {
+        assert_eq!(pool.install(|| fib(15)), 610);
+    }
+    wait_for("the first worker", || threads_named("one caller") == 1);
+    drop(pool);
+    wait_for("the end", || threads_named("one caller") == 0);
+}
+
+#[test]
+fn it_has_a_thread_for_what_only_that_can_do() {
+    let _watchdog = watchdog("a pool that needs its last worker");
+    let pool = named("broadcast", 3);
+    assert_eq!(pool.broadcast(|w| w.index()), [0, 1, 2]);
+    wait_for("all", || threads_named("broadcast") == 3);
+    let pool = named("jobs that meet", 3);
+    meet(&pool, 3);
+    wait_for("all", || threads_named("jobs that meet") == 3);
+    let pool = named("callers", 3);
+    let barrier = Barrier::new(3);
+    thread::scope(|s| (0..3).for_each(|_| _ = s.spawn(|| pool.install(|| _ = barrier.wait()))));
+    // A call that leaves something behind.
+    let (sender, receiver) = std::sync::mpsc::channel();
+    pool.install(|| filch::spawn(move || sender.send(7).unwrap()));
+    assert_eq!(receiver.recv(), Ok(7));
+    // Jobs that the pool's end finds.
+    let pool = named("an end", 2);
+    let all = Arc::new(Barrier::new(2));
+    for _ in 0..2 {
+        let all = Arc::clone(&all);
+        pool.spawn(move || _ = all.wait());
+    }
+    drop(pool);
+    assert_eq!(Arc::strong_count(&all), 1);
+}
+
+/// Returns whether the current thread blocks the signal, and how many processors it may use.
+fn inherited() -> (bool, usize) {
+    // SAFETY: a set is plain data, which the call fills in.
+    let blocks = unsafe {
+        let mut mask: libc::sigset_t = mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &raw mut mask);
+        libc::sigismember(&raw const mask, libc::SIGUSR1) == 1
+    };
+    (blocks, thread::available_parallelism().unwrap().get())
+}
+
+/// Blocks the signal on the current thread.
+fn block() {
+    // SAFETY: a set is plain data, which the calls fill in and read.
+    unsafe {
+        let mut mask: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&raw mut mask);
+        libc::sigaddset(&raw mut mask, libc::SIGUSR1);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const mask, ptr::null_mut());
+    }
+}
+
+#[test]
+fn it_inherits_from_the_thread_that_made_the_pool_whoever_wakes_it() {
+    let pin = || assert!(core_affinity::set_for_current(core_affinity::get_core_ids().unwrap()[0]));
+    let all = inherited().1;
+    let pool = ThreadPool::new(2).unwrap();
+    let waker = || {
+        block();
+        pin();
+        assert_eq!(pool.broadcast(|_| inherited()), [(false, all); 2]);
+        assert_eq!(inherited(), (true, 1), "the waker is as it was");
+    };
+    thread::scope(|s| _ = s.spawn(waker));
+    let maker = || {
+        block();
+        pin();
+        ThreadPool::new(2).unwrap()
+    };
+    let pool = thread::scope(|s| s.spawn(maker).join().unwrap());
+    assert_eq!(pool.broadcast(|_| inherited()), [(true, 1); 2]);
+}
+
+/// Pools that end in the middle of everything.
+#[test]
+fn short_lives_of_all_kinds() {
+    fn live<P: Pool<Settings: Clone>>() {
+        for round in 0..60 {
+            let pool = Builder::<P>::new().workers(2 + round % 3).build().unwrap();
+            let counted = Arc::new(());
+            let spawn = |n: usize| {
+                for _ in 0..n {
+                    let counted = Arc::clone(&counted);
+                    pool.spawn(move || drop(counted));
+                }
+            };
+            match round % 6 {
+                0 => {}
+                1 => spawn(2),
+                2 => thread::scope(|s| {
+                    for n in 0..4 {
+                        let pool = &pool;
+                        s.spawn(move || assert_eq!(pool.install(|| fib(10 + n)), [55, 89, 144, 233][n as usize]));
+                    }
+                    spawn(1);
+                }),
+                3 => assert_eq!(pool.broadcast(|w| w.index()).len(), pool.workers()),
+                4 => meet(&pool, pool.workers()),
+                _ => pool.install(|| spawn(3)),
+            }
+            drop(pool);
+            assert_eq!(Arc::strong_count(&counted), 1, "round {round}");
+        }
+    }
+    let _watchdog = watchdog("a pool with a short life");
+    live::<Split>();
+    live::<Wool>();
+    live::<Queued<ChaseLev>>();
+    live::<Queued<Lace>>();
+    live::<Queued<PdqRAsync>>();
+    live::<Heartbeat<PdqRAsync>>();
+}
+
+/// The global pool's last worker, too.
+#[test]
+fn the_global_pool_ends_and_begins_with_and_without_it() {
+    let _watchdog = watchdog("a global pool that ends");
+    for round in 0..60 {
+        let workers = ThreadPool::global().workers();
+        match round % 4 {
+            0 => assert_eq!(filch::join(|| fib(10), || fib(11)), (55, 89)),
+            1 => assert_eq!(ThreadPool::global().broadcast(|w| w.index()).len(), workers),
+            2 => thread::scope(|s| {
+                // Calls that come while the pool ends.
+                for _ in 0..3 {
+                    s.spawn(|| {
+                        for _ in 0..20 {
+                            assert_eq!(ThreadPool::global().broadcast(|_| fib(3)), vec![2; workers]);
+                            assert_eq!(filch::join(|| fib(5), || fib(6)), (5, 8));
+                        }
+                    });
+                }
+                (0..5).for_each(|_| ThreadPool::end_global());
+            }),
+            _ => filch::spawn(|| ()),
+        }
+        ThreadPool::end_global();
+    }
+}
