@@ -182,7 +182,7 @@ mod signals {
     use crate::here::Here;
     use crate::kept::keep;
     use crate::registry::Common;
-    use crate::thread::Thread;
+    use crate::thread::{Name, Thread};
 
     const SIGNAL: c_int = libc::SIGURG;
 
@@ -299,8 +299,8 @@ mod signals {
     ///
     /// # Safety
     /// No thread has been joined or detached, and none has ended.
-    pub(crate) unsafe fn send(common: &Common, threads: &[libc::pthread_t]) {
-        for (worker, &thread) in threads.iter().enumerate() {
+    pub(crate) unsafe fn send(common: &Common, threads: &[Name]) {
+        for (worker, &Name(thread)) in threads.iter().enumerate() {
             if !common.dormitory.place(worker).would_help(|_| true) {
                 // SAFETY: the caller's promise.
                 unsafe { libc::pthread_kill(thread, SIGNAL) };
@@ -309,8 +309,8 @@ mod signals {
     }
 
     /// Returns the threads' handles for [`send`].
-    pub(crate) fn names(threads: &[Thread]) -> Vec<libc::pthread_t> {
-        threads.iter().map(Thread::pthread).collect()
+    pub(crate) fn names(threads: &[Thread]) -> Vec<Name> {
+        threads.iter().map(Thread::name).collect()
     }
 
     /// The number of pools that use the handler, and the previous action.

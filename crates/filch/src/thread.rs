@@ -98,14 +98,30 @@ impl Thread {
 
     /// The system's name of the thread, which ends after all uses of the name.
     #[cfg(unix)]
-    pub(crate) fn pthread(&self) -> libc::pthread_t {
-        match &self.0 {
-            Kind::Ordinary(thread) => std::os::unix::thread::JoinHandleExt::as_pthread_t(thread),
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "with musl, the standard library and the crate libc have different types for it"
+    )]
+    pub(crate) fn name(&self) -> Name {
+        Name(match &self.0 {
+            Kind::Ordinary(thread) => std::os::unix::thread::JoinHandleExt::as_pthread_t(thread) as libc::pthread_t,
             #[cfg(not(miri))]
             Kind::Bare(thread) => thread.pthread(),
-        }
+        })
     }
 }
+
+/// The system's name of a thread.
+#[cfg(unix)]
+#[derive(Clone, Copy)]
+pub(crate) struct Name(pub(crate) libc::pthread_t);
+
+// SAFETY: a name means the same to all threads; with musl it is an address, which only the C library uses.
+#[cfg(unix)]
+unsafe impl Send for Name {}
+// SAFETY: a shared reference gives the name away, and no more.
+#[cfg(unix)]
+unsafe impl Sync for Name {}
 
 impl From<JoinHandle<()>> for Thread {
     fn from(thread: JoinHandle<()>) -> Self {
