@@ -176,6 +176,8 @@ fn cannot_sleep() {
     refuse(&[libc::SYS_futex], error_asked_for(), From::Here);
     fn works_at_once<P: Pool>() {
         let pool = Builder::<P>::new().workers(2).build().unwrap();
+        // Starts the last worker's thread: while one thread starts another, a second that does so waits in the C library, too.
+        pool.broadcast(|_| ());
         for _ in 0..3 {
             assert_eq!(pool.install(|| fib(14)), 377);
             pool.install(|| filch::scope(|s| s.spawn(|_| ())));
@@ -192,6 +194,7 @@ fn cannot_sleep() {
         assert_eq!(team.run(0..10_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 45);
     }
     std::mem::forget(team);
+    ThreadPool::global().broadcast(|_| ());
     assert_eq!(fib(14), 377, "on the global pool");
     // SAFETY: the call only ends the process; the test harness would have to wait for a thread.
     unsafe { libc::_exit(0) };
