@@ -141,9 +141,8 @@ pub fn program<M: Checker>(guests: usize, waits: bool, begins: Own) -> Program {
         begin_asleep(&Seated(Arc::clone(&shared), !waits));
     }
     // Whether the own thread has been started.
-    let has_begun = Arc::new(<M::AtomicU32 as Atomic<u32>>::new(u32::from(begins != Own::Late)));
-    if begins == Own::Late {
-        let has_begun = Arc::clone(&has_begun);
+    let has_begun = (begins == Own::Late).then(|| Arc::new(<M::AtomicU32 as Atomic<u32>>::new(0)));
+    if let Some(has_begun) = has_begun.clone() {
         shared.dormitory.on_rouse(move |_, _| {
             M::note(|| "starts the own thread".into());
             has_begun.store(1, Ordering::Release);
@@ -167,8 +166,10 @@ pub fn program<M: Checker>(guests: usize, waits: bool, begins: Own) -> Program {
         poster.dormitory.notify(0);
     };
     let live = move || {
-        while has_begun.load(Ordering::Acquire) == 0 {
-            M::wait(&has_begun, 0);
+        if let Some(has_begun) = has_begun {
+            while has_begun.load(Ordering::Acquire) == 0 {
+                M::wait(&has_begun, 0);
+            }
         }
         if begins == Own::Awake {
             search(&own, ANY, &|| own.is_over());
