@@ -235,13 +235,7 @@ mod signals {
 
         /// Blocks all signals.
         pub(crate) fn all() -> Self {
-            // SAFETY: as in `the_signal`.
-            let all = unsafe {
-                let mut set: libc::sigset_t = mem::zeroed();
-                libc::sigfillset(&raw mut set);
-                set
-            };
-            Self { former: mask(libc::SIG_SETMASK, &all), thread: PhantomData }
+            Self { former: mask(libc::SIG_SETMASK, &all_or_none(true)), thread: PhantomData }
         }
     }
 
@@ -257,13 +251,7 @@ mod signals {
     impl Mask {
         pub(crate) fn of_this_thread() -> Self {
             // Blocks nothing more.
-            // SAFETY: as in `the_signal`.
-            let none = unsafe {
-                let mut set: libc::sigset_t = mem::zeroed();
-                libc::sigemptyset(&raw mut set);
-                set
-            };
-            Self(mask(libc::SIG_BLOCK, &none))
+            Self(mask(libc::SIG_BLOCK, &all_or_none(false)))
         }
 
         /// Gives the current thread this mask.
@@ -278,6 +266,19 @@ mod signals {
             let mut set: libc::sigset_t = mem::zeroed();
             libc::sigemptyset(&raw mut set);
             libc::sigaddset(&raw mut set, SIGNAL);
+            set
+        }
+    }
+
+    /// Returns the set of all signals, or none. Miri does not know such sets.
+    fn all_or_none(all: bool) -> libc::sigset_t {
+        let fill = if all { libc::sigfillset } else { libc::sigemptyset };
+        // SAFETY: as in `the_signal`.
+        unsafe {
+            let mut set: libc::sigset_t = mem::zeroed();
+            if !cfg!(miri) {
+                fill(&raw mut set);
+            }
             set
         }
     }
