@@ -2,14 +2,14 @@
 //!
 //! `cargo bench -p filch-examples --bench cold -- [--rounds 100] [--fib 2]`
 //!
-//! A row is a way to begin, on two workers. *First*: microseconds from before the pool to the result of fib, all calls of which fork.
+//! A row is a way to begin. *First*: microseconds from before the pool to the result of fib, all calls of which fork.
 //! *Stop*: from the request to end the pool until its threads have ended, for pools that can be told to. *Memory*: what the process had at
 //! its end that no file backs. The rows take turns, and a number is a median.
 
 use std::hint::black_box;
 use std::process::{self, Command};
 use std::time::Instant;
-use std::{env, io, thread};
+use std::{env, thread};
 
 use filch_console::stats::Sample;
 use filch_console::{error, table};
@@ -43,7 +43,7 @@ const WAYS: [(&str, Way); 5] = [
         black_box(filch_fib(n));
         Some(Box::new(filch::ThreadPool::end_global))
     }),
-    ("a pool of filch", |n| {
+    ("a pool of two, filch", |n| {
         let pool = filch::ThreadPool::new(WORKERS).expect("two threads");
         black_box(pool.install(|| filch_fib(n)));
         Some(Box::new(|| drop(pool)))
@@ -52,7 +52,7 @@ const WAYS: [(&str, Way); 5] = [
         black_box(rayon_fib(n));
         None
     }),
-    ("a pool of rayon", |n| {
+    ("a pool of two, rayon", |n| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(WORKERS).build().expect("two threads");
         black_box(pool.install(|| rayon_fib(n)));
         None
@@ -62,10 +62,6 @@ const WAYS: [(&str, Way); 5] = [
         Some(Box::new(|| _ = thread.join()))
     }),
 ];
-
-fn is_there<T>(value: Option<T>, what: &str) -> error::Result<T> {
-    value.ok_or_else(|| error::usage(format!("{what} is missing")))
-}
 
 /// Measures one way in this process, and prints the numbers of a row; a negative one is none.
 fn one(way: usize, n: u32) {
@@ -84,7 +80,8 @@ fn measure() -> error::Result {
     let (mut rounds, mut n) = (100, 2);
     let mut words = env::args().skip(1);
     while let Some(word) = words.next() {
-        let mut number = || is_there(words.next(), &format!("the number of {word}"))?.parse().map_err(error::usage);
+        let mut value = || words.next().ok_or_else(|| error::usage(format!("{word} needs a value")));
+        let mut number = || value()?.parse().map_err(error::usage);
         match &*word {
             "--bench" => (),
             ONE => {
@@ -104,7 +101,7 @@ fn measure() -> error::Result {
             let output = child.args([ONE, &way.to_string(), &n.to_string()]).output().map_err(error::usage)?;
             let numbers = String::from_utf8(output.stdout).map_err(error::usage)?;
             let numbers: Result<Vec<f64>, _> = numbers.split_whitespace().map(str::parse).collect();
-            sample.push(numbers.map_err(|error| error::usage(io::Error::other(error)))?);
+            sample.push(numbers.map_err(error::usage)?);
         }
     }
     let median = |sample: &[Vec<f64>], column: usize| {
@@ -115,7 +112,7 @@ fn measure() -> error::Result {
         [(*name).to_owned()].into_iter().chain((0..3).map(|column| median(sample, column))).collect()
     };
     let rows = WAYS.iter().zip(&samples).map(row).collect();
-    println!("{}", table::list(&["on two workers", "first, µs", "stop, µs", "memory, KiB"], rows, false));
+    println!("{}", table::list(&["to begin", "first, µs", "stop, µs", "memory, KiB"], rows, false));
     Ok(())
 }
 

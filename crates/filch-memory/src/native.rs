@@ -249,10 +249,10 @@ mod membarrier {
     fn is_alone() -> bool {
         // glibc knows since version 2.32. The first look into `/proc` takes 20 µs.
         // SAFETY: the name is a C string.
-        let known = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) }.cast::<bool>();
+        let known = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) }.cast::<u8>();
         if !known.is_null() {
-            // SAFETY: glibc's variable is a `char`, 0 or 1, which changes only when this thread, the only one, starts another.
-            return unsafe { *known };
+            // SAFETY: glibc's variable is a `char`, which changes only when this thread, the only one, starts another.
+            return unsafe { *known } != 0;
         }
         const DOTS: u64 = 2;
         std::fs::metadata("/proc/self/task").is_ok_and(|tasks| tasks.st_nlink() == DOTS + 1)

@@ -12,29 +12,24 @@
 //! take its seat, and it does not count as searching.
 
 use std::io;
+use std::process::abort;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::interrupts::{Held, Mask};
-use crate::processors::{self, Own};
+use crate::processors::{self, Affinity};
+use crate::registry::Common;
 use crate::thread::Thread;
+use crate::unwind::warn;
+use crate::wait::Begins;
 
 /// The last worker of a pool, if its thread starts when it is first needed.
 pub(crate) struct Late {
     worker: usize,
     inherited: Arc<Inherited>,
-    /// Starts the thread, with a small stack if it says so.
-    begin: Box<dyn Fn(Stack, Arc<Inherited>) -> io::Result<Thread> + Send + Sync>,
+    begin: Box<dyn Fn(Begins, Arc<Inherited>) -> io::Result<Thread> + Send + Sync>,
     state: Mutex<State>,
-}
-
-/// How large a stack is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stack {
-    /// As the pool's others.
-    Usual,
-    Small,
 }
 
 enum State {
@@ -54,17 +49,17 @@ enum State {
 pub(crate) struct Inherited {
     /// The system's number of a thread like it; 0 if there is none yet.
     like: <Native as Memory>::AtomicU32,
-    processors: Own,
+    affinity: Option<Affinity>,
     signals: Mask,
 }
 
 impl Inherited {
-    pub(crate) fn from_this_thread() -> Self {
-        Self { like: Atomic::new(0), processors: Own::of_this_thread(), signals: Mask::of_this_thread() }
+    fn from_this_thread() -> Self {
+        Self { like: Atomic::new(0), affinity: Affinity::of(0), signals: Mask::of_this_thread() }
     }
 
     /// Says that the current thread is like it, and has its processors, which the program may change.
-    pub(crate) fn is_like_this(&self) {
+    fn is_like_this(&self) {
         // Relaxed, here and below: a number.
         self.like.store(processors::this_thread().cast_unsigned(), Ordering::Relaxed);
     }
@@ -72,8 +67,10 @@ impl Inherited {
     /// Gives all this to the current thread, which has just started and blocks all signals.
     pub(crate) fn adopt(&self) {
         let like = self.like.load(Ordering::Relaxed).cast_signed();
-        let processors = if like == 0 { None } else { Some(Own::of_thread(like)).filter(Own::is_known) };
-        processors.as_ref().unwrap_or(&self.processors).adopt();
+        let affinity = if like == 0 { None } else { Affinity::of(like) };
+        if let Some(affinity) = affinity.as_ref().or(self.affinity.as_ref()) {
+            affinity.adopt();
+        }
         self.signals.adopt();
     }
 }
@@ -82,18 +79,10 @@ impl Late {
     /// `begin` starts the thread, which [adopts](Inherited::adopt) its second argument.
     pub(crate) fn new(
         worker: usize,
-        begin: impl Fn(Stack, Arc<Inherited>) -> io::Result<Thread> + Send + Sync + 'static,
+        begin: impl Fn(Begins, Arc<Inherited>) -> io::Result<Thread> + Send + Sync + 'static,
     ) -> Self {
         let inherited = Arc::new(Inherited::from_this_thread());
         Self { worker, inherited, begin: Box::new(begin), state: Mutex::new(State::Absent) }
-    }
-
-    pub(crate) fn inherited(&self) -> &Inherited {
-        &self.inherited
-    }
-
-    pub(crate) fn worker(&self) -> usize {
-        self.worker
     }
 
     /// Starts the thread, unless it has been started: the caller has given it its seat. If the pool `is_over`, the worker leaves instead.
@@ -101,7 +90,7 @@ impl Late {
     ///
     /// # Errors
     /// The system's, if it refuses the thread. The worker is then dead.
-    pub(crate) fn start(&self, is_over: impl FnOnce() -> bool) -> io::Result<bool> {
+    fn start(&self, is_over: impl FnOnce() -> bool) -> io::Result<bool> {
         let mut state = self.state();
         if let State::Absent = *state {
             if is_over() {
@@ -109,57 +98,37 @@ impl Late {
                 return Ok(false);
             }
             *state = State::Dead;
-            *state = State::There(self.begin()?);
+            *state = State::There(self.begin(Begins::Asleep)?);
         }
         Ok(true)
     }
 
-    /// Starts the thread of a dead worker, before which `revive` makes it alive.
+    /// Starts the thread of a dead worker.
     ///
     /// # Errors
     /// The system's, if it still refuses the thread. The worker stays dead.
-    pub(crate) fn try_again(&self, revive: impl FnOnce()) -> io::Result<()> {
+    fn try_again(&self) -> io::Result<()> {
         let mut state = self.state();
         if let State::Dead = *state {
-            let thread = self.begin()?;
-            revive();
-            *state = State::There(thread);
+            // Nobody counts it as searching, or as a stand-in at work.
+            *state = State::There(self.begin(Begins::Awake)?);
         }
         Ok(())
     }
 
-    fn begin(&self) -> io::Result<Thread> {
+    fn begin(&self, begins: Begins) -> io::Result<Thread> {
         // A new thread has the mask of the one that starts it.
         let _held = Held::all();
-        let begin = |stack| (self.begin)(stack, Arc::clone(&self.inherited));
-        begin(Stack::Usual).or_else(|_| begin(Stack::Small))
-    }
-
-    /// Whether the thread has not been started.
-    pub(crate) fn is_absent(&self) -> bool {
-        matches!(*self.state(), State::Absent)
-    }
-
-    /// Whether the system has refused the thread.
-    pub(crate) fn is_dead(&self) -> bool {
-        matches!(*self.state(), State::Dead)
-    }
-
-    /// Whether the thread is one that [`Late::end`] joins.
-    pub(crate) fn is_apart(&self) -> bool {
-        !matches!(*self.state(), State::Over)
+        (self.begin)(begins, Arc::clone(&self.inherited))
     }
 
     /// Whether the thread has ended, or there is none.
-    pub(crate) fn is_finished(&self) -> bool {
-        match &*self.state() {
-            State::There(thread) => thread.is_finished(),
-            State::Absent | State::Dead | State::Left | State::Over => true,
-        }
+    fn is_finished(&self) -> bool {
+        !matches!(&*self.state(), State::There(thread) if !thread.is_finished())
     }
 
     /// Whether the worker has left.
-    pub(crate) fn has_left(&self) -> bool {
+    fn has_left(&self) -> bool {
         match &*self.state() {
             State::There(thread) => thread.is_finished(),
             State::Left => true,
@@ -169,7 +138,7 @@ impl Late {
 
     /// Ends what there is once the pool's other threads have left: joins the thread, or has `retire` take the seat from the worker without
     /// one. Returns `false` if somebody else has the seat for now.
-    pub(crate) fn end(&self, retire: impl FnOnce() -> bool) -> bool {
+    fn end(&self, retire: impl FnOnce() -> bool) -> bool {
         let mut state = self.state();
         if let State::Absent = *state
             && !retire()
@@ -186,5 +155,101 @@ impl Late {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Common {
+    /// Says that the last worker, which sleeps, has no thread yet. Called before other threads know the pool.
+    pub(crate) fn comes_late(self: &Arc<Self>, late: Late) {
+        let late = Arc::new(late);
+        let is_first = self.late.set(Arc::clone(&late)).is_ok();
+        debug_assert!(is_first, "a pool is made once");
+        let common = Arc::downgrade(self);
+        self.dormitory.on_rouse(move |_, worker| {
+            if worker != late.worker {
+                return;
+            }
+            // Whoever wakes a worker keeps what it belongs to.
+            let common = || common.upgrade().expect("a worker has its pool");
+            match late.start(|| common().is_over()) {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => warn(format_args!("worker {worker} has no thread, and the others do its part ({error})")),
+            }
+            common().goes_without(worker);
+        });
+    }
+
+    /// Says that the current thread is a worker's, with the processors that all have.
+    pub(crate) fn has_begun(&self) {
+        if let Some(late) = self.late.get() {
+            late.inherited.is_like_this();
+        }
+    }
+
+    /// Counts the late worker, which has been woken, as one that has ended its search and left.
+    fn goes_without(&self, worker: usize) {
+        self.stands_in_no_more(worker);
+        let sleepers = self.dormitory.sleepers();
+        sleepers.end_search();
+        if sleepers.sleepers_after() {
+            self.dormitory.wake_for_any(0);
+        }
+    }
+
+    fn stands_in_no_more(&self, worker: usize) {
+        if let Some(spares) = self.spares.as_ref().filter(|spares| spares.has(worker)) {
+            spares.ends();
+            spares.notify();
+        }
+    }
+
+    /// Called after a job that only `worker` may run has been posted, and the worker notified.
+    pub(crate) fn needs(&self, worker: usize) {
+        if let Some(late) = self.late.get()
+            && late.worker == worker
+            && let Err(error) = late.try_again()
+        {
+            warn(format_args!("worker {worker} has a job and cannot have a thread ({error}); aborting"));
+            abort();
+        }
+    }
+
+    /// The number of threads that the pool has apart from those it was started with.
+    pub(crate) fn threads_apart(&self) -> usize {
+        self.late.get().map_or(0, |late| usize::from(!matches!(*late.state(), State::Over)))
+    }
+
+    /// Whether such a thread has ended, or does not exist.
+    pub(crate) fn are_others_finished(&self) -> bool {
+        self.late.get().is_none_or(|late| late.is_finished())
+    }
+
+    /// Returns the late worker if its thread has ended and missed a job that only it may run.
+    pub(crate) fn late_misses_mail(&self) -> Option<usize> {
+        let late = self.late.get()?;
+        (late.has_left() && self.has_mail(late.worker)).then_some(late.worker)
+    }
+
+    /// Ends what [comes late](Self::comes_late), after the other threads have left: the last worker is then as one that has left. Returns
+    /// `false` if that may come about soon: if a guest has its seat, or its thread runs and the caller does not want to `wait` for it.
+    pub(crate) fn ends_late(&self, wait: bool) -> bool {
+        let Some(late) = self.late.get() else { return true };
+        let retire = || {
+            let place = self.dormitory.place(late.worker);
+            let is_taken = place.take(self.dormitory.sleepers());
+            if is_taken {
+                place.hand_over();
+                self.stands_in_no_more(late.worker);
+            }
+            is_taken
+        };
+        (wait || late.is_finished()) && late.end(retire)
+    }
+
+    /// Wakes all workers that have a thread, or a guest.
+    pub(crate) fn notify_all(&self) {
+        let absent = self.late.get().filter(|late| matches!(*late.state(), State::Absent)).map(|late| late.worker);
+        self.dormitory.notify_all_but(absent);
     }
 }

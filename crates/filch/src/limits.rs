@@ -14,6 +14,13 @@ pub const DEFAULT_STACK_SIZE: usize = 64 << 20;
 /// enough for the scheduler itself.
 pub const MIN_STACK_SIZE: usize = 64 << 10;
 
+/// The smallest stack size of a worker thread that nobody has asked for.
+pub(crate) const LEAST_STACK_SIZE: usize = 1 << 20;
+
+/// A multiple of the size of a page, on every system.
+#[cfg(unix)]
+pub(crate) const LARGEST_PAGE: usize = 64 << 10;
+
 /// The capacity of each worker's task stack, in tasks, unless
 /// [`Builder::deque_capacity`](crate::Builder::deque_capacity) sets another or the address space is too small: 64 MiB
 /// of reserved address space, committed on use.
@@ -48,7 +55,7 @@ mod system {
 
 /// Returns the default stack size of each of `workers` workers.
 pub(crate) fn default_stack_size(workers: usize) -> usize {
-    modest(DEFAULT_STACK_SIZE, workers, 1 << 20)
+    modest(DEFAULT_STACK_SIZE, workers, LEAST_STACK_SIZE)
 }
 
 /// Returns the number of workers that the environment sets.

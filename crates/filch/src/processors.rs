@@ -77,29 +77,19 @@ pub(crate) fn unpin() {
     system::unpin();
 }
 
-/// The processors of a thread, for another thread to use; nothing where the system does not tell.
-#[derive(Clone)]
-pub(crate) struct Own(Option<system::Set>);
+/// The processors that a thread may use, for another thread to use.
+pub(crate) struct Affinity(system::Set);
 
-impl Own {
-    pub(crate) fn of_this_thread() -> Self {
-        Self(system::of_thread(0))
-    }
-
-    /// Those of the thread with this number of the [system's](this_thread), if it exists.
-    pub(crate) fn of_thread(thread: i32) -> Self {
-        Self(system::of_thread(thread))
-    }
-
-    pub(crate) fn is_known(&self) -> bool {
-        self.0.is_some()
+impl Affinity {
+    /// Those of the thread with this number of the [system's](this_thread); 0 is the current thread. `None` if there is no such thread, or
+    /// the system does not tell.
+    pub(crate) fn of(thread: i32) -> Option<Self> {
+        system::affinity(thread).map(Self)
     }
 
     /// Binds the current thread to these processors.
     pub(crate) fn adopt(&self) {
-        if let Some(own) = &self.0 {
-            system::restore(own);
-        }
+        system::restore(&self.0);
     }
 }
 
@@ -264,17 +254,13 @@ mod system {
         affinity(0).filter(|own| !is_bound(own))
     }
 
-    pub(super) fn of_thread(thread: libc::pid_t) -> Option<Set> {
-        affinity(thread)
-    }
-
     pub(super) fn restore(before: &Set) {
         // The process may have lost processors meanwhile.
         set(before);
     }
 
     /// Returns the processors that a thread may use; 0 is the current thread.
-    fn affinity(thread: libc::pid_t) -> Option<Set> {
+    pub(super) fn affinity(thread: libc::pid_t) -> Option<Set> {
         // SAFETY: a set is plain data, for which all zeros are valid, and has the given size.
         unsafe {
             let mut set: Set = zeroed();
@@ -346,7 +332,7 @@ mod system {
         None
     }
 
-    pub(super) fn of_thread(_: i32) -> Option<Set> {
+    pub(super) fn affinity(_: i32) -> Option<Set> {
         None
     }
 

@@ -22,7 +22,7 @@ use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
 use crate::spares::Spares;
 use crate::spawn::Spawned;
-use crate::unwind::{abort_on_panic, warn};
+use crate::unwind::abort_on_panic;
 
 /// The two sides of a queue of spawned jobs.
 pub(crate) type Spawning = <ChaseLev as Queue<Native>>::Owner;
@@ -72,7 +72,7 @@ pub(crate) struct Common {
     /// Present if callers may take the seats of sleeping workers.
     pub(crate) guests: Option<Guests>,
     /// Present if the last worker's thread starts when it is first needed.
-    late: OnceLock<Arc<Late>>,
+    pub(crate) late: OnceLock<Arc<Late>>,
 }
 
 impl fmt::Debug for Common {
@@ -269,99 +269,6 @@ impl Common {
         if let Some(ticks) = &self.ticks {
             ticks.want();
         }
-    }
-
-    /// Says that the last worker, which sleeps, has no thread yet. Called before other threads know the pool.
-    pub(crate) fn comes_late(self: &Arc<Self>, late: Late) {
-        let late = Arc::new(late);
-        let is_first = self.late.set(Arc::clone(&late)).is_ok();
-        debug_assert!(is_first, "a pool is made once");
-        let common = Arc::downgrade(self);
-        self.dormitory.on_rouse(move |_, worker| {
-            if worker == late.worker() {
-                // Whoever wakes a worker keeps what it belongs to.
-                let common = common.upgrade().expect("a worker has its pool");
-                match late.start(|| common.is_over()) {
-                    Ok(true) => return,
-                    Ok(false) => {}
-                    Err(error) => {
-                        warn(format_args!("worker {worker} has no thread, and the others do its part ({error})"));
-                    }
-                }
-                common.goes_without(worker);
-            }
-        });
-    }
-
-    /// Says that the current thread is a worker's, with the processors that all have.
-    pub(crate) fn has_begun(&self) {
-        if let Some(late) = self.late.get() {
-            late.inherited().is_like_this();
-        }
-    }
-
-    /// Counts the late worker, which has been woken, as one that has ended its search and left.
-    fn goes_without(&self, worker: usize) {
-        self.stands_in_no_more(worker);
-        let sleepers = self.dormitory.sleepers();
-        sleepers.end_search();
-        if sleepers.sleepers_after() {
-            self.dormitory.wake_for_any(0);
-        }
-    }
-
-    fn stands_in_no_more(&self, worker: usize) {
-        if let Some(spares) = self.spares.as_ref().filter(|spares| spares.has(worker)) {
-            spares.ends();
-            spares.notify();
-        }
-    }
-
-    /// Called after a job that only `worker` may run has been posted, and the worker notified.
-    fn needs(&self, worker: usize) {
-        let Some(late) = self.late.get().filter(|late| late.worker() == worker && late.is_dead()) else { return };
-        if let Err(error) = late.try_again(|| self.dormitory.sleepers().start_search()) {
-            warn(format_args!("worker {worker} has a job and cannot have a thread ({error}); aborting"));
-            std::process::abort();
-        }
-    }
-
-    /// The number of threads that the pool has apart from those it was started with.
-    pub(crate) fn threads_apart(&self) -> usize {
-        self.late.get().map_or(0, |late| usize::from(late.is_apart()))
-    }
-
-    /// Whether such a thread has ended, or does not exist.
-    pub(crate) fn are_others_finished(&self) -> bool {
-        self.late.get().is_none_or(|late| late.is_finished())
-    }
-
-    /// Returns the late worker if its thread has ended and missed a job that only it may run.
-    pub(crate) fn late_misses_mail(&self) -> Option<usize> {
-        let late = self.late.get()?;
-        (late.has_left() && self.has_mail(late.worker())).then(|| late.worker())
-    }
-
-    /// Ends what [comes late](Self::comes_late), after the other threads have left: the last worker is then as one that has left. Returns
-    /// `false` if that may come about soon: if a guest has its seat, or its thread runs and the caller does not want to `wait` for it.
-    pub(crate) fn ends_late(&self, wait: bool) -> bool {
-        let Some(late) = self.late.get() else { return true };
-        let retire = || {
-            let place = self.dormitory.place(late.worker());
-            let is_taken = place.take(self.dormitory.sleepers());
-            if is_taken {
-                place.hand_over();
-                self.stands_in_no_more(late.worker());
-            }
-            is_taken
-        };
-        (wait || late.is_finished()) && late.end(retire)
-    }
-
-    /// Wakes all workers that have a thread, or a guest.
-    pub(crate) fn notify_all(&self) {
-        let absent = self.late.get().filter(|late| late.is_absent()).map(|late| late.worker());
-        self.dormitory.notify_all_but(absent);
     }
 
     /// Closes the pool, and wakes all workers to see it.

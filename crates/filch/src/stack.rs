@@ -11,6 +11,9 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use self::pages::Pages;
 use crate::slot::{Job, Slot};
 
+/// The size of a page, at least. A stack begins at a page, as if it had a mapping of its own.
+const PAGE: usize = 4096;
+
 /// A reserved array of slots.
 #[derive(Debug)]
 pub(crate) struct Stack {
@@ -30,8 +33,6 @@ unsafe impl Sync for Stack {}
 impl Stack {
     /// Reserves `stacks` stacks with room for `capacity` slots each. A slot takes no memory before it is used.
     pub(crate) fn reserve(stacks: usize, capacity: usize) -> io::Result<Vec<Self>> {
-        /// Stacks share no page, so a fault of one worker does not give memory to another.
-        const PAGE: usize = 4096;
         let too_large = || io::Error::new(io::ErrorKind::InvalidInput, "the size overflows the address space");
         let each =
             capacity.checked_mul(size_of::<Slot>()).and_then(|bytes| bytes.max(1).checked_next_multiple_of(PAGE));
@@ -135,6 +136,8 @@ mod pages {
     use std::io;
     use std::ptr::NonNull;
 
+    use super::PAGE;
+
     #[derive(Debug)]
     pub(super) struct Pages {
         memory: NonNull<u8>,
@@ -143,7 +146,6 @@ mod pages {
 
     impl Pages {
         pub(super) fn reserve(bytes: usize) -> io::Result<Self> {
-            const PAGE: usize = 4096;
             let layout = Layout::from_size_align(bytes, PAGE).map_err(io::Error::other)?;
             // SAFETY: the caller asks for at least one byte.
             let memory = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(io::ErrorKind::OutOfMemory)?;

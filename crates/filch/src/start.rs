@@ -11,7 +11,8 @@ use crate::front::Reach;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::interrupts::{self, By, Interrupts};
-use crate::late::{Late, Stack};
+use crate::late::Late;
+use crate::limits::LEAST_STACK_SIZE;
 use crate::patience::Patience;
 use crate::pool::Pool;
 use crate::processors::{self, Deal};
@@ -64,14 +65,13 @@ impl<P: Pool> Builder<P> {
     /// As [`Builder::build`], but if the system refuses, tries smaller stacks and then fewer workers, and reports this
     /// on standard error.
     pub(crate) fn build_at_most(&mut self) -> Result<ThreadPool<P>, BuildError> {
-        const LEAST: usize = 1 << 20;
         const STEP: usize = 1 << 2;
         let wanted = self.settle_workers()?;
         let (mut workers, mut refused) = (wanted, None);
         loop {
             match self.build_with(workers) {
-                Err(BuildError::Thread { source, .. }) if self.stack_size_for(workers) > LEAST => {
-                    self.stack_size = Some((self.stack_size_for(workers) / STEP).max(LEAST));
+                Err(BuildError::Thread { source, .. }) if self.stack_size_for(workers) > LEAST_STACK_SIZE => {
+                    self.stack_size = Some((self.stack_size_for(workers) / STEP).max(LEAST_STACK_SIZE));
                     refused = Some(source);
                 }
                 Err(BuildError::Thread { started, source, .. }) if started > 0 => {
@@ -104,6 +104,7 @@ impl<P: Pool> Builder<P> {
         let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.lets_lie(core) }).collect();
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, running: Mutex::default() };
+        // An exit hook is called on each worker's thread.
         if begins.len() > 1 && begins.last() == Some(&Begins::Asleep) && self.on_exit.is_none() {
             pool.common.comes_late(self.late(&pool.cores));
         }
@@ -118,18 +119,20 @@ impl<P: Pool> Builder<P> {
         let worker = cores.len() - 1;
         let (cores, name) = (Arc::downgrade(cores), self.name_of(worker));
         let (usual, unpin) = (self.stack_size_for(worker + 1), self.unpin);
-        Late::new(worker, move |stack, inherited| {
-            const SMALL: usize = 1 << 20;
-            let stack_size = if stack == Stack::Usual { usual } else { usual.min(SMALL) };
-            let cores = cores.upgrade().expect("whoever wakes a worker keeps it");
-            Thread::start(Some(name.clone()), Some(stack_size), move || {
-                inherited.adopt();
-                if unpin {
-                    processors::unpin();
-                }
-                // SAFETY: this thread is the worker until the thread ends.
-                unsafe { work(&cores[worker], stack_size, Begins::Asleep, || (), || ()) };
-            })
+        Late::new(worker, move |begins, inherited| {
+            let start = |stack_size| {
+                let cores = cores.upgrade().expect("whoever wakes a worker keeps it");
+                let inherited = Arc::clone(&inherited);
+                Thread::start(Some(name.clone()), Some(stack_size), move || {
+                    inherited.adopt();
+                    if unpin {
+                        processors::unpin();
+                    }
+                    // SAFETY: this thread is the worker until the thread ends.
+                    unsafe { work(&cores[worker], stack_size, begins, || (), || ()) };
+                })
+            };
+            start(usual).or_else(|_| start(usual.min(LEAST_STACK_SIZE)))
         })
     }
 

@@ -106,14 +106,14 @@ impl Thread {
         Name(match &self.0 {
             Kind::Ordinary(thread) => std::os::unix::thread::JoinHandleExt::as_pthread_t(thread) as libc::pthread_t,
             #[cfg(not(miri))]
-            Kind::Bare(thread) => thread.pthread(),
+            Kind::Bare(thread) => return thread.name(),
         })
     }
 }
 
 /// The system's name of a thread.
 #[cfg(unix)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Name(pub(crate) libc::pthread_t);
 
 // SAFETY: a name means the same to all threads; with musl it is an address, which only the C library uses.
@@ -137,6 +137,9 @@ mod bare {
     use std::ptr::null_mut;
     use std::sync::Arc;
 
+    use super::Name;
+    use crate::limits::LARGEST_PAGE;
+
     /// What a thread takes with it.
     struct Life {
         name: Option<CString>,
@@ -148,23 +151,18 @@ mod bare {
     /// A thread of the system's.
     #[derive(Debug)]
     pub(super) struct Thread {
-        name: Name,
+        attached: Attached,
         alive: Arc<()>,
     }
 
-    /// The system's name of a thread that is neither joined nor detached. Detaches it when dropped.
+    /// A thread that is neither joined nor detached. Detaches it when dropped.
     #[derive(Debug)]
-    struct Name(libc::pthread_t);
+    struct Attached(Name);
 
-    // SAFETY: any thread may join or detach another one.
-    unsafe impl Send for Name {}
-    // SAFETY: a shared reference gives the name away, and no more.
-    unsafe impl Sync for Name {}
-
-    impl Drop for Name {
+    impl Drop for Attached {
         fn drop(&mut self) {
-            // SAFETY: the type's invariant.
-            unsafe { libc::pthread_detach(self.0) };
+            // SAFETY: the type's invariant; any thread may detach another one.
+            unsafe { libc::pthread_detach(self.0.0) };
         }
     }
 
@@ -180,8 +178,7 @@ mod bare {
         }
 
         fn set_stack_size(&mut self, bytes: usize) -> io::Result<()> {
-            const PAGE: usize = 64 << 10; // a multiple of every page size
-            let bytes = bytes.max(libc::PTHREAD_STACK_MIN).next_multiple_of(PAGE);
+            let bytes = bytes.max(libc::PTHREAD_STACK_MIN).next_multiple_of(LARGEST_PAGE);
             // SAFETY: the attributes are initialized.
             check(unsafe { libc::pthread_attr_setstacksize(self.0.as_mut_ptr(), bytes) })
         }
@@ -241,21 +238,21 @@ mod bare {
             }
             check(error)?;
             // SAFETY: the call has succeeded, and written it.
-            Ok(Self { name: Name(unsafe { pthread.assume_init() }), alive })
+            Ok(Self { attached: Attached(Name(unsafe { pthread.assume_init() })), alive })
         }
 
         pub(super) fn is_finished(&self) -> bool {
             Arc::strong_count(&self.alive) == 1
         }
 
-        pub(super) const fn pthread(&self) -> libc::pthread_t {
-            self.name.0
+        pub(super) const fn name(&self) -> Name {
+            self.attached.0
         }
 
         pub(super) fn join(self) {
-            let Self { name, .. } = self;
+            let Self { attached, .. } = self;
             // SAFETY: the thread is neither joined nor detached, and will not be.
-            let error = unsafe { libc::pthread_join(ManuallyDrop::new(name).0, null_mut()) };
+            let error = unsafe { libc::pthread_join(ManuallyDrop::new(attached).0.0, null_mut()) };
             assert_eq!(error, 0, "a thread is joined once, and not by itself");
         }
     }

@@ -49,6 +49,8 @@ mod system {
     use std::mem::zeroed;
     use std::ptr::{addr_of_mut, null_mut, with_exposed_provenance};
 
+    use crate::limits::LARGEST_PAGE;
+
     /// Returns the lowest address of the current thread's stack, or one a little above.
     pub(super) fn end() -> Option<usize> {
         end_of_first().or_else(end_of_any)
@@ -57,15 +59,13 @@ mod system {
     /// As [`end`], if this is the process's first thread, with a usual limit. glibc searches a file of `/proc` for it,
     /// which takes longer than the start of a thread.
     pub(super) fn end_of_first() -> Option<usize> {
-        /// No page is larger.
-        const PAGE: usize = 64 << 10;
         // SAFETY: the kernel tells an address of a C string, which stays as it is, or none.
         let name = unsafe {
             let name = libc::getauxval(libc::AT_EXECFN) as usize;
             (name != 0).then(|| CStr::from_ptr(with_exposed_provenance(name)))?
         };
         // The string lies at the stack's top.
-        let top = (name.as_ptr().addr() + name.count_bytes()).next_multiple_of(PAGE);
+        let top = (name.as_ptr().addr() + name.count_bytes()).next_multiple_of(LARGEST_PAGE);
         let here = (&raw const top).addr();
         let end = top.checked_sub(usual_limit()?)?;
         (end..top).contains(&here).then_some(end)

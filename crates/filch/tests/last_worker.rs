@@ -6,10 +6,9 @@ mod common;
 use std::sync::{Arc, Barrier};
 use std::{mem, ptr, thread};
 
-use common::{wait_for, watchdog};
-use filch::pool::{Heartbeat, Pool, Queued, Split, Wool};
+use common::{EveryPool, wait_for, watchdog};
+use filch::pool::Pool;
 use filch::{Builder, ThreadPool};
-use filch_queue::{ChaseLev, Lace, PdqRAsync};
 
 fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -124,41 +123,39 @@ fn it_inherits_from_the_thread_that_made_the_pool_whoever_wakes_it() {
 /// Pools that end in the middle of everything.
 #[test]
 fn short_lives_of_all_kinds() {
-    fn live<P: Pool<Settings: Clone>>() {
-        for round in 0..60 {
-            let pool = Builder::<P>::new().workers(2 + round % 3).build().unwrap();
-            let counted = Arc::new(());
-            let spawn = |n: usize| {
-                for _ in 0..n {
-                    let counted = Arc::clone(&counted);
-                    pool.spawn(move || drop(counted));
-                }
-            };
-            match round % 6 {
-                0 => {}
-                1 => spawn(2),
-                2 => thread::scope(|s| {
-                    for n in 0..4 {
-                        let pool = &pool;
-                        s.spawn(move || assert_eq!(pool.install(|| fib(10 + n)), [55, 89, 144, 233][n as usize]));
+    struct Lives;
+    impl EveryPool for Lives {
+        fn with<P: Pool>(&self) {
+            for round in 0..60 {
+                let pool = Builder::<P>::new().workers(2 + round % 3).build().unwrap();
+                let counted = Arc::new(());
+                let spawn = |n: usize| {
+                    for _ in 0..n {
+                        let counted = Arc::clone(&counted);
+                        pool.spawn(move || drop(counted));
                     }
-                    spawn(1);
-                }),
-                3 => assert_eq!(pool.broadcast(|w| w.index()).len(), pool.workers()),
-                4 => meet(&pool, pool.workers()),
-                _ => pool.install(|| spawn(3)),
+                };
+                match round % 6 {
+                    0 => {}
+                    1 => spawn(2),
+                    2 => thread::scope(|s| {
+                        for n in 0..4 {
+                            let pool = &pool;
+                            s.spawn(move || assert_eq!(pool.install(|| fib(10 + n)), [55, 89, 144, 233][n as usize]));
+                        }
+                        spawn(1);
+                    }),
+                    3 => assert_eq!(pool.broadcast(|w| w.index()).len(), pool.workers()),
+                    4 => meet(&pool, pool.workers()),
+                    _ => pool.install(|| spawn(3)),
+                }
+                drop(pool);
+                assert_eq!(Arc::strong_count(&counted), 1, "round {round}");
             }
-            drop(pool);
-            assert_eq!(Arc::strong_count(&counted), 1, "round {round}");
         }
     }
     let _watchdog = watchdog("a pool with a short life");
-    live::<Split>();
-    live::<Wool>();
-    live::<Queued<ChaseLev>>();
-    live::<Queued<Lace>>();
-    live::<Queued<PdqRAsync>>();
-    live::<Heartbeat<PdqRAsync>>();
+    Lives.every();
 }
 
 /// The global pool's last worker, too.

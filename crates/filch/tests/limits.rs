@@ -92,18 +92,22 @@ fn too_many_workers_are_an_error() {
     assert_eq!(alone.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 }
 
-/// Leaves no address space for another thread's stack.
-fn no_more_threads() {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let bytes = pages.split(' ').next().unwrap().parse::<u64>().unwrap() * 4096 + (512 << 10);
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+/// Limits the address space.
+fn limit_address_space(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the call reads the limit.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
+/// Leaves no address space for another thread's stack.
+fn no_more_threads() {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    limit_address_space(pages.split(' ').next().unwrap().parse::<u64>().unwrap() * 4096 + (512 << 10));
+}
+
 /// A pool whose last worker has no thread yet, and cannot have one.
-fn without_the_last() -> ThreadPool {
-    let pool = ThreadPool::new(2).unwrap();
+fn without_the_last(follows: bool) -> ThreadPool {
+    let pool = ThreadPool::builder().workers(2).follow_processors(follows).build().unwrap();
     assert_eq!(pool.install(|| fib(10)), 55);
     no_more_threads();
     pool
@@ -112,7 +116,7 @@ fn without_the_last() -> ThreadPool {
 #[test]
 #[ignore = "run by another"]
 fn goes_without_the_last_worker() {
-    let pool = without_the_last();
+    let pool = without_the_last(false);
     for _ in 0..3 {
         // Wakes both.
         pool.spawn(|| sleep(Duration::from_millis(20)));
@@ -125,8 +129,22 @@ fn goes_without_the_last_worker() {
 #[test]
 #[ignore = "run by another"]
 fn needs_the_last_worker() {
-    without_the_last().broadcast(|_| ());
+    without_the_last(false).broadcast(|_| ());
     println!("it had a thread");
+}
+
+#[test]
+#[ignore = "run by another"]
+fn has_the_last_worker_again() {
+    for follows in [false, true] {
+        let pool = without_the_last(follows);
+        pool.spawn(|| sleep(Duration::from_millis(20)));
+        pool.spawn(|| assert_eq!(fib(10), 55));
+        pool.wait_idle();
+        limit_address_space(libc::RLIM_INFINITY);
+        assert_eq!(pool.broadcast(|w| w.index()), [0, 1]);
+        assert_eq!(pool.install(|| fib(15)), 610);
+    }
 }
 
 #[test]
@@ -135,6 +153,7 @@ fn a_last_worker_without_a_thread_is_done_without_unless_it_has_a_job_of_its_own
     assert_success(&output);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(errors.matches("filch: worker 1 has no thread, and the others do its part").count(), 1, "{errors}");
+    assert_success(&child_under("-c 0", "has_the_last_worker_again", &[]));
     let output = child_under("-c 0", "needs_the_last_worker", &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("filch: worker 1 has a job and cannot have a thread"), "{errors}");

@@ -311,7 +311,7 @@ impl<M: Sleep> Dormitory<M> {
     pub fn notify_all_but(&self, absent: Option<usize>) {
         self.sleepers.sleepers_after();
         for (worker, place) in self.places.iter().enumerate() {
-            // Relaxed: a guest that comes later looks around, too.
+            // E2. Relaxed: a guest that comes later looks around, too.
             if Some(worker) != absent || place.word.load(Ordering::Relaxed) & GUEST != 0 {
                 self.wake(worker);
             }
