@@ -18,7 +18,7 @@ pub const MIN_STACK_SIZE: usize = 64 << 10;
 pub(crate) const LEAST_STACK_SIZE: usize = 1 << 20;
 
 /// A multiple of the size of a page, on every system.
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 pub(crate) const LARGEST_PAGE: usize = 64 << 10;
 
 /// The capacity of each worker's task stack, in tasks, unless
