@@ -15,7 +15,8 @@ use filch_console::stats::Sample;
 use filch_console::{error, table};
 use filch_protocol::{file_rss_bytes, peak_rss_bytes};
 
-const WORKERS: usize = 2;
+/// As many as a large machine has processors.
+const MANY: usize = 64;
 /// The option that makes a process one measurement.
 const ONE: &str = "--one";
 
@@ -38,25 +39,31 @@ fn rayon_fib(n: u32) -> u64 {
 /// Computes fib, and returns what ends the pool, if anything does.
 type Way = fn(u32) -> Option<Box<dyn FnOnce()>>;
 
-const WAYS: [(&str, Way); 5] = [
+fn filch_pool<const WORKERS: usize>(n: u32) -> Option<Box<dyn FnOnce()>> {
+    let pool = filch::ThreadPool::new(WORKERS).expect("so many threads");
+    black_box(pool.install(|| filch_fib(n)));
+    Some(Box::new(|| drop(pool)))
+}
+
+fn rayon_pool<const WORKERS: usize>(n: u32) -> Option<Box<dyn FnOnce()>> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(WORKERS).build().expect("so many threads");
+    black_box(pool.install(|| rayon_fib(n)));
+    None
+}
+
+const WAYS: [(&str, Way); 7] = [
     ("filch::join", |n| {
         black_box(filch_fib(n));
         Some(Box::new(filch::ThreadPool::end_global))
     }),
-    ("a pool of two, filch", |n| {
-        let pool = filch::ThreadPool::new(WORKERS).expect("two threads");
-        black_box(pool.install(|| filch_fib(n)));
-        Some(Box::new(|| drop(pool)))
-    }),
+    ("a pool of two, filch", filch_pool::<2>),
+    ("a pool of 64, filch", filch_pool::<MANY>),
     ("rayon::join", |n| {
         black_box(rayon_fib(n));
         None
     }),
-    ("a pool of two, rayon", |n| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(WORKERS).build().expect("two threads");
-        black_box(pool.install(|| rayon_fib(n)));
-        None
-    }),
+    ("a pool of two, rayon", rayon_pool::<2>),
+    ("a pool of 64, rayon", rayon_pool::<MANY>),
     ("a thread", |n| {
         let thread = thread::spawn(move || black_box(n));
         Some(Box::new(|| _ = thread.join()))

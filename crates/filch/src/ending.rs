@@ -83,26 +83,26 @@ impl Mortal<'_> {
         // A call that has come late may wait for a broadcast to a worker that is gone.
         let missed = |running: &Running| {
             let mut threads = running.threads.iter().enumerate();
-            let missed = threads.find(|(worker, thread)| thread.is_finished() && common.has_mail(*worker));
-            missed.map(|(worker, _)| worker).or_else(|| common.late_misses_mail())
+            threads.find(|(worker, thread)| thread.is_finished() && common.has_mail(*worker)).map(|(worker, _)| worker)
         };
         let is_over =
             |running: &Running| running.threads.iter().all(Thread::is_finished) && common.are_others_finished();
         loop {
-            wait_until(|| is_over(&running) || missed(&running).is_some());
-            let Some(worker) = missed(&running) else { break };
-            // Joined first, since only that makes the worker's memory the next thread's.
-            if worker < running.threads.len() {
+            wait_until(|| is_over(&running) || missed(&running).is_some() || common.late_misses_mail());
+            let mut come_back = || {
+                let Some(worker) = missed(&running) else { return common.late_comes_back() };
+                // Joined first, since only that makes the worker's memory the next thread's.
                 running.threads.remove(worker).join();
-            } else {
-                end_late(common);
-            }
-            let start = || match (self.start_one)(worker) {
-                Ok(thread) => thread,
-                Err(source) => cannot_start(&BuildError::Thread { started: 0, workers: 1, source }),
+                running.threads.insert(worker, (self.start_one)(worker)?);
+                Ok(true)
             };
-            let thread = abort_on_panic("a call waits for a worker of the global pool that has left", start);
-            running.threads.insert(worker, thread);
+            let cannot = |source| -> bool { cannot_start(&BuildError::Thread { started: 0, workers: 1, source }) };
+            let came_back = abort_on_panic("a call waits for a worker of the global pool that has left", || {
+                come_back().unwrap_or_else(cannot)
+            });
+            if !came_back {
+                break;
+            }
         }
         running.join();
         end_late(common);

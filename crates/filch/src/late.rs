@@ -1,15 +1,20 @@
-//! A worker whose thread starts when it is first needed.
+//! Workers whose threads start when they are first needed.
 //!
-//! A caller that works takes the last seat first. So while there is one caller, the last worker's thread would only sleep; and to start it,
-//! and to end it, takes as long as to make the rest of a pool of two. So a new pool has its last worker asleep without a thread, which
-//! whoever wakes the worker starts.
+//! To start a thread, and to end it, takes as long as to make the rest of a pool of two. A caller that works takes the last seat first, so
+//! while there is one caller, the last worker's thread would only sleep; and on a machine of many processors a program that has little
+//! work would wait for threads without any. So a new pool has the first worker's thread, and its other workers are asleep without one,
+//! which whoever wakes the worker starts.
 //!
-//! It starts as if it had been there: on the processors of the first worker, and with the signals blocked that the thread which made the
-//! pool had blocked. (It has the priority of the thread that wakes it, if the program gives its threads different ones.) If the system
-//! refuses it, the pool has a worker less.
+//! Most programs that need a second of these threads soon need all. So each thread that starts late starts two more, which sleep, before it
+//! looks for work: the threads come up as a tree, in a time that grows with the logarithm of their number, and no caller starts them all.
+//! The last worker is not among those: its thread waits until it is needed.
 //!
-//! Invariant: once somebody has given the worker's own thread its seat, the thread starts, or the worker is dead: nobody can wake it or
-//! take its seat, and it does not count as searching.
+//! A late thread starts as if it had been there: on the processors of the first worker, and with the signals blocked that the thread which
+//! made the pool had blocked. (It has the priority of the thread that starts it, if the program gives its threads different ones.) If the
+//! system refuses it when it is needed, the pool has a worker less.
+//!
+//! Invariant: once somebody has given such a worker's own thread its seat, the thread starts, or the worker is dead: nobody can wake it or
+//! take its seat, and it does not count as searching. No thread starts to sleep once the pool closes.
 
 use std::io;
 use std::process::abort;
@@ -24,13 +29,19 @@ use crate::thread::Thread;
 use crate::unwind::warn;
 use crate::wait::Begins;
 
-/// The last worker of a pool, if its thread starts when it is first needed.
+/// The workers of a pool, from number `first` on, whose threads start when they are first needed.
 pub(crate) struct Late {
-    worker: usize,
+    first: usize,
     inherited: Arc<Inherited>,
-    begin: Box<dyn Fn(Begins, Arc<Inherited>) -> io::Result<Thread> + Send + Sync>,
-    state: Mutex<State>,
+    begin: Box<Begin>,
+    states: Box<[Mutex<State>]>,
+    /// The next worker whose thread may start before it is needed.
+    next: <Native as Memory>::AtomicUsize,
+    has_warned: <Native as Memory>::AtomicBool,
 }
+
+/// Starts the thread of a worker.
+type Begin = dyn Fn(usize, Begins, Arc<Inherited>) -> io::Result<Thread> + Send + Sync;
 
 enum State {
     /// The worker sleeps, or a guest has its seat.
@@ -75,106 +86,175 @@ impl Inherited {
     }
 }
 
-impl Late {
-    /// `begin` starts the thread, which [adopts](Inherited::adopt) its second argument.
-    pub(crate) fn new(
-        worker: usize,
-        begin: impl Fn(Begins, Arc<Inherited>) -> io::Result<Thread> + Send + Sync + 'static,
-    ) -> Self {
-        let inherited = Arc::new(Inherited::from_this_thread());
-        Self { worker, inherited, begin: Box::new(begin), state: Mutex::new(State::Absent) }
+impl State {
+    /// Whether the thread has ended, or there is none.
+    fn is_finished(&self) -> bool {
+        !matches!(self, Self::There(thread) if !thread.is_finished())
     }
 
-    /// Starts the thread, unless it has been started: the caller has given it its seat. If the pool `is_over`, the worker leaves instead.
-    /// Returns whether there is a thread.
+    /// Whether the worker has left.
+    fn has_left(&self) -> bool {
+        match self {
+            Self::There(thread) => thread.is_finished(),
+            Self::Left => true,
+            Self::Absent | Self::Dead | Self::Over => false,
+        }
+    }
+
+    fn join(self) {
+        if let Self::There(thread) = self {
+            thread.join();
+        }
+    }
+}
+
+impl Late {
+    /// For the workers from number `first` to the one before `end`, each of which sleeps. `begin` starts a worker's thread, which
+    /// [adopts](Inherited::adopt) its last argument.
+    pub(crate) fn new(
+        first: usize,
+        end: usize,
+        begin: impl Fn(usize, Begins, Arc<Inherited>) -> io::Result<Thread> + Send + Sync + 'static,
+    ) -> Self {
+        let inherited = Arc::new(Inherited::from_this_thread());
+        let states = (first..end).map(|_| Mutex::new(State::Absent)).collect();
+        let (next, has_warned) = (Atomic::new(first), Atomic::new(false));
+        Self { first, inherited, begin: Box::new(begin), states, next, has_warned }
+    }
+
+    /// Starts a worker's thread, unless it has been started: the caller has given it its seat. If the pool `is_over`, the worker leaves
+    /// instead. Returns whether there is a thread.
     ///
     /// # Errors
     /// The system's, if it refuses the thread. The worker is then dead.
-    fn start(&self, is_over: impl FnOnce() -> bool) -> io::Result<bool> {
-        let mut state = self.state();
+    fn start(&self, worker: usize, is_over: impl FnOnce() -> bool) -> io::Result<bool> {
+        let Some(mut state) = self.state(worker) else { return Ok(true) };
         if let State::Absent = *state {
             if is_over() {
                 *state = State::Left;
                 return Ok(false);
             }
             *state = State::Dead;
-            *state = State::There(self.begin(Begins::Asleep)?);
+            *state = State::There(self.begin(worker, Begins::Asleep)?);
         }
         Ok(true)
+    }
+
+    /// Starts the threads of up to two more workers, which sleep, unless the pool `is_closing`.
+    fn starts_others(&self, is_closing: impl Fn() -> bool) {
+        const OTHERS: usize = 2;
+        let last = self.first + self.states.len() - 1;
+        let mut started = 0;
+        while started < OTHERS {
+            // Relaxed, here and below: a number, for one thread each. The first look keeps it from growing for ever.
+            if self.next.load(Ordering::Relaxed) >= last {
+                return;
+            }
+            let worker = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(mut state) = (worker < last).then(|| self.state(worker)).flatten() else { return };
+            if let State::Absent = *state {
+                // Whoever closes the pool has said so before it looks at the state.
+                if is_closing() {
+                    return;
+                }
+                match self.begin(worker, Begins::Asleep) {
+                    Ok(thread) => *state = State::There(thread),
+                    // If it is needed, that is tried again.
+                    Err(_) => return self.next.store(last, Ordering::Relaxed),
+                }
+                started += 1;
+            }
+        }
     }
 
     /// Starts the thread of a dead worker.
     ///
     /// # Errors
     /// The system's, if it still refuses the thread. The worker stays dead.
-    fn try_again(&self) -> io::Result<()> {
-        let mut state = self.state();
-        if let State::Dead = *state {
+    fn try_again(&self, worker: usize) -> io::Result<()> {
+        match self.state(worker) {
             // Nobody counts it as searching, or as a stand-in at work.
-            *state = State::There(self.begin(Begins::Awake)?);
+            Some(mut state) if matches!(*state, State::Dead) => {
+                *state = State::There(self.begin(worker, Begins::Awake)?);
+            }
+            _ => {}
         }
         Ok(())
     }
 
-    fn begin(&self, begins: Begins) -> io::Result<Thread> {
+    /// Starts the thread of a worker that has left, again.
+    ///
+    /// # Errors
+    /// The system's, if it refuses the thread.
+    fn come_back(&self, worker: usize) -> io::Result<()> {
+        if let Some(mut state) = self.state(worker) {
+            // Joined first, since only that makes the worker's memory the next thread's.
+            std::mem::replace(&mut *state, State::Left).join();
+            *state = State::There(self.begin(worker, Begins::Awake)?);
+        }
+        Ok(())
+    }
+
+    fn begin(&self, worker: usize, begins: Begins) -> io::Result<Thread> {
         // A new thread has the mask of the one that starts it.
         let _held = Held::all();
-        (self.begin)(begins, Arc::clone(&self.inherited))
+        (self.begin)(worker, begins, Arc::clone(&self.inherited))
     }
 
-    /// Whether the thread has ended, or there is none.
-    fn is_finished(&self) -> bool {
-        !matches!(&*self.state(), State::There(thread) if !thread.is_finished())
-    }
-
-    /// Whether the worker has left.
-    fn has_left(&self) -> bool {
-        match &*self.state() {
-            State::There(thread) => thread.is_finished(),
-            State::Left => true,
-            State::Absent | State::Dead | State::Over => false,
-        }
-    }
-
-    /// Ends what there is once the pool's other threads have left: joins the thread, or has `retire` take the seat from the worker without
-    /// one. Returns `false` if somebody else has the seat for now.
-    fn end(&self, retire: impl FnOnce() -> bool) -> bool {
-        let mut state = self.state();
+    /// Ends what there is of a worker once no other thread of the pool wants it: joins the thread, or has `retire` take the seat from the
+    /// worker without one. Returns `false` if somebody else has the seat for now.
+    fn end(&self, worker: usize, retire: impl FnOnce(usize) -> bool) -> bool {
+        let Some(mut state) = self.state(worker) else { return true };
         if let State::Absent = *state
-            && !retire()
+            && !retire(worker)
         {
             return false;
         }
         let former = std::mem::replace(&mut *state, State::Over);
         drop(state);
-        if let State::There(thread) = former {
-            thread.join();
-        }
+        former.join();
         true
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn workers(&self) -> impl Iterator<Item = usize> {
+        self.first..self.first + self.states.len()
+    }
+
+    /// Whether the states of all are so.
+    fn are_all(&self, so: impl Fn(&State) -> bool) -> bool {
+        self.workers().all(|worker| self.is(worker, &so))
+    }
+
+    fn is(&self, worker: usize, so: impl FnOnce(&State) -> bool) -> bool {
+        self.state(worker).is_some_and(|state| so(&state))
+    }
+
+    /// Returns the state of one of the workers.
+    fn state(&self, worker: usize) -> Option<MutexGuard<'_, State>> {
+        let state = self.states.get(worker.checked_sub(self.first)?)?;
+        Some(state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Common {
-    /// Says that the last worker, which sleeps, has no thread yet. Called before other threads know the pool.
-    pub(crate) fn comes_late(self: &Arc<Self>, late: Late) {
+    /// Says that some workers, which sleep, have no threads yet. Called before other threads know the pool.
+    pub(crate) fn come_late(self: &Arc<Self>, late: Late) {
         let late = Arc::new(late);
         let is_first = self.late.set(Arc::clone(&late)).is_ok();
         debug_assert!(is_first, "a pool is made once");
         let common = Arc::downgrade(self);
         self.dormitory.on_rouse(move |_, worker| {
-            if worker != late.worker {
-                return;
-            }
             // Whoever wakes a worker keeps what it belongs to.
             let common = || common.upgrade().expect("a worker has its pool");
-            match late.start(|| common().is_over()) {
+            match late.start(worker, || common().is_over()) {
                 Ok(true) => return,
                 Ok(false) => {}
-                Err(error) => warn(format_args!("worker {worker} has no thread, and the others do its part ({error})")),
+                Err(error) => {
+                    // Relaxed: once is enough, and twice no harm.
+                    if !late.has_warned.swap(true, Ordering::Relaxed) {
+                        warn(format_args!("worker {worker} has no thread, and the others do its part ({error})"));
+                    }
+                }
             }
             common().goes_without(worker);
         });
@@ -187,7 +267,14 @@ impl Common {
         }
     }
 
-    /// Counts the late worker, which has been woken, as one that has ended its search and left.
+    /// Called first by a thread that has started late.
+    pub(crate) fn has_come_late(&self) {
+        if let Some(late) = self.late.get() {
+            late.starts_others(|| self.is_closing());
+        }
+    }
+
+    /// Counts a late worker, which has been woken, as one that has ended its search and left.
     fn goes_without(&self, worker: usize) {
         self.stands_in_no_more(worker);
         let sleepers = self.dormitory.sleepers();
@@ -207,49 +294,70 @@ impl Common {
     /// Called after a job that only `worker` may run has been posted, and the worker notified.
     pub(crate) fn needs(&self, worker: usize) {
         if let Some(late) = self.late.get()
-            && late.worker == worker
-            && let Err(error) = late.try_again()
+            && let Err(error) = late.try_again(worker)
         {
             warn(format_args!("worker {worker} has a job and cannot have a thread ({error}); aborting"));
             abort();
         }
     }
 
-    /// The number of threads that the pool has apart from those it was started with.
+    /// The number of threads that the pool has, or will have, apart from those it was started with.
     pub(crate) fn threads_apart(&self) -> usize {
-        self.late.get().map_or(0, |late| usize::from(!matches!(*late.state(), State::Over)))
+        let is_apart = |late: &Late, worker| late.is(worker, |state| !matches!(state, State::Over));
+        self.late.get().map_or(0, |late| late.workers().filter(|worker| is_apart(late, *worker)).count())
     }
 
-    /// Whether such a thread has ended, or does not exist.
+    /// Whether such threads have ended, or do not exist.
     pub(crate) fn are_others_finished(&self) -> bool {
-        self.late.get().is_none_or(|late| late.is_finished())
+        self.late.get().is_none_or(|late| late.are_all(State::is_finished))
     }
 
-    /// Returns the late worker if its thread has ended and missed a job that only it may run.
-    pub(crate) fn late_misses_mail(&self) -> Option<usize> {
-        let late = self.late.get()?;
-        (late.has_left() && self.has_mail(late.worker)).then_some(late.worker)
+    /// Whether the thread of a late worker has ended and missed a job which only that may run.
+    pub(crate) fn late_misses_mail(&self) -> bool {
+        self.missing_mail().next().is_some()
     }
 
-    /// Ends what [comes late](Self::comes_late), after the other threads have left: the last worker is then as one that has left. Returns
-    /// `false` if that may come about soon: if a guest has its seat, or its thread runs and the caller does not want to `wait` for it.
+    /// Starts such threads again. Returns whether there were any.
+    ///
+    /// # Errors
+    /// The system's, if it refuses a thread.
+    pub(crate) fn late_comes_back(&self) -> io::Result<bool> {
+        self.missing_mail().try_fold(false, |_, (late, worker)| late.come_back(worker).map(|()| true))
+    }
+
+    fn missing_mail(&self) -> impl Iterator<Item = (&Late, usize)> {
+        let late = self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (&**late, worker)));
+        late.filter(|(late, worker)| self.has_mail(*worker) && late.is(*worker, State::has_left))
+    }
+
+    /// Ends what [comes late](Self::come_late), after the other threads have left: those workers are then as ones that have left. Returns
+    /// `false` if that may come about soon: if a guest has a seat, or a thread runs and the caller does not want to `wait` for it.
     pub(crate) fn ends_late(&self, wait: bool) -> bool {
         let Some(late) = self.late.get() else { return true };
-        let retire = || {
-            let place = self.dormitory.place(late.worker);
+        // First the threads, each of which may still start another.
+        let has_thread = |worker: &usize| late.is(*worker, |state| matches!(state, State::There(_)));
+        while let Some(worker) = late.workers().find(has_thread) {
+            if !wait && !late.is(worker, State::is_finished) {
+                return false;
+            }
+            late.end(worker, |_| false);
+        }
+        let retire = |worker| {
+            let place = self.dormitory.place(worker);
             let is_taken = place.take(self.dormitory.sleepers());
             if is_taken {
                 place.hand_over();
-                self.stands_in_no_more(late.worker);
+                self.stands_in_no_more(worker);
             }
             is_taken
         };
-        (wait || late.is_finished()) && late.end(retire)
+        late.workers().all(|worker| (wait || late.is(worker, State::is_finished)) && late.end(worker, retire))
     }
 
     /// Wakes all workers that have a thread, or a guest.
     pub(crate) fn notify_all(&self) {
-        let absent = self.late.get().filter(|late| matches!(*late.state(), State::Absent)).map(|late| late.worker);
-        self.dormitory.notify_all_but(absent);
+        let is_absent =
+            |worker| self.late.get().is_some_and(|late| late.is(worker, |state| matches!(state, State::Absent)));
+        self.dormitory.notify_all_but(is_absent);
     }
 }

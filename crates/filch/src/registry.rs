@@ -71,7 +71,7 @@ pub(crate) struct Common {
     pub(crate) ticks: Option<Ticks<Native>>,
     /// Present if callers may take the seats of sleeping workers.
     pub(crate) guests: Option<Guests>,
-    /// Present if the last worker's thread starts when it is first needed.
+    /// Present if some workers' threads start when they are first needed.
     pub(crate) late: OnceLock<Arc<Late>>,
 }
 

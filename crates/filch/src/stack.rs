@@ -96,12 +96,16 @@ impl Stack {
     }
 
     fn ever_used(&self) -> usize {
-        let (mut used, mut unused) = (0, self.capacity);
+        // From the bottom, where programs are, since a look takes memory for the system's tables.
+        let was_used = |index: &usize| self.get(*index).is_some_and(Job::was_used);
+        let bound = (0..usize::BITS).map(|bits| 1 << bits).find(|index| !was_used(index));
+        let (mut used, mut unused) = (0, bound.map_or(self.capacity, |bound| bound.min(self.capacity)));
         while used < unused {
             let middle = used.midpoint(unused);
-            match self.get(middle) {
-                Some(job) if job.was_used() => used = middle + 1,
-                _ => unused = middle,
+            if was_used(&middle) {
+                used = middle + 1;
+            } else {
+                unused = middle;
             }
         }
         used

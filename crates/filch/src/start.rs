@@ -55,8 +55,8 @@ pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
     }
 }
 
-/// Ends the thread of a worker that [comes late](Common::comes_late), after the others have left. A worker of another pool runs jobs of
-/// that one meanwhile.
+/// Ends the threads of workers that [come late](Common::come_late), after the others have left. A worker of another pool runs jobs of that
+/// one meanwhile.
 pub(crate) fn end_late(common: &Common) {
     wait_until(|| common.ends_late(current_home().is_none()));
 }
@@ -105,8 +105,9 @@ impl<P: Pool> Builder<P> {
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, running: Mutex::default() };
         // An exit hook is called on each worker's thread.
-        if begins.len() > 1 && begins.last() == Some(&Begins::Asleep) && self.on_exit.is_none() {
-            pool.common.comes_late(self.late(&pool.cores));
+        let first = begins.iter().rposition(|begins| *begins == Begins::Awake).map_or(1, |awake| awake + 1);
+        if first < begins.len() && self.on_exit.is_none() {
+            pool.common.come_late(self.late(first, &pool.cores));
         }
         let mut running = Running::default();
         let started = self.start(&pool, &places, &mut running, |worker| begins[worker]);
@@ -114,30 +115,34 @@ impl<P: Pool> Builder<P> {
         started.map(|()| pool)
     }
 
-    /// Lets the last worker's thread start when it is first needed.
-    fn late(&self, cores: &Arc<[Box<Core<P>>]>) -> Late {
-        let worker = cores.len() - 1;
-        let (cores, name) = (Arc::downgrade(cores), self.name_of(worker));
-        let (usual, unpin) = (self.stack_size_for(worker + 1), self.unpin);
-        Late::new(worker, move |begins, inherited| {
+    /// Lets the threads of the workers from number `first` on start when they are first needed.
+    fn late(&self, first: usize, cores: &Arc<[Box<Core<P>>]>) -> Late {
+        let workers = cores.len();
+        // Asked for now, since a name may come from anything.
+        let names: Option<Vec<_>> =
+            self.name.as_ref().map(|name| (first..workers).map(|worker| name(worker)).collect());
+        let name_of = move |worker: usize| {
+            names.as_ref().map_or_else(|| usual_name(worker), |names| names[worker - first].clone())
+        };
+        let cores = Arc::downgrade(cores);
+        let (usual, unpin) = (self.stack_size_for(workers), self.unpin);
+        Late::new(first, workers, move |worker, begins, inherited| {
             let start = |stack_size| {
                 let cores = cores.upgrade().expect("whoever wakes a worker keeps it");
                 let inherited = Arc::clone(&inherited);
-                Thread::start(Some(name.clone()), Some(stack_size), move || {
+                Thread::start(Some(name_of(worker)), Some(stack_size), move || {
                     inherited.adopt();
                     if unpin {
                         processors::unpin();
                     }
+                    let core = &cores[worker];
+                    core.home.common.has_come_late();
                     // SAFETY: this thread is the worker until the thread ends.
-                    unsafe { work(&cores[worker], stack_size, begins, || (), || ()) };
+                    unsafe { work(core, stack_size, begins, || (), || ()) };
                 })
             };
             start(usual).or_else(|_| start(usual.min(LEAST_STACK_SIZE)))
         })
-    }
-
-    fn name_of(&self, worker: usize) -> String {
-        self.name.as_ref().map_or_else(|| format!("filch {worker}"), |name| name(worker))
     }
 
     /// Lets a worker begin asleep, if that makes no difference to its user: a start hook comes before all work.
@@ -197,7 +202,8 @@ impl<P: Pool> Builder<P> {
         let cores = Arc::clone(&pool.cores);
         let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
         let processor = places.to(index);
-        let (name, stack_size, unpin) = (self.name_of(index), self.stack_size_for(pool.workers()), self.unpin);
+        let name = self.name.as_ref().map_or_else(|| usual_name(index), |name| name(index));
+        let (stack_size, unpin) = (self.stack_size_for(pool.workers()), self.unpin);
         Thread::start(Some(name), Some(stack_size), move || {
             if let Some(processor) = processor {
                 // Where the system cannot, the worker runs unpinned.
@@ -216,6 +222,11 @@ impl<P: Pool> Builder<P> {
             unsafe { work(core, stack_size, begins, || call(on_start), || call(on_exit)) };
         })
     }
+}
+
+/// Returns the name of a worker's thread unless the program gives it one.
+fn usual_name(worker: usize) -> String {
+    format!("filch {worker}")
 }
 
 /// As [`wait::work`], as all that a thread does.

@@ -105,55 +105,63 @@ fn no_more_threads() {
     limit_address_space(pages.split(' ').next().unwrap().parse::<u64>().unwrap() * 4096 + (512 << 10));
 }
 
-/// A pool whose last worker has no thread yet, and cannot have one.
-fn without_the_last(follows: bool) -> ThreadPool {
-    let pool = ThreadPool::builder().workers(2).follow_processors(follows).build().unwrap();
-    assert_eq!(pool.install(|| fib(10)), 55);
+/// A pool of which only the first worker has a thread yet, and the others cannot have one.
+fn with_the_first(workers: usize, follows: bool) -> ThreadPool {
+    let pool = ThreadPool::builder().workers(workers).follow_processors(follows).build().unwrap();
+    assert_eq!(pool.install(|| 1 + 2), 3);
     no_more_threads();
     pool
 }
 
+/// Wakes all workers that it can.
+fn wake_all(pool: &ThreadPool) {
+    for _ in 1..pool.workers() {
+        pool.spawn(|| sleep(Duration::from_millis(20)));
+    }
+    pool.spawn(|| assert_eq!(fib(10), 55));
+    pool.wait_idle();
+}
+
 #[test]
 #[ignore = "run by another"]
-fn goes_without_the_last_worker() {
-    let pool = without_the_last(false);
-    for _ in 0..3 {
-        // Wakes both.
-        pool.spawn(|| sleep(Duration::from_millis(20)));
-        pool.spawn(|| assert_eq!(fib(10), 55));
-        pool.wait_idle();
-        assert_eq!(pool.install(|| fib(15)), 610);
+fn goes_without_late_workers() {
+    for workers in [2, 5] {
+        let pool = with_the_first(workers, false);
+        for _ in 0..3 {
+            wake_all(&pool);
+            assert_eq!(pool.install(|| fib(15)), 610);
+        }
+        limit_address_space(libc::RLIM_INFINITY);
     }
 }
 
 #[test]
 #[ignore = "run by another"]
 fn needs_the_last_worker() {
-    without_the_last(false).broadcast(|_| ());
+    with_the_first(2, false).broadcast(|_| ());
     println!("it had a thread");
 }
 
 #[test]
 #[ignore = "run by another"]
-fn has_the_last_worker_again() {
-    for follows in [false, true] {
-        let pool = without_the_last(follows);
-        pool.spawn(|| sleep(Duration::from_millis(20)));
-        pool.spawn(|| assert_eq!(fib(10), 55));
-        pool.wait_idle();
+fn has_late_workers_again() {
+    for (workers, follows) in [(2, false), (2, true), (5, false), (5, true)] {
+        let pool = with_the_first(workers, follows);
+        wake_all(&pool);
         limit_address_space(libc::RLIM_INFINITY);
-        assert_eq!(pool.broadcast(|w| w.index()), [0, 1]);
+        assert_eq!(pool.broadcast(|w| w.index()), (0..workers).collect::<Vec<_>>());
         assert_eq!(pool.install(|| fib(15)), 610);
     }
 }
 
 #[test]
-fn a_last_worker_without_a_thread_is_done_without_unless_it_has_a_job_of_its_own() {
-    let output = child_under("-c 0", "goes_without_the_last_worker", &[]);
+fn a_worker_without_a_thread_is_done_without_unless_it_has_a_job_of_its_own() {
+    let output = child_under("-c 0", "goes_without_late_workers", &[]);
     assert_success(&output);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(errors.matches("filch: worker 1 has no thread, and the others do its part").count(), 1, "{errors}");
-    assert_success(&child_under("-c 0", "has_the_last_worker_again", &[]));
+    let count = errors.matches("filch: worker 1 has no thread, and the others do its part").count();
+    assert_eq!((count, errors.matches("has no thread").count()), (2, 2), "once for each pool: {errors}");
+    assert_success(&child_under("-c 0", "has_late_workers_again", &[]));
     let output = child_under("-c 0", "needs_the_last_worker", &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("filch: worker 1 has a job and cannot have a thread"), "{errors}");

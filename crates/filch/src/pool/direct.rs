@@ -136,7 +136,9 @@ unsafe impl<D: Direct> Plumbing for D {
     type Settings = <D as Tuned>::Settings;
 
     fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings, places: &Deal) -> io::Result<Vec<Self>> {
-        let queues = Queued::create(workers, Room { is_asked: false, ..room }, &QueueSettings::default(), places)?;
+        // Few programs fork both with and without the head, and a queue grows.
+        let few = Room { tasks: 1 << 5, is_asked: true };
+        let queues = Queued::create(workers, few, &QueueSettings::default(), places)?;
         let stacks = Stack::reserve(workers, room.tasks)?;
         Ok(stacks.into_iter().zip(queues).map(|(stack, words)| Self::new(stack, words, settings)).collect())
     }

@@ -303,16 +303,16 @@ impl<M: Sleep> Dormitory<M> {
 
     /// As [`Dormitory::notify`], for all workers.
     pub fn notify_all(&self) {
-        self.notify_all_but(None);
+        self.notify_all_but(|_| false);
     }
 
-    /// As [`Dormitory::notify_all`], but does not begin a worker whose own thread has not been started. If it is started later, it looks
-    /// around before it sleeps.
-    pub fn notify_all_but(&self, absent: Option<usize>) {
+    /// As [`Dormitory::notify_all`], but does not begin a worker whose own thread `is_absent`, since it has not been started. If it is
+    /// started later, it looks around before it sleeps.
+    pub fn notify_all_but(&self, is_absent: impl Fn(usize) -> bool) {
         self.sleepers.sleepers_after();
         for (worker, place) in self.places.iter().enumerate() {
             // E2. Relaxed: a guest that comes later looks around, too.
-            if Some(worker) != absent || place.word.load(Ordering::Relaxed) & GUEST != 0 {
+            if !is_absent(worker) || place.word.load(Ordering::Relaxed) & GUEST != 0 {
                 self.wake(worker);
             }
         }

@@ -1,4 +1,4 @@
-//! The last worker of a pool, whose thread starts when it is first needed.
+//! The workers of a pool whose threads start when they are first needed.
 #![cfg(all(target_os = "linux", not(miri)))]
 
 mod common;
@@ -48,6 +48,23 @@ fn one_caller_needs_no_thread_for_it() {
     wait_for("the first worker", || threads_named("one caller") == 1);
     drop(pool);
     wait_for("the end", || threads_named("one caller") == 0);
+}
+
+#[test]
+fn a_pool_of_many_starts_one_thread_and_then_all_but_the_last() {
+    const WORKERS: usize = 12;
+    let pool = named("many", WORKERS);
+    for n in 0..100 {
+        assert_eq!(pool.install(|| n), n);
+    }
+    wait_for("the first worker", || threads_named("many") == 1);
+    // The second worker's thread starts two more, and so on.
+    meet(&pool, 2);
+    wait_for("the tree", || threads_named("many") == WORKERS - 1);
+    meet(&pool, WORKERS);
+    wait_for("the last worker", || threads_named("many") == WORKERS);
+    drop(pool);
+    wait_for("the end", || threads_named("many") == 0);
 }
 
 #[test]
@@ -103,21 +120,23 @@ fn block() {
 fn it_inherits_from_the_thread_that_made_the_pool_whoever_wakes_it() {
     let pin = || assert!(core_affinity::set_for_current(core_affinity::get_core_ids().unwrap()[0]));
     let all = inherited().1;
-    let pool = ThreadPool::new(2).unwrap();
-    let waker = || {
-        block();
-        pin();
-        assert_eq!(pool.broadcast(|_| inherited()), [(false, all); 2]);
-        assert_eq!(inherited(), (true, 1), "the waker is as it was");
-    };
-    thread::scope(|s| _ = s.spawn(waker));
-    let maker = || {
-        block();
-        pin();
-        ThreadPool::new(2).unwrap()
-    };
-    let pool = thread::scope(|s| s.spawn(maker).join().unwrap());
-    assert_eq!(pool.broadcast(|_| inherited()), [(true, 1); 2]);
+    for workers in [2, 7] {
+        let pool = ThreadPool::new(workers).unwrap();
+        let waker = || {
+            block();
+            pin();
+            assert_eq!(pool.broadcast(|_| inherited()), vec![(false, all); workers]);
+            assert_eq!(inherited(), (true, 1), "the waker is as it was");
+        };
+        thread::scope(|s| _ = s.spawn(waker));
+        let maker = || {
+            block();
+            pin();
+            ThreadPool::new(workers).unwrap()
+        };
+        let pool = thread::scope(|s| s.spawn(maker).join().unwrap());
+        assert_eq!(pool.broadcast(|_| inherited()), vec![(true, 1); workers]);
+    }
 }
 
 /// Pools that end in the middle of everything.
@@ -127,7 +146,7 @@ fn short_lives_of_all_kinds() {
     impl EveryPool for Lives {
         fn with<P: Pool>(&self) {
             for round in 0..60 {
-                let pool = Builder::<P>::new().workers(2 + round % 3).build().unwrap();
+                let pool = Builder::<P>::new().workers(2 + round % 5).build().unwrap();
                 let counted = Arc::new(());
                 let spawn = |n: usize| {
                     for _ in 0..n {
@@ -158,9 +177,9 @@ fn short_lives_of_all_kinds() {
     Lives.every();
 }
 
-/// The global pool's last worker, too.
+/// The global pool's workers, too.
 #[test]
-fn the_global_pool_ends_and_begins_with_and_without_it() {
+fn the_global_pool_ends_and_begins_with_and_without_them() {
     let _watchdog = watchdog("a global pool that ends");
     for round in 0..60 {
         let workers = ThreadPool::global().workers();
