@@ -75,15 +75,25 @@ impl Inherited {
         self.like.store(processors::this_thread().cast_unsigned(), Ordering::Relaxed);
     }
 
-    /// Gives all this to the current thread, which has just started and blocks all signals.
+    /// Gives the current thread, which has just started and blocks all signals, the mask alone.
+    pub(crate) fn adopt_mask(&self) {
+        self.signals.adopt();
+    }
+
+    /// Gives it all this.
     pub(crate) fn adopt(&self) {
         let like = self.like.load(Ordering::Relaxed).cast_signed();
         let affinity = if like == 0 { None } else { Affinity::of(like) };
         if let Some(affinity) = affinity.as_ref().or(self.affinity.as_ref()) {
             affinity.adopt();
         }
-        self.signals.adopt();
+        self.adopt_mask();
     }
+}
+
+/// Returns the number of the first worker whose thread can start late: after the first worker of all, and after those that begin awake.
+pub(crate) fn first(begins: &[Begins]) -> usize {
+    begins.iter().rposition(|begins| *begins == Begins::Awake).map_or(1, |awake| awake + 1)
 }
 
 impl State {

@@ -11,7 +11,7 @@ use crate::front::Reach;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::interrupts::{self, By, Interrupts};
-use crate::late::Late;
+use crate::late::{self, Late};
 use crate::limits::LEAST_STACK_SIZE;
 use crate::patience::Patience;
 use crate::pool::Pool;
@@ -105,7 +105,7 @@ impl<P: Pool> Builder<P> {
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, running: Mutex::default() };
         // An exit hook is called on each worker's thread.
-        let first = begins.iter().rposition(|begins| *begins == Begins::Awake).map_or(1, |awake| awake + 1);
+        let first = late::first(&begins);
         if first < begins.len() && self.on_exit.is_none() {
             pool.common.come_late(self.late(first, &pool.cores));
         }
@@ -150,14 +150,9 @@ impl<P: Pool> Builder<P> {
     /// # Safety
     /// As for [`wait::lie_down`].
     unsafe fn lets_lie(&self, core: &Core<P>) -> Begins {
-        let common = &core.home.common;
-        let counts = || common.spares.as_ref().is_none_or(|spares| spares.counts_in(core.home.index));
-        if common.guests.is_none() || self.on_start.is_some() || self.interrupts.is_some() || !counts() {
-            return Begins::Awake;
-        }
+        let has_more = self.on_start.is_some() || self.interrupts.is_some();
         // SAFETY: the caller's promise.
-        unsafe { wait::lie_down(core) };
-        Begins::Asleep
+        if has_more { Begins::Awake } else { unsafe { lets_lie(core) } }
     }
 
     /// Starts the threads of a pool that has none. On failure some may have started.
@@ -222,6 +217,21 @@ impl<P: Pool> Builder<P> {
             unsafe { work(core, stack_size, begins, || call(on_start), || call(on_exit)) };
         })
     }
+}
+
+/// Lets a worker begin asleep, if callers may take its seat meanwhile, and it is not to stand in for others.
+///
+/// # Safety
+/// As for [`wait::lie_down`].
+pub(crate) unsafe fn lets_lie<P: Pool>(core: &Core<P>) -> Begins {
+    let common = &core.home.common;
+    let counts = || common.spares.as_ref().is_none_or(|spares| spares.counts_in(core.home.index));
+    if common.guests.is_none() || !counts() {
+        return Begins::Awake;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { wait::lie_down(core) };
+    Begins::Asleep
 }
 
 /// Returns the name of a worker's thread unless the program gives it one.

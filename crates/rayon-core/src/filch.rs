@@ -33,7 +33,7 @@ impl Restart {
         self.names[index].clone()
     }
 
-    fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<Thread> {
+    pub(crate) fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<Thread> {
         let name = self.name(seat.index());
         ThreadBuilder::new(registry, seat, name, self.stack_size).start(self.run, Thread::start)
     }

@@ -38,7 +38,7 @@ use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 
-use ::filch::inside::host::Thread;
+use ::filch::inside::host::{Processors, Thread};
 
 pub use self::broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use self::join::{join, join_context};
@@ -140,6 +140,8 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     /// Whether the number is that of the processors, although it is set.
     follows: bool,
+    /// What has been found out about the processors.
+    found: Option<Processors>,
     use_current_thread: bool,
     panic_handler: Option<Box<PanicHandler>>,
     get_thread_name: Option<Box<ThreadName>>,
@@ -155,6 +157,7 @@ impl Default for ThreadPoolBuilder {
         Self {
             num_threads: 0,
             follows: false,
+            found: None,
             use_current_thread: false,
             panic_handler: None,
             get_thread_name: None,
@@ -280,6 +283,7 @@ impl<S> ThreadPoolBuilder<S> {
             spawn_handler,
             num_threads: self.num_threads,
             follows: self.follows,
+            found: self.found,
             use_current_thread: self.use_current_thread,
             panic_handler: self.panic_handler,
             get_thread_name: self.get_thread_name,
@@ -293,11 +297,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// Returns the number set, or else that of the environment, or else the number of processors that the process may
     /// use.
     fn get_num_threads(&self) -> usize {
-        self.get_num_threads_of(|| std::thread::available_parallelism().map_or(1, Into::into))
-    }
-
-    fn get_num_threads_of(&self, processors: fn() -> usize) -> usize {
-        self.asked_num_threads().unwrap_or_else(processors)
+        let available = || std::thread::available_parallelism().map_or(1, Into::into);
+        self.asked_num_threads().unwrap_or_else(available)
     }
 
     /// Returns the number set, or else that of the environment.
@@ -314,8 +315,8 @@ impl<S> ThreadPoolBuilder<S> {
         self.follows || self.asked_num_threads().is_none()
     }
 
-    fn some_threads(self, num_threads: usize, follows: bool) -> Self {
-        Self { num_threads, follows, ..self }
+    fn some_threads(self, num_threads: usize, follows: bool, found: Option<Processors>) -> Self {
+        Self { num_threads, follows, found, ..self }
     }
 
     /// Gives each thread the name that `closure` returns for its number. By default threads have no names.

@@ -11,7 +11,9 @@ use std::io::{self, Write as _};
 use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
 
-use filch::inside::host::{AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Seat, Single, Thread, WeakLease, keep};
+use filch::inside::host::{
+    AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Processors, Seat, Single, Thread, WeakLease, keep,
+};
 
 use crate::filch::Restart;
 use crate::private::Sealed;
@@ -109,7 +111,7 @@ impl Registry {
             && builder.exit_handler.is_none()
             && !builder.use_current_thread;
         let follows = builder.follows_processors();
-        let (crew, lease, seats) = settings::crew(threads, follows, is_plain).map_err(io_error)?;
+        let (crew, lease, seats) = settings::crew(threads, follows, builder.found, is_plain).map_err(io_error)?;
         let may_restart = is_global && !builder.use_current_thread;
         let mut name = builder.get_thread_name.take();
         let mut name = |index| name.as_mut().map(|name| name(index));
@@ -131,6 +133,7 @@ impl Registry {
             starts: Condvar::new(),
             printing: Arc::new(Once::new()),
         });
+        let seats = if S::COMES_LATE && is_plain { registry.come_late(seats) } else { seats };
         // If anything fails or panics from here on, dropping the lease makes the started threads leave.
         for seat in seats {
             let name = match &registry.restart {
@@ -155,6 +158,15 @@ impl Registry {
             print_stats_at_exit(&registry);
         }
         Ok((registry, lease))
+    }
+
+    /// Lets threads start when they are first needed; returns the seats that need them now.
+    fn come_late(self: &Arc<Self>, seats: Vec<Seat>) -> Vec<Seat> {
+        let registry = Arc::downgrade(self);
+        self.crew.come_late(seats, move |seat| {
+            let registry = registry.upgrade().ok_or_else(|| io::Error::other("the pool is gone"))?;
+            registry.restart.as_ref().expect("a global pool can start again").start(&registry, seat)
+        })
     }
 
     pub(crate) fn num_threads(&self) -> usize {
@@ -313,12 +325,14 @@ fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildEr
     // first.
     let builder = ThreadPoolBuilder::new();
     let follows = builder.follows_processors();
-    let wanted = builder.get_num_threads_of(filch::inside::host::processors);
+    let asked = builder.asked_num_threads();
+    let found = asked.is_none().then(Processors::of_process);
+    let wanted = asked.or(found.map(Processors::count)).unwrap_or(1);
     let mut threads = wanted;
     let mut refused = None;
     loop {
         let builder = ThreadPoolBuilder::new();
-        match Registry::new(builder.some_threads(threads, follows).spawned_by(UnpinnedSpawn), true) {
+        match Registry::new(builder.some_threads(threads, follows, found).spawned_by(UnpinnedSpawn), true) {
             Err(error) if error.is_unsupported() && !is_worker() => {
                 // The first error says more than a second one would.
                 return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread(), true)
@@ -500,6 +514,10 @@ pub trait ThreadSpawn {
     #[doc(hidden)]
     const RUN: Option<fn(ThreadBuilder)> = None;
 
+    /// Whether threads may start when they are first needed.
+    #[doc(hidden)]
+    const COMES_LATE: bool = false;
+
     /// Starts a thread.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
@@ -533,6 +551,8 @@ impl ThreadSpawn for UnpinnedSpawn {
     fn sealed(_: Sealed) {}
 
     const RUN: Option<fn(ThreadBuilder)> = Some(Self::run);
+    // Nobody has asked for them.
+    const COMES_LATE: bool = true;
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         thread.start_plain(Self::run)

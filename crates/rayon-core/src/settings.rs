@@ -7,7 +7,7 @@
 use std::env;
 use std::io;
 
-use filch::inside::host::{Crew, Lease, Seat};
+use filch::inside::host::{Crew, Lease, Processors, Seat};
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
 use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
@@ -24,10 +24,14 @@ fn invalid(name: &str, value: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
 }
 
-/// Makes a crew of `workers` workers as the environment asks. `follows`: as many of them work as there are processors at any time.
-/// `is_plain`: no setting of the threads distinguishes them
-/// from a caller's thread.
-pub(crate) fn crew(workers: usize, follows: bool, is_plain: bool) -> io::Result<(Crew, Lease, Vec<Seat>)> {
+/// Makes a crew of `workers` workers as the environment asks. `follows`: as many of them work as there are processors at any time, of
+/// which something may have been `found`. `is_plain`: no setting of the threads distinguishes them from a caller's thread.
+pub(crate) fn crew(
+    workers: usize,
+    follows: bool,
+    found: Option<Processors>,
+    is_plain: bool,
+) -> io::Result<(Crew, Lease, Vec<Seat>)> {
     let wait = match variable("FILCH_WAIT")? {
         Some(value) => {
             value.parse().map_err(|error: filch::UnknownWait| invalid("FILCH_WAIT", &value, &error.to_string()))?
@@ -49,6 +53,7 @@ pub(crate) fn crew(workers: usize, follows: bool, is_plain: bool) -> io::Result<
     let pool = variable("FILCH_POOL")?;
     let builder =
         Builder::<Split>::new().workers(workers).follow_processors(follows).wait(wait).caller_works(caller_works);
+    let builder = found.into_iter().fold(builder, Builder::within);
     let built = match pool.as_deref() {
         None | Some("split") => builder.seats(),
         Some("wool") => builder.pool::<Wool>().seats(),

@@ -18,13 +18,14 @@ use crate::enter::IsSend;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::kept::keep;
+use crate::late::{self, Inherited, Late};
 use crate::pool::Pool;
 use crate::processors::Deal;
 use crate::registry::Common;
 #[cfg(doc)]
 use crate::spawn::MayDangle;
 use crate::spawn::Spawned;
-use crate::start::{Running, wait_until};
+use crate::start::{Running, lets_lie, wait_until};
 use crate::stats::Stats;
 use crate::thread::Thread;
 use crate::unwind::abort_on_panic;
@@ -70,7 +71,15 @@ pub struct Crew {
 trait Workers: Send + Sync {
     fn stats(&self) -> Stats;
 
-    fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut());
+    fn common(&self) -> &Common;
+
+    /// Lets all workers, none of which has a thread, begin asleep if they can.
+    ///
+    /// # Safety
+    /// The caller has all their seats.
+    unsafe fn lie_down(&self) -> Vec<Begins>;
+
+    fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut());
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize);
 
@@ -135,9 +144,56 @@ impl Crew {
 
     /// Returns the seat of a worker that no thread has.
     fn seat(&self, index: usize) -> Option<Seat> {
-        // Acquire: pairs with the store in the drop of its former seat, after whose thread this one is the worker.
-        let is_taken = self.workers.is_taken(index).swap(true, Ordering::Acquire);
-        (!is_taken).then(|| Seat { index, workers: Arc::clone(&self.workers) })
+        seat(&self.workers, index)
+    }
+
+    /// Lets the workers begin asleep, and the threads for most of them start when they are first needed: whoever needs a worker calls
+    /// `start`, for a thread that runs in the seat. `seats` are all. Returns those for which the host starts threads now: the first, and
+    /// any others that cannot wait. Those are all, as they were, if callers do not [work](Builder::caller_works).
+    ///
+    /// Such a thread may be started by any thread, and has its affinity. If the system refuses it, the crew goes on without that worker,
+    /// with a line on standard error for the first; and ends the process, if a job is [posted](Self::post) to that worker.
+    ///
+    /// ```
+    /// use filch::inside::host::{Seat, Thread};
+    ///
+    /// let (crew, lease, seats) = filch::ThreadPool::builder().workers(4).caller_works(true).seats()?;
+    /// let start = |seat: Seat| Thread::start(None, None, move || seat.run(2 << 20, || (), || ()));
+    /// let now = crew.come_late(seats, start);
+    /// let indices: Vec<usize> = now.iter().map(Seat::index).collect();
+    /// let threads: Vec<Thread> = now.into_iter().map(start).collect::<Result<_, _>>()?;
+    /// assert_eq!((indices, crew.broadcast(|index| index)), (vec![0], vec![0, 1, 2, 3]));
+    /// drop(lease); // the workers leave
+    /// threads.into_iter().for_each(Thread::join);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `seats` are not all.
+    pub fn come_late(
+        &self,
+        mut seats: Vec<Seat>,
+        start: impl Fn(Seat) -> io::Result<Thread> + Send + Sync + 'static,
+    ) -> Vec<Seat> {
+        let is_whole =
+            seats.len() == self.workers() && seats.iter().all(|seat| Arc::ptr_eq(&seat.workers, &self.workers));
+        assert!(is_whole, "a worker whose seat is elsewhere may have begun");
+        // SAFETY: they are all, since there is one seat for each worker.
+        let begins = unsafe { self.workers.lie_down() };
+        seats.iter_mut().for_each(|seat| seat.begins = begins[seat.index]);
+        let first = late::first(&begins);
+        if first < seats.len() {
+            // The crew would keep itself.
+            let workers = Arc::downgrade(&self.workers);
+            self.common.come_late(Late::new(first, seats.len(), move |worker, begins, inherited| {
+                let workers = workers.upgrade().expect("whoever wakes a worker keeps it");
+                let mut seat = seat(&workers, worker).ok_or_else(|| io::Error::other("its seat is taken"))?;
+                (seat.begins, seat.inherited) = (begins, Some(inherited));
+                start(seat)
+            }));
+            seats.retain(|seat| seat.index < first);
+        }
+        seats
     }
 
     /// Runs all that the crew has been given, and joins its threads, which are `threads`, in the order of their numbers. The next entry
@@ -317,6 +373,16 @@ impl Threads {
 pub struct Seat {
     index: usize,
     workers: Arc<dyn Workers>,
+    begins: Begins,
+    /// For a thread that starts late.
+    inherited: Option<Arc<Inherited>>,
+}
+
+/// Returns the seat of a worker that no thread has.
+fn seat(workers: &Arc<dyn Workers>, index: usize) -> Option<Seat> {
+    // Acquire: pairs with the store in the drop of its former seat, after whose thread this one is the worker.
+    let is_taken = workers.is_taken(index).swap(true, Ordering::Acquire);
+    (!is_taken).then(|| Seat { index, workers: Arc::clone(workers), begins: Begins::Awake, inherited: None })
 }
 
 impl fmt::Debug for Seat {
@@ -346,11 +412,16 @@ impl Seat {
     /// If the thread is a worker already. A panic in `start` or `exit` ends the process.
     pub fn run(self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
         assert!(current_home().is_none(), "this thread is already a worker");
+        if let Some(inherited) = &self.inherited {
+            inherited.adopt_mask();
+            self.workers.common().has_come_late();
+        }
         let (mut start, mut exit) = (Some(start), Some(exit));
         abort_on_panic("a worker's thread panicked", || {
             self.workers.run(
                 self.index,
                 stack_size,
+                self.begins,
                 &mut || {
                     if let Some(start) = start.take() {
                         start();
@@ -392,9 +463,18 @@ impl<P: Pool> Workers for Cores<P> {
         Core::stats(&self.cores)
     }
 
-    fn run(&self, index: usize, stack_size: usize, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
+    fn common(&self) -> &Common {
+        &self.cores[0].home.common
+    }
+
+    unsafe fn lie_down(&self) -> Vec<Begins> {
+        // SAFETY: whoever has a seat is the worker, and the task stacks are empty.
+        self.cores.iter().map(|core| unsafe { lets_lie(core) }).collect()
+    }
+
+    fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
         // SAFETY: the thread took the worker's only seat, and the task stack is empty.
-        unsafe { wait::work(&self.cores[index], stack_size, Begins::Awake, start, exit) };
+        unsafe { wait::work(&self.cores[index], stack_size, begins, start, exit) };
     }
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize) {

@@ -55,12 +55,14 @@ mod crew;
 use std::marker::PhantomData;
 use std::path::Path;
 
+use crate::builder::Builder;
 use crate::fork;
 use crate::front::Reach;
 use crate::here::{Any, Here};
 use crate::home::current_home;
 use crate::job::Body;
 use crate::latch::{self, Latch, Waiter};
+use crate::pool::Pool;
 use crate::processors::{self, Allowed};
 
 pub use self::crew::{Crew, Fifo, Lease, Seat, Threads, WeakLease};
@@ -134,13 +136,37 @@ pub fn stack_size(workers: usize) -> usize {
     crate::limits::default_stack_size(workers)
 }
 
-/// Returns the number of processors that the process may use now, within its quota, even if the current thread is pinned.
+/// What the process may use, as the system said when it was asked.
 ///
 /// ```
-/// assert!(filch::inside::host::processors() >= 1);
+/// use filch::inside::host::Processors;
+///
+/// let processors = Processors::of_process();
+/// let pool = filch::ThreadPool::builder().workers(processors.count()).follow_processors(true).within(processors).build()?;
+/// assert!(pool.active_workers() >= 1);
+/// # Ok::<(), filch::BuildError>(())
 /// ```
-pub fn processors() -> usize {
-    Allowed::to_process(Path::new(processors::ROOT)).at_once()
+#[derive(Clone, Copy, Debug)]
+pub struct Processors(Allowed);
+
+impl Processors {
+    /// Asks the system what the process may use now, even if the current thread is pinned. It takes a look into files.
+    pub fn of_process() -> Self {
+        Self(Allowed::to_process(Path::new(processors::ROOT)))
+    }
+
+    /// The number of processors, within the quota.
+    pub fn count(self) -> usize {
+        self.0.at_once()
+    }
+}
+
+impl<P: Pool> Builder<P> {
+    /// Spares the pool a look at what it may use when it begins.
+    pub fn within(mut self, processors: Processors) -> Self {
+        self.allowed = Some(processors.0);
+        self
+    }
 }
 
 /// Lets the current thread use all processors that the process may use, even if its parent thread is pinned. Does
