@@ -313,16 +313,18 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Builds the pool and starts its threads. They sleep until there is work, and a first call by a thread that [may
-    /// work](Self::caller_works) waits for none of them, unless a [hook](Self::on_start) comes first or
-    /// [interrupts](Self::interrupts) are set.
+    /// Builds the pool, whose workers sleep until there is work. A first call by a thread that [may work](Self::caller_works) waits for no
+    /// other thread.
     ///
-    /// If callers may work, and there are no hooks and no interrupts, then this starts the first worker's thread, and the others start when
-    /// they are first needed: each starts two more, so that a program waits for one thread, not for all, however many processors there
-    /// are. The last worker's thread starts only when it is needed itself: not for one caller at a time that leaves nothing behind, since
-    /// such a caller is that worker. Late threads have the processors of the first worker's, and the signal mask of the thread that called
-    /// this. If the system refuses one, the pool goes on without that worker, with a line on standard error for the first; and ends the
-    /// process, if a job is for that worker alone ([`broadcast`](ThreadPool::broadcast)).
+    /// This starts the first worker's thread, and the others start when they are first needed: each starts two more, so a program waits
+    /// for one thread, not for all, however many processors there are. The last worker's thread starts only when it is needed itself: not
+    /// for one caller at a time that may work and leaves nothing behind, since such a caller is that worker. Late threads have the
+    /// processors of the first worker's, and the signal mask of the thread that called this. If the system refuses one, the pool goes on
+    /// without that worker, with a line on standard error for the first; and ends the process, if a job is for that worker alone
+    /// ([`broadcast`](ThreadPool::broadcast)).
+    ///
+    /// But this starts all threads if they have [hooks](Self::on_start), [interrupts](Self::interrupts) or their own
+    /// [processors](Self::pin), or [never sleep](Idle::Spin).
     ///
     /// If the system refuses something else later, the pool gets slower or, where nothing else is safe, ends the process
     /// with a message: if there is no memory for a job, or if the system revokes, while the program runs, the calls

@@ -75,19 +75,14 @@ impl Inherited {
         self.like.store(processors::this_thread().cast_unsigned(), Ordering::Relaxed);
     }
 
-    /// Gives the current thread, which has just started and blocks all signals, the mask alone.
-    pub(crate) fn adopt_mask(&self) {
-        self.signals.adopt();
-    }
-
-    /// Gives it all this.
+    /// Gives all this to the current thread, which has just started and blocks all signals.
     pub(crate) fn adopt(&self) {
         let like = self.like.load(Ordering::Relaxed).cast_signed();
         let affinity = if like == 0 { None } else { Affinity::of(like) };
         if let Some(affinity) = affinity.as_ref().or(self.affinity.as_ref()) {
             affinity.adopt();
         }
-        self.adopt_mask();
+        self.signals.adopt();
     }
 }
 

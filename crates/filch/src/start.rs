@@ -14,6 +14,7 @@ use crate::interrupts::{self, By, Interrupts};
 use crate::late::{self, Late};
 use crate::limits::LEAST_STACK_SIZE;
 use crate::patience::Patience;
+use crate::policy::Idle;
 use crate::pool::Pool;
 use crate::processors::{self, Deal};
 use crate::registry::Common;
@@ -104,9 +105,9 @@ impl<P: Pool> Builder<P> {
         let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.lets_lie(core) }).collect();
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let mut pool = ThreadPool { cores, common, running: Mutex::default() };
-        // An exit hook is called on each worker's thread.
+        // An exit hook is called on each worker's thread. And a late thread has the processors of the first.
         let first = late::first(&begins);
-        if first < begins.len() && self.on_exit.is_none() {
+        if first < begins.len() && self.on_exit.is_none() && places.len() == 0 {
             pool.common.come_late(self.late(first, &pool.cores));
         }
         let mut running = Running::default();
@@ -219,14 +220,14 @@ impl<P: Pool> Builder<P> {
     }
 }
 
-/// Lets a worker begin asleep, if callers may take its seat meanwhile, and it is not to stand in for others.
+/// Lets a worker begin asleep, unless it never sleeps, or stands in for others.
 ///
 /// # Safety
 /// As for [`wait::lie_down`].
 pub(crate) unsafe fn lets_lie<P: Pool>(core: &Core<P>) -> Begins {
     let common = &core.home.common;
     let counts = || common.spares.as_ref().is_none_or(|spares| spares.counts_in(core.home.index));
-    if common.guests.is_none() || !counts() {
+    if common.habits.idle == Idle::Spin || !counts() {
         return Begins::Awake;
     }
     // SAFETY: the caller's promise.

@@ -68,6 +68,30 @@ fn a_pool_of_many_starts_one_thread_and_then_all_but_the_last() {
 }
 
 #[test]
+fn threads_of_a_pool_whose_callers_wait_come_late_too() {
+    const WORKERS: usize = 5;
+    let pool = ThreadPool::builder().workers(WORKERS).thread_name(|_| "callers wait".to_owned()).build().unwrap();
+    assert_eq!(pool.install(|| 1 + 2), 3);
+    wait_for("the first", || threads_named("callers wait") == 1);
+    for _ in 0..100 {
+        assert_eq!(pool.install(|| fib(15)), 610);
+    }
+    meet(&pool, WORKERS);
+    wait_for("all", || threads_named("callers wait") == WORKERS);
+}
+
+#[test]
+fn pinned_workers_have_their_own_processors() {
+    let processors = || core_affinity::get_core_ids().unwrap();
+    let all = processors();
+    let pool = ThreadPool::builder().workers(all.len()).pin(true).caller_works(true).build().unwrap();
+    assert_eq!(pool.install(|| fib(15)), 610);
+    let mut each = pool.broadcast(|_| processors()).concat();
+    each.sort_by_key(|processor| processor.id);
+    assert_eq!(each, all);
+}
+
+#[test]
 fn it_has_a_thread_for_what_only_that_can_do() {
     let _watchdog = watchdog("a pool that needs its last worker");
     let pool = named("broadcast", 3);

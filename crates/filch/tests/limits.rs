@@ -71,10 +71,15 @@ fn little_address_space_gives_smaller_stacks_or_fewer_workers() {
 #[ignore = "run by another"]
 fn asks_for_too_many() {
     // Deques shrink to fit all workers; then the threads run out.
-    let builder = ThreadPool::builder().workers(BuildError::MAX_WORKERS).stack_size(filch::DEFAULT_STACK_SIZE);
-    match builder.build() {
+    let asked = || ThreadPool::builder().workers(BuildError::MAX_WORKERS).stack_size(filch::DEFAULT_STACK_SIZE);
+    match asked().on_start(|_| ()).build() {
         Err(error @ (BuildError::Thread { .. } | BuildError::Reserve { .. })) => println!("{error}"),
         other => panic!("{other:?}"),
+    }
+    // Those that start when they are needed are done without.
+    match asked().build() {
+        Err(BuildError::Reserve { .. }) => {}
+        built => assert_eq!(built.unwrap().install(|| fib(20)), 6765),
     }
 }
 

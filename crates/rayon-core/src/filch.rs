@@ -3,41 +3,7 @@
 //! No program that uses only rayon's interface can clash with this module. A program that should still build with the
 //! published rayon-core must do without it.
 
-use std::io;
-use std::sync::Arc;
-
-use filch::inside::host::{Seat, Thread, Threads};
-
-use crate::registry::{Registry, ThreadBuilder, started_global};
-
-/// How the threads of the global pool start again.
-pub(crate) struct Restart {
-    run: fn(ThreadBuilder),
-    /// By thread.
-    names: Vec<Option<String>>,
-    stack_size: Option<usize>,
-    threads: Threads,
-}
-
-impl Restart {
-    pub(crate) fn new(run: fn(ThreadBuilder), names: Vec<Option<String>>, stack_size: Option<usize>) -> Self {
-        Self { run, names, stack_size, threads: Threads::default() }
-    }
-
-    /// Adds the thread of the next worker.
-    pub(crate) fn keep(&self, thread: Thread) {
-        self.threads.keep(thread);
-    }
-
-    pub(crate) fn name(&self, index: usize) -> Option<String> {
-        self.names[index].clone()
-    }
-
-    pub(crate) fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<Thread> {
-        let name = self.name(seat.index());
-        ThreadBuilder::new(registry, seat, name, self.stack_size).start(self.run, Thread::start)
-    }
-}
+use crate::registry::started_global;
 
 /// Ends the global pool: runs all tasks that have been spawned in it, and joins its threads. The next call that needs it starts them
 /// again, with their names, stacks and handlers. Returns whether it has no threads, also if it never had.
@@ -64,19 +30,19 @@ impl Restart {
 /// here; and if spawned tasks need a thread that cannot be started.
 pub fn end_global() -> bool {
     let Some((registry, lease)) = started_global() else { return true };
-    let Some(restart) = &registry.restart else { return false };
+    let (Some(ordinary), Some(threads)) = (&registry.ordinary, &registry.threads) else { return false };
     assert!(registry.current_index().is_none(), "a task cannot end the global pool, of which it is a part");
     // While tasks run, no thread leaves.
     lease.wait_until_last();
-    registry.crew.end(&restart.threads, &|seat| restart.start(registry, seat), again)
+    registry.crew.end(threads, &|seat| ordinary.start(registry, seat), again)
 }
 
 /// Starts the threads of this process's global pool again, if it has ended.
 fn again() {
     if let Some((registry, _)) = started_global()
-        && let Some(restart) = &registry.restart
+        && let (Some(ordinary), Some(threads)) = (&registry.ordinary, &registry.threads)
     {
-        registry.crew.start_again(&restart.threads, &|seat| restart.start(registry, seat));
+        registry.crew.start_again(threads, &|seat| ordinary.start(registry, seat));
     }
 }
 

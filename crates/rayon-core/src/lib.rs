@@ -227,6 +227,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
     ///
+    /// Threads without handlers start when they are first needed, except the first. One that the system then refuses is done without, with
+    /// a line on standard error; but a [broadcast](broadcast()), which needs it, ends the process.
+    ///
     /// # Errors
     /// If a thread cannot be started; if a variable `FILCH_…` has an unknown value; if the [current thread is
     /// to be used](Self::use_current_thread) but belongs to a pool. The threads that have been started leave again.
@@ -234,8 +237,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         ThreadPool::build(self)
     }
 
-    /// Builds the global pool, for threads that belong to no pool, and waits until its threads have started. Without
-    /// this call the first use builds it with default settings.
+    /// Builds the global pool, for threads that belong to no pool, and waits until its threads have started, if they have handlers; others
+    /// start when they are first needed. Without this call the first use builds it with default settings.
     ///
     /// # Errors
     /// As [`ThreadPoolBuilder::build`]; and if there is already a global pool.

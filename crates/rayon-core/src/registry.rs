@@ -12,10 +12,9 @@ use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
 
 use filch::inside::host::{
-    AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Processors, Seat, Single, Thread, WeakLease, keep,
+    AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Processors, Seat, Single, Thread, Threads, WeakLease, keep,
 };
 
-use crate::filch::Restart;
 use crate::private::Sealed;
 use crate::unwind;
 use crate::{ErrorKind, ExitHandler, PanicHandler, StartHandler, ThreadPoolBuildError, ThreadPoolBuilder, settings};
@@ -34,13 +33,32 @@ pub(crate) struct Registry {
     exit_handler: Option<Box<ExitHandler>>,
     /// Whether the first worker is a thread that stays a worker for the rest of its life.
     has_occupant: bool,
+    /// Present if some threads start later, or again.
+    pub(crate) ordinary: Option<Ordinary>,
     /// Present if the threads can end and start again.
-    pub(crate) restart: Option<Restart>,
+    pub(crate) threads: Option<Threads>,
+    /// Whether threads start when they are first needed.
+    comes_late: bool,
     /// How many threads have started.
     started: Mutex<usize>,
     starts: Condvar,
     /// Guards the printing of the counters: the pool and the process may end at the same time.
     printing: Arc<Once>,
+}
+
+/// How ordinary threads start.
+pub(crate) struct Ordinary {
+    run: fn(ThreadBuilder),
+    /// By thread.
+    names: Vec<Option<String>>,
+    stack_size: Option<usize>,
+}
+
+impl Ordinary {
+    pub(crate) fn start(&self, registry: &Arc<Registry>, seat: Seat) -> io::Result<Thread> {
+        let name = self.names[seat.index()].clone();
+        ThreadBuilder::new(registry, seat, name, self.stack_size).start(self.run, Thread::start)
+    }
 }
 
 thread_local! {
@@ -102,23 +120,21 @@ impl Registry {
             return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
         }
         let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
+        let has_handlers = builder.start_handler.is_some() || builder.exit_handler.is_some();
+        let comes_late = S::RUN.is_some() && !has_handlers && !builder.use_current_thread;
         // A program that installs something into its own pool may rely on other threads: published tests do.
-        let is_plain = is_global
-            && S::RUN.is_some()
-            && builder.get_thread_name.is_none()
-            && builder.stack_size.is_none()
-            && builder.start_handler.is_none()
-            && builder.exit_handler.is_none()
-            && !builder.use_current_thread;
+        let is_plain = is_global && comes_late && builder.get_thread_name.is_none() && builder.stack_size.is_none();
         let follows = builder.follows_processors();
         let (crew, lease, seats) = settings::crew(threads, follows, builder.found, is_plain).map_err(io_error)?;
         let may_restart = is_global && !builder.use_current_thread;
         let mut name = builder.get_thread_name.take();
         let mut name = |index| name.as_mut().map(|name| name(index));
-        // A name may panic, with the threads before it started already: only what starts again is named in advance.
-        let restart = S::RUN
-            .filter(|_| may_restart)
-            .map(|run| Restart::new(run, (0..threads).map(&mut name).collect(), builder.stack_size));
+        // A name may panic, with the threads before it started already: only what starts later is named in advance.
+        let ordinary = S::RUN.filter(|_| may_restart || comes_late).map(|run| Ordinary {
+            run,
+            names: (0..threads).map(&mut name).collect(),
+            stack_size: builder.stack_size,
+        });
         let registry = Arc::new(Self {
             crew,
             lease: lease.downgrade(),
@@ -128,16 +144,18 @@ impl Registry {
             start_handler: builder.start_handler.take(),
             exit_handler: builder.exit_handler.take(),
             has_occupant: builder.use_current_thread,
-            restart,
+            threads: ordinary.as_ref().filter(|_| may_restart).map(|_| Threads::default()),
+            ordinary,
+            comes_late,
             started: Mutex::new(0),
             starts: Condvar::new(),
             printing: Arc::new(Once::new()),
         });
-        let seats = if S::COMES_LATE && is_plain { registry.come_late(seats) } else { seats };
+        let seats = if comes_late { registry.come_late(seats) } else { seats };
         // If anything fails or panics from here on, dropping the lease makes the started threads leave.
         for seat in seats {
-            let name = match &registry.restart {
-                Some(restart) => restart.name(seat.index()),
+            let name = match &registry.ordinary {
+                Some(ordinary) => ordinary.names[seat.index()].clone(),
                 None => name(seat.index()),
             };
             if seat.index() == 0 && builder.use_current_thread {
@@ -165,7 +183,7 @@ impl Registry {
         let registry = Arc::downgrade(self);
         self.crew.come_late(seats, move |seat| {
             let registry = registry.upgrade().ok_or_else(|| io::Error::other("the pool is gone"))?;
-            registry.restart.as_ref().expect("a global pool can start again").start(&registry, seat)
+            registry.ordinary.as_ref().expect("ordinary threads come late").start(&registry, seat)
         })
     }
 
@@ -251,8 +269,11 @@ impl Registry {
         self.starts.notify_all();
     }
 
-    /// Waits until all threads have started.
+    /// Waits until all threads have started, unless nobody can tell: they have no handlers, and start when they are needed.
     pub(crate) fn wait_until_primed(&self) {
+        if self.comes_late {
+            return;
+        }
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let all = self.starts.wait_while(started, |started| *started < self.num_threads());
         drop(all.unwrap_or_else(PoisonError::into_inner));
@@ -418,8 +439,8 @@ impl ThreadBuilder {
     fn start_plain(self, run: fn(Self)) -> io::Result<()> {
         let registry = Arc::clone(&self.registry);
         let thread = self.start(run, Thread::start)?;
-        if let Some(restart) = &registry.restart {
-            restart.keep(thread);
+        if let Some(threads) = &registry.threads {
+            threads.keep(thread);
         }
         Ok(())
     }
@@ -484,7 +505,9 @@ impl ThreadBuilder {
             let own = Arc::clone(&this);
             let body = move || {
                 let this = own.lock().unwrap_or_else(PoisonError::into_inner).take();
-                run(this.expect("one thread has started"));
+                let mut this = this.expect("one thread has started");
+                this.seat.inherit();
+                run(this);
             };
             match spawn(name.clone(), Some(stack), Box::new(body)) {
                 Err(_) if !is_asked_for && stack > least => stack = (stack / STEP).max(least),
@@ -513,10 +536,6 @@ pub trait ThreadSpawn {
     /// What an ordinary thread runs; `None` if a handler starts threads, which may be anything.
     #[doc(hidden)]
     const RUN: Option<fn(ThreadBuilder)> = None;
-
-    /// Whether threads may start when they are first needed.
-    #[doc(hidden)]
-    const COMES_LATE: bool = false;
 
     /// Starts a thread.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
@@ -551,8 +570,6 @@ impl ThreadSpawn for UnpinnedSpawn {
     fn sealed(_: Sealed) {}
 
     const RUN: Option<fn(ThreadBuilder)> = Some(Self::run);
-    // Nobody has asked for them.
-    const COMES_LATE: bool = true;
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         thread.start_plain(Self::run)

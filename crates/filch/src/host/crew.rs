@@ -151,7 +151,8 @@ impl Crew {
     /// `start`, for a thread that runs in the seat. `seats` are all. Returns those for which the host starts threads now: the first, and
     /// any others that cannot wait. Those are all, as they were, if callers do not [work](Builder::caller_works).
     ///
-    /// Such a thread may be started by any thread, and has its affinity. If the system refuses it, the crew goes on without that worker,
+    /// Whichever thread starts it, such a thread has the affinity of the first worker's, and the signal mask of the current thread, once it
+    /// runs or [inherits](Seat::inherit). If the system refuses it, the crew goes on without that worker,
     /// with a line on standard error for the first; and ends the process, if a job is [posted](Self::post) to that worker.
     ///
     /// ```
@@ -188,7 +189,7 @@ impl Crew {
             self.common.come_late(Late::new(first, seats.len(), move |worker, begins, inherited| {
                 let workers = workers.upgrade().expect("whoever wakes a worker keeps it");
                 let mut seat = seat(&workers, worker).ok_or_else(|| io::Error::other("its seat is taken"))?;
-                (seat.begins, seat.inherited) = (begins, Some(inherited));
+                (seat.begins, seat.comes_late, seat.inherited) = (begins, true, Some(inherited));
                 start(seat)
             }));
             seats.retain(|seat| seat.index < first);
@@ -374,7 +375,8 @@ pub struct Seat {
     index: usize,
     workers: Arc<dyn Workers>,
     begins: Begins,
-    /// For a thread that starts late.
+    /// Whether its thread [starts late](Crew::come_late).
+    comes_late: bool,
     inherited: Option<Arc<Inherited>>,
 }
 
@@ -382,7 +384,13 @@ pub struct Seat {
 fn seat(workers: &Arc<dyn Workers>, index: usize) -> Option<Seat> {
     // Acquire: pairs with the store in the drop of its former seat, after whose thread this one is the worker.
     let is_taken = workers.is_taken(index).swap(true, Ordering::Acquire);
-    (!is_taken).then(|| Seat { index, workers: Arc::clone(workers), begins: Begins::Awake, inherited: None })
+    (!is_taken).then(|| Seat {
+        index,
+        workers: Arc::clone(workers),
+        begins: Begins::Awake,
+        comes_late: false,
+        inherited: None,
+    })
 }
 
 impl fmt::Debug for Seat {
@@ -399,6 +407,14 @@ impl Drop for Seat {
 }
 
 impl Seat {
+    /// Gives the current thread what it would have from the thread that made the crew, if another one has started it: see
+    /// [`Crew::come_late`]. [`Seat::run`] does that, too; call this before to change it.
+    pub fn inherit(&mut self) {
+        if let Some(inherited) = self.inherited.take() {
+            inherited.adopt();
+        }
+    }
+
     /// Returns the worker's number.
     pub fn index(&self) -> usize {
         self.index
@@ -410,10 +426,10 @@ impl Seat {
     ///
     /// # Panics
     /// If the thread is a worker already. A panic in `start` or `exit` ends the process.
-    pub fn run(self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
+    pub fn run(mut self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
         assert!(current_home().is_none(), "this thread is already a worker");
-        if let Some(inherited) = &self.inherited {
-            inherited.adopt_mask();
+        self.inherit();
+        if self.comes_late {
             self.workers.common().has_come_late();
         }
         let (mut start, mut exit) = (Some(start), Some(exit));
@@ -473,6 +489,9 @@ impl<P: Pool> Workers for Cores<P> {
     }
 
     fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
+        if index == 0 {
+            self.common().has_begun();
+        }
         // SAFETY: the thread took the worker's only seat, and the task stack is empty.
         unsafe { wait::work(&self.cores[index], stack_size, begins, start, exit) };
     }
