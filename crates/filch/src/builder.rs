@@ -323,8 +323,8 @@ impl<P: Pool> Builder<P> {
     /// without that worker, with a line on standard error for the first; and ends the process, if a job is for that worker alone
     /// ([`broadcast`](ThreadPool::broadcast)).
     ///
-    /// But this starts all threads if they have [hooks](Self::on_start), [interrupts](Self::interrupts) or their own
-    /// [processors](Self::pin), or [never sleep](Idle::Spin).
+    /// A [`broadcast`](ThreadPool::broadcast) starts all, for a service that wants them before its first request. And `build` does, if they
+    /// have [hooks](Self::on_start), [interrupts](Self::interrupts) or their own [processors](Self::pin), or [never sleep](Idle::Spin).
     ///
     /// If the system refuses something else later, the pool gets slower or, where nothing else is safe, ends the process
     /// with a message: if there is no memory for a job, or if the system revokes, while the program runs, the calls
